@@ -1,0 +1,49 @@
+"""The families by name, and how a file finds its own."""
+
+import importlib
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from schedgap.errors import InputError, UsageError
+from schedgap.instances.instance import Instance
+from schedgap.instances.records import read_json
+
+FAMILIES: dict[str, str] = {  # name -> its class of instances, imported when first asked for
+    "hare": "schedgap.instances.hare:HareInstance",
+}
+
+
+def instance_class(family: str) -> type[Instance]:
+    """Return the class of a family's instances."""
+    if family not in FAMILIES:
+        raise UsageError(f"no family '{family}': choose one of {', '.join(FAMILIES)}")
+    module, name = FAMILIES[family].split(":")
+    found: type[Instance] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def from_data(data: Any) -> Instance:
+    """Return the instance that plain JSON data describe, of whichever family they name."""
+    if not isinstance(data, Mapping):
+        raise InputError("need one JSON object")
+    if "family" not in data:
+        raise InputError("missing key", path="family")
+    family = data["family"]
+    if not isinstance(family, str) or family not in FAMILIES:
+        raise InputError(f"unknown family: choose one of {', '.join(FAMILIES)}", path="family")
+    return instance_class(family).from_data(data)
+
+
+def load(file: str | os.PathLike[str]) -> Instance:
+    """Return the instance of a file.
+
+    Raises
+    ------
+    InputError
+        With file, JSON path and what is wrong.
+    """
+    try:
+        return from_data(read_json(file))
+    except InputError as error:
+        raise error if error.file else error.inside(str(file)) from None

@@ -1,0 +1,160 @@
+"""The compiled view of a `hare` instance: arrays by index for everything that loops."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedgap.instances.hare.instance import HareInstance, Task, time_on
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HareArrays:
+    """Arrays of one instance; all are read-only.
+
+    Index letters: n job, q round over all jobs (job by job), i task over all rounds (round by
+    round, in number order), m GPU in list order, k class of GPUs with equal times for every task.
+    A job's tasks, and a round's tasks, are consecutive.
+    """
+
+    arrival: Floats  # [n] a_n
+    weight: Floats  # [n] w_n
+    job_rounds: Ints  # [n + 1] rounds of job n are job_rounds[n] : job_rounds[n + 1]
+    round_tasks: Ints  # [q + 1] tasks of round q are round_tasks[q] : round_tasks[q + 1]
+    round_job: Ints  # [q]
+    task_job: Ints  # [i]
+    task_round: Ints  # [i] round index q over all jobs
+    train: Floats  # [i, k] T^c, GPU occupation
+    sync: Floats  # [i, k] T^s, delay after training
+    gpu_class: Ints  # [m] class of each GPU
+    class_gpus: tuple[tuple[int, ...], ...]  # [k] GPUs of each class, in list order
+    head: Floats  # [i] earliest start: a_n plus the least length of the rounds before
+    tail: Floats  # [i] least length of the rounds after
+    critical: Floats  # [n] L_n, least length of the job
+
+    @property
+    def jobs(self) -> int:
+        """Number of jobs."""
+        return len(self.arrival)
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds of all jobs."""
+        return len(self.round_job)
+
+    @property
+    def tasks(self) -> int:
+        """Number of tasks, |D|."""
+        return len(self.task_job)
+
+    @property
+    def gpus(self) -> int:
+        """Number of GPUs."""
+        return len(self.gpu_class)
+
+    @property
+    def class_size(self) -> Ints:
+        """[k] number of GPUs of each class."""
+        return np.array([len(gpus) for gpus in self.class_gpus], dtype=np.int64)
+
+    @property
+    def duration(self) -> Floats:
+        """[i, k] d = T^c + T^s."""
+        return self.train + self.sync
+
+    @property
+    def fastest(self) -> Floats:
+        """[i] least d of each task."""
+        return np.asarray(self.duration.min(axis=1))
+
+    @property
+    def alike(self) -> list[tuple[int, ...]]:
+        """Classes of tasks of one round with equal times on every GPU, each in number order."""
+        groups: dict[tuple[int, bytes, bytes], list[int]] = {}
+        for i in range(self.tasks):
+            key = int(self.task_round[i]), self.train[i].tobytes(), self.sync[i].tobytes()
+            groups.setdefault(key, []).append(i)
+        return [tuple(group) for group in groups.values()]
+
+
+@lru_cache(maxsize=64)
+def arrays(instance: HareInstance) -> HareArrays:
+    """Return the compiled view of an instance, built once for each instance."""
+    distinct: dict[int, int] = {}  # id of a task record -> row of the time tables
+    kept: list[Task] = []
+    task_row: list[int] = []
+    task_job: list[int] = []
+    task_round: list[int] = []
+    round_tasks, round_job, job_rounds = [0], [], [0]
+    for n, job in enumerate(instance.jobs):
+        for r in range(job.number_of_rounds):
+            tasks = job.tasks_of(r)
+            for task in tasks:
+                row = distinct.setdefault(id(task), len(kept))
+                if row == len(kept):
+                    kept.append(task)
+                task_row.append(row)
+            task_job += [n] * len(tasks)
+            task_round += [len(round_job)] * len(tasks)
+            round_tasks.append(len(task_row))
+            round_job.append(n)
+        job_rounds.append(len(round_job))
+    train = _table(instance, [task.training_time for task in kept])
+    sync = _table(instance, [task.synchronization_time or {} for task in kept])
+    columns: dict[bytes, list[int]] = {}
+    for m in range(len(instance.gpus)):
+        key = train[:, m].tobytes() + sync[:, m].tobytes()
+        columns.setdefault(key, []).append(m)
+    class_gpus = tuple(tuple(gpus) for gpus in columns.values())
+    gpu_class = np.empty(len(instance.gpus), dtype=np.int64)
+    for k, gpus in enumerate(class_gpus):
+        gpu_class[list(gpus)] = k
+    first = [gpus[0] for gpus in class_gpus]
+    rows = np.array(task_row, dtype=np.int64)
+    task_train, task_sync = train[np.ix_(rows, first)], sync[np.ix_(rows, first)]
+    arrival = np.array([job.arrival for job in instance.jobs], dtype=float)
+    bounds = np.array(round_tasks, dtype=np.int64)
+    length = np.maximum.reduceat((task_train + task_sync).min(axis=1), bounds[:-1])
+    before, after = np.empty(len(length)), np.empty(len(length))
+    critical = np.empty(len(arrival))
+    for n in range(len(arrival)):
+        own = slice(job_rounds[n], job_rounds[n + 1])
+        ends = np.cumsum(length[own])
+        before[own] = arrival[n] + ends - length[own]
+        after[own] = ends[-1] - ends
+        critical[n] = ends[-1]
+    rounds = np.array(task_round, dtype=np.int64)
+    view = HareArrays(
+        arrival=arrival,
+        weight=np.array([job.weight for job in instance.jobs], dtype=float),
+        job_rounds=np.array(job_rounds, dtype=np.int64),
+        round_tasks=bounds,
+        round_job=np.array(round_job, dtype=np.int64),
+        task_job=np.array(task_job, dtype=np.int64),
+        task_round=rounds,
+        train=task_train,
+        sync=task_sync,
+        gpu_class=gpu_class,
+        class_gpus=class_gpus,
+        head=before[rounds],
+        tail=after[rounds],
+        critical=critical,
+    )
+    for name in view.__slots__:
+        value = getattr(view, name)
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+    return view
+
+
+def _table(instance: HareInstance, times: list[dict[str, float]]) -> Floats:
+    """[row, m] the value of each time object on each GPU; an empty object is 0 everywhere."""
+    table = np.zeros((len(times), len(instance.gpus)))
+    for row, values in enumerate(times):
+        if values:
+            table[row] = [time_on(values, gpu) for gpu in instance.gpus]
+    return table

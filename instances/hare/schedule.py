@@ -1,0 +1,66 @@
+"""A schedule of family `hare`: a GPU and a start for every task."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedgap.instances.hare.arrays import arrays
+from schedgap.instances.hare.instance import HareInstance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HareSchedule:
+    """GPU index and start time of every task, in the order of `HareArrays` (index i)."""
+
+    gpu: NDArray[np.int64]  # [i] index into instance.gpus
+    start: NDArray[np.float64]  # [i] in meta.time_unit
+
+    def to_data(self, instance: HareInstance) -> dict[str, Any]:
+        """Return the schedule of a solution file, sorted by start, GPU, job, round and task."""
+        view = arrays(instance)
+        number = np.arange(view.tasks) - view.round_tasks[view.task_round] + 1
+        place = view.task_round - view.job_rounds[view.task_job] + 1
+        order = np.lexsort((number, place, view.task_job, self.gpu, self.start))
+        jobs, gpus = [job.id for job in instance.jobs], [gpu.id for gpu in instance.gpus]
+        rows = zip(
+            view.task_job[order].tolist(),
+            place[order].tolist(),
+            number[order].tolist(),
+            self.gpu[order].tolist(),
+            self.start[order].tolist(),
+            strict=True,
+        )
+        return {
+            "assignments": [
+                {"job": jobs[n], "round": r, "task": i, "gpu": gpus[m], "start": start}
+                for n, r, i, m, start in rows
+            ]
+        }
+
+    @classmethod
+    def from_data(cls, instance: HareInstance, data: Mapping[str, Any]) -> "HareSchedule":
+        """Return the schedule that a verified solution file holds."""
+        view = arrays(instance)
+        jobs = {job.id: n for n, job in enumerate(instance.jobs)}
+        gpus = {gpu.id: m for m, gpu in enumerate(instance.gpus)}
+        gpu = np.full(view.tasks, -1, dtype=np.int64)
+        start = np.full(view.tasks, np.nan)
+        for row in data["assignments"]:
+            q = view.job_rounds[jobs[row["job"]]] + row["round"] - 1
+            i = view.round_tasks[q] + row["task"] - 1
+            gpu[i], start[i] = gpus[row["gpu"]], row["start"]
+        return cls(gpu, start)
+
+    def completion(self, instance: HareInstance) -> NDArray[np.float64]:
+        """[n] C_n of every job, in the instance's time unit."""
+        view = arrays(instance)
+        task = np.arange(view.tasks)
+        ends = self.start + view.duration[task, view.gpu_class[self.gpu]]
+        return np.asarray(np.maximum.reduceat(ends, view.round_tasks[view.job_rounds[:-1]]))
+
+    def value(self, instance: HareInstance) -> float:
+        """Return sum w_n C_n; for searching only, the family's rules recompute it."""
+        return float(arrays(instance).weight @ self.completion(instance))

@@ -1,0 +1,83 @@
+"""What every family's instance is: a strict record that keeps the JSON data it was made of."""
+
+import copy
+import hashlib
+import html
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, PrivateAttr
+
+from schedgap.instances.records import Id, Record, canonical_json, validate
+
+
+class Instance(Record):
+    """A whole problem. Make one with `from_data`, `schedgap.load` or `schedgap.generate`.
+
+    Order of a list carries no meaning beyond tie-breaking. `meta` is free.
+    """
+
+    title: ClassVar[str] = ""  # one line on the family's problem
+
+    family: str
+    version: Literal[1]
+    name: Id
+    meta: dict[str, Any] = Field(default_factory=dict)
+
+    _data: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """Return the instance that plain JSON data describe.
+
+        Raises
+        ------
+        InputError
+            With the JSON path of the first thing that is wrong.
+        """
+        instance = validate(cls, data)
+        instance._data = copy.deepcopy(dict(data))
+        return instance
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the JSON data of the instance file, as they were given."""
+        if self._data:
+            return copy.deepcopy(dict(self._data))
+        return self.model_dump(mode="json", exclude_unset=True)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the canonical JSON without `meta` and `name`: what a solution refers to."""
+        data = self._data or self.model_dump(mode="json", exclude_unset=True)
+        kept = {key: value for key, value in data.items() if key not in ("meta", "name")}
+        return hashlib.sha256(canonical_json(kept).encode()).hexdigest()
+
+    def summary(self) -> dict[str, str]:
+        """Return a few words on the size, for tables and notebooks."""
+        return {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_data, (self.to_data(),)
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Instance) and other.sha256 == self.sha256
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{value} {key}" for key, value in self.summary().items())
+        return f"<{self.family} instance {self.name!r}: {facts}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for key, value in self.summary().items()
+        )
+        return (
+            f"<b>{html.escape(self.name)}</b> ({html.escape(self.family)})<table>{rows}</table>"
+        )

@@ -1,0 +1,268 @@
+"""Strict JSON at the border: records, field types, and errors that name file and JSON path."""
+
+import difflib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from schedgap.errors import InputError
+
+LARGEST = 1e12  # no time, weight or amount beyond it: sums and products stay exact enough
+
+
+class Record(BaseModel):
+    """What crosses the border: strict, frozen, no unknown keys, finite numbers."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+Item = TypeVar("Item")
+Id = Annotated[str, Field(min_length=1, max_length=200)]
+NonNegative = Annotated[float, Field(ge=0, le=LARGEST)]
+Positive = Annotated[float, Field(gt=0, le=LARGEST)]
+Count = Annotated[int, Field(ge=1, le=10**9)]
+Many = Annotated[tuple[Item, ...], Field(strict=False)]  # a JSON array
+NonEmpty = Annotated[tuple[Item, ...], Field(strict=False, min_length=1)]
+
+
+def problem(message: str, *path: str | int) -> PydanticCustomError:
+    """Return the error to raise in a validator: what is wrong, and the JSON path from the validated record on."""
+    return PydanticCustomError("schedgap", "{message}", {"message": message, "path": path})
+
+
+def require_unique(ids: Iterable[str], *path: str | int, key: str = "id") -> None:
+    """Refuse an id that a list holds twice; the path names the second one."""
+    seen: set[str] = set()
+    for index, name in enumerate(ids):
+        if name in seen:
+            raise problem(f"duplicate id '{name}'", *path, index, key)
+        seen.add(name)
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+class _Object(dict[str, Any]):
+    """A JSON object that remembers a key that it held twice."""
+
+    duplicate: str | None = None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> _Object:
+    found = _Object(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                found.duplicate = key
+                break
+            seen.add(key)
+    return found
+
+
+def json_path(parts: Iterable[str | int]) -> str:
+    """Return a path such as `jobs[1].training_time.T4`."""
+    text = ""
+    for part in parts:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text
+
+
+def _plain(value: Any, path: tuple[str | int, ...]) -> Any:
+    """Refuse what strict JSON forbids and return ordinary dictionaries and lists."""
+    if isinstance(value, _Object):
+        if value.duplicate is not None:
+            raise InputError("duplicate key", path=json_path((*path, value.duplicate)))
+        for key in value:
+            _text(key, path)
+        return {key: _plain(item, (*path, key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item, (*path, index)) for index, item in enumerate(value)]
+    if isinstance(value, str):
+        _text(value, path)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InputError("not a finite number", path=json_path(path))
+    elif isinstance(value, int) and value.bit_length() > 1000:
+        raise InputError("number too large", path=json_path(path))
+    return value
+
+
+def _text(value: str, path: tuple[str | int, ...]) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InputError("not valid Unicode text", path=json_path(path)) from None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the value of one strict JSON document: no duplicate keys, NaN, Infinity or trailing data."""
+    try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8")
+        return _plain(json.loads(text, object_pairs_hook=_object), ())
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text (byte {error.start})") from None
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}",
+            path=f"line {error.lineno} column {error.colno}",
+        ) from None
+    except RecursionError:
+        raise InputError("not JSON: nested too deeply") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise InputError(f"not JSON: {error}") from None
+
+
+def read_bytes(file: str | os.PathLike[str]) -> bytes:
+    """Return a file's bytes, or refuse it in one line."""
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"cannot be read: {reason}", file=str(file)) from None
+
+
+def read_json(file: str | os.PathLike[str]) -> Any:
+    """Return the value of a strict JSON file."""
+    try:
+        return parse_json(read_bytes(file))
+    except InputError as error:
+        raise error if error.file else error.inside(str(file)) from None
+
+
+RecordType = TypeVar("RecordType", bound=BaseModel)
+
+
+def validate(record: type[RecordType], data: Any) -> RecordType:
+    """Return the record that plain JSON data describe; InputError names the first wrong JSON path."""
+    if not isinstance(data, Mapping):
+        raise InputError("need one JSON object")
+    try:
+        return record.model_validate(data)
+    except ValidationError as error:
+        first = min(error.errors(include_url=False), key=_importance)
+        path, message = _explain(record, first)
+        raise InputError(message, path=json_path(path)) from None
+    except RecursionError:
+        raise InputError("nested too deeply") from None
+
+
+def _importance(detail: ErrorDetails) -> tuple[int, int]:
+    """A misspelt key is behind a missing one, so it is named first."""
+    order = {"extra_forbidden": 0, "missing": 1}
+    return order.get(detail["type"], 2), 0
+
+
+def _explain(record: type[BaseModel], detail: ErrorDetails) -> tuple[Sequence[str | int], str]:
+    path: tuple[str | int, ...] = tuple(detail["loc"])
+    kind, context = detail["type"], detail.get("ctx", {})
+    given = detail.get("input")
+    shown = f", got {_short(given)}"
+    match kind:
+        case "schedgap":
+            return (*path, *context["path"]), str(context["message"])
+        case "extra_forbidden":
+            return path, "unknown key" + _suggest(record, path)
+        case "missing":
+            return path, "missing key"
+        case "greater_than":
+            return path, f"must be > {_number(context['gt'])}{shown}"
+        case "greater_than_equal":
+            return path, f"must be >= {_number(context['ge'])}{shown}"
+        case "less_than_equal":
+            return path, f"too large: must be <= {_number(context['le'])}{shown}"
+        case "float_type" | "float_parsing":
+            return path, f"need a number{shown}"
+        case "int_type" | "int_parsing" | "int_from_float":
+            return path, f"not an integer{shown}"
+        case "string_type":
+            return path, f"need a string{shown}"
+        case "string_too_short":
+            return path, "must not be empty"
+        case "too_short":
+            return path, "empty list"
+        case "bool_type":
+            return path, f"need true or false{shown}"
+        case "tuple_type" | "list_type":
+            return path, f"need a list{shown}"
+        case "dict_type" | "model_type" | "model_attributes_type":
+            return path, f"need an object{shown}"
+        case "literal_error":
+            return path, f"must be {context['expected']}{shown}"
+        case "finite_number":
+            return path, "not a finite number"
+        case _:
+            return path, f"{detail['msg']}{shown}"
+
+
+def _number(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _suggest(record: type[BaseModel], path: Sequence[str | int]) -> str:
+    """Return `: did you mean 'weight'?` when some record of this file has such a key."""
+    known: set[str] = set()
+    _collect_keys(record, known, set())
+    close = difflib.get_close_matches(str(path[-1]), sorted(known), n=1)
+    return f": did you mean '{close[0]}'?" if close else ""
+
+
+def _collect_keys(record: type[BaseModel], known: set[str], seen: set[type]) -> None:
+    if record in seen:
+        return
+    seen.add(record)
+    for definition in [record.model_json_schema(), *record.model_json_schema().get("$defs", {}).values()]:
+        known |= set(definition.get("properties", {}))
+
+
+# --- writing ---------------------------------------------------------------------------------
+
+
+def canonical_json(value: Any) -> str:
+    """Return sorted keys, no spaces, shortest round-trip floats."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def write_text(file: str | os.PathLike[str], text: str) -> None:
+    """Write a file whole or not at all: temporary file beside it, fsync, rename."""
+    target = Path(file)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"cannot be written: {reason}", file=str(file)) from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException as error:
+        Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            reason = (error.strerror or str(error)).lower()
+            raise InputError(f"cannot be written: {reason}", file=str(file)) from None
+        raise
+
+
+def write_json(file: str | os.PathLike[str], value: Any, *, indent: int | None = 1) -> None:
+    """Write one JSON document atomically."""
+    write_text(file, json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")

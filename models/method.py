@@ -1,0 +1,156 @@
+"""A method: the only thing that joins a family's mathematics to an engine."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from schedgap.errors import UsageError
+from schedgap.instances.instance import Instance
+from schedgap.instances.solution import Kind
+from schedgap.solvers.clock import Clock
+
+OptionType = Literal["bool", "int", "float", "choice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting of a method: `--set name=value`."""
+
+    name: str
+    type: OptionType
+    default: bool | int | float | str | None
+    help: str
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+
+    def parse(self, value: object) -> bool | int | float | str | None:
+        """Return the typed value of a word from the command line, or of a Python value."""
+        if value is None and self.default is None:
+            return None
+        word = str(value).strip()
+        try:
+            if self.type == "bool":
+                return {"true": True, "false": False}[word.lower()]
+            if self.type == "choice":
+                return {choice: choice for choice in self.choices}[word]
+            if isinstance(value, bool):
+                raise ValueError
+            number = int(word) if self.type == "int" else float(word)
+            if not abs(number) < 1e15 or (self.least is not None and number < self.least):
+                raise ValueError
+            return number
+        except (KeyError, ValueError):
+            raise UsageError(f"option {self.name}={word}: need {self.domain}") from None
+
+    @property
+    def domain(self) -> str:
+        """What values are allowed, in words."""
+        match self.type:
+            case "bool":
+                return "true or false"
+            case "choice":
+                return "one of " + ", ".join(self.choices)
+            case "int":
+                least = "" if self.least is None else f" >= {self.least:g}"
+                return "an integer" + least
+            case _:
+                return "a number" + ("" if self.least is None else f" >= {self.least:g}")
+
+
+class Progress(Protocol):
+    """Where a running method says what it has; a killed method leaves what it said."""
+
+    def incumbent(self, schedule: Any, objective: float) -> None:
+        """A feasible schedule of the whole problem (the family's schedule class)."""
+
+    def bound(self, value: float) -> None:
+        """A valid bound on the optimum of the whole problem."""
+
+    def phase(self, text: str) -> None:
+        """What is being done, in a few words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a method is given beside the instance.
+
+    `engine` is None for a method without engines and for one that drives several in children.
+    """
+
+    options: Mapping[str, Any]
+    engine: str | None
+    clock: Clock
+    seed: int
+    progress: Progress
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a method returns; the caller judges the schedule and derives the status.
+
+    `schedule` is the family's schedule class (it has `to_data(instance)`) or None. `infeasible`: the
+    method proved that no schedule exists. `note`: one line on why there is no schedule or bound, for
+    the user. `trace` is plain JSON data. `certificate`: what a checker needs to evaluate `bound`
+    again without the engine (plain JSON data), or None.
+    """
+
+    schedule: Any = None
+    bound: float | None = None
+    infeasible: bool = False
+    note: str = ""
+    trace: Mapping[str, Any] = field(default_factory=dict)
+    certificate: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One way to solve, bound or approximate a family's problem.
+
+    `engines`: those that can run it, default first. `drives`: it uses all of them, each in a child
+    process of its own, and none itself. `online`: it sees a job only from its arrival on. `seeded`:
+    the seed can change the answer. `refuses(instance)` says in one line why it cannot serve an
+    instance, or None.
+    """
+
+    name: str
+    kind: Kind
+    run: Callable[[Any, Call], Outcome]
+    summary: str
+    source: str
+    ours: bool = False
+    engines: tuple[str, ...] = ()
+    drives: bool = False
+    options: tuple[Option, ...] = ()
+    online: bool = False
+    seeded: bool = False
+    refuses: Callable[[Any], str | None] = field(default=lambda instance: None)
+
+    def parse(self, settings: Mapping[str, object]) -> dict[str, Any]:
+        """Return every option with its value, in the table's order; UsageError for an unknown one."""
+        known = {option.name: option for option in self.options}
+        for key in settings:
+            if key not in known:
+                names = ", ".join(known) or "none"
+                raise UsageError(f"method {self.name} has no option '{key}' (it has: {names})")
+        return {
+            name: option.parse(settings[name]) if name in settings else option.default
+            for name, option in known.items()
+        }
+
+    def choose_engine(self, asked: str | None) -> str | None:
+        """Return the engine to run with; UsageError when the method cannot use the one asked for."""
+        if asked is None:
+            return "+".join(self.engines) if self.drives else next(iter(self.engines), None)
+        if self.drives or asked not in self.engines:
+            can = " and ".join(self.engines) if self.drives else ", ".join(self.engines) or "none"
+            verb = "always uses" if self.drives else "can use"
+            raise UsageError(f"method {self.name} {verb} {can}, not '{asked}'")
+        return asked
+
+
+def check_instance(instance: Instance, method: Method) -> None:
+    """Raise UsageError when the method is not for this kind of instance."""
+    reason = method.refuses(instance)
+    if reason:
+        raise UsageError(f"method {method.name}: {reason}")

@@ -1,0 +1,11 @@
+"""Map the rooms at the top of the repository into the one import package `schedgap`."""
+
+from setuptools import find_packages, setup
+
+ROOMS = ("models", "solvers", "instances", "analysis")
+package_dir = {"schedgap": "src/schedgap"}
+packages = ["schedgap"]
+for room in ROOMS:
+    package_dir[f"schedgap.{room}"] = room
+    packages += [f"schedgap.{room}", *(f"schedgap.{room}.{name}" for name in find_packages(room))]
+setup(packages=packages, package_dir=package_dir)

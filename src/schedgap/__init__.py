@@ -1,0 +1,6 @@
+"""Exact programs and published algorithms for scheduling machine-learning jobs, with certified gaps."""
+
+from importlib.metadata import version
+
+__version__ = version("schedgap")
+__all__ = ["__version__"]
