@@ -78,6 +78,4 @@ class Instance(Record):
             f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
             for key, value in self.summary().items()
         )
-        return (
-            f"<b>{html.escape(self.name)}</b> ({html.escape(self.family)})<table>{rows}</table>"
-        )
+        return f"<b>{html.escape(self.name)}</b> ({html.escape(self.family)})<table>{rows}</table>"

@@ -33,7 +33,7 @@ NonEmpty = Annotated[tuple[Item, ...], Field(strict=False, min_length=1)]
 
 
 def problem(message: str, *path: str | int) -> PydanticCustomError:
-    """Return the error to raise in a validator: what is wrong, and the JSON path from the validated record on."""
+    """Return the error to raise in a validator; the path starts at the validated record."""
     return PydanticCustomError("schedgap", "{message}", {"message": message, "path": path})
 
 
@@ -105,7 +105,7 @@ def _text(value: str, path: tuple[str | int, ...]) -> None:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the value of one strict JSON document: no duplicate keys, NaN, Infinity or trailing data."""
+    """Return the value of one strict JSON document; refuse duplicate keys, NaN, trailing data."""
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8")
@@ -144,7 +144,7 @@ RecordType = TypeVar("RecordType", bound=BaseModel)
 
 
 def validate(record: type[RecordType], data: Any) -> RecordType:
-    """Return the record that plain JSON data describe; InputError names the first wrong JSON path."""
+    """Return the record that plain JSON data describe; InputError names the JSON path."""
     if not isinstance(data, Mapping):
         raise InputError("need one JSON object")
     try:
@@ -226,7 +226,10 @@ def _collect_keys(record: type[BaseModel], known: set[str], seen: set[type]) -> 
     if record in seen:
         return
     seen.add(record)
-    for definition in [record.model_json_schema(), *record.model_json_schema().get("$defs", {}).values()]:
+    for definition in [
+        record.model_json_schema(),
+        *record.model_json_schema().get("$defs", {}).values(),
+    ]:
         known |= set(definition.get("properties", {}))
 
 

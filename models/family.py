@@ -40,9 +40,9 @@ class Family:
     The functions take the instance and a schedule as plain JSON data (`schedule` of a solution
     file), which they do not trust. `check` raises InputError where a file is not a solution of this
     family at all. `objective` is for schedules without violations. `grid` is the step on which all
-    values of left-shifted schedules lie, or None. `problem(options)` names the problem that a method solves with these options: ''
-    is the instance itself; solutions of another problem never bound the instance, and bounds of one
-    problem are never used for another.
+    values of left-shifted schedules lie, or None. `problem(options)` names the problem that a
+    method solves with these options: '' is the instance itself; bounds of one problem are never
+    used for another.
     """
 
     name: str
@@ -51,14 +51,20 @@ class Family:
     methods: tuple[Method, ...]
     aliases: Mapping[str, str]
     sense: Callable[[Any], Sense]
-    check: Callable[[Any, Any, Mapping[str, Any]], Iterator[Violation]]  # (instance, schedule, options)
+    check: Callable[
+        [Any, Any, Mapping[str, Any]], Iterator[Violation]
+    ]  # (instance, schedule, options)
     objective: Callable[[Any, Any], float]
     chart: Callable[[Any, Any], Chart]
     grid: Callable[[Any], float | None] = field(default=lambda instance: None)
     problem: Callable[[Mapping[str, Any]], str] = field(default=lambda options: "")
     check_certificate: Callable[[Any, Mapping[str, Any]], float] | None = None
-    programs: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)  # name -> build(instance), a Pyomo model
-    guarantees: Callable[[Any, str], Mapping[str, Any]] | None = None  # (instance, method) -> {claim, factor, holds, failed}
+    programs: Mapping[str, Callable[[Any], Any]] = field(
+        default_factory=dict
+    )  # name -> build(instance), a Pyomo model
+    guarantees: Callable[[Any, str], Mapping[str, Any]] | None = (
+        None  # (instance, method) -> {claim, factor, holds, failed}
+    )
     suite: Callable[[], list[Any]] | None = None  # small instances of the quick comparison
 
     def method(self, name: str) -> Method:

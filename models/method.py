@@ -89,10 +89,10 @@ class Call:
 class Outcome:
     """What a method returns; the caller judges the schedule and derives the status.
 
-    `schedule` is the family's schedule class (it has `to_data(instance)`) or None. `infeasible`: the
-    method proved that no schedule exists. `note`: one line on why there is no schedule or bound, for
-    the user. `trace` is plain JSON data. `certificate`: what a checker needs to evaluate `bound`
-    again without the engine (plain JSON data), or None.
+    `schedule` is the family's schedule class (it has `to_data(instance)`) or None. `infeasible`:
+    the method proved that no schedule exists. `note`: one line for the user on why there is no
+    schedule or bound. `trace` is plain JSON data. `certificate`: what a checker needs to evaluate
+    `bound` again without the engine (plain JSON data), or None.
     """
 
     schedule: Any = None
@@ -127,7 +127,7 @@ class Method:
     refuses: Callable[[Any], str | None] = field(default=lambda instance: None)
 
     def parse(self, settings: Mapping[str, object]) -> dict[str, Any]:
-        """Return every option with its value, in the table's order; UsageError for an unknown one."""
+        """Return every option with its value; UsageError for an unknown one."""
         known = {option.name: option for option in self.options}
         for key in settings:
             if key not in known:
@@ -139,7 +139,7 @@ class Method:
         }
 
     def choose_engine(self, asked: str | None) -> str | None:
-        """Return the engine to run with; UsageError when the method cannot use the one asked for."""
+        """Return the engine to run with; UsageError when the method cannot use it."""
         if asked is None:
             return "+".join(self.engines) if self.drives else next(iter(self.engines), None)
         if self.drives or asked not in self.engines:

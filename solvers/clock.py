@@ -25,6 +25,6 @@ class Clock:
         return self.remaining() <= 0
 
     def share(self, fraction: float, *, most: float = math.inf) -> "Clock":
-        """Return a clock that starts now with a fraction of what is left, at most `most` seconds."""
+        """Return a clock that starts now with a fraction of what is left, or `most` seconds."""
         seconds = min(self.remaining() * fraction, most)
         return Clock(None if math.isinf(seconds) else seconds)

@@ -89,7 +89,8 @@ def arrays(instance: HareInstance) -> HareArrays:
     task_row: list[int] = []
     task_job: list[int] = []
     task_round: list[int] = []
-    round_tasks, round_job, job_rounds = [0], [], [0]
+    round_tasks, job_rounds = [0], [0]
+    round_job: list[int] = []
     for n, job in enumerate(instance.jobs):
         for r in range(job.number_of_rounds):
             tasks = job.tasks_of(r)
@@ -115,7 +116,7 @@ def arrays(instance: HareInstance) -> HareArrays:
         gpu_class[list(gpus)] = k
     first = [gpus[0] for gpus in class_gpus]
     rows = np.array(task_row, dtype=np.int64)
-    task_train, task_sync = train[np.ix_(rows, first)], sync[np.ix_(rows, first)]
+    task_train, task_sync = train[rows][:, first], sync[rows][:, first]
     arrival = np.array([job.arrival for job in instance.jobs], dtype=float)
     bounds = np.array(round_tasks, dtype=np.int64)
     length = np.maximum.reduceat((task_train + task_sync).min(axis=1), bounds[:-1])

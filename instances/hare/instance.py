@@ -74,8 +74,9 @@ class Job(Record):
         for key in compact[:3]:
             if key not in given:
                 raise problem(
-                    "missing key" if given else "need 'rounds', 'tasks_per_round' and "
-                    "'training_time', or 'task_rounds'",
+                    "missing key"
+                    if given
+                    else "need 'rounds', 'tasks_per_round' and 'training_time', or 'task_rounds'",
                     *([key] if given else []),
                 )
         return self
@@ -173,7 +174,9 @@ class HareInstance(Instance):
                     raise problem("no entry in switching.models", "jobs", n, "model")
         unit = self.meta.get("time_unit")
         if not isinstance(unit, str) or not unit:
-            raise problem("missing key: name the unit of all times, such as 's'", "meta", "time_unit")
+            raise problem(
+                "missing key: name the unit of all times, such as 's'", "meta", "time_unit"
+            )
         return self
 
     def _check_gpus(self) -> None:

@@ -1,4 +1,4 @@
-"""Exact programs and published algorithms for scheduling machine-learning jobs, with certified gaps."""
+"""Exact programs and published algorithms for scheduling ML jobs, with certified gaps."""
 
 from importlib.metadata import version
 
