@@ -32,6 +32,8 @@ class Verdict:
 
     def __str__(self) -> str:
         if self.feasible:
-            return f"feasible, objective {self.objective:.10g}"
+            value = "" if self.objective is None else f", objective {self.objective:.10g}"
+            left_out = f" (outside the program: without {', '.join(self.relaxed)})"
+            return f"feasible{value}{left_out if self.relaxed else ''}"
         lines = [f"{item.rule}: {item.message}" for item in self.violations]
         return "\n".join([f"{len(lines)} violation(s)", *lines])

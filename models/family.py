@@ -42,7 +42,8 @@ class Family:
     family at all. `objective` is for schedules without violations. `grid` is the step on which all
     values of left-shifted schedules lie, or None. `problem(options)` names the problem that a
     method solves with these options: '' is the instance itself; bounds of one problem are never
-    used for another.
+    used for another. `relaxed(schedule)` names the rules of the program that a schedule says it
+    leaves out (a preemptive baseline): it has no bound and is never the best known schedule.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Family:
     chart: Callable[[Any, Any], Chart]
     grid: Callable[[Any], float | None] = field(default=lambda instance: None)
     problem: Callable[[Mapping[str, Any]], str] = field(default=lambda options: "")
+    relaxed: Callable[[Any], tuple[str, ...]] = field(default=lambda schedule: ())
     check_certificate: Callable[[Any, Mapping[str, Any]], float] | None = None
     programs: Mapping[str, Callable[[Any], Any]] = field(
         default_factory=dict

@@ -91,14 +91,16 @@ class Outcome:
 
     `schedule` is the family's schedule class (it has `to_data(instance)`) or None. `infeasible`:
     the method proved that no schedule exists. `note`: one line for the user on why there is no
-    schedule or bound. `trace` is plain JSON data. `certificate`: what a checker needs to evaluate
-    `bound` again without the engine (plain JSON data), or None.
+    schedule or bound. `partial`: plain JSON data of a schedule with something left out, only to be
+    looked at. `trace` is plain JSON data. `certificate`: what a checker needs to evaluate `bound`
+    again without the engine (plain JSON data), or None.
     """
 
     schedule: Any = None
     bound: float | None = None
     infeasible: bool = False
     note: str = ""
+    partial: Any = None
     trace: Mapping[str, Any] = field(default_factory=dict)
     certificate: Mapping[str, Any] | None = None
 
