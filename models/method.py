@@ -2,59 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from schedgap.errors import UsageError
 from schedgap.instances.instance import Instance
+from schedgap.instances.settings import Option
 from schedgap.instances.solution import Kind
 from schedgap.solvers.clock import Clock
 
-OptionType = Literal["bool", "int", "float", "choice"]
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One setting of a method: `--set name=value`."""
-
-    name: str
-    type: OptionType
-    default: bool | int | float | str | None
-    help: str
-    choices: tuple[str, ...] = ()
-    least: float | None = None
-
-    def parse(self, value: object) -> bool | int | float | str | None:
-        """Return the typed value of a word from the command line, or of a Python value."""
-        if value is None and self.default is None:
-            return None
-        word = str(value).strip()
-        try:
-            if self.type == "bool":
-                return {"true": True, "false": False}[word.lower()]
-            if self.type == "choice":
-                return {choice: choice for choice in self.choices}[word]
-            if isinstance(value, bool):
-                raise ValueError
-            number = int(word) if self.type == "int" else float(word)
-            if not abs(number) < 1e15 or (self.least is not None and number < self.least):
-                raise ValueError
-            return number
-        except (KeyError, ValueError):
-            raise UsageError(f"option {self.name}={word}: need {self.domain}") from None
-
-    @property
-    def domain(self) -> str:
-        """What values are allowed, in words."""
-        match self.type:
-            case "bool":
-                return "true or false"
-            case "choice":
-                return "one of " + ", ".join(self.choices)
-            case "int":
-                least = "" if self.least is None else f" >= {self.least:g}"
-                return "an integer" + least
-            case _:
-                return "a number" + ("" if self.least is None else f" >= {self.least:g}")
+__all__ = ["Call", "Method", "Option", "Outcome", "Progress", "check_instance"]
 
 
 class Progress(Protocol):

@@ -1,0 +1,121 @@
+"""One setting of a generator or of a method: `--set name=value`, parsed in one place."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from schedgap.errors import UsageError
+
+OptionType = Literal["bool", "int", "float", "choice", "range", "list", "shares"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting, with its domain.
+
+    `range` is two whole numbers `20-40` (or one, `20`); `list` is whole numbers `1,2,4`; `shares`
+    is `NAME:NUMBER,NAME:NUMBER` or one of the `choices`. Python callers may also give a pair, a
+    sequence or a mapping for these. `least` bounds every number from below.
+    """
+
+    name: str
+    type: OptionType
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+
+    def parse(self, value: object) -> Any:
+        """Return the typed value of a word from the command line, or of a Python value.
+
+        Returns
+        -------
+        bool | int | float | str | tuple[int, ...] | dict[str, float] | None
+            A range is a pair; None only where it is the default.
+        """
+        if value is None and self.default is None:
+            return None
+        word = _word(value, self.type)
+        try:
+            match self.type:
+                case "bool":
+                    return {"true": True, "false": False}[word.lower()]
+                case "choice":
+                    return {choice: choice for choice in self.choices}[word]
+                case "int" | "float":
+                    if isinstance(value, bool):
+                        raise ValueError
+                    return self._bounded(int(word) if self.type == "int" else float(word))
+                case "range":
+                    pair = re.fullmatch(r"(\d+)(?:\s*-\s*(\d+))?", word, re.ASCII)
+                    if pair is None:
+                        raise ValueError
+                    low = self._bounded(int(pair[1]))
+                    high = self._bounded(int(pair[2] or pair[1]))
+                    if low > high:
+                        raise ValueError
+                    return low, high
+                case "list":
+                    return tuple(self._bounded(int(part)) for part in word.split(","))
+                case "shares":
+                    return word if word in self.choices else self._shares(word)
+        except (KeyError, ValueError):
+            raise UsageError(f"option {self.name}={_shown(word)}: need {self.domain}") from None
+
+    def _bounded(self, number: Any) -> Any:
+        if not abs(number) < 1e15 or (self.least is not None and number < self.least):
+            raise ValueError
+        return number
+
+    def _shares(self, word: str) -> dict[str, float]:
+        shares: dict[str, float] = {}
+        for part in word.split(","):
+            name, colon, number = (piece.strip() for piece in part.rpartition(":"))
+            if not colon or not name or name in shares:
+                raise ValueError
+            shares[name] = self._bounded(float(number))
+        if not sum(shares.values()) > 0:
+            raise ValueError
+        return shares
+
+    def plain(self, value: Any) -> Any:
+        """Return a parsed value as plain JSON that `parse` gives back: lists become words."""
+        kept = isinstance(value, (bool, int, float)) or value is None
+        return value if kept else _word(value, self.type)
+
+    @property
+    def domain(self) -> str:
+        """What values are allowed, in words."""
+        least = "" if self.least is None else f" >= {self.least:g}"
+        match self.type:
+            case "bool":
+                return "true or false"
+            case "choice":
+                return "one of " + ", ".join(self.choices)
+            case "int":
+                return "an integer" + least
+            case "float":
+                return "a number" + least
+            case "range":
+                return f"whole numbers{least}, as 2 or 1-3"
+            case "list":
+                return f"whole numbers{least}, as 1,2,4"
+            case "shares":
+                named = f"one of {', '.join(self.choices)}, or " if self.choices else ""
+                return f"{named}shares{least} that are not all 0, as A:1,B:2"
+
+
+def _word(value: object, kind: OptionType) -> str:
+    """Return a Python value as it would stand on the command line."""
+    if kind == "shares" and isinstance(value, Mapping):
+        return ",".join(f"{name}:{number}" for name, number in value.items())
+    if kind in ("range", "list") and isinstance(value, (tuple, list)):
+        return ("-" if kind == "range" else ",").join(map(str, value))
+    return str(value).strip()
+
+
+def _shown(word: str) -> str:
+    """Return a word that fits into one line of an error."""
+    word = word if word.isprintable() else ascii(word)
+    return word if len(word) <= 40 else word[:37] + "..."
