@@ -1,0 +1,281 @@
+"""What makes a `hare` schedule valid, written from the paper; shares no code with the models.
+
+V0 shape, V1 ids, V2 equation (5), V3 (4), V4 (7), V5 (8), V6 fixed synchronization. A task that an
+earlier rule rejects is left out of the later ones, so that one fault gives one message.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple
+
+from schedgap.errors import InputError
+from schedgap.instances.hare.instance import Gpu, HareInstance, Task
+from schedgap.instances.verdict import TOLERANCE, Violation
+
+KEYS = ("job", "round", "task", "gpu", "start")
+LATEST = 1e19  # no left-shifted schedule of the largest instance that can be read starts later
+
+
+class Run(NamedTuple):
+    """One task where the schedule puts it; indices count from 0, times are in meta.time_unit."""
+
+    job: int
+    round: int
+    number: int
+    gpu: int
+    start: float
+    trained: float  # start + T^c: until then the task has its GPU
+    synchronized: float  # start + T^c + T^s
+
+
+def check(instance: HareInstance, schedule: Any, options: Mapping[str, Any]) -> Iterator[Violation]:
+    """Yield every broken rule of a schedule.
+
+    Parameters
+    ----------
+    schedule : Any
+        Plain JSON data, not trusted: `{"assignments": [{"job": id, "round": 1.., "task": 1..,
+        "gpu": id, "start": number in the instance's time unit}, ...]}`.
+    options : Mapping[str, Any]
+        Of the solution; rule V6 holds only with `synchronization` = `fixed`.
+
+    Raises
+    ------
+    InputError
+        When the schedule is no object with a list `assignments`.
+
+    Notes
+    -----
+    Source: (4), (5), (7), (8). Times may be off by 1e-6, or by two units in the last place where
+    doubles are coarser than that (times above 1e9). Time: O(n log n).
+    """
+    if not isinstance(schedule, Mapping):
+        raise InputError("need an object with the key 'assignments'", path="schedule")
+    if "assignments" not in schedule:
+        raise InputError("missing key", path="schedule.assignments")
+    if not isinstance(schedule["assignments"], (list, tuple)):
+        raise InputError("need a list", path="schedule.assignments")
+    return _violations(instance, schedule, options.get("synchronization") == "fixed")
+
+
+def objective(instance: HareInstance, schedule: Any) -> float:
+    """Return sum w_n C_n of a schedule without violations; C_n is the last synchronized end."""
+    runs = _read(instance, schedule["assignments"], Counter(), [])
+    completion = [0.0] * len(instance.jobs)
+    for run in runs:
+        completion[run.job] = max(completion[run.job], run.synchronized)
+    return math.fsum(job.weight * end for job, end in zip(instance.jobs, completion, strict=True))
+
+
+def _violations(
+    instance: HareInstance, schedule: Mapping[str, Any], fixed: bool
+) -> Iterator[Violation]:
+    for key in schedule:
+        if key != "assignments":
+            yield Violation("V0", ("schedule",), 1, f"schedule: unknown key {_short(key)}")
+    found: list[Violation] = []
+    times: Counter[tuple[int, int, int]] = Counter()  # how often each task is named
+    runs = _read(instance, schedule["assignments"], times, found)
+    yield from found
+    yield from assigned_once(instance, times)
+    yield from not_before_arrival(instance, runs)
+    yield from rounds_in_order(instance, runs)
+    yield from no_overlap(instance, runs)
+    if fixed:
+        yield from one_start_per_round(instance, runs)
+
+
+def _read(
+    instance: HareInstance,
+    assignments: Sequence[Any],
+    times: Counter[tuple[int, int, int]],
+    found: list[Violation],
+) -> list[Run]:
+    """Return the first sound assignment of each task, in file order, and note rules V0 and V1.
+
+    Counts in `times` every assignment that names a task, sound or not.
+    """
+    jobs = {job.id: n for n, job in enumerate(instance.jobs)}
+    gpus = {gpu.id: m for m, gpu in enumerate(instance.gpus)}
+    rounds = [[job.tasks_of(r) for r in range(job.number_of_rounds)] for job in instance.jobs]
+    runs: list[Run] = []
+    for k, item in enumerate(assignments):
+        fault = _malformed(item)
+        if fault:
+            found.append(Violation("V0", (f"assignments[{k}]",), 1, f"assignments[{k}]{fault}"))
+        missing = _unknown(item, rounds, jobs, gpus)
+        if missing and not fault:
+            message = f"assignments[{k}].{missing}"
+            found.append(Violation("V1", (f"assignments[{k}]",), 1, message))
+        if missing and not missing.startswith("gpu"):
+            continue
+        n, r, i = jobs[item["job"]], item["round"] - 1, item["task"] - 1
+        times[n, r, i] += 1
+        if fault or missing or times[n, r, i] > 1:
+            continue
+        m, start, task = gpus[item["gpu"]], float(item["start"]), rounds[n][r][i]
+        trained = start + _value(task.training_time, instance.gpus[m])
+        runs.append(Run(n, r, i, m, start, trained, trained + _delay(task, instance.gpus[m])))
+    return runs
+
+
+def _malformed(item: Any) -> str:
+    """Rule V0: exactly the five keys; ids strings, counts integers, a finite start."""
+    if not isinstance(item, Mapping):
+        return f": need an object, got {_short(item)}"
+    if len(item) != len(KEYS) or any(key not in item for key in KEYS):
+        for key in KEYS:
+            if key not in item:
+                return f".{key}: missing key"
+        return f": unknown key {_short(next(key for key in item if key not in KEYS))}"
+    for key in ("job", "gpu"):
+        if type(item[key]) is not str:
+            return f".{key}: need a string, got {_short(item[key])}"
+    for key in ("round", "task"):
+        if type(item[key]) is not int:
+            return f".{key}: not an integer, got {_short(item[key])}"
+    start = item["start"]
+    if isinstance(start, bool) or not isinstance(start, (int, float)):
+        return f".start: need a number, got {_short(start)}"
+    if not abs(start) <= LATEST:
+        return f".start: need a finite number up to {LATEST:g}, got {_short(start)}"
+    return ""
+
+
+def _unknown(
+    item: Any,
+    rounds: Sequence[Sequence[Sequence[Task]]],
+    jobs: Mapping[str, int],
+    gpus: Mapping[str, int],
+) -> str:
+    """Rule V1: job, round, task and GPU exist; also says so of what rule V0 refused."""
+    if not isinstance(item, Mapping):
+        return "job: none"
+    job, r, i, gpu = (item.get(key) for key in KEYS[:4])
+    if type(job) is not str or job not in jobs:
+        return f"job: no job {_short(job)}"
+    own = rounds[jobs[job]]
+    if type(r) is not int or not 1 <= r <= len(own):
+        return f"round: job '{job}' has rounds 1 to {len(own)}, not {_short(r)}"
+    if type(i) is not int or not 1 <= i <= len(own[r - 1]):
+        return f"task: {job} round {r} has tasks 1 to {len(own[r - 1])}, not {_short(i)}"
+    if type(gpu) is not str or gpu not in gpus:
+        return f"gpu: {job} round {r} task {i} is on {_short(gpu)}, which is no GPU"
+    return ""
+
+
+def assigned_once(
+    instance: HareInstance, times: Mapping[tuple[int, int, int], int]
+) -> Iterator[Violation]:
+    """Rule V2, (5): each task is assigned to exactly one GPU."""
+    for n, job in enumerate(instance.jobs):
+        for r in range(job.number_of_rounds):
+            for i in range(len(job.tasks_of(r))):
+                count = times.get((n, r, i), 0)
+                if count != 1:
+                    task = _task(instance, n, r, i)
+                    said = f"assigned {count} times" if count else "not assigned to any GPU"
+                    yield Violation("V2", (task,), abs(count - 1), f"{task} is {said}")
+
+
+def not_before_arrival(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Violation]:
+    """Rule V3, (4): a task starts at the arrival of its job or later."""
+    for run in runs:
+        arrival = instance.jobs[run.job].arrival
+        if _exceeds(arrival, run.start):
+            task, gpu = _name(instance, run)
+            yield Violation(
+                "V3", (task, gpu), arrival - run.start,
+                f"{task} starts at {run.start:.10g} on {gpu}, {arrival - run.start:.6g} before "
+                f"its job arrives at {arrival:.10g}",
+            )  # fmt: skip
+
+
+def rounds_in_order(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Violation]:
+    """Rule V4, (7): a round starts when every task of the round before is synchronized."""
+    barrier: dict[tuple[int, int], Run] = {}  # of each round, its task that synchronizes last
+    for run in runs:
+        last = barrier.setdefault((run.job, run.round), run)
+        if run.synchronized > last.synchronized:
+            barrier[run.job, run.round] = run
+    for run in runs:
+        last = barrier.get((run.job, run.round - 1), run)
+        if last is not run and _exceeds(last.synchronized, run.start):
+            (task, gpu), (waited, _) = _name(instance, run), _name(instance, last)
+            early = last.synchronized - run.start
+            yield Violation(
+                "V4", (task, gpu, waited), early,
+                f"{task} starts at {run.start:.10g} on {gpu}, {early:.6g} before {waited} is "
+                f"synchronized at {last.synchronized:.10g}",
+            )  # fmt: skip
+
+
+def no_overlap(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Violation]:
+    """Rule V5, (8): on one GPU a task starts after the one before has trained, never with it.
+
+    Neighbours in start order suffice: if any two tasks overlap, some two neighbours do.
+    Synchronization does not occupy the GPU.
+    """
+    for _, own in groupby(sorted(runs, key=lambda run: (run.gpu, run.start)), lambda run: run.gpu):
+        for first, second in pairwise(own):
+            if second.start == first.start or _exceeds(first.trained, second.start):
+                (task, gpu), (other, _) = _name(instance, second), _name(instance, first)
+                overlap = first.trained - second.start
+                yield Violation(
+                    "V5", (task, gpu, other), overlap,
+                    f"{task} starts at {second.start:.10g} on {gpu}, {overlap:.6g} before "
+                    f"{other} has trained at {first.trained:.10g}",
+                )  # fmt: skip
+
+
+def one_start_per_round(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Violation]:
+    """Rule V6, fixed synchronization: tasks of a round start together on distinct GPUs."""
+    rounds: dict[tuple[int, int], list[Run]] = {}
+    for run in runs:
+        rounds.setdefault((run.job, run.round), []).append(run)
+    for own in rounds.values():
+        first, *others = sorted(own, key=lambda run: run.start)
+        taken = {first.gpu}
+        for run in others:
+            task, gpu = _name(instance, run)
+            late = run.start - first.start
+            if _exceeds(run.start, first.start):
+                message = (
+                    f"{task} starts at {run.start:.10g} on {gpu}, {late:.6g} after "
+                    f"{_name(instance, first)[0]}"
+                )
+                yield Violation("V6", (task, gpu), late, message)
+            elif run.gpu in taken:
+                message = f"{task} is on {gpu}, as is another task of its round"
+                yield Violation("V6", (task, gpu), 1, message)
+            taken.add(run.gpu)
+
+
+def _exceeds(bound: float, value: float) -> bool:
+    """True when a value is below its bound by more than the tolerance, rounding allowed for."""
+    return bound - value > TOLERANCE + 2 * math.ulp(bound)
+
+
+def _value(times: Mapping[str, float], gpu: Gpu) -> float:
+    """Return the time on a GPU: its own key first, then its kind's."""
+    return times[gpu.id] if gpu.id in times else times[gpu.kind]
+
+
+def _delay(task: Task, gpu: Gpu) -> float:
+    return _value(task.synchronization_time, gpu) if task.synchronization_time else 0.0
+
+
+def _task(instance: HareInstance, n: int, r: int, i: int) -> str:
+    return f"{instance.jobs[n].id} round {r + 1} task {i + 1}"
+
+
+def _name(instance: HareInstance, run: Run) -> tuple[str, str]:
+    return _task(instance, run.job, run.round, run.number), instance.gpus[run.gpu].id
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 40 else text[:37] + "..."
