@@ -1,12 +1,16 @@
 """What an engine returns, and what is said of it while it runs: the same shape for all engines."""
 
+import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from schedgap.errors import EngineUnavailableError
+
 EngineStatus = Literal["optimal", "feasible", "infeasible", "unbounded", "unknown"]
 
-# engine name -> (module that proves it is installed, pip extra, what to do without it)
+# engine name -> (module that proves it is installed, pip extra)
 ENGINES: dict[str, tuple[str, str]] = {
     "highs": ("highspy", ""),
     "gurobi": ("gurobipy", "gurobi"),
@@ -19,6 +23,9 @@ OnIncumbent = Callable[[float, Any], None]
 # Called with a bound on the optimum that has become better.
 OnBound = Callable[[float], None]
 
+TOLERANCE = 1e-6  # relative, between objective and bound of a proved optimum
+INFINITE = 1e20  # engines write this or more for "no bound"
+
 
 @dataclass(frozen=True, slots=True)
 class EngineResult:
@@ -28,7 +35,8 @@ class EngineResult:
     or within one step of the objective's grid). `bound` is a valid bound or None, never infinite.
     `values`: array programs, an array by column; Pyomo, values are loaded into the model and this
     is None; CP-SAT, a sequence by variable index; cvxpy, loaded into the problem. `duals` of an LP
-    by row (array programs) or by constraint name (Pyomo).
+    by row (array programs) or by constraint name (Pyomo). `info["contradiction"]` is there when the
+    engine's bound lies past its own incumbent; the bound is then dropped.
     """
 
     status: EngineStatus
@@ -40,3 +48,76 @@ class EngineResult:
     build_seconds: float = 0.0  # hand-over to the engine
     log: str = ""
     info: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What an engine's two numbers prove."""
+
+    status: EngineStatus
+    objective: float | None
+    bound: float | None
+    info: Mapping[str, Any]
+
+
+def judge(
+    objective: float | None,
+    bound: float | None,
+    *,
+    sense: Literal["min", "max"] = "min",
+    grid: float | None = None,
+) -> Judgement:
+    """Derive the status of a stopped search from its incumbent and its bound.
+
+    Parameters
+    ----------
+    objective, bound : float or None
+        As the engine says; NaN, infinite and absurdly large numbers count as None.
+    sense : "min" or "max"
+        Of both numbers.
+    grid : float or None
+        A step > 0 of which every feasible objective is a multiple; the bound is rounded to it.
+
+    Returns
+    -------
+    Judgement
+        `optimal` when the numbers meet, `feasible` with an incumbent otherwise, else `unknown`.
+    """
+    if objective is None or not abs(objective) < INFINITE:
+        objective = None
+    if bound is None or not abs(bound) < INFINITE:
+        bound = None
+    if bound is not None and grid is not None:
+        bound = _on_grid(bound, grid) if sense == "min" else -_on_grid(-bound, grid)
+    if objective is None:
+        return Judgement("unknown", None, bound, {})
+    if bound is None:
+        return Judgement("feasible", objective, None, {})
+    gap = objective - bound if sense == "min" else bound - objective
+    tolerance = TOLERANCE * max(1.0, abs(objective))
+    if gap < -tolerance:
+        info = {"contradiction": f"bound {bound!r} is past the incumbent {objective!r}"}
+        return Judgement("feasible", objective, None, info)
+    if gap <= tolerance:
+        return Judgement("optimal", objective, objective if gap < 0 else bound, {})
+    return Judgement("feasible", objective, bound, {})
+
+
+def _on_grid(bound: float, grid: float) -> float:
+    """Round a lower bound up to the grid; half a thousandth of a step is left for round-off."""
+    return math.ceil(bound / grid - 5e-4) * grid
+
+
+def claim(engine: str) -> None:
+    """Make sure that this process may load an engine; EngineUnavailableError says what to do.
+
+    HiGHS and CP-SAT carry two versions of one shared library: whichever comes second fails, or is
+    silently replaced by another solver. cvxpy loads HiGHS.
+    """
+    rivals = {"highs": "ortools", "clarabel": "ortools", "cp-sat": "highspy"}
+    rival = rivals.get(engine)
+    if rival is not None and rival in sys.modules:
+        raise EngineUnavailableError(
+            f"{engine} cannot run in a process that has loaded {rival}: "
+            "start a new one (schedgap.solve and run_child do)"
+        )
