@@ -1,0 +1,258 @@
+"""Gantt charts of schedules, alone or two on one time axis.
+
+Colours are Paul Tol's "bright" scheme, which colour-blind readers can tell apart, on white and on
+black; backgrounds are transparent. Plotly serves notebooks and the report, Matplotlib papers.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from schedgap.models.family import Bar, Chart
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PALETTE = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377")
+LEGEND_LIMIT = 12  # more names than colours can tell apart: the hover says which is which
+THIN = 2_000  # bars; beyond it their white outlines would hide them
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
+
+TEMPLATE = go.layout.Template(
+    layout={
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "colorway": PALETTE,
+        "font": {"family": FONT, "size": 13, "color": "#777777"},
+        "title": {"x": 0, "xanchor": "left", "font": {"size": 14}},
+        "xaxis": {
+            "gridcolor": "rgba(128,128,128,0.2)",
+            "zeroline": False,
+            "ticks": "outside",
+            "tickcolor": "rgba(128,128,128,0.5)",
+            "automargin": True,
+            "title": {"font": {"size": 13}, "standoff": 8},
+        },
+        "yaxis": {
+            "gridcolor": "rgba(128,128,128,0.2)",
+            "zeroline": False,
+            "automargin": True,
+            "title": {"font": {"size": 13}, "standoff": 8},
+        },
+        "legend": {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
+        "hoverlabel": {"align": "left", "font": {"family": FONT}},
+        "margin": {"l": 8, "r": 12, "t": 28, "b": 52},
+        "hovermode": "closest",
+    }
+)
+
+
+def plain(text: str) -> str:
+    """Return text that Plotly shows as it stands: it reads a kind of HTML in every label."""
+    return html.escape(text, quote=False)
+
+
+def natural(text: str) -> tuple[object, ...]:
+    """Return a sorting key that puts J2 before J10."""
+    parts = re.split(r"([0-9]+)", text)
+    return tuple(int(part) if index % 2 else part for index, part in enumerate(parts))
+
+
+def colors(names: Iterable[str]) -> dict[str, str]:
+    """Return a colour for each name, the same for the same set of names; six hues, then tints."""
+    return {
+        name: _tint(PALETTE[place % len(PALETTE)], (0.0, 0.4, -0.35)[place // len(PALETTE) % 3])
+        for place, name in enumerate(sorted(set(names), key=natural))
+    }
+
+
+def _tint(color: str, amount: float) -> str:
+    """Return a colour mixed with white (amount > 0) or black (amount < 0)."""
+    target = 255 if amount > 0 else 0
+    channels = (int(color[place : place + 2], 16) for place in (1, 3, 5))
+    return "#" + "".join(f"{round(c + (target - c) * abs(amount)):02X}" for c in channels)
+
+
+def gantt(chart: Chart, beside: Chart | None = None, titles: Sequence[str] = ("", "")) -> go.Figure:
+    """Return the Gantt chart of a schedule, or of two on one time axis, one below the other.
+
+    Parameters
+    ----------
+    chart, beside : Chart
+        Schedules of one instance; a group has the same colour in both.
+    titles : Sequence[str]
+        A title for each chart.
+    """
+    charts = [chart] if beside is None else [chart, beside]
+    palette = colors(bar.group for each in charts for bar in each.bars)
+    heights = [lanes_height(each) for each in charts]
+    figure = go.Figure()
+    top = 1.0
+    gap = 52 / (sum(heights) + 52 * (len(charts) - 1))
+    share = (1.0 - gap * (len(charts) - 1)) / sum(heights)
+    for place, (each, height) in enumerate(zip(charts, heights, strict=True), start=1):
+        axis = "" if place == 1 else str(place)
+        for trace in gantt_traces(each, palette):
+            figure.add_trace(
+                {**trace, "xaxis": f"x{axis}", "yaxis": f"y{axis}"}
+                | ({"showlegend": False} if place > 1 else {})
+            )
+        bottom = max(0.0, top - share * height)
+        figure.layout[f"yaxis{axis}"] = {**lanes_axis(each), "domain": [bottom, top]}
+        figure.layout[f"xaxis{axis}"] = {
+            "anchor": f"y{axis}",
+            "title": {"text": plain(f"time ({each.unit})") if place == len(charts) else None},
+            "range": list(time_range(charts)),
+            **({"matches": "x"} if place > 1 else {}),
+        }
+        figure.add_annotation(
+            text=plain(titles[place - 1]), showarrow=False, font={"size": 14},
+            x=0, xref="paper", xanchor="left", y=top, yref="paper", yanchor="bottom", yshift=4,
+        )  # fmt: skip
+        top = bottom - gap
+    figure.update_layout(
+        template=TEMPLATE,
+        barmode="overlay",
+        height=sum(heights) + 52 * len(charts) + 60,
+        showlegend=1 < len(palette) <= LEGEND_LIMIT,
+    )
+    return figure
+
+
+def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the bars of a chart as Plotly traces, one for each group, faint ones apart.
+
+    Bars lie at the index of their lane; `base` is the start and `x` the length.
+    """
+    lanes = {lane: place for place, lane in enumerate(chart.lanes)}
+    soft_below = any(bar.soft for bar in chart.bars)
+    line = 0.5 if len(chart.bars) <= THIN else 0
+    traces = []
+    for (group, soft), bars in _by_group(chart.bars).items():
+        traces.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": plain(group),
+                "legendgroup": group,
+                "showlegend": not soft,
+                "base": [bar.start for bar in bars],
+                "x": [bar.end - bar.start for bar in bars],
+                "y": [lanes[bar.lane] for bar in bars],
+                "hovertext": [plain(bar.text) for bar in bars],
+                "hoverinfo": "text",
+                "textposition": "none",
+                "width": 0.18 if soft else 0.64 if soft_below else 0.84,
+                "offset": 0.24 if soft else -0.42,
+                "marker": {
+                    "color": palette[group],
+                    "opacity": 0.45 if soft else 1,
+                    "line": {"width": 0 if soft else line, "color": "rgba(255,255,255,0.8)"},
+                },
+            }
+        )
+    return traces
+
+
+def _by_group(bars: Iterable[Bar]) -> dict[tuple[str, bool], list[Bar]]:
+    """Return the bars by (group, soft) in natural order, the soft ones last."""
+    found: dict[tuple[str, bool], list[Bar]] = {}
+    for bar in bars:
+        found.setdefault((bar.group, bar.soft), []).append(bar)
+    return dict(sorted(found.items(), key=lambda item: (item[0][1], natural(item[0][0]))))
+
+
+def lanes_height(chart: Chart) -> int:
+    """Return the height in pixels that shows every lane: 24 each while they are few, at least 5."""
+    lanes = max(1, len(chart.lanes))
+    return max(72, lanes * 24 if lanes <= 16 else round(lanes * max(5.0, 400 / lanes)))
+
+
+def lanes_axis(chart: Chart) -> dict[str, Any]:
+    """Return the Plotly axis of the lanes, first lane on top; names as far as there is room."""
+    lanes = chart.lanes
+    each = lanes_height(chart) / max(1, len(lanes))
+    step = max(1, -(-14 // max(1, int(each))))
+    shown = range(0, len(lanes), step)
+    return {
+        "range": [len(lanes) - 0.5, -0.5],
+        "tickvals": list(shown),
+        "ticktext": [plain(shorten(lanes[place])) for place in shown],
+        "showgrid": False,
+        "fixedrange": True,
+    }
+
+
+def shorten(text: str, limit: int = 24) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def time_range(charts: Iterable[Chart]) -> tuple[float, float]:
+    """Return the span of time that shows all bars, from 0 on unless some start before."""
+    bars = [bar for chart in charts for bar in chart.bars]
+    first = min((bar.start for bar in bars), default=0.0)
+    return min(0.0, first), max((bar.end for bar in bars), default=1.0)
+
+
+def gantt_matplotlib(
+    chart: Chart,
+    beside: Chart | None = None,
+    titles: Sequence[str] = ("", ""),
+    *,
+    width: float = 6.5,
+) -> "Figure":
+    """Return the same picture for a paper, `width` inches wide: `.savefig("schedules.pdf")`."""
+    from matplotlib.collections import PolyCollection
+    from matplotlib.figure import Figure
+
+    charts = [chart] if beside is None else [chart, beside]
+    palette = colors(bar.group for each in charts for bar in each.bars)
+    heights = [0.011 * lanes_height(each) for each in charts]
+    figure = Figure(figsize=(width, sum(heights) + 0.45 * len(charts)), layout="constrained")
+    panes = figure.subplots(len(charts), sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for pane, each, title in zip(panes, charts, titles, strict=False):
+        lanes = {lane: place for place, lane in enumerate(each.lanes)}
+        soft_below = any(bar.soft for bar in each.bars)
+        for (group, soft), bars in _by_group(each.bars).items():
+            low, high = (0.24, 0.42) if soft else (-0.42, 0.22 if soft_below else 0.42)
+            corners = [
+                ((b.start, y + low), (b.end, y + low), (b.end, y + high), (b.start, y + high))
+                for b in bars
+                for y in (lanes[b.lane],)
+            ]
+            outlined = not soft and len(each.bars) <= THIN
+            pane.add_collection(
+                PolyCollection(
+                    corners,
+                    facecolors=palette[group],
+                    alpha=0.45 if soft else 1,
+                    edgecolors="white" if outlined else "none",
+                    linewidths=0.3 if outlined else 0,
+                    label=None if soft else _literal(group),
+                )
+            )
+        pane.set_ylim(len(each.lanes) - 0.5, -0.5)
+        axis = lanes_axis(each)
+        names = [_literal(shorten(each.lanes[place])) for place in axis["tickvals"]]
+        pane.set_yticks(axis["tickvals"], names, fontsize=7)
+        pane.set_title(_literal(title), loc="left", fontsize=9)
+        pane.tick_params(length=2, labelsize=7)
+        for side in ("top", "right"):
+            pane.spines[side].set_visible(False)
+    panes[-1].set_xlim(*time_range(charts))
+    panes[-1].set_xlabel(_literal(f"time ({chart.unit})"), fontsize=8)
+    if 1 < len(palette) <= LEGEND_LIMIT:
+        handles, names = panes[0].get_legend_handles_labels()
+        figure.legend(
+            handles, names, loc="outside lower left", ncols=6, fontsize=7, frameon=False,
+            handlelength=1, handleheight=0.8,
+        )  # fmt: skip
+    return figure
+
+
+def _literal(text: str) -> str:
+    """Return text that Matplotlib shows as it stands: dollar signs would start mathematics."""
+    return text.replace("$", r"\$").lstrip("_")

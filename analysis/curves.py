@@ -1,0 +1,217 @@
+"""Curves: bound and incumbent over time, distribution of ratios, performance profiles."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from schedgap.analysis.charts import PALETTE, TEMPLATE, colors, plain, shorten
+from schedgap.instances.solution import Sense
+
+Point = tuple[float, float | None, float | None]  # seconds, objective, bound
+
+
+def running_best(points: Iterable[Sequence[float | None]], sense: Sense) -> Iterator[Point]:
+    """Yield the best objective and bound so far at each point (seconds, objective, bound)."""
+    better, tighter = (min, max) if sense == "min" else (max, min)
+    objective: float | None = None
+    bound: float | None = None
+    for seconds, found, proved in points:
+        assert seconds is not None
+        if found is not None:
+            objective = found if objective is None else better(objective, found)
+        if proved is not None:
+            bound = proved if bound is None else tighter(bound, proved)
+        yield seconds, objective, bound
+
+
+def progress_figure(
+    progress: Mapping[str, Iterable[Sequence[float | None]]], sense: Sense = "min"
+) -> go.Figure:
+    """Return incumbent (solid) and bound (dotted) over wall-clock time.
+
+    Parameters
+    ----------
+    progress : Mapping
+        For each name, such as a method, its points (seconds, objective or None, bound or None).
+    """
+    figure = go.Figure()
+    palette = colors(progress)
+    for name, points in progress.items():
+        steps = list(running_best(points, sense))
+        both: list[tuple[str, int, str]] = [("incumbent", 1, "solid"), ("bound", 2, "dot")]
+        named = False
+        for what, column, dash in both:
+            kept = [(point[0], point[column]) for point in steps if point[column] is not None]
+            if not kept:
+                continue
+            figure.add_trace(
+                {
+                    "type": "scatter",
+                    "mode": "lines+markers",
+                    "name": plain(name),
+                    "legendgroup": name,
+                    "showlegend": not named,
+                    "x": [seconds for seconds, _ in kept],
+                    "y": [value for _, value in kept],
+                    "line": {"shape": "hv", "color": palette[name], "dash": dash, "width": 2},
+                    "marker": {"size": 5, "symbol": "circle" if column == 1 else "circle-open"},
+                    "hovertemplate": f"{what} %{{y:.10~g}}<br>after %{{x:.4~g}} s",
+                }
+            )
+            named = True
+    figure.update_layout(
+        template=TEMPLATE,
+        height=340,
+        showlegend=True,
+        xaxis={"title": {"text": "wall-clock time (s)"}, "rangemode": "tozero"},
+        yaxis={"title": {"text": "objective"}},
+    )
+    return figure
+
+
+# --- ratios --------------------------------------------------------------------------------------
+
+Interval = tuple[str, float, float]  # instance, least and greatest ratio; infinite is not known
+TICKS = (1, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000, 10_000, 100_000)
+
+
+def ratio_distribution(ratios: Mapping[str, Sequence[Interval]]) -> go.Figure:
+    """Return one row for each method: a dot for each exact ratio, a line for a bracketed one.
+
+    Parameters
+    ----------
+    ratios : Mapping[str, Sequence[Interval]]
+        For each method, from top to bottom, its intervals; a least ratio without a greatest one
+        is drawn as a triangle that points right.
+    """
+    rows = {method: place for place, method in enumerate(ratios)}
+    exact, lines, open_ended = _Points(), _Points(), _Points()
+    for method, intervals in ratios.items():
+        spread = 0.5 / max(1, len(intervals) - 1) if len(intervals) > 1 else 0.0
+        for place, (instance, low, high) in enumerate(intervals):
+            y = rows[method] + (place * spread - 0.25 if spread else 0.0)
+            name = f"{plain(instance)}<br>{plain(method)}<br>"
+            if high == low < float("inf"):
+                exact.add(low, y, f"{name}ratio {low:.6g}")
+            elif high < float("inf"):
+                text = f"{name}ratio from {low:.6g} to {high:.6g}"
+                for x in (low, high):
+                    lines.add(x, y, text)
+                lines.add(None, None, "")
+            elif low < float("inf"):
+                open_ended.add(low, y, f"{name}ratio at least {low:.6g}")
+    figure = go.Figure(
+        [
+            {
+                **lines.trace("between two bounds"),
+                "mode": "lines",
+                "line": {"color": PALETTE[0], "width": 4},
+                "opacity": 0.4,
+            },
+            {
+                **exact.trace("exact"),
+                "mode": "markers",
+                "marker": {"color": PALETTE[0], "size": 7, "opacity": 0.7},
+            },
+            {
+                **open_ended.trace("at least"),
+                "mode": "markers",
+                "marker": {"symbol": "triangle-right-open", "color": PALETTE[1], "size": 9},
+            },
+        ]
+    )
+    figure.data = [trace for trace in figure.data if trace.x]
+    top = max([1.0, *(x for points in (exact, lines, open_ended) for x in points.x if x)])
+    figure.update_layout(
+        template=TEMPLATE,
+        height=140 + 30 * max(1, len(rows)),
+        showlegend=len(figure.data) > 1,
+        xaxis={"title": {"text": "ratio to the optimum (1 is optimal)"}, **_ratio_axis(top)},
+        yaxis={
+            "range": [len(rows) - 0.5, -0.5],
+            "tickvals": list(rows.values()),
+            "ticktext": [plain(shorten(method)) for method in rows],
+            "fixedrange": True,
+        },
+    )
+    return figure
+
+
+class _Points:
+    """Columns of a scatter trace."""
+
+    def __init__(self) -> None:
+        self.x: list[float | None] = []
+        self.y: list[float | None] = []
+        self.text: list[str] = []
+
+    def add(self, x: float | None, y: float | None, text: str) -> None:
+        self.x.append(x)
+        self.y.append(y)
+        self.text.append(text)
+
+    def trace(self, name: str) -> dict[str, Any]:
+        return {
+            "type": "scatter", "name": name, "x": self.x, "y": self.y,
+            "hovertext": self.text, "hoverinfo": "text",
+        }  # fmt: skip
+
+
+def _ratio_axis(top: float) -> dict[str, Any]:
+    """Return a logarithmic Plotly axis from 1 to `top`, with ticks that read as ratios."""
+    log = math.log10(max(top, 1.02))
+    apart: list[float] = []
+    for tick in TICKS:
+        if tick <= 1.04 * max(top, 1.02):
+            near = bool(apart) and math.log10(tick / apart[-1]) < 0.09 * log
+            apart += [] if near else [tick]
+    return {
+        "type": "log",
+        "range": [-0.03 * log, 1.04 * log],
+        "tickvals": apart,
+        "ticktext": [f"{tick:,}" for tick in apart],
+        "tickangle": 0,
+    }
+
+
+def performance_profile(profiles: Mapping[str, Sequence[tuple[float, float]]]) -> go.Figure:
+    """Return step lines: the share of instances on which a method is within a factor of the best.
+
+    A profile ranks methods against the best of those shown, never against the optimum.
+
+    Parameters
+    ----------
+    profiles : Mapping[str, Sequence[tuple[float, float]]]
+        For each method its steps (factor >= 1, share of instances in [0, 1]), factors rising.
+    """
+    figure = go.Figure()
+    palette = colors(profiles)
+    top = max((factor for steps in profiles.values() for factor, _ in steps), default=1.0)
+    for place, (name, steps) in enumerate(profiles.items()):
+        ends = [*steps, (top * 1.02, steps[-1][1])] if steps else []
+        figure.add_trace(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": plain(name),
+                "x": [factor for factor, _ in ends],
+                "y": [100 * share for _, share in ends],
+                "line": {
+                    "shape": "hv",
+                    "color": palette[name],
+                    "width": 2,
+                    "dash": ("solid", "dash", "dot")[place // len(PALETTE) % 3],
+                },
+                "hovertemplate": "%{y:.3~g} % within %{x:.4~g} times the best",
+            }
+        )
+    figure.update_layout(
+        template=TEMPLATE,
+        height=360,
+        showlegend=True,
+        xaxis={"title": {"text": "factor of the best method"}, **_ratio_axis(top)},
+        yaxis={"title": {"text": "instances (%)"}, "range": [-3, 103]},
+    )
+    return figure
