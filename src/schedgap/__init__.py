@@ -1,6 +1,65 @@
-"""Exact programs and published algorithms for scheduling ML jobs, with certified gaps."""
+"""Exact programs and published algorithms for scheduling ML jobs, with certified gaps.
 
+The verbs of the command line, from Python. Each is imported when it is first used, and no engine
+is imported into this process: methods run in child processes.
+
+>>> import schedgap as sg
+>>> instance = sg.generate("hare", preset="small", seed=1)  # or sg.load("my.json")
+>>> best = sg.solve(instance, "exact", time_limit=60)
+>>> paper = sg.solve(instance, "hare", gpu_rule="available")
+>>> sg.ratio(paper, best)
+"""
+
+import importlib
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from schedgap.analysis.comparing import compare as compare
+    from schedgap.analysis.listing import methods as methods
+    from schedgap.analysis.ratios import ratio as ratio
+    from schedgap.analysis.report import write_report as report
+    from schedgap.analysis.solution import load_solution as load_solution
+    from schedgap.analysis.solving import solve as solve
+    from schedgap.analysis.verifying import verify as verify
+    from schedgap.instances.families import load as load
+    from schedgap.instances.generate import generate as generate
 
 __version__ = version("schedgap")
-__all__ = ["__version__"]
+
+_VERBS = {
+    "compare": "schedgap.analysis.comparing:compare",
+    "generate": "schedgap.instances.generate:generate",
+    "load": "schedgap.instances.families:load",
+    "load_solution": "schedgap.analysis.solution:load_solution",
+    "methods": "schedgap.analysis.listing:methods",
+    "ratio": "schedgap.analysis.ratios:ratio",
+    "report": "schedgap.analysis.report:write_report",
+    "solve": "schedgap.analysis.solving:solve",
+    "verify": "schedgap.analysis.verifying:verify",
+}
+
+__all__ = [
+    "__version__",
+    "compare",
+    "generate",
+    "load",
+    "load_solution",
+    "methods",
+    "ratio",
+    "report",
+    "solve",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _VERBS:
+        raise AttributeError(f"module 'schedgap' has no attribute '{name}'")
+    module, function = _VERBS[name].split(":")
+    found = globals()[name] = getattr(importlib.import_module(module), function)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

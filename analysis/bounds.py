@@ -1,0 +1,53 @@
+"""What an objective and a bound say together: grid, meeting, contradiction, status."""
+
+import math
+
+from schedgap.instances.solution import Kind, Sense, Status
+
+RELATIVE = 1e-6  # objective and bound meet within this share of the larger one
+
+
+def meet(objective: float, bound: float) -> bool:
+    """Return whether the two are equal within 1e-6 relative."""
+    return abs(objective - bound) <= RELATIVE * max(abs(objective), abs(bound)) + 1e-9
+
+
+def contradict(objective: float, bound: float, sense: Sense) -> bool:
+    """Return whether a verified objective lies on the wrong side of a bound by more than 1e-6.
+
+    The share is of the larger one or, below 1, absolute: schedules are verified to 1e-6 only.
+    """
+    past = bound - objective if sense == "min" else objective - bound
+    return past > RELATIVE * max(1.0, abs(objective), abs(bound))
+
+
+def tighter(a: float | None, b: float | None, sense: Sense) -> float | None:
+    """Return the stronger of two bounds; None is no bound."""
+    if a is None or b is None:
+        return b if a is None else a
+    return max(a, b) if sense == "min" else min(a, b)
+
+
+def on_grid(bound: float, grid: float | None, sense: Sense) -> float:
+    """Return the first value of the objective's grid that the bound admits.
+
+    A bound that lies above a grid point by round-off alone (1e-6 of a step, or 1e-9 relative)
+    stays at that point.
+    """
+    if grid is None or abs(bound / grid) > 1e12:
+        return bound
+    steps = bound / grid
+    slack = max(1e-6, 1e-9 * abs(steps))
+    whole = math.ceil(steps - slack) if sense == "min" else math.floor(steps + slack)
+    return whole * grid if abs(whole - steps) > slack else bound
+
+
+def derive_status(
+    kind: Kind, objective: float | None, bound: float | None, *, infeasible: bool = False
+) -> Status:
+    """Return the status that the numbers earn; an engine's word plays no part."""
+    if infeasible:
+        return "infeasible"
+    if objective is None:
+        return "bound" if kind == "bound" and bound is not None else "unknown"
+    return "optimal" if bound is not None and meet(objective, bound) else "feasible"

@@ -1,0 +1,60 @@
+"""The methods of the families as rows: what `schedgap methods` shows and completion offers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from schedgap.models.family import Family, families, family
+from schedgap.models.method import Method
+
+
+class MethodList(list[dict[str, Any]]):
+    """Rows as plain JSON data; a table in a notebook. `frame()` gives a pandas one."""
+
+    def frame(self) -> Any:
+        """Return the rows as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self)
+
+    def _repr_html_(self) -> str:
+        return str(self.frame()._repr_html_())
+
+
+def methods(name: str | None = None) -> MethodList:
+    """Return a row for each method and alias of a family, or of all families.
+
+    Keys: family, method, kind, engines (default first), source, ours, alias_of (None for a method
+    itself), summary, options (name, type, default, choices, help).
+    """
+    chosen = families() if name is None else [family(name)]
+    return MethodList(row for owner in chosen for row in _rows(owner))
+
+
+def _rows(owner: Family) -> Iterator[dict[str, Any]]:
+    for alias, target in owner.aliases.items():
+        yield _row(owner, owner.method(target), alias, target)
+    for method in owner.methods:
+        yield _row(owner, method, method.name, None)
+
+
+def _row(owner: Family, method: Method, name: str, alias_of: str | None) -> dict[str, Any]:
+    return {
+        "family": owner.name,
+        "method": name,
+        "kind": method.kind,
+        "engines": list(method.engines),
+        "source": method.source,
+        "ours": method.ours,
+        "alias_of": alias_of,
+        "summary": method.summary,
+        "options": [
+            {
+                "name": option.name,
+                "type": option.type,
+                "default": option.plain(option.default),
+                "choices": list(option.choices),
+                "help": option.help,
+            }
+            for option in method.options
+        ],
+    }

@@ -1,0 +1,181 @@
+"""Solve one instance with one method, and let the family's rules judge the answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+from schedgap.analysis.attempts import Attempt, Plan, attempt, plan
+from schedgap.analysis.bounds import contradict, derive_status, on_grid, tighter
+from schedgap.analysis.solution import Solution
+from schedgap.errors import ContradictionError, SchedgapError
+from schedgap.instances.instance import Instance
+from schedgap.instances.solution import Sense
+
+
+def solve(
+    instance: Instance,
+    method: str = "exact",
+    *,
+    engine: str | None = None,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+    seed: int | None = None,
+    on_message: Callable[[tuple[Any, ...]], None] | None = None,
+    **options: object,
+) -> Solution:
+    """Return the verified answer of a method, run in a child process.
+
+    Parameters
+    ----------
+    method : str
+        Name or alias, as `schedgap.methods(family)` lists them.
+    time_limit, memory_limit : float, optional
+        Wall-clock seconds of the whole method, model building included, and MB. A method that is
+        stopped by force leaves the best schedule and bound that it had reported.
+    on_message : callable, optional
+        Called with ("incumbent", seconds, objective, schedule), ("bound", seconds, value) or
+        ("phase", seconds, text) as they come.
+    **options
+        The method's own options, such as `gpu_rule="finish"`.
+
+    Raises
+    ------
+    UsageError, EngineUnavailableError
+        When the method cannot be run so.
+    ContradictionError
+        When the method's schedule breaks a rule, or its bound lies past its schedule: a bug.
+    """
+    made = plan(
+        instance,
+        method,
+        engine=engine,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        seed=seed,
+        settings=options,
+    )
+    return conclude(instance, made, attempt(instance, made, on_message))
+
+
+def conclude(instance: Instance, plan: Plan, ended: Attempt) -> Solution:
+    """Return the solution that an attempt earned: schedule verified, objective recomputed.
+
+    Raises
+    ------
+    SchedgapError
+        As the method raised it.
+    RuntimeError
+        When the method failed in another way (a bug).
+    ContradictionError
+        When the schedule breaks a rule, or a bound lies past it.
+    """
+    name, sense = plan.method.name, plan.family.sense(instance)
+    if ended.end == "error":
+        if isinstance(ended.error, SchedgapError | ContradictionError):
+            raise ended.error
+        raise RuntimeError(f"method {name} failed: {ended.message}") from ended.error
+    outcome = ended.outcome
+    schedule = ended.schedule
+    if outcome is not None and outcome.schedule is not None:
+        schedule = outcome.schedule
+    data = None if schedule is None else schedule.to_data(instance)
+    if outcome is not None and outcome.infeasible and data is not None:
+        raise ContradictionError(f"method {name}: 'infeasible' in spite of a schedule")
+    options = plan.recorded_options()
+    objective = None if data is None else verified(instance, plan, data, options)
+    relaxed = () if data is None else plan.family.relaxed(data)
+    bound, certificate = None, None
+    if plan.method.kind in ("exact", "bound") and not relaxed:
+        bound, certificate = _best_bound(plan, ended, sense)
+        bound = _fit(instance, plan, objective, bound, sense)
+    progress = _progress(ended, objective, bound, sense)
+    solution = {
+        "family": instance.family,
+        "version": 1,
+        "instance": instance.name,
+        "instance_sha256": instance.sha256,
+        "method": name,
+        "engine": plan.engine,
+        "kind": plan.method.kind,
+        "options": options,
+        "seed": plan.seed,
+        "status": derive_status(
+            plan.method.kind,
+            objective,
+            bound,
+            infeasible=outcome is not None and outcome.infeasible,
+        ),
+        "sense": sense,
+        "objective": objective,
+        "bound": bound,
+        "seconds": round(ended.seconds, 6),
+        "schedule": data,
+        "trace": _trace(ended, certificate),
+        "versions": plan.versions(),
+    }
+    partial = None if outcome is None else outcome.partial
+    return Solution.bind(
+        instance, solution, progress=progress, certificate=certificate, partial=partial
+    )
+
+
+def verified(instance: Instance, plan: Plan, schedule: Any, options: dict[str, Any]) -> float:
+    """Return a schedule's objective by the family's rules; ContradictionError if one is broken."""
+    violations = list(plan.family.check(instance, schedule, options))
+    if violations:
+        first, more = violations[0], len(violations) - 1
+        raise ContradictionError(
+            f"method {plan.method.name} returned a schedule that breaks {first.rule}: "
+            f"{first.message}{f' (and {more} more)' if more else ''}"
+        )
+    return float(plan.family.objective(instance, schedule))
+
+
+def _best_bound(plan: Plan, ended: Attempt, sense: Sense) -> tuple[float | None, Any]:
+    """Return the best bound of the method, and its certificate if it is the certified one."""
+    if ended.outcome is None:
+        return ended.bound, None
+    best = tighter(ended.outcome.bound, ended.bound, sense)
+    certified = best == ended.outcome.bound
+    return best, ended.outcome.certificate if certified else None
+
+
+def _fit(
+    instance: Instance, plan: Plan, objective: float | None, bound: float | None, sense: Sense
+) -> float | None:
+    """Return the bound on the objective's grid, and not past the objective by round-off."""
+    if bound is None:
+        return None
+    bound = on_grid(bound, plan.family.grid(instance), sense)
+    if objective is None:
+        return bound
+    if contradict(objective, bound, sense):
+        raise ContradictionError(
+            f"method {plan.method.name}: its bound {bound:.10g} lies past its own verified "
+            f"schedule of {objective:.10g}"
+        )
+    past = bound > objective if sense == "min" else bound < objective
+    return objective if past else bound
+
+
+def _progress(
+    ended: Attempt, objective: float | None, bound: float | None, sense: Sense
+) -> tuple[tuple[float, float | None, float | None], ...]:
+    """Return the streamed points and, last, what the method ended with."""
+    last = (round(ended.seconds, 6), objective, bound)
+    return (*((round(seconds, 6), value, limit) for seconds, value, limit in ended.progress), last)
+
+
+def _trace(ended: Attempt, certificate: Any) -> dict[str, Any]:
+    trace: dict[str, Any] = {} if ended.outcome is None else dict(ended.outcome.trace)
+    if ended.outcome is not None and ended.outcome.note:
+        trace["note"] = ended.outcome.note
+    if ended.end != "done":
+        trace["stopped"] = ended.message or ended.end
+    if certificate is not None:
+        trace["certificate"] = {
+            key: value if isinstance(value, str | int | float) else f"{len(value)} entries"
+            for key, value in certificate.items()
+            if isinstance(value, str | int | float | list | dict)
+        }
+    trace["start_seconds"] = round(ended.start_seconds, 6)
+    return trace

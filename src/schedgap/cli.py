@@ -1,0 +1,303 @@
+"""The command line: parse, call, print, and map errors to exit codes; it decides nothing."""
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from schedgap import __version__, show
+from schedgap.errors import ContradictionError, InputError, SchedgapError, UsageError
+
+app = typer.Typer(
+    name="schedgap",
+    help="Exact programs and published algorithms for scheduling ML jobs, with certified gaps.",
+    epilog="Start with:  schedgap generate hare --preset small --out small.json",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+# --- completion ------------------------------------------------------------------------------
+
+
+def _families(incomplete: str) -> list[str]:
+    from schedgap.instances.families import FAMILIES
+
+    return [name for name in FAMILIES if name.startswith(incomplete)]
+
+
+def _methods(incomplete: str) -> list[str]:
+    from schedgap.analysis.listing import methods
+
+    done, comma, last = incomplete.rpartition(",")
+    names = dict.fromkeys(row["method"] for row in methods())
+    return [done + comma + name for name in names if name.startswith(last)]
+
+
+def _presets(incomplete: str) -> list[str]:
+    from schedgap.instances.families import FAMILIES
+    from schedgap.instances.generate import presets
+
+    names = dict.fromkeys(name for family in FAMILIES for name in presets(family))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+FamilyName = Annotated[str, typer.Argument(metavar="FAMILY", autocompletion=_families)]
+InstanceFile = Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance file (JSON).")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on stdout.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="One setting; may be given several times."),
+]
+Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of all randomness, >= 0.")]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(metavar="S", help="Wall-clock seconds of the whole method, building included."),
+]
+MemoryLimit = Annotated[float | None, typer.Option(metavar="MB", help="Memory of the method, MB.")]
+
+
+# --- commands --------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example:  schedgap methods hare")
+def methods(
+    family: Annotated[
+        str | None, typer.Argument(metavar="[FAMILY]", autocompletion=_families)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the methods of a family, or of all: kind, engines, options, source."""
+    from schedgap.analysis.listing import methods as rows
+
+    found = rows(family)
+    if as_json:
+        show.json_document(found)
+    else:
+        show.methods(found, options=family is not None)
+
+
+@app.command(epilog="Example:  schedgap generate hare --preset small --seed 7 --out small.json")
+def generate(
+    family: FamilyName,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the instance.")],
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", autocompletion=_presets, help="Kind of instance.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Same seed, same instance.")] = 0,
+    settings: Settings = None,
+    jobs_from: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Take the jobs from a public trace.")
+    ] = None,
+    machines_from: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Take the machines from a public file.")
+    ] = None,
+    rates_from: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Take measured rates from a public file.")
+    ] = None,
+) -> None:
+    """Write an instance: from a preset and a seed, or out of public traces."""
+    from schedgap.instances.generate import generate as make
+    from schedgap.instances.records import write_json
+
+    _check_place(out)
+    instance = make(
+        family,
+        preset=preset,
+        seed=seed,
+        settings=_settings(settings),
+        jobs_from=jobs_from,
+        machines_from=machines_from,
+        rates_from=rates_from,
+    )
+    write_json(out, instance.to_data())
+    show.out().print(f"{out}: {instance!r}", markup=False, soft_wrap=True)
+
+
+@app.command(epilog="Example:  schedgap schema hare > hare.schema.json")
+def schema(family: FamilyName) -> None:
+    """Print the JSON Schema of a family's instance file."""
+    from schedgap.instances.families import instance_class
+
+    show.json_document(instance_class(family).model_json_schema())
+
+
+@app.command(
+    epilog="Example:  schedgap solve small.json --method exact --time-limit 60 --out a.json"
+)
+def solve(
+    instance: InstanceFile,
+    method: Annotated[
+        str,
+        typer.Option(metavar="NAME", autocompletion=_methods, help="See 'schedgap methods'."),
+    ] = "exact",
+    engine: Annotated[
+        str | None, typer.Option(metavar="NAME", help="One of the method's engines.")
+    ] = None,
+    time_limit: TimeLimit = None,
+    memory_limit: MemoryLimit = None,
+    seed: Seed = None,
+    settings: Settings = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write the solution.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Solve, bound or approximate one instance with one method, and verify the answer.
+
+    Exit code 3: proved infeasible. 4: stopped with no schedule. Both still write the file.
+    """
+    from schedgap.analysis.solving import solve as run
+    from schedgap.instances.families import load
+
+    problem = load(instance)
+    if out is not None:
+        _check_place(out)
+    with show.solving(f"{method} on {problem.name}") as on_message:
+        found = run(
+            problem,
+            method,
+            engine=engine,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            seed=seed,
+            on_message=on_message,
+            **_settings(settings),
+        )
+    if out is not None:
+        found.save(out)
+    if as_json:
+        show.json_document(found.to_data())
+    else:
+        show.solution(found)
+    if found.exit_code:
+        reason = found.trace.get("note") or found.trace.get("stopped") or "stopped at its limit"
+        show.note(f"{instance}: {found.method}: {found.status}: {reason}")
+    elif found.trace.get("note"):
+        show.note(f"{instance}: {found.method}: {found.trace['note']}")
+    raise typer.Exit(found.exit_code)
+
+
+@app.command(epilog="Example:  schedgap verify small.json a.json")
+def verify(
+    instance: InstanceFile,
+    solution: Annotated[Path, typer.Argument(metavar="SOLUTION", help="Solution file (JSON).")],
+    as_json: AsJson = False,
+) -> None:
+    """Check a solution and its claims: exit 0 when every rule holds, 1 when one is broken.
+
+    The rules are written from the paper alone and share no code with what made the schedule.
+    """
+    from schedgap.analysis.solution import load_solution
+    from schedgap.analysis.verifying import verify as judge
+    from schedgap.instances.families import load
+
+    problem = load(instance)
+    try:
+        verdict = judge(problem, load_solution(solution, problem))
+    except InputError as error:
+        raise error if error.file else error.inside(str(solution)) from None
+    show.verdict(verdict, as_json=as_json)
+    raise typer.Exit(0 if verdict else 1)
+
+
+@app.command(epilog="Example:  schedgap export small.json --model big-m --out small.lp")
+def export(
+    instance: InstanceFile,
+    model: Annotated[str, typer.Option(metavar="NAME", help="One of the family's programs.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.lp|FILE.mps", help="Where to write it.")],
+) -> None:
+    """Write an exact program with the paper's row names, for any other solver to read."""
+    from schedgap.instances.families import load
+    from schedgap.models import family
+    from schedgap.solvers.export import write_model
+
+    problem = load(instance)
+    programs = family(problem.family).programs
+    if model not in programs:
+        known = ", ".join(programs) or "none"
+        raise UsageError(f"family {problem.family} has no program '{model}': choose one of {known}")
+    if out.suffix not in (".lp", ".mps"):
+        raise UsageError(f"{out}: the name must end in .lp or .mps")
+    _check_place(out)
+    write_model(programs[model](problem), out)
+    show.out().print(f"{out}: {model} of {problem!r}", markup=False, soft_wrap=True)
+
+
+# --- plumbing --------------------------------------------------------------------------------
+
+
+def _settings(words: list[str] | None) -> dict[str, Any]:
+    """Return `--set KEY=VALUE` words by key."""
+    found: dict[str, Any] = {}
+    for word in words or []:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--set {word}: need KEY=VALUE")
+        if key in found:
+            raise UsageError(f"--set {key}: given twice")
+        found[key] = value
+    return found
+
+
+def _check_place(file: Path) -> None:
+    """Refuse a file that could not be written, before any work is done for it."""
+    if file.is_dir():
+        raise InputError("cannot be written: is a directory", file=str(file))
+    if not file.parent.is_dir():
+        raise InputError("cannot be written: no such directory", file=str(file))
+    if not os.access(file.parent, os.W_OK):
+        raise InputError("cannot be written: permission denied", file=str(file))
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        show.out().print(f"schedgap {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line; return its exit code, with at most one line of error on stderr."""
+    try:
+        code = app(args=arguments, prog_name="schedgap", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except (SchedgapError, ContradictionError) as error:
+        found = "contradiction: " if isinstance(error, ContradictionError) else ""
+        show.note(f"{found}{error}")
+        return error.exit_code
+    except BrokenPipeError:  # the reader has gone: no one to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except Exception as error:  # noqa: BLE001 - the last line of defence
+        if hasattr(error, "format_message"):  # the parser's own
+            show.note(f"{error.format_message()} (see 'schedgap --help')")
+            return 2
+        if os.environ.get("SCHEDGAP_DEBUG"):
+            traceback.print_exc()
+        show.note(f"internal error: {type(error).__name__}: {error} (SCHEDGAP_DEBUG=1 shows more)")
+        return 70
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows '?'
+    arguments = sys.argv[1:]
+    sys.exit(run(arguments or ["--help"]))

@@ -1,0 +1,141 @@
+"""How the command line prints: one JSON document, or tables and lines for people."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from schedgap.analysis.solution import Solution
+    from schedgap.instances.verdict import Verdict
+
+WIDE = 160  # columns when the output is no terminal
+
+
+def out() -> Console:
+    """Return the console of standard output; a pipe gets wide lines rather than broken ones."""
+    return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+
+
+def json_document(value: Any) -> None:
+    """Print one JSON document and nothing else."""
+    sys.stdout.write(json.dumps(value, indent=1, allow_nan=False) + "\n")
+
+
+def one_line(text: str) -> str:
+    """Return text on one line, with control characters made visible."""
+    joined = " ".join(text.split())
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in joined)
+
+
+def note(text: str) -> None:
+    """Print one line on standard error."""
+    print(f"schedgap: {one_line(text)}", file=sys.stderr)  # noqa: T201 - the one place
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """Return a number for reading, or a dash."""
+    return "-" if value is None else f"{value:.{digits}g}"
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
+    """Print a table; columns whose cells are all numbers are aligned to the right."""
+    shown = Table(title=escape(title) or None, title_justify="left", box=None, pad_edge=False)
+    for index, column in enumerate(columns):
+        numeric = all(row[index][:1] in "0123456789-[<>" for row in rows if row[index])
+        shown.add_column(
+            column, justify="right" if numeric and rows else "left", header_style="bold"
+        )
+    for row in rows:
+        shown.add_row(*(escape(cell) for cell in row))
+    out().print(shown)
+
+
+def methods(rows: Sequence[dict[str, Any]], *, options: bool) -> None:
+    """Print methods; with `options` also each one's settings."""
+    cells = [
+        (
+            row["family"],
+            row["method"],
+            row["kind"],
+            ", ".join(row["engines"]) or "-",
+            f"= {row['alias_of']}" if row["alias_of"] else row["summary"],
+            "ours" if row["ours"] else row["source"],
+        )
+        for row in rows
+    ]
+    table(("family", "method", "kind", "engines", "what it does", "source"), cells)
+    settings = [
+        (
+            row["method"],
+            option["name"],
+            str(option["default"]).lower() if option["type"] == "bool" else str(option["default"]),
+            ", ".join(option["choices"]) or option["type"],
+            option["help"],
+        )
+        for row in rows
+        if not row["alias_of"]
+        for option in row["options"]
+    ]
+    if options and settings:
+        out().print()
+        table(("method", "--set", "default", "values", "meaning"), settings)
+
+
+def solution(found: "Solution") -> None:
+    """Print what a method found."""
+    rows = [
+        ("instance", found.instance),
+        ("method", found.method + (f" ({found.engine})" if found.engine else "")),
+        ("status", found.status),
+        ("objective", number(found.objective, 10)),
+        ("bound", number(found.bound, 10)),
+        ("seconds", number(found.seconds, 3)),
+    ]
+    width = max(len(key) for key, _ in rows)
+    for key, value in rows:
+        out().print(f"[bold]{key:<{width}}[/]  {escape(value)}", soft_wrap=True)
+
+
+def verdict(found: "Verdict", *, as_json: bool) -> None:
+    """Print a verdict: each broken rule on a line of its own."""
+    if not as_json:
+        out().print(escape(str(found)), soft_wrap=True)
+        return
+    data: dict[str, Any] = {
+        "feasible": found.feasible,
+        "objective": found.objective,
+        "violations": [
+            {"rule": item.rule, "message": item.message, "amount": item.amount}
+            for item in found.violations
+        ],
+    }
+    json_document(data | ({"relaxed": list(found.relaxed)} if found.relaxed else {}))
+
+
+@contextmanager
+def solving(title: str) -> Iterator[Any]:
+    """Show phase, incumbent and bound on a terminal's standard error while a method runs.
+
+    Yields the callback for `solve`, or None when nobody watches.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    state: dict[str, str] = {}
+    with Console(stderr=True).status(escape(title)) as status:
+
+        def receive(message: tuple[Any, ...]) -> None:
+            kind, seconds, value = message[:3]
+            state[kind] = value if kind == "phase" else f"{value:.6g}"
+            facts = ", ".join(
+                text if key == "phase" else f"{key} {text}" for key, text in state.items()
+            )
+            status.update(escape(f"{title}: {facts} ({seconds:.1f} s)"))
+
+        yield receive
