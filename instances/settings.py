@@ -16,7 +16,7 @@ class Option:
 
     `range` is two whole numbers `20-40` (or one, `20`); `list` is whole numbers `1,2,4`; `shares`
     is `NAME:NUMBER,NAME:NUMBER` or one of the `choices`. Python callers may also give a pair, a
-    sequence or a mapping for these. `least` bounds every number from below.
+    sequence or a mapping for these. `least` and `most` bound every number.
     """
 
     name: str
@@ -25,6 +25,7 @@ class Option:
     help: str
     choices: tuple[str, ...] = ()
     least: float | None = None
+    most: float | None = None
 
     def parse(self, value: object) -> Any:
         """Return the typed value of a word from the command line, or of a Python value.
@@ -66,6 +67,8 @@ class Option:
     def _bounded(self, number: Any) -> Any:
         if not abs(number) < 1e15 or (self.least is not None and number < self.least):
             raise ValueError
+        if self.most is not None and number > self.most:
+            raise ValueError
         return number
 
     def _shares(self, word: str) -> dict[str, float]:
@@ -87,29 +90,30 @@ class Option:
     @property
     def domain(self) -> str:
         """What values are allowed, in words."""
-        least = "" if self.least is None else f" >= {self.least:g}"
+        ends = ((">=", self.least), ("<=", self.most))
+        bounds = " and".join(f" {sign} {end:g}" for sign, end in ends if end is not None)
         match self.type:
             case "bool":
                 return "true or false"
             case "choice":
                 return "one of " + ", ".join(self.choices)
             case "int":
-                return "an integer" + least
+                return "an integer" + bounds
             case "float":
-                return "a number" + least
+                return "a number" + bounds
             case "range":
-                return f"whole numbers{least}, as 2 or 1-3"
+                return f"whole numbers{bounds}, as 2 or 1-3"
             case "list":
-                return f"whole numbers{least}, as 1,2,4"
+                return f"whole numbers{bounds}, as 1,2,4"
             case "shares":
                 named = f"one of {', '.join(self.choices)}, or " if self.choices else ""
-                return f"{named}shares{least} that are not all 0, as A:1,B:2"
+                return f"{named}shares{bounds} that are not all 0, as A:1,B:2"
 
 
 def _word(value: object, kind: OptionType) -> str:
     """Return a Python value as it would stand on the command line."""
     if kind == "shares" and isinstance(value, Mapping):
-        return ",".join(f"{name}:{number}" for name, number in value.items())
+        return ",".join(f"{name}:{str(part).removesuffix('.0')}" for name, part in value.items())
     if kind in ("range", "list") and isinstance(value, (tuple, list)):
         return ("-" if kind == "range" else ",").join(map(str, value))
     return str(value).strip()

@@ -1,0 +1,65 @@
+"""The models, GPU kinds and switching times behind the generated workloads of family `hare`.
+
+From the paper: models, classes and batch sizes (Table 2), switching times and the share of a task's
+time that they take (Table 3), the speedups of ResNet50 on T4 and V100 and of GraphSAGE on V100
+(Section 2.2). Of our choice: the other speedups (read off the trend of Fig. 2), model sizes, and
+memory.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+CLASSES = ("CV", "NLP", "Speech", "Rec")
+KIND_MEMORY = {"K80": 12.0, "M60": 8.0, "T4": 16.0, "V100": 16.0}  # GB
+KINDS = tuple(KIND_MEMORY)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One row of Table 2 with what we know of its times."""
+
+    name: str
+    job_class: str
+    batch_size: int
+    batch_ms: float  # one mini-batch on V100: t (1 - p) / p of Table 3's row "Hare"
+    speedups: Mapping[str, float]  # over K80, by kind
+    size_mb: float  # parameters, MB = 10^6 bytes
+    switching_ms: tuple[float, float, float]  # Table 3: default, PipeSwitch, Hare
+
+    @property
+    def memory_gb(self) -> float:
+        """Memory for weights, gradients and optimiser state, and 1 GB of activations."""
+        return round(4 * self.size_mb / 1000 + 1, 3)
+
+
+def _model(
+    name: str,
+    job_class: str,
+    batch_size: int,
+    batch_ms: float,
+    speedups: tuple[float, float, float, float],
+    size_mb: float,
+    switching_ms: tuple[float, float, float],
+) -> Model:
+    by_kind = dict(zip(KINDS, speedups, strict=True))
+    return Model(name, job_class, batch_size, batch_ms, by_kind, size_mb, switching_ms)
+
+
+MODELS = {
+    model.name: model
+    for model in (
+        _model("VGG19", "CV", 128, 149.4, (1, 1.6, 2.3, 6.5), 548, (3288.94, 4.01, 2.77)),
+        _model("ResNet50", "CV", 64, 52.9, (1, 1.5, 2, 7), 98, (5961.16, 4.75, 2.04)),
+        _model("InceptionV3", "CV", 32, 169.6, (1, 1.5, 2.2, 6), 92, (7807.43, 5.03, 2.46)),
+        _model("Bert_base", "NLP", 32, 440.1, (1, 1.6, 2.8, 7.5), 420, (9016.99, 12.57, 5.03)),
+        _model("Transformer", "NLP", 128, 419.9, (1, 1.5, 2.5, 6), 240, (5257.17, 10.34, 5.79)),
+        _model("DeepSpeech", "Speech", 8, 337.3, (1, 1.4, 2, 4.5), 150, (5125.64, 8.91, 4.27)),
+        _model("FastGCN", "Rec", 128, 38.6, (1, 1.2, 1.5, 2.2), 2, (5327.24, 2.86, 1.83)),
+        _model("GraphSAGE", "Rec", 16, 27.6, (1, 1.2, 1.5, 2), 2, (5213.54, 2.42, 0.96)),
+    )
+}
+
+
+def models_of(job_class: str) -> tuple[Model, ...]:
+    """Return the models of a class, in the order of Table 2."""
+    return tuple(model for model in MODELS.values() if model.job_class == job_class)
