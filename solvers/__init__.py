@@ -2,3 +2,9 @@
 
 if not __name__.startswith("schedgap."):
     raise ImportError("import schedgap.solvers, not solvers")
+
+from schedgap.solvers.clock import Clock
+from schedgap.solvers.engine import ENGINES, EngineResult
+from schedgap.solvers.solve import solve
+
+__all__ = ["ENGINES", "Clock", "EngineResult", "solve"]

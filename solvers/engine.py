@@ -1,5 +1,6 @@
 """What an engine returns, and what is said of it while it runs: the same shape for all engines."""
 
+import importlib.util
 import math
 import sys
 from collections.abc import Callable, Mapping
@@ -108,12 +109,21 @@ def _on_grid(bound: float, grid: float) -> float:
     return math.ceil(bound / grid - 5e-4) * grid
 
 
+def require(engine: str) -> None:
+    """Raise EngineUnavailableError, which says what to do, when an engine is not installed."""
+    module, extra = ENGINES[engine]
+    if importlib.util.find_spec(module) is None:
+        target = f"'schedgap[{extra}]'" if extra else module
+        raise EngineUnavailableError(f"engine {engine} is not installed: pip install {target}")
+
+
 def claim(engine: str) -> None:
-    """Make sure that this process may load an engine; EngineUnavailableError says what to do.
+    """Make sure that this process can load an engine; EngineUnavailableError says what to do.
 
     HiGHS and CP-SAT carry two versions of one shared library: whichever comes second fails, or is
     silently replaced by another solver. cvxpy loads HiGHS.
     """
+    require(engine)
     rivals = {"highs": "ortools", "clarabel": "ortools", "cp-sat": "highspy"}
     rival = rivals.get(engine)
     if rival is not None and rival in sys.modules:

@@ -1,0 +1,154 @@
+"""CP-SAT: constraint programs over integers."""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from schedgap.solvers.clock import Clock
+from schedgap.solvers.engine import EngineResult, OnBound, OnIncumbent, claim, judge
+
+
+def solve_model(
+    model: Any,
+    *,
+    clock: Clock,
+    threads: int = 1,
+    seed: int = 0,
+    grid: float | None = None,
+    start: Sequence[float | None] | None = None,
+    on_incumbent: OnIncumbent | None = None,
+    on_bound: OnBound | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> EngineResult:
+    """Solve a `cp_model.CpModel`.
+
+    Parameters
+    ----------
+    model : CpModel
+        Left as it is; without an objective, any solution is optimal with objective 0.
+    clock : Clock
+        The time that is left; nothing is called when it is up.
+    threads, seed : int
+        Search workers >= 1 (one repeats a seed's search) and random seed >= 0.
+    grid : float or None
+        A step of which every feasible objective is a multiple.
+    start : sequence [variable index] or None
+        Hints; None or NaN where a variable is left open. None keeps the model's own hints.
+    on_incumbent, on_bound
+        Called as the search improves, perhaps from another thread.
+    options : mapping or None
+        Further parameters of CP-SAT by name; they win over ours.
+
+    Returns
+    -------
+    EngineResult
+        `values`: an integer array by variable index.
+
+    Raises
+    ------
+    ValueError
+        When CP-SAT does not know an option, or finds the model invalid.
+    EngineUnavailableError
+        When this process has loaded HiGHS.
+    """
+    claim("cp-sat")
+    if clock.expired():
+        return EngineResult("unknown", None, None)
+    from ortools.sat.python import cp_model
+
+    begin = time.monotonic()
+    if start is not None:
+        model = _hinted(model, start)
+    solver = cp_model.CpSolver()
+    _set(solver, {"num_workers": threads, "random_seed": seed} | dict(options or {}))
+    bounds: list[float] = []
+    errors: list[BaseException] = []
+
+    def better_bound(bound: float) -> None:
+        bounds.append(bound)
+        if on_bound is not None and not errors:
+            try:
+                on_bound(bound)
+            except BaseException as error:  # noqa: BLE001 - may not cross native code; raised below
+                errors.append(error)
+                solver.stop_search()
+
+    class Solutions(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # untyped base
+        def on_solution_callback(self) -> None:
+            if on_incumbent is not None and not errors:
+                try:
+                    on_incumbent(self.objective_value, _values(self.Response()))
+                except BaseException as error:  # noqa: BLE001 - as above
+                    errors.append(error)
+                    self.stop_search()
+
+    solver.best_bound_callback = better_bound
+    left = clock.remaining()
+    if math.isfinite(left):
+        solver.parameters.max_time_in_seconds = left
+    built = time.monotonic()
+    status = solver.solve(model, Solutions() if on_incumbent is not None else None)
+    timing = {"seconds": time.monotonic() - built, "build_seconds": built - begin}
+    if errors:
+        raise errors[0]
+
+    name = status.name
+    log = f"CP-SAT: {name.lower()}"
+    if name == "MODEL_INVALID":
+        raise ValueError(f"CP-SAT finds the model invalid: {model.validate()}")
+    if name == "INFEASIBLE":
+        return EngineResult("infeasible", None, None, log=log, **timing)
+    found = name in ("OPTIMAL", "FEASIBLE")
+    response = solver.response_proto
+    # Before the first bound is known the response says 0, which bounds nothing.
+    bound = response.best_objective_bound if bounds or name == "OPTIMAL" else None
+    sense = _sense(model)
+    verdict = judge(response.objective_value if found else None, bound, sense=sense, grid=grid)
+    info = {"branches": response.num_branches, "conflicts": response.num_conflicts}
+    return EngineResult(
+        verdict.status,
+        verdict.objective,
+        verdict.bound,
+        _values(response) if found else None,
+        log=log,
+        info=info | dict(verdict.info),
+        **timing,
+    )
+
+
+def _values(response: Any) -> Any:
+    return np.fromiter(response.solution, dtype=np.int64, count=len(response.solution))
+
+
+def _sense(model: Any) -> Any:
+    """Return "max" for a model that maximises: CP-SAT stores it as a negative scaling."""
+    proto = model.proto
+    if proto.has_floating_point_objective():
+        return "max" if proto.floating_point_objective.maximize else "min"
+    return "max" if proto.objective.scaling_factor < 0 else "min"
+
+
+def _hinted(model: Any, start: Sequence[float | None]) -> Any:
+    """Return a copy of the model with these hints and no others."""
+    copy = model.clone()
+    copy.clear_hints()
+    if len(start) != len(copy.proto.variables):
+        raise ValueError(f"{len(start)} hints for {len(copy.proto.variables)} variables")
+    for index, value in enumerate(start):
+        if value is not None and not math.isnan(value):
+            copy.proto.solution_hint.vars.append(index)
+            copy.proto.solution_hint.values.append(round(value))
+    return copy
+
+
+def _set(solver: Any, options: Mapping[str, Any]) -> None:
+    for name, value in options.items():
+        try:
+            setattr(solver.parameters, name, value)
+        except (AttributeError, TypeError):
+            raise ValueError(
+                f"CP-SAT has no parameter {name}, or refuses {value!r} for it"
+            ) from None
