@@ -51,7 +51,8 @@ def middles(
         train = view.train[np.arange(view.tasks), view.gpu_class[np.asarray(gpu)]]
     else:
         train = view.train.max(axis=1)
-    return np.asarray(start, dtype=float) + train / 2  # L3
+    middle: Floats = np.asarray(start, dtype=float) + train / 2  # L3
+    return middle
 
 
 def algorithm_1(
@@ -143,7 +144,7 @@ def raised(instance: HareInstance, middle: ArrayLike) -> Floats:
         most[first:last] = np.maximum.accumulate(most[first:last])
     later = ~np.isin(np.arange(view.rounds), view.job_rounds)  # rounds with one before
     floor = np.where(later, np.concatenate(([0.0], most[:-1])), -np.inf)
-    return np.maximum(key, floor[view.task_round])
+    return np.asarray(np.maximum(key, floor[view.task_round]))
 
 
 def list_wspt(instance: HareInstance, gpu_rule: GpuRule = "finish") -> HareSchedule:

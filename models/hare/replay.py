@@ -1,0 +1,221 @@
+"""The executor: run each GPU's task sequence, with or without the time to switch between jobs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedgap.errors import InputError
+from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+
+SwitchingMode = Literal["none", "default", "pipeswitch", "hare", "hare-memory"]
+Scheme = Literal["default", "pipeswitch", "hare"]
+
+
+class Measured(NamedTuple):
+    """An average switching time, and its share in switching and training together."""
+
+    milliseconds: float
+    percent: float
+
+    @property
+    def training(self) -> float:
+        """The training time in milliseconds that the two numbers imply, t (1 - p) / p."""
+        return self.milliseconds * (100 - self.percent) / self.percent
+
+
+# Table 3, by model and scheme. The GPU is not named; the training times that the three rows imply
+# for one model differ (E22).
+TABLE_3: dict[str, dict[Scheme, Measured]] = {
+    model: {
+        "default": Measured(*default),
+        "pipeswitch": Measured(*pipeswitch),
+        "hare": Measured(*hare),
+    }
+    for model, default, pipeswitch, hare in [
+        ("VGG19", (3288.94, 98.21), (4.01, 2.40), (2.77, 1.82)),
+        ("ResNet50", (5961.16, 97.37), (4.75, 5.46), (2.04, 3.71)),
+        ("InceptionV3", (7807.43, 96.99), (5.03, 2.39), (2.46, 1.43)),
+        ("Bert_base", (9016.99, 93.95), (12.57, 1.99), (5.03, 1.13)),
+        ("Transformer", (5257.17, 95.41), (10.34, 2.03), (5.79, 1.36)),
+        ("DeepSpeech", (5125.64, 94.15), (8.91, 1.59), (4.27, 1.25)),
+        ("FastGCN", (5327.24, 98.47), (2.86, 7.56), (1.83, 4.53)),
+        ("GraphSAGE", (5213.54, 98.29), (2.42, 8.64), (0.96, 3.36)),
+    ]
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """What came out of a replay; all times in the instance's time unit."""
+
+    schedule: HareSchedule  # starts of training, after any switch
+    completion: NDArray[np.float64]  # [n] C_n
+    objective: float  # sum w_n C_n, switching included
+    switching: float  # time that all GPUs spend on switches
+    training: float  # time that all GPUs spend on training
+
+    @property
+    def share(self) -> float:
+        """Switching / (switching + training), in 0..1."""
+        return self.switching / (self.switching + self.training)
+
+
+def sequences_of(instance: HareInstance, schedule: HareSchedule) -> list[list[int]]:
+    """Return [m] the tasks of each GPU, as indices into `HareArrays`, in the order of starts."""
+    found: list[list[int]] = [[] for _ in instance.gpus]
+    for i in np.argsort(schedule.start, kind="stable").tolist():
+        found[schedule.gpu[i]].append(i)
+    return found
+
+
+def replay(
+    instance: HareInstance,
+    sequences: Sequence[Sequence[int]],
+    switching: SwitchingMode = "none",
+) -> Replay:
+    """Start every task as early as the order of its GPU and the barriers allow.
+
+    Parameters
+    ----------
+    sequences : [m][position]
+        Task indices (order of `HareArrays`) that each GPU runs in turn, as by `sequences_of`.
+    switching : str
+        `none`; `default`, `pipeswitch` or `hare`: the time of the incoming job's model, whenever
+        the task before on the GPU is of another job, and for its first task; `hare-memory` (ours,
+        after Section 4): models of the latest jobs stay while they fit beside the running one, a
+        job that is still there costs 0, another one the `pipeswitch` time.
+
+    Returns
+    -------
+    Replay
+        Without switching no start is later than in a schedule that has these sequences.
+
+    Raises
+    ------
+    InputError
+        When the sequences do not hold every task once, wait for each other (a deadlock), or the
+        instance lacks `switching` or `memory_gb` that the mode needs.
+
+    Notes
+    -----
+    Source: Sections 3, 4 and 6 (executor), Table 3. A switch starts as soon as the GPU is free,
+    before the task is ready, and occupies the GPU. The programs and algorithms ignore it, as the
+    paper does. Time: O(n), times the number of jobs kept on a GPU for `hare-memory`.
+    """
+    view = arrays(instance)
+    _require_each_task_once(instance, sequences)
+    costs = _Switches(instance, switching)
+    task_job, task_round = view.task_job.tolist(), view.task_round.tolist()
+    train, duration = view.train.tolist(), view.duration.tolist()
+    gpu_class, first_round = view.gpu_class.tolist(), set(view.job_rounds.tolist())
+    barrier = view.arrival[view.round_job].tolist()  # latest end of each round so far
+    unfinished = np.diff(view.round_tasks).tolist()  # tasks of each round that are not started
+    waiting: list[list[int]] = [[] for _ in unfinished]  # GPUs whose next task waits for a round
+    start, gpu = np.full(view.tasks, np.nan), np.empty(view.tasks, dtype=np.int64)
+    free, place = [0.0] * view.gpus, [0] * view.gpus
+    switched = trained = 0.0
+
+    awake = list(range(view.gpus))
+    while awake:
+        m = awake.pop()
+        k = gpu_class[m]
+        while place[m] < len(sequences[m]):
+            i = sequences[m][place[m]]
+            q = task_round[i]
+            if q not in first_round and unfinished[q - 1]:
+                waiting[q - 1].append(m)
+                break
+            ready = view.arrival[task_job[i]] if q in first_round else barrier[q - 1]
+            cost = costs.of(task_job[i], m)
+            begin = max(free[m] + cost, ready)
+            start[i], gpu[i], free[m] = begin, m, begin + train[i][k]
+            barrier[q] = max(barrier[q], begin + duration[i][k])
+            switched, trained, place[m] = switched + cost, trained + train[i][k], place[m] + 1
+            unfinished[q] -= 1
+            if not unfinished[q]:
+                awake += waiting[q]
+    if any(unfinished):
+        m = next(m for m, own in enumerate(sequences) if place[m] < len(own))
+        raise InputError(
+            f"deadlock: GPU {instance.gpus[m].id} waits for a round whose tasks wait for others",
+            path=f"sequences[{m}][{place[m]}]",
+        )
+    schedule = HareSchedule(gpu, start)
+    completion = schedule.completion(instance)
+    return Replay(schedule, completion, float(view.weight @ completion), switched, trained)
+
+
+def omega(switching: float, training: float, other_training: float) -> float:
+    """Return Omega = t_sw / (t_c + t_c') of two models that take turns on a GPU (Section 2.2.4)."""
+    return switching / (training + other_training)
+
+
+class _Switches:
+    """What the next task on each GPU costs to switch to."""
+
+    def __init__(self, instance: HareInstance, mode: SwitchingMode) -> None:
+        if mode not in get_args(SwitchingMode):
+            raise InputError(f"need one of {', '.join(get_args(SwitchingMode))}", path="switching")
+        self.instance = instance
+        self.keep = mode == "hare-memory"
+        self.resident: list[list[int]] = [[] for _ in instance.gpus]  # jobs, latest first
+        self.cost, self.memory = [0.0] * len(instance.jobs), [0.0] * len(instance.jobs)
+        self.room = [0.0] * len(instance.gpus)
+        if mode == "none":
+            return
+        if instance.switching is None:
+            raise InputError(f"missing key: switching mode '{mode}' needs it", path="switching")
+        models = [instance.switching.models[str(job.model)] for job in instance.jobs]
+        column = "pipeswitch" if self.keep else mode
+        self.cost = [float(getattr(model, column)) for model in models]
+        self.memory = [model.memory_gb for model in models]
+        if self.keep:
+            room = {}
+            for k, kind in enumerate(instance.gpu_kinds):
+                if kind.memory_gb is None:
+                    raise InputError(
+                        f"missing key: switching mode '{mode}' needs it",
+                        path=f"gpu_kinds[{k}].memory_gb",
+                    )
+                room[kind.id] = kind.memory_gb
+            self.room = [room[gpu.kind] for gpu in instance.gpus]
+
+    def of(self, n: int, m: int) -> float:
+        """Return the time to bring job n onto GPU m, and remember who is there from now on."""
+        before = self.resident[m]
+        cost = 0.0 if n in before else self.cost[n]
+        self.resident[m] = [n]
+        if self.keep:
+            room = self.room[m] - self.memory[n]
+            if room < 0:
+                raise InputError(
+                    f"job {self.instance.jobs[n].id} needs {self.memory[n]:g} GB, GPU "
+                    f"{self.instance.gpus[m].id} has {self.room[m]:g}",
+                    path=f"jobs[{n}].model",
+                )
+            for other in before:
+                if other == n:
+                    continue
+                room -= self.memory[other]
+                if room < 0:
+                    break
+                self.resident[m].append(other)
+        return cost
+
+
+def _require_each_task_once(instance: HareInstance, sequences: Sequence[Sequence[int]]) -> None:
+    total = arrays(instance).tasks
+    if len(sequences) != len(instance.gpus):
+        raise InputError(f"need {len(instance.gpus)} lists, one per GPU", path="sequences")
+    seen = [False] * total
+    for m, own in enumerate(sequences):
+        for place, i in enumerate(own):
+            if not 0 <= i < total or seen[i]:
+                said = "twice" if 0 <= i < total else "unknown"
+                raise InputError(f"task {i} is {said}", path=f"sequences[{m}][{place}]")
+            seen[i] = True
+    if not all(seen):
+        raise InputError(f"task {seen.index(False)} is missing", path="sequences")
