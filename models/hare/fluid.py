@@ -1,0 +1,284 @@
+"""The bound of full scale, `fluid-lp`: a linear program over jobs, GPU classes and cells of time.
+
+Time is cut into cells [g_q, g_{q+1}) and a tail [g_Q, infinity). A column `f[b, k, q]` is the
+number of tasks of block b (a job's tasks that share their times and the size of their round)
+trained on GPU class k in cell q; a task cut by a grid point counts in proportion. Every schedule is
+a point of the program, so its value is a lower bound; so is any evaluation of its duals.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from schedgap.instances.hare import HareArrays, HareInstance, arrays
+from schedgap.solvers.linear import LinearProgram
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """Tasks of one job with equal times on every GPU and equally many tasks in their round.
+
+    Index letters: b block (a job's blocks are consecutive), k class of GPUs, i task.
+    """
+
+    job: Ints  # [b]
+    size: Floats  # [b] number of tasks
+    width: Floats  # [b] K_r, tasks in the round of such a task
+    train: Floats  # [b, k] T^c
+    sync: Floats  # [b, k] T^s
+    task_block: Ints  # [i]
+
+    @property
+    def share(self) -> Floats:
+        """[b] v = dmin / K_r: the part of its round's least length that one task stands for."""
+        return np.asarray((self.train + self.sync).min(axis=1) / self.width)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fluid:
+    """The linear program and where its columns lie: f[b, k, q] first, then C_n by job."""
+
+    program: LinearProgram
+    blocks: Blocks
+    grid: Floats  # [q] g_0 = 0 < ... < g_Q; cell Q is the tail
+    block: Ints  # [j] of each f column
+    kind: Ints  # [j] GPU class k
+    cell: Ints  # [j] q
+
+
+def blocks(view: HareArrays) -> Blocks:
+    """Return the blocks of all jobs."""
+    width = np.diff(view.round_tasks)[view.task_round]
+    key = np.column_stack([view.task_job, width, view.train, view.sync])
+    rows, inverse, size = np.unique(key, axis=0, return_inverse=True, return_counts=True)
+    classes = view.train.shape[1]
+    return Blocks(
+        job=rows[:, 0].astype(np.int64),
+        size=size.astype(float),
+        width=rows[:, 1],
+        train=rows[:, 2 : 2 + classes],
+        sync=rows[:, 2 + classes :],
+        task_block=inverse.ravel().astype(np.int64),
+    )
+
+
+def horizon(view: HareArrays) -> float:
+    """Return a time by which some optimal schedule is over: all tasks in a row, at their worst."""
+    return float(view.arrival.max() + view.duration.max(axis=1).sum())
+
+
+def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> Fluid:
+    """Return the fluid program on a grid; solves nothing.
+
+    Parameters
+    ----------
+    instance : HareInstance
+        Any instance of the family.
+    grid : array, shape (Q + 1,)
+        Increasing times from 0, in the instance's time unit. Any grid gives a valid bound; it
+        should be fine up to the makespan of a good schedule.
+    sync_rows : bool
+        Add the rows `cut_sync`; they pay for long synchronization only.
+
+    Returns
+    -------
+    Fluid
+        Rows, in this order: `demand` by block, `capacity` by class and cell, `width` by job and
+        cell, `cut_length` by job, `mean_busy` by job, then `cut_sync` by job and cell.
+
+    Notes
+    -----
+    For a job n: K its largest round, v_i = dmin_i / K_r, W = sum_i v_i <= L_n.
+
+    - `demand`: every task is trained.
+    - `capacity`: the GPUs of a class train for at most their number times the cell.
+    - `width`: at most K tasks of a job train at once, none before its arrival.
+    - `mean_busy`: C_n >= B + W / 2, with B the mean over the job's work, weighted by v, of the left
+      ends of the cells (not before a_n). Look back from C_n by a span sigma: each later round needs
+      its dmin, hence at least the sum of its v, and the tasks of the open round that are unfinished
+      for a fraction theta have weight sum theta v <= max theta dmin <= what is left of the round;
+      so at most min(sigma, W) of the weight is undone, and C_n minus the weighted mean busy time is
+      at least the integral of 1 - sigma / W from 0 to W.
+    - `cut_length`: C_n >= a_n + sum d f / K_r. A round lasts at least its longest d, hence at least
+      the mean of its d on the GPUs that its tasks have.
+    - `cut_sync`, for cells that end after a_n: rounds that are complete by g_{q+1} lasted at least
+      the mean of their d, and the open round has trained a fraction theta of a task only if theta d
+      is at most what has elapsed of it plus T^s; so the work done by g_{q+1}, in units of d / K, is
+      at most g_{q+1} - a_n plus the job's largest T^s.
+
+    C_n >= a_n + L_n is the column's lower bound; upper bounds (block sizes, the horizon) serve the
+    evaluation of duals. The tail has neither `capacity` nor `width`, so that no grid is too short.
+    """
+    view = arrays(instance)
+    block = blocks(view)
+    grid = np.asarray(grid, dtype=float)
+    ends = np.append(grid[1:], np.inf)
+    cells, classes, jobs = len(grid), block.train.shape[1], view.jobs
+    used = ends[None, :] > view.arrival[block.job][:, None]  # [b, q]
+    b, k, q = np.nonzero(np.broadcast_to(used[:, None, :], (len(block.job), classes, cells)))
+    n = block.job[b]
+    train, duration = block.train[b, k], (block.train + block.sync)[b, k]
+    left = np.maximum(grid[q], view.arrival[n])
+    columns = len(b)
+    widest = np.zeros(jobs)
+    np.maximum.at(widest, block.job, block.width)
+    weight = np.bincount(block.job, block.size * block.share, jobs)  # W_n
+
+    inner = q < cells - 1
+    span = np.diff(grid)  # [q]
+    rows = _Rows(columns + jobs)
+    rows.add(b, np.arange(columns), np.ones(columns), lower=block.size, upper=block.size)
+    rows.add(
+        (k * (cells - 1) + q)[inner],
+        np.flatnonzero(inner),
+        train[inner],
+        upper=(view.class_size[:, None] * span).ravel(),
+    )
+    open_cell = ends[:-1] > view.arrival[:, None]  # [n, q] without the tail
+    number = np.cumsum(open_cell.ravel()).reshape(open_cell.shape) - 1
+    room = ends[:-1] - np.maximum(grid[:-1], view.arrival[:, None])
+    rows.add(
+        number[n[inner], q[inner]],
+        np.flatnonzero(inner),
+        train[inner],
+        upper=(widest[:, None] * room)[open_cell],
+    )
+    every = np.arange(jobs)
+    rows.add(
+        np.append(n, every),
+        np.arange(columns + jobs),
+        np.append(-duration / block.width[b], np.ones(jobs)),
+        lower=view.arrival,
+    )
+    rows.add(
+        np.append(n, every),
+        np.arange(columns + jobs),
+        np.append(-block.share[b] * left / weight[n], np.ones(jobs)),
+        lower=weight / 2,
+    )
+    if sync_rows:
+        longest = np.zeros(jobs)
+        np.maximum.at(longest, block.job, block.sync.max(axis=1))
+        row, column = [], []
+        for cell in range(
+            cells - 1
+        ):  # running sums: column j counts in its cell and all later ones
+            earlier = np.flatnonzero(q <= cell)
+            row.append(number[n[earlier], cell])
+            column.append(earlier)
+        at, j = np.concatenate(row), np.concatenate(column)
+        rows.add(
+            at,
+            j,
+            (duration / block.width[b])[j],
+            upper=(ends[:-1] - view.arrival[:, None] + longest[:, None])[open_cell],
+        )
+    matrix, row_lower, row_upper = rows.arrays()
+    program = LinearProgram(
+        cost=np.append(np.zeros(columns), view.weight),
+        lower=np.append(np.zeros(columns), view.arrival + view.critical),
+        upper=np.append(block.size[b], np.full(jobs, horizon(view))),
+        matrix=matrix,
+        row_lower=row_lower,
+        row_upper=row_upper,
+        integer=None,
+    )
+    return Fluid(program, block, grid, b, k, q)
+
+
+def power_grid(end: float, cells: int) -> Floats:
+    """Return g_0 .. g_cells from 0 to `end`, finer early, where more jobs of weight are still open.
+
+    A cell costs the bound about half its length for each unit of weight that is busy in it; the
+    power 1.5 was the best of 1, 1.5 and 2 at full scale.
+    """
+    return np.asarray(end * np.linspace(0.0, 1.0, cells + 1) ** 1.5)
+
+
+def midpoint_value(instance: HareInstance, fluid: Fluid, values: Floats) -> float:
+    """Return what a point would cost if work lay in the middle of its cells: no bound.
+
+    The difference to the point's own value shows what the cells lose. The tail has no middle.
+    """
+    view = arrays(instance)
+    job, columns = fluid.blocks.job[fluid.block], len(fluid.block)
+    start, end = _cell_times(view, fluid)
+    share = fluid.blocks.share[fluid.block] * values[:columns]
+    work = np.bincount(job, share, view.jobs)
+    busy = np.bincount(job, share * (start + end)[job, fluid.cell] / 2, view.jobs)
+    completion = np.maximum(values[columns:], busy / work + work / 2)
+    return float(view.weight @ completion)
+
+
+def starts(instance: HareInstance, fluid: Fluid, values: Floats) -> Floats:
+    """Return x_hat [i]: when a job's progress in the program reaches each task's round.
+
+    Progress is the trained share of the job, weighted by v; it is linear within a cell, and all at
+    once in the tail. Round r is reached when progress equals the weight of the rounds before it;
+    the first round at the first cell with progress.
+    """
+    view = arrays(instance)
+    job, columns = fluid.blocks.job[fluid.block], len(fluid.block)
+    start, end = _cell_times(view, fluid)
+    progress = np.zeros(start.shape)  # [n, q]
+    share = fluid.blocks.share[fluid.block] * np.maximum(values[:columns], 0.0)
+    np.add.at(progress, (job, fluid.cell), share)
+    weight = np.bincount(view.task_round, fluid.blocks.share[fluid.blocks.task_block])  # by round
+    found = np.empty(view.rounds)
+    for n in range(view.jobs):
+        done = np.append(0.0, np.cumsum(progress[n]))
+        own = slice(view.job_rounds[n], view.job_rounds[n + 1])
+        before = np.cumsum(weight[own]) - weight[own]
+        first = int(np.argmax(progress[n] > _NOTHING * done[-1]))
+        times = np.append(start[n, 0], end[n])
+        found[own] = np.interp(before / weight[own].sum() * done[-1], done, times)
+        found[view.job_rounds[n]] = start[n, first]
+    return np.asarray(found[view.task_round])
+
+
+_NOTHING = 1e-7  # share of a job's work below which a cell counts as empty: noise of the engine
+
+
+def _cell_times(view: HareArrays, fluid: Fluid) -> tuple[Floats, Floats]:
+    """[n, q] start and end of each cell for each job, not before its arrival; the tail is g_Q."""
+    ends = np.append(fluid.grid[1:], fluid.grid[-1])
+    arrival = view.arrival[:, None]
+    return np.maximum(fluid.grid, arrival), np.maximum(ends, arrival)
+
+
+class _Rows:
+    """Rows of a program, added one set after another."""
+
+    def __init__(self, columns: int) -> None:
+        self.columns = columns
+        self.parts: list[Any] = []
+        self.lower: list[Floats] = []
+        self.upper: list[Floats] = []
+
+    def add(
+        self,
+        row: Ints,
+        column: Ints,
+        value: Floats,
+        *,
+        lower: Floats | None = None,
+        upper: Floats | None = None,
+    ) -> None:
+        """Add a set of rows numbered from 0; a side that is not given is free."""
+        given = lower if lower is not None else upper
+        assert given is not None
+        shape = len(given), self.columns
+        self.parts.append(sparse.csr_array((value, (row, column)), shape=shape))
+        self.lower.append(np.full(len(given), -np.inf) if lower is None else lower)
+        self.upper.append(np.full(len(given), np.inf) if upper is None else upper)
+
+    def arrays(self) -> tuple[Any, Floats, Floats]:
+        """Return matrix [i, j], row_lower [i] and row_upper [i]."""
+        matrix = sparse.csr_array(sparse.vstack(self.parts, format="csr"))
+        return matrix, np.concatenate(self.lower), np.concatenate(self.upper)
