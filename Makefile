@@ -10,7 +10,7 @@ PYTHON ?= $(firstword $(foreach p,python3.13 python3.12 python3.11 python3 pytho
 WORKERS ?= 2
 SOURCES := pyproject.toml setup.py
 
-.PHONY: help compare test check format nightly bench notebooks dist clean
+.PHONY: help compare test check format nightly bench docs notebooks dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,9 @@ nightly: $(VENV)/dev.stamp  ## thousands of random instances
 bench: $(VENV)/dev.stamp  ## speed, memory and gaps, as tables
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+
+docs: $(VENV)/run.stamp  ## write the families' pages from the source
+	$(BIN)/python -m schedgap.analysis.pages docs
 
 notebooks: $(VENV)/dev.stamp  ## open the notebooks
 	$(BIN)/jupyter lab notebooks

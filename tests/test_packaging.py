@@ -36,7 +36,7 @@ def test_environment_lists_nothing_else() -> None:
     conda, pip = _environment()
     names = {re.split(r"[<>=]", item)[0] for item in _pyproject()}
     extra = {re.split(r"[<>=]", item)[0].strip() for item in conda | pip} - names
-    assert extra == {"python", "pip", "--no-deps --editable ."}
+    assert extra == {"python", "pip", "--editable ."}
 
 
 def test_environment_asks_for_the_same_python() -> None:

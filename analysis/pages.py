@@ -1,0 +1,87 @@
+"""The document page of a family, written from what its `paper.py` and its registry say."""
+
+import importlib
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from schedgap.instances import FAMILIES
+from schedgap.models import Family, family
+from schedgap.models.paper import Paper
+
+
+def page(name: str) -> str:
+    """Return a family's page in Markdown, from the symbols to the errata."""
+    found = family(name)
+    paper: Paper = importlib.import_module(f"schedgap.models.{name}.paper").PAPER
+    parts = [
+        f"# Family `{name}`: {found.title}",
+        f"Paper: {paper.citation} https://doi.org/{paper.doi}",
+        "This page is made from the source by `make docs`; the tests hold it to the source.",
+        "## Problem",
+        paper.problem,
+        "## Symbols and keys",
+        _table(
+            ("paper", "key", "domain", "meaning"),
+            ((f"`{item.letter}`" if item.letter else "", f"`{item.key}`" if item.key else "",
+              item.domain, item.meaning) for item in paper.symbols),
+        ),
+        "## Schedule and rules",
+        paper.schedule,
+        _table(("rule", "what it asks"), paper.rules.items()),
+        "## Methods",
+        _methods(found),
+        "## Equations",
+        _table(
+            ("equation", "status", "where", "note"),
+            ((f"({label})", item.status, ", ".join(f"`{row}`" for row in item.by), item.note)
+             for label, item in paper.equations.items()),
+        ),
+        "## Guarantees",
+        *(
+            f"**{item.source}**: {item.claim}. Methods: "
+            + ", ".join(f"`{method}`" for method in item.methods)
+            + ". It assumes that "
+            + "; that ".join(item.assumptions)
+            + f". Verdict: {item.verdict}."
+            for item in paper.guarantees.values()
+        ),
+        "## Errata and decisions",
+        _table(
+            ("", "where", "the paper", "why it cannot be meant", "what we do", "literal switch"),
+            ((label, item.where, item.printed, item.problem, item.decision, item.switch)
+             for label, item in paper.errata.items()),
+        ),
+    ]  # fmt: skip
+    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def _methods(found: Family) -> str:
+    names = {target: alias for alias, target in found.aliases.items()}
+    rows = []
+    for method in found.methods:
+        alias = f" (`{names[method.name]}`)" if method.name in names else ""
+        options = "; ".join(
+            f"`{item.name}` = {_default(item.default)}: {item.help}" for item in method.options
+        )
+        rows.append((
+            f"`{method.name}`{alias}", method.kind, ", ".join(method.engines) or "none",
+            method.source + (", ours" if method.ours else ""), method.summary, options,
+        ))  # fmt: skip
+    return _table(("method", "kind", "engines", "source", "what it is", "options"), rows)
+
+
+def _default(value: object) -> str:
+    return "" if value is None else str(value).lower()
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
+
+
+if __name__ == "__main__":
+    for each in FAMILIES:
+        Path(sys.argv[1], f"{each}.md").write_text(page(each), encoding="utf-8")

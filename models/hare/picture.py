@@ -1,0 +1,29 @@
+"""The picture of a `hare` schedule: a lane for each GPU, a bar for each task."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+from schedgap.models.family import Bar, Chart
+
+
+def chart(instance: HareInstance, schedule: Mapping[str, Any]) -> Chart:
+    """Return lanes in list order; training solid, synchronization faint behind it."""
+    view = arrays(instance)
+    placed = HareSchedule.from_data(instance, schedule)
+    lanes = tuple(gpu.id for gpu in instance.gpus)
+    kinds = [gpu.kind for gpu in instance.gpus]
+    bars: list[Bar] = []
+    for i in range(view.tasks):
+        job = instance.jobs[view.task_job[i]].id
+        q, m, start = int(view.task_round[i]), int(placed.gpu[i]), float(placed.start[i])
+        train = float(view.train[i, view.gpu_class[m]])
+        sync = float(view.sync[i, view.gpu_class[m]])
+        number = i - int(view.round_tasks[q]) + 1
+        place = q - int(view.job_rounds[view.task_job[i]]) + 1
+        text = f"{job}, round {place}, task {number} on {lanes[m]} ({kinds[m]})"
+        bars.append(Bar(lanes[m], start, start + train, job, text))
+        if sync > 0:
+            end = start + train + sync
+            bars.append(Bar(lanes[m], start + train, end, job, f"{text}: synchronizes", soft=True))
+    return Chart(lanes, tuple(bars), instance.time_unit)
