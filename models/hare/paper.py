@@ -12,14 +12,14 @@ CITATION = (
 )
 
 PROBLEM = (
-    "A cluster has GPUs of several kinds. A training job is a chain of rounds, a round a fixed set "
-    "of tasks, one data batch each. A task occupies one GPU, without interruption, for its "
-    "training time; then it synchronizes, which leaves the GPU free. The next round of the job starts only "
-    "when every task of the round has synchronized. Tasks of a round may run side by side or one "
-    "after another, on GPUs of any kinds, and a GPU may turn to another job after any task. With "
-    "all arrivals, weights and times known, choose a GPU and a start for every task so that the "
-    "total weighted completion time of the jobs is least. Time is continuous, in the instance's "
-    "`meta.time_unit`; there is no horizon, so every instance has a schedule."
+    "A cluster has GPUs of several kinds. A training job is a chain of rounds, a round a fixed "
+    "set of tasks, one data batch each. A task occupies one GPU, without interruption, for its "
+    "training time; then it synchronizes, which leaves the GPU free. The next round of the job "
+    "starts only when every task of the round has synchronized. Tasks of a round may run side by "
+    "side or one after another, on GPUs of any kinds, and a GPU may turn to another job after any "
+    "task. With all arrivals, weights and times known, choose a GPU and a start for every task so "
+    "that the total weighted completion time of the jobs is least. Time is continuous, in the "
+    "instance's `meta.time_unit`; there is no horizon, so every instance has a schedule."
 )
 SCHEDULE = (
     '`{"assignments": [{"job": "J1", "round": 1, "task": 1, "gpu": "GPU3", "start": 0.0}, ...]}`: '
