@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from schedgap.solvers.availability import claim
 from schedgap.solvers.clock import Clock
-from schedgap.solvers.engine import EngineResult, OnBound, OnIncumbent, claim, judge
+from schedgap.solvers.engine import EngineResult, OnBound, OnIncumbent, judge
 
 
 def solve_model(
@@ -91,7 +92,7 @@ def solve_model(
         solver.parameters.max_time_in_seconds = left
     built = time.monotonic()
     status = solver.solve(model, Solutions() if on_incumbent is not None else None)
-    timing = {"seconds": time.monotonic() - built, "build_seconds": built - begin}
+    timing: dict[str, Any] = {"seconds": time.monotonic() - built, "build_seconds": built - begin}
     if errors:
         raise errors[0]
 

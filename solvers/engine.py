@@ -1,13 +1,9 @@
 """What an engine returns, and what is said of it while it runs: the same shape for all engines."""
 
-import importlib.util
 import math
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
-
-from schedgap.errors import EngineUnavailableError
 
 EngineStatus = Literal["optimal", "feasible", "infeasible", "unbounded", "unknown"]
 
@@ -107,27 +103,3 @@ def judge(
 def _on_grid(bound: float, grid: float) -> float:
     """Round a lower bound up to the grid; half a thousandth of a step is left for round-off."""
     return math.ceil(bound / grid - 5e-4) * grid
-
-
-def require(engine: str) -> None:
-    """Raise EngineUnavailableError, which says what to do, when an engine is not installed."""
-    module, extra = ENGINES[engine]
-    if importlib.util.find_spec(module) is None:
-        target = f"'schedgap[{extra}]'" if extra else module
-        raise EngineUnavailableError(f"engine {engine} is not installed: pip install {target}")
-
-
-def claim(engine: str) -> None:
-    """Make sure that this process can load an engine; EngineUnavailableError says what to do.
-
-    HiGHS and CP-SAT carry two versions of one shared library: whichever comes second fails, or is
-    silently replaced by another solver. cvxpy loads HiGHS.
-    """
-    require(engine)
-    rivals = {"highs": "ortools", "clarabel": "ortools", "cp-sat": "highspy"}
-    rival = rivals.get(engine)
-    if rival is not None and rival in sys.modules:
-        raise EngineUnavailableError(
-            f"{engine} cannot run in a process that has loaded {rival}: "
-            "start a new one (schedgap.solve and run_child do)"
-        )

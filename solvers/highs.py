@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from schedgap.solvers.availability import claim
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.engine import (
     INFINITE,
@@ -18,7 +19,6 @@ from schedgap.solvers.engine import (
     EngineStatus,
     OnBound,
     OnIncumbent,
-    claim,
     judge,
 )
 from schedgap.solvers.linear import Floats, LinearProgram
@@ -97,7 +97,7 @@ def solve_arrays(
     built = time.monotonic()
     _run(engine, clock, watch)
     solved = time.monotonic()
-    timing = {"seconds": solved - built, "build_seconds": built - begin}
+    timing: dict[str, Any] = {"seconds": solved - built, "build_seconds": built - begin}
     if mixed is None:
         return _read_linear(engine, program, **timing)
     return _read_mixed(engine, program, grid, **timing)
