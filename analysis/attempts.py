@@ -13,7 +13,7 @@ from typing import Any, Literal
 from schedgap.errors import UsageError
 from schedgap.instances.instance import Instance
 from schedgap.models.family import Family, family
-from schedgap.models.method import Call, Method, Outcome, check_instance
+from schedgap.models.method import Call, Method, Outcome
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.engine import ENGINES
 
@@ -73,13 +73,10 @@ def plan(
     Raises
     ------
     UsageError
-        For an unknown method, option or engine, a limit that is not a positive number, or an
-        instance that the method refuses.
+        For an unknown method, option or engine, or a limit that is not a positive number.
     EngineUnavailableError
         When an engine that it needs is not installed.
     """
-    from schedgap.solvers.availability import require
-
     for name, limit in (("time", time_limit), ("memory", memory_limit)):
         if limit is not None and not (0 < limit < math.inf):
             raise UsageError(f"{name} limit {limit}: need a number > 0")
@@ -89,7 +86,6 @@ def plan(
     found = owner.method(method)
     options = found.parse(settings)
     chosen = found.choose_engine(engine)
-    check_instance(instance, found)
     made = Plan(
         family=owner,
         method=found,
@@ -99,8 +95,11 @@ def plan(
         time_limit=time_limit,
         memory_limit=memory_limit,
     )
-    for name in made.engines:
-        require(name)
+    if made.engines:
+        from schedgap.solvers.availability import require
+
+        for name in made.engines:
+            require(name)
     return made
 
 
@@ -115,7 +114,8 @@ class Attempt:
     end: End = "done"
     message: str = ""
     outcome: Outcome | None = None
-    error: BaseException | None = None
+    error: Exception | None = None  # as the method raised it, when it is one of ours
+    details: str = ""  # traceback, or the last words of a process that crashed
     schedule: Any = None
     objective: float | None = None
     bound: float | None = None
@@ -164,12 +164,16 @@ def attempt(instance: Instance, plan: Plan, on_message: OnMessage | None = None)
         on_message=receive,
         engine=None if plan.method.drives else plan.engine,
     )
-    kept.end, kept.error = reply.outcome, reply.error
+    kept.end, kept.seconds = reply.outcome, reply.seconds
     kept.start_seconds, kept.peak_memory_mb = reply.start_seconds, reply.peak_mb
     if reply.outcome == "done":
         kept.outcome, kept.seconds = reply.value
+    elif isinstance(reply.error, Exception):
+        kept.error, kept.message = reply.error, str(reply.error)
     else:
-        kept.seconds, kept.message = reply.seconds, str(reply.error or reply.outcome)
+        kept.details = reply.error or reply.outcome
+        lines = kept.details.strip().splitlines()
+        kept.message = lines[-1 if reply.outcome == "error" else 0]
     return kept
 
 

@@ -6,9 +6,10 @@ from typing import Any
 from schedgap.analysis.attempts import Attempt, Plan, attempt, plan
 from schedgap.analysis.bounds import contradict, derive_status, on_grid, tighter
 from schedgap.analysis.solution import Solution
-from schedgap.errors import ContradictionError, SchedgapError
+from schedgap.errors import ContradictionError
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Sense
+from schedgap.models.method import check_instance
 
 
 def solve(
@@ -53,6 +54,7 @@ def solve(
         seed=seed,
         settings=options,
     )
+    check_instance(instance, made.method)
     return conclude(instance, made, attempt(instance, made, on_message))
 
 
@@ -70,9 +72,11 @@ def conclude(instance: Instance, plan: Plan, ended: Attempt) -> Solution:
     """
     name, sense = plan.method.name, plan.family.sense(instance)
     if ended.end == "error":
-        if isinstance(ended.error, SchedgapError | ContradictionError):
+        if ended.error is not None:
             raise ended.error
-        raise RuntimeError(f"method {name} failed: {ended.message}") from ended.error
+        failure = RuntimeError(f"method {name} failed: {ended.message}")
+        failure.add_note(ended.details)
+        raise failure
     outcome = ended.outcome
     schedule = ended.schedule
     if outcome is not None and outcome.schedule is not None:

@@ -17,17 +17,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from schedgap.analysis.comparing import compare as compare
     from schedgap.analysis.listing import methods as methods
+    from schedgap.analysis.ratios import RatioInterval as RatioInterval
     from schedgap.analysis.ratios import ratio as ratio
     from schedgap.analysis.report import write_report as report
+    from schedgap.analysis.runs import Run as Run
+    from schedgap.analysis.solution import Solution as Solution
     from schedgap.analysis.solution import load_solution as load_solution
     from schedgap.analysis.solving import solve as solve
     from schedgap.analysis.verifying import verify as verify
     from schedgap.instances.families import load as load
     from schedgap.instances.generate import generate as generate
+    from schedgap.instances.instance import Instance as Instance
+    from schedgap.instances.verdict import Verdict as Verdict
 
 __version__ = version("schedgap")
 
-_VERBS = {
+_PUBLIC = {  # name -> where it is, imported when it is first used
+    "Instance": "schedgap.instances.instance:Instance",
+    "RatioInterval": "schedgap.analysis.ratios:RatioInterval",
+    "Run": "schedgap.analysis.runs:Run",
+    "Solution": "schedgap.analysis.solution:Solution",
+    "Verdict": "schedgap.instances.verdict:Verdict",
     "compare": "schedgap.analysis.comparing:compare",
     "generate": "schedgap.instances.generate:generate",
     "load": "schedgap.instances.families:load",
@@ -40,6 +50,11 @@ _VERBS = {
 }
 
 __all__ = [
+    "Instance",
+    "RatioInterval",
+    "Run",
+    "Solution",
+    "Verdict",
     "__version__",
     "compare",
     "generate",
@@ -54,9 +69,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _VERBS:
+    if name not in _PUBLIC:
         raise AttributeError(f"module 'schedgap' has no attribute '{name}'")
-    module, function = _VERBS[name].split(":")
+    module, function = _PUBLIC[name].split(":")
     found = globals()[name] = getattr(importlib.import_module(module), function)
     return found
 

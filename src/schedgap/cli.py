@@ -205,6 +205,80 @@ def verify(
     raise typer.Exit(0 if verdict else 1)
 
 
+@app.command(
+    epilog="Example:  schedgap compare small.json --methods exact,hare:gpu_rule=finish --run r1"
+)
+def compare(
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INSTANCE|DIR|SUITE...",
+            help="Instance files, folders of them, or the bundled suite 'quick'.",
+        ),
+    ],
+    run: Annotated[Path, typer.Option(metavar="DIR", help="Run folder; what it holds is kept.")],
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            autocompletion=_methods,
+            help="NAME, NAME@ENGINE or NAME:KEY=VALUE, by commas. [default: all installed]",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Tasks at the same time. [default: one per core]"),
+    ] = None,
+    time_limit: TimeLimit = 60.0,
+    memory_limit: MemoryLimit = None,
+    seed: Seed = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Do failed tasks again.")] = False,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run methods on instances and show how far each is from the optimum.
+
+    May be stopped and started again, and run by several processes on one folder: only tasks in
+    flight are lost. Exit code 70: results contradict each other.
+    """
+    from schedgap.analysis.comparing import compare as run_all
+
+    with show.comparing() as on_record:
+        found = run_all(
+            targets,
+            run=run,
+            methods=methods.split(",") if methods else None,
+            workers=workers,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            seed=seed,
+            retry=retry,
+            cluster=cluster,
+            on_record=on_record,
+        )
+    show.run(found, as_json=as_json)
+    raise typer.Exit(ContradictionError.exit_code if found.contradictions else 0)
+
+
+@app.command(epilog="Example:  schedgap report runs/first --out first.html")
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Default: report.html in the first run folder."),
+    ] = None,
+) -> None:
+    """Write one offline page on a run: ratios, profiles, bounds over time, schedules."""
+    from schedgap.analysis.report import write_report
+
+    target = runs[0] / "report.html" if out is None else out
+    _check_place(target)
+    written = write_report(runs, target)
+    show.out().print(f"{written}", markup=False, soft_wrap=True)
+
+
 @app.command(epilog="Example:  schedgap export small.json --model big-m --out small.lp")
 def export(
     instance: InstanceFile,

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from schedgap.analysis.runs import Run, TaskRecord
     from schedgap.analysis.solution import Solution
     from schedgap.instances.verdict import Verdict
 
@@ -139,3 +140,70 @@ def solving(title: str) -> Iterator[Any]:
             status.update(escape(f"{title}: {facts} ({seconds:.1f} s)"))
 
         yield receive
+
+
+@contextmanager
+def comparing() -> Iterator[Any]:
+    """Show a bar, the best gap so far and the time left on a terminal while a comparison runs.
+
+    Yields the callback for `compare`, or None when nobody watches.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("tasks, {task.description}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    gaps: dict[tuple[str, str], float] = {}
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        line = bar.add_task("starting", total=None)
+
+        def receive(record: "TaskRecord | None", done: int, total: int) -> None:
+            found = None if record is None else record.solution
+            if record is not None and found is not None and found.bound and found.objective:
+                gap = abs(found.objective - found.bound) / abs(found.bound)
+                key = record.instance.sha256, record.problem
+                gaps[key] = min(gap, gaps.get(key, gap))
+            text = "no gap yet"
+            if gaps:
+                proved = sum(gap <= 1e-6 for gap in gaps.values())
+                text = f"{proved} of {len(gaps)} proved, widest gap {max(gaps.values()):.2%}"
+            bar.update(line, completed=done, total=total, description=text)
+
+        yield receive
+
+
+def run(found: "Run", *, as_json: bool) -> None:
+    """Print a run: the summary, what failed, and contradictions in red."""
+    summary = found.summary()
+    if as_json:
+        rows = json.loads(summary.to_json(orient="records", double_precision=15))
+        folders = [str(folder.path) for folder in found.folders]
+        document = {"run": folders, "summary": rows, "contradictions": found.contradictions}
+        json_document(document | {"failed": len(found.failures), "skipped": len(found.skipped)})
+    else:
+        from schedgap.analysis.tables import readable
+
+        shown = readable(summary) if len(summary) else summary
+        table(list(shown.columns), [[str(cell) for cell in row] for row in shown.to_numpy()])
+        for record in found.failures:
+            note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")
+    for text in found.contradictions:
+        line = one_line(f"contradiction: {text}")
+        Console(stderr=True, highlight=False).print(
+            f"[red]schedgap: {escape(line)}[/]", soft_wrap=True
+        )

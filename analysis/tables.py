@@ -1,0 +1,307 @@
+"""A run as pandas tables: one row per record, per ratio, per family, preset and method."""
+
+import html
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from schedgap.analysis.ratios import RatioInterval, bound_ratio, objective_ratio
+from schedgap.analysis.runs import FAILURES, KIND_ORDER, Run, TaskRecord
+from schedgap.models.family import family
+
+TIME_SHIFT = 1.0  # seconds, of the shifted geometric mean of times
+RESAMPLES = 2000  # of the bootstrap
+
+
+def table(run: Run) -> pd.DataFrame:
+    """Return a row for each record.
+
+    Columns: family, preset, instance, method, kind, outcome, status, objective, bound, ratio_low,
+    ratio_high (of the schedule to the optimum; infinite where no bound is known), bound_low,
+    bound_high (of the optimum to the method's own bound), outside (the schedule leaves out rules
+    of the program), seconds, note, key.
+    """
+    rows = []
+    for record in run.records:
+        found = record.solution
+        known = run.brackets[record.instance.sha256, record.problem]
+        ratio = objective_ratio(found, known) if found is not None else None
+        own = bound_ratio(found, known) if found is not None else None
+        rows.append(
+            {
+                "family": record.instance.family,
+                "preset": preset(run, record),
+                "instance": run.names[record.instance.sha256],
+                "method": record.label,
+                "kind": record.kind,
+                "outcome": record.outcome,
+                "status": None if found is None else found.status,
+                "objective": None if found is None else found.objective,
+                "bound": None if found is None else found.bound,
+                "ratio_low": None if ratio is None else ratio.low,
+                "ratio_high": None if ratio is None else ratio.high,
+                "bound_low": None if own is None else own.low,
+                "bound_high": None if own is None else own.high,
+                "outside": ", ".join(record.relaxed),
+                "seconds": None if found is None else found.seconds,
+                "note": record.message or ("" if found is None else found.trace.get("note", "")),
+                "key": record.key,
+            }
+        )
+    frame = pd.DataFrame(rows, columns=TABLE_COLUMNS)
+    numbers = [
+        "objective", "bound", "ratio_low", "ratio_high", "bound_low", "bound_high", "seconds",
+    ]  # fmt: skip
+    return frame.astype(dict.fromkeys(numbers, float))
+
+
+TABLE_COLUMNS = [
+    "family", "preset", "instance", "method", "kind", "outcome", "status", "objective", "bound",
+    "ratio_low", "ratio_high", "bound_low", "bound_high", "outside", "seconds", "note", "key",
+]  # fmt: skip
+
+
+def ratios(run: Run) -> pd.DataFrame:
+    """Return a row for each schedule with what brackets it and the paper's guarantee.
+
+    Columns: family, preset, instance, problem, method, kind, objective, best, best_by, bound,
+    bound_by, low, high, exact, outside, guarantee (the factor), claim, holds (all its assumptions
+    hold for the instance), failed (those that do not), within (False when the ratio exceeds a
+    guarantee whose assumptions hold).
+    """
+    rows = []
+    for record in run.records:
+        found = record.solution
+        if found is None or found.objective is None:
+            continue
+        known = run.brackets[record.instance.sha256, record.problem]
+        ratio = objective_ratio(found, known)
+        assert ratio is not None
+        row = {
+            "family": record.instance.family,
+            "preset": preset(run, record),
+            "instance": run.names[record.instance.sha256],
+            "problem": record.problem,
+            "method": record.label,
+            "kind": record.kind,
+            "objective": found.objective,
+            "best": known.best,
+            "best_by": known.best_by,
+            "bound": known.bound,
+            "bound_by": known.bound_by,
+            "low": ratio.low,
+            "high": ratio.high,
+            "exact": ratio.exact,
+            "outside": ", ".join(record.relaxed),
+        }
+        rows.append(row | _guarantee(run, record, ratio))
+    frame = pd.DataFrame(rows, columns=RATIO_COLUMNS)
+    numbers = ["objective", "best", "bound", "low", "high", "guarantee"]
+    return frame.astype(dict.fromkeys(numbers, float))
+
+
+RATIO_COLUMNS = [
+    "family", "preset", "instance", "problem", "method", "kind", "objective", "best", "best_by",
+    "bound", "bound_by", "low", "high", "exact", "outside", "guarantee", "claim", "holds", "failed",
+    "within",
+]  # fmt: skip
+
+
+def _guarantee(run: Run, record: TaskRecord, ratio: RatioInterval) -> dict[str, Any]:
+    """Return what the paper promises for this method (with its defaults) on this instance."""
+    none = {"guarantee": None, "claim": "", "holds": None, "failed": "", "within": None}
+    owner = family(record.instance.family)
+    if owner.guarantees is None or record.label != record.method or record.problem:
+        return none
+    said = owner.guarantees(run.instance(record.instance.sha256), record.method)
+    if not said:
+        return none
+    factor, holds = said.get("factor"), bool(said.get("holds"))
+    failed = said.get("failed") or ""
+    within = None if factor is None or not holds else ratio.low <= factor * (1 + 1e-9)
+    return {
+        "guarantee": factor,
+        "claim": str(said.get("claim", "")),
+        "holds": holds,
+        "failed": failed if isinstance(failed, str) else "; ".join(map(str, failed)),
+        "within": within,
+    }
+
+
+def summary(run: Run) -> pd.DataFrame:
+    """Return a row for each family, preset and method.
+
+    Columns: tasks (without skipped ones), solved (with a schedule), optimal (proved), incomplete
+    (ended without a schedule, kinds but `bound`), failed, skipped, infinite (ratio x/0, apart from
+    the means), mean_low, mean_high, worst_low, worst_high, gap_low, gap_high (shifted geometric
+    mean of ratio - 1 with shift 1), boot_low, boot_high (95 % bootstrap interval of the mean: its
+    lower end from the lower ratios, its upper end from the upper ones), bound_mean (of optimum to
+    bound, upper ends), seconds (shifted geometric mean, shift 1 s), slowest, guarantee_low,
+    guarantee_high, holds (share of instances on which its assumptions hold). Schedules outside
+    the program have no part in the ratios.
+    """
+    records = table(run)
+    promised = ratios(run)
+    rows = []
+    keys = ["family", "preset", "method"]
+    for group_key, group in records.groupby(keys, sort=False):
+        ran = group[group["outcome"] != "skipped"]
+        inside = ran[ran["ratio_low"].notna() & (ran["outside"] == "")]
+        finite = inside[np.isfinite(inside["ratio_low"])]
+        low, high = finite["ratio_low"].to_numpy(), finite["ratio_high"].to_numpy()
+        own = ran["bound_high"].dropna().to_numpy()
+        own = own[np.isfinite(own)]
+        times = ran["seconds"].dropna().to_numpy()
+        said = promised[(promised[keys] == list(group_key)).all(axis=1)]
+        factors = said["guarantee"].dropna().to_numpy()
+        held = said["holds"].dropna().astype(float).to_numpy()
+        scheduled = ran["objective"].notna()
+        rows.append(
+            dict(zip(keys, group_key, strict=True))
+            | {
+                "kind": group["kind"].iloc[0],
+                "tasks": len(ran),
+                "solved": int(scheduled.sum()),
+                "optimal": int((ran["status"] == "optimal").sum()),
+                "incomplete": int(
+                    ((ran["outcome"] == "done") & ~scheduled & (ran["kind"] != "bound")).sum()
+                ),
+                "failed": int(ran["outcome"].isin(FAILURES).sum()),
+                "skipped": len(group) - len(ran),
+                "infinite": len(inside) - len(finite),
+                "mean_low": _of(np.mean, low),
+                "mean_high": _of(np.mean, high),
+                "worst_low": _of(np.max, low),
+                "worst_high": _of(np.max, high),
+                "gap_low": _of(lambda values: shifted_geometric_mean(values - 1, 1.0), low),
+                "gap_high": _of(lambda values: shifted_geometric_mean(values - 1, 1.0), high),
+                "boot_low": _of(lambda values: bootstrap(values)[0], low),
+                "boot_high": _of(lambda values: bootstrap(values)[1], high),
+                "bound_mean": _of(np.mean, own),
+                "seconds": _of(lambda values: shifted_geometric_mean(values, TIME_SHIFT), times),
+                "slowest": _of(np.max, times),
+                "guarantee_low": _of(np.min, factors),
+                "guarantee_high": _of(np.max, factors),
+                "holds": _of(np.mean, held),
+            }
+        )
+    frame = pd.DataFrame(rows)
+    if frame.empty:
+        return frame
+    order = frame["kind"].map({kind: place for place, kind in enumerate(KIND_ORDER)})
+    frame = frame.assign(order=order).sort_values(["family", "preset", "order"], kind="stable")
+    return frame.drop(columns="order").reset_index(drop=True)
+
+
+def _of(function: Callable[[NDArray[np.float64]], float], values: NDArray[np.float64]) -> float:
+    return float(function(values)) if len(values) else math.nan
+
+
+def shifted_geometric_mean(values: NDArray[np.float64], shift: float) -> float:
+    """Return exp(mean(log(v + shift))) - shift: large values weigh less, tiny ones little."""
+    if np.isinf(values).any():
+        return math.inf
+    return float(np.exp(np.log(values + shift).mean()) - shift)
+
+
+def bootstrap(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the 95 % percentile interval of the mean; the same values give the same interval."""
+    if len(values) < 2 or np.isinf(values).any():
+        return float(np.mean(values)), float(np.mean(values))
+    random = np.random.default_rng(0)
+    means = random.choice(values, (RESAMPLES, len(values))).mean(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def profile(run: Run) -> pd.DataFrame:
+    """Return performance profiles of the schedules: columns family, method, ratio, share.
+
+    `share` of the method's instances have a schedule within `ratio` of the best known one; an
+    instance without a schedule counts as never. It ranks methods only against the best known.
+    """
+    records = table(run)
+    usable = records[(records["outcome"] != "skipped") & (records["kind"] != "bound")]
+    rows = []
+    for key, group in usable.groupby(["family", "method"], sort=False):
+        inside = group[group["outside"] == ""]
+        values = np.sort(inside["ratio_low"].dropna().to_numpy())
+        values = values[np.isfinite(values)]
+        for ratio in np.unique(values):
+            share = np.searchsorted(values, ratio, side="right") / len(group)
+            rows.append((*key, float(ratio), float(share)))
+    return pd.DataFrame(rows, columns=["family", "method", "ratio", "share"])
+
+
+def progress(run: Run) -> pd.DataFrame:
+    """Return a row for each point of each record: seconds, best objective and bound so far."""
+    rows = [
+        (
+            record.instance.family,
+            run.names[record.instance.sha256],
+            record.label,
+            *point,
+            record.key,
+        )
+        for record in run.records
+        for point in record.progress
+    ]
+    columns = ["family", "instance", "method", "seconds", "objective", "bound", "key"]
+    return pd.DataFrame(rows, columns=columns).astype({"objective": float, "bound": float})
+
+
+def preset(run: Run, record: TaskRecord) -> str:
+    """Return the preset that made a record's instance, or ''."""
+    value = run.instance_data(record.instance.sha256).get("meta", {}).get("preset", "")
+    return value if isinstance(value, str) else ""
+
+
+def interval_text(low: float, high: float) -> str:
+    """Return an interval for reading: `1.25`, `1.2 to 1.3`, `>= 1.2`, or a dash."""
+    return "-" if math.isnan(low) else str(RatioInterval(low, high))
+
+
+def as_html(run: Run) -> str:
+    """Return the run for a notebook: contradictions first, then the summary."""
+    wrong = "".join(
+        f"<div style='color:#b00020'>contradiction: {html.escape(text)}</div>"
+        for text in run.contradictions
+    )
+    frame = summary(run)
+    if frame.empty:
+        return f"{wrong}{html.escape(repr(run))}"
+    return f"{wrong}{html.escape(repr(run))}{readable(frame).to_html(index=False)}"
+
+
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a summary with its intervals in words: what the terminal and a notebook show."""
+
+    def text(low: str, high: str) -> Sequence[str]:
+        return [interval_text(a, b) for a, b in zip(frame[low], frame[high], strict=True)]
+
+    return pd.DataFrame(
+        {
+            "family": frame["family"],
+            "preset": frame["preset"],
+            "method": frame["method"],
+            "kind": frame["kind"],
+            "tasks": frame["tasks"],
+            "solved": frame["solved"],
+            "optimal": frame["optimal"],
+            "failed": frame["failed"],
+            "skipped": frame["skipped"],
+            "mean ratio": text("mean_low", "mean_high"),
+            "worst ratio": text("worst_low", "worst_high"),
+            "optimum / bound": [
+                "-" if math.isnan(value) else f"<= {value:.4f}" for value in frame["bound_mean"]
+            ],
+            "guarantee": [
+                "-" if math.isnan(value) else f"{value:.4g}" for value in frame["guarantee_high"]
+            ],
+            "seconds": ["-" if math.isnan(value) else f"{value:.3g}" for value in frame["seconds"]],
+        }
+    )

@@ -1,0 +1,18 @@
+"""Register the family of the tests, here and in the command line's tests."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import toy_family
+
+
+@pytest.fixture(autouse=True)
+def _toy() -> Iterator[None]:
+    toy_family.register()
+    yield
+    toy_family.FAMILIES.pop("toy", None)

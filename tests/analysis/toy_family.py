@@ -1,0 +1,201 @@
+"""A family to test with: pick one of some numbers; its methods behave and misbehave on demand.
+
+Importable by child processes, which find it on this process's `sys.path`.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from schedgap.errors import InputError, ScaleError
+from schedgap.instances.families import FAMILIES
+from schedgap.instances.instance import Instance
+from schedgap.instances.records import NonEmpty
+from schedgap.instances.settings import Option
+from schedgap.instances.verdict import Violation
+from schedgap.models.family import Bar, Chart, Family
+from schedgap.models.method import Call, Method, Outcome
+
+
+class ToyInstance(Instance):
+    """Pick a number, the least or the greatest; `step` is the grid of all values."""
+
+    title = "pick a number"
+
+    family: Literal["toy"]
+    sense: Literal["min", "max"]
+    values: NonEmpty[float]
+    step: float | None = None
+
+
+@dataclass(frozen=True)
+class Pick:
+    """The place that was picked."""
+
+    place: Any
+    relaxed: tuple[str, ...] = ()
+
+    def to_data(self, instance: ToyInstance) -> dict[str, Any]:
+        data = {"place": self.place}
+        return data | ({"relaxed": list(self.relaxed)} if self.relaxed else {})
+
+
+def check(instance: ToyInstance, schedule: Any, options: Mapping[str, Any]) -> Iterator[Violation]:
+    if not isinstance(schedule, Mapping) or "place" not in schedule:
+        raise InputError("missing key", path="schedule.place")
+    place = schedule["place"]
+    if not isinstance(place, int) or not 0 <= place < len(instance.values):
+        yield Violation("V1", (str(place),), 1.0, f"no place {place}")
+
+
+def objective(instance: ToyInstance, schedule: Any) -> float:
+    return instance.values[schedule["place"]]
+
+
+def order(instance: ToyInstance) -> list[int]:
+    places = range(len(instance.values))
+    return sorted(places, key=lambda i: instance.values[i], reverse=instance.sense == "max")
+
+
+def exact(instance: ToyInstance, call: Call) -> Outcome:
+    best = order(instance)[0]
+    return Outcome(Pick(best), bound=instance.values[best], trace={"proof": "all were looked at"})
+
+
+def first(instance: ToyInstance, call: Call) -> Outcome:
+    if call.options["log"]:
+        with open(call.options["log"], "a") as stream:
+            stream.write(f"{instance.name}\n")
+    time.sleep(call.options["pause"])
+    return Outcome(Pick(0))
+
+
+def streams_then(end: Any) -> Any:
+    def run(instance: ToyInstance, call: Call) -> Outcome:
+        places = order(instance)
+        for place in (places[-1], places[0]):
+            call.progress.incumbent(Pick(place), instance.values[place])
+        call.progress.bound(instance.values[places[0]] + (-1 if instance.sense == "min" else 1))
+        call.progress.phase("waiting")
+        end()
+        return Outcome()
+
+    return run
+
+
+def hog() -> None:
+    held = []
+    while True:
+        held.append(bytearray(20_000_000))
+        time.sleep(0.02)
+
+
+def too_fine(instance: ToyInstance, call: Call) -> Outcome:
+    raise ScaleError("values: too fine for the integer scale")
+
+
+def fails(instance: ToyInstance, call: Call) -> Outcome:
+    raise ValueError("a bug of ours")
+
+
+def method(name: str, kind: Any, run: Any, **more: Any) -> Method:
+    return Method(name=name, kind=kind, run=run, summary=f"{name}.", source="test", **more)
+
+
+def best_plus(offset: float) -> Any:
+    def run(instance: ToyInstance, call: Call) -> Outcome:
+        value = instance.values[order(instance)[0]] + offset
+        return Outcome(bound=value, certificate={"kind": "toy", "value": value, "rows": [1, 2]})
+
+    return run
+
+
+LOG = Option("log", "choice", "", "Where to note each run.", choices=())
+
+
+class Words(Option):
+    """An option that takes any word."""
+
+    __slots__ = ()
+
+    def parse(self, value: object) -> Any:
+        return str(value)
+
+
+METHODS = (
+    method("scan", "exact", exact),
+    method(
+        "first",
+        "algorithm",
+        first,
+        options=(
+            Words("log", "choice", "", "Where to note each run."),
+            Option("pause", "float", 0.0, "Seconds to wait.", least=0),
+        ),
+    ),
+    method("luck", "algorithm", lambda i, c: Outcome(Pick(c.seed % len(i.values))), seeded=True),
+    method("below", "bound", best_plus(-0.25)),
+    method("above", "bound", best_plus(+0.25)),
+    method("silent", "bound", lambda i, c: Outcome(note="too large: 17 columns")),
+    method("broken", "algorithm", lambda i, c: Outcome(Pick(99))),
+    method("liar", "exact", lambda i, c: Outcome(Pick(0), bound=1e9 if i.sense == "min" else -1e9)),
+    method("none", "exact", lambda i, c: Outcome(infeasible=True, note="job 'j1' cannot end")),
+    method(
+        "partial", "algorithm", lambda i, c: Outcome(note="1 of 2 jobs left", partial={"place": 0})
+    ),
+    method("outside", "baseline", lambda i, c: Outcome(Pick(order(i)[0], ("2c",)), bound=7.0)),
+    method("other", "exact", exact, options=(Option("fixed", "bool", True, "Another problem."),)),
+    method("hang", "exact", streams_then(lambda: time.sleep(600))),
+    method("crash", "exact", streams_then(lambda: os.kill(os.getpid(), signal.SIGSEGV))),
+    method("hog", "exact", streams_then(hog)),
+    method("fails", "exact", fails),
+    method("too-fine", "exact", too_fine),
+    method("picky", "exact", exact, refuses=lambda i: "needs three values"),
+    method("absent", "exact", exact, engines=("no-such-engine",)),
+)
+
+
+def check_certificate(instance: ToyInstance, certificate: Mapping[str, Any]) -> float:
+    """Return the bound that the instance's data give, whatever the certificate says."""
+    return min(float(certificate["value"]), instance.values[order(instance)[0]])
+
+
+FAMILY = Family(
+    name="toy",
+    title="pick a number",
+    paper="none",
+    methods=METHODS,
+    aliases={"exact": "scan"},
+    sense=lambda instance: instance.sense,
+    check=check,
+    objective=objective,
+    chart=lambda i, s: Chart(("lane",), (Bar("lane", 0, 1, "job", "text"),), "s"),
+    grid=lambda instance: instance.step,
+    problem=lambda options: "fixed" if options.get("fixed") else "",
+    relaxed=lambda schedule: tuple(schedule.get("relaxed", ())),
+    check_certificate=check_certificate,
+    guarantees=lambda i, m: (
+        {"claim": "twice", "factor": 2.0, "holds": len(i.values) < 4, "failed": ("few",)}
+        if m == "first"
+        else {}
+    ),
+)
+
+
+def register() -> None:
+    """Make the family known to this process."""
+    FAMILIES["toy"] = "toy_family:ToyInstance"
+    sys.modules["schedgap.models.toy"] = sys.modules["toy_family"]
+
+
+def toy(*values: float, sense: str = "min", name: str = "t", step: float | None = None) -> Any:
+    data = {"family": "toy", "version": 1, "name": name, "sense": sense, "values": list(values)}
+    return ToyInstance.from_data(data | ({} if step is None else {"step": step}))
+
+
+PLACE = Path(__file__).parent
