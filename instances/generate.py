@@ -14,9 +14,25 @@ from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES, instance_class
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import Option
-from schedgap.instances.traces.records import Jobs, Machines, Rates
+from schedgap.instances.traces import (
+    FORMATS,
+    JOB_FORMATS,
+    MACHINE_FORMATS,
+    RATE_FORMATS,
+    Jobs,
+    Machines,
+    Rates,
+    read_jobs,
+    read_machines,
+    read_rates,
+)
 
 PathLike = str | os.PathLike[str]
+TRACE_OPTIONS = (  # of every preset that takes files
+    Option("format", "choice", None, "format of a file; else told by its columns", FORMATS),
+    Option("first", "int", 1, "first job to take from a file, by arrival", least=1),
+    Option("slot_seconds", "float", None, "times in slots of so many seconds", least=1e-3),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,17 +203,13 @@ def _generator(family: str) -> Generator:
 
 def _read(files: Mapping[str, PathLike], forced: str | None) -> dict[str, Any]:
     """Read each file with the reader of its role; a forced format counts for its own role."""
-    if not files:
-        return {}
-    from schedgap.instances import traces
-
-    readers = {
-        "jobs": (traces.read_jobs, traces.JOB_FORMATS),
-        "machines": (traces.read_machines, traces.MACHINE_FORMATS),
-        "rates": (traces.read_rates, traces.RATE_FORMATS),
+    readers: dict[str, tuple[Callable[..., Any], Mapping[str, Any]]] = {
+        "jobs": (read_jobs, JOB_FORMATS),
+        "machines": (read_machines, MACHINE_FORMATS),
+        "rates": (read_rates, RATE_FORMATS),
     }
     if forced and not any(forced in readers[role][1] for role in files):
-        raise UsageError(f"format={forced}: no file of that kind is given")
+        raise UsageError(f"option format={forced}: no file of that kind is given")
     return {
         role: readers[role][0](file, forced if forced in readers[role][1] else None)
         for role, file in files.items()
@@ -212,5 +224,11 @@ def _title(
     parts += [Path(file).stem[:40] for file in files]
     if preset.seeded:
         parts.append(f"seed{seed}")
-    parts += [f"{key}={value}" for key, value in plain.items()]
+    parts += [f"{key}={_in_name(value)}" for key, value in plain.items()]
     return re.sub(r"[^A-Za-z0-9._=-]", "_", "-".join(parts))[:200]
+
+
+def _in_name(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.12g}" if isinstance(value, float) else str(value)

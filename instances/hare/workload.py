@@ -10,8 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 CLASSES = ("CV", "NLP", "Speech", "Rec")
-KIND_MEMORY = {"K80": 12.0, "M60": 8.0, "T4": 16.0, "V100": 16.0}  # GB
-KINDS = tuple(KIND_MEMORY)
+KINDS = ("K80", "M60", "T4", "V100")
+KIND_MEMORY = {  # GB of one GPU, also of kinds that occur in traces
+    "K80": 12.0, "M60": 8.0, "T4": 16.0, "V100": 16.0,
+    "P100": 16.0, "V100M16": 16.0, "V100M32": 32.0, "A10": 24.0,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +66,25 @@ MODELS = {
 def models_of(job_class: str) -> tuple[Model, ...]:
     """Return the models of a class, in the order of Table 2."""
     return tuple(model for model in MODELS.values() if model.job_class == job_class)
+
+
+# How a model of a trace is called, in lower case -> the model of Table 2 that stands for it.
+# The first pattern found in the name counts; a name with none of them is drawn.
+STAND_INS = {
+    "vgg": "VGG19",
+    "resnet": "ResNet50",
+    "inception": "InceptionV3",
+    "bert": "Bert_base",
+    "transformer": "Transformer",
+    "gpt": "Transformer",
+    "lm (": "Transformer",
+    "speech": "DeepSpeech",
+    "gcn": "FastGCN",
+    "graphsage": "GraphSAGE",
+}
+
+
+def stand_in(name: str | None) -> Model | None:
+    """Return the model of Table 2 that stands for a trace's model, or None."""
+    lower = (name or "").lower()
+    return next((MODELS[like] for part, like in STAND_INS.items() if part in lower), None)

@@ -1,0 +1,374 @@
+"""Instances of family `hare` whose jobs, GPUs or speeds come from public files.
+
+A job of a trace becomes a chain of rounds with as many tasks as it asks for GPUs. Its work is, by
+what is known, in this order:
+
+1. measured rates: R_g steps per second of the job on g GPUs of a kind, and R_1 alone. A job of S
+   steps in R rounds trains S / (g R_1 R) per task and synchronizes for the rest of S / (R_g R),
+   all that more GPUs cost beyond an equal share (at least 0);
+2. its duration, or steps times the time of a step: taken as measured on the fastest kind of the
+   instance; slower kinds train longer by the speedups of the model that stands for its own;
+3. its steps, at the time of a mini-batch of that model on V100;
+4. nothing: the preset's `batches_per_task` per task, and drawn rounds.
+
+In 2 to 4 the synchronization of a job on several GPUs is the time of its model's exchange over
+`bandwidth`, at most half of a round; a job on one GPU has none. Every job must have a time on every
+kind: one without a rate on some kind is left out, and `meta.source` counts it.
+
+Order of draws: speeds of kinds that Table 2's models have none for; models; rounds; the job types
+of jobs without a measured one; weights (and what `draw_jobs` draws, when there are no jobs).
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from schedgap.errors import UsageError
+from schedgap.instances.generate import Made, Request, apportion
+from schedgap.instances.hare.drafts import (
+    Draft,
+    Speed,
+    draw_jobs,
+    draw_models,
+    draw_rounds,
+    exchange_time,
+    instance_of,
+    table_speed,
+    training_times,
+    uniform,
+)
+from schedgap.instances.hare.workload import KINDS, Model, stand_in
+from schedgap.instances.traces import TraceJob
+from schedgap.instances.traces.choice import choose
+
+TRACE_ONLY = ("format", "first", "max_rounds", "steps_per_round", "placement")
+REPLACED = {  # settings that a file makes meaningless
+    "jobs": ("arrival_span", "tasks_per_round", "batches_per_task", "batch_factor"),
+    "machines": ("mix",),
+    "rates": ("bandwidth", "batch_factor"),
+}
+JobType = tuple[str, int]  # as measured: name, GPUs
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Seconds of one step of a whole job on GPUs of one kind."""
+
+    train: float
+    sync: float
+
+    @property
+    def length(self) -> float:
+        """From start to barrier."""
+        return self.train + self.sync
+
+
+def from_traces(request: Request, mix: Mapping[str, float]) -> Made:
+    """Return an instance of files; `mix` has the shares of kinds where no file has them."""
+    for role, keys in REPLACED.items():
+        for key in keys:
+            if getattr(request, role) is not None and key in request.given:
+                raise UsageError(f"option {key}: the {role} file decides this")
+    kinds, told = _kinds(request, mix)
+    steps = _measured(request, kinds)
+    speed = _speeds(request, kinds)
+    if request.jobs is None:
+        drafts = draw_jobs(request, kinds, speed)
+        if request.rates is not None:
+            drafts = _retimed(request, drafts, steps)
+        told.append(f"jobs drawn with seed {request.seed}")
+    else:
+        drafts, sentence = _traced(request, kinds, steps, speed)
+        told.insert(0, sentence)
+    if request.rates is not None:
+        told.append(
+            f"times: steps per second of {request.rates.file} ({request.rates.format}),"
+            f" workers {request.values['placement']}"
+        )
+    return Made(*instance_of(request, kinds, drafts, "; ".join(told)))
+
+
+# --- kinds of GPUs -------------------------------------------------------------------------------
+
+
+def _kinds(request: Request, mix: Mapping[str, float]) -> tuple[dict[str, int], list[str]]:
+    """Return the number of GPUs by kind, and where they come from."""
+    number, rates = request.values["gpus"], request.rates
+    measured = {kind.upper(): kind for kind in rates.kinds} if rates else {}
+    if request.machines is not None:
+        file = request.machines.file
+        count: dict[str, int] = {}
+        for machine in request.machines.machines:
+            if machine.gpus:
+                count[machine.kind] = count.get(machine.kind, 0) + machine.gpus
+        if not count:
+            raise UsageError(f"{file}: no machine has a GPU")
+        kept = {k: n for k, n in count.items() if not rates or base_kind(k) in measured}
+        if not kept:
+            raise UsageError(f"{file}: no rates for any of its kinds ({', '.join(count)})")
+        total = sum(kept.values())
+        if "gpus" in request.given and number > total:
+            raise UsageError(f"{file}: {total} GPUs of use, not enough for gpus={number}")
+        number = min(number, total)
+        gone = [kind for kind in count if kind not in kept]
+        told = [
+            f"{number} of {total} GPUs in the shares of {file} ({request.machines.format})"
+            + (f", without {', '.join(gone)}: no rates" if gone else "")
+        ]
+        shares: Mapping[str, float] = kept
+    elif measured and "mix" not in request.given:
+        shares, told = dict.fromkeys(measured, 1.0), ["GPUs in equal numbers of the measured kinds"]
+    else:
+        shares, told = mix, ["GPUs in the shares of mix"]
+        known = tuple(measured) or KINDS
+        unknown = [kind for kind in shares if base_kind(kind) not in known]
+        if unknown:
+            raise UsageError(
+                f"option mix: no speeds for kind '{unknown[0]}': choose among {', '.join(known)}"
+            )
+    counts = apportion(number, list(shares.values()))
+    return {kind: n for kind, n in zip(shares, counts, strict=True) if n}, told
+
+
+def base_kind(kind: str) -> str:
+    """Return a kind's name without its memory: `V100` for `V100M32`."""
+    return re.sub(r"(?<=\d)M\d+$", "", kind.upper())
+
+
+def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
+    """Return speedups over K80: Table 2's models' own, or drawn between K80's and V100's."""
+    unknown = [kind for kind in kinds if base_kind(kind) not in KINDS]
+    part = dict(zip(unknown, uniform(request.random, (0, 1000), len(unknown)), strict=True))
+
+    def speed(model: Model, kind: str) -> float:
+        if kind in part:
+            return 1 + part[kind] / 1000 * (model.speedups["V100"] - 1)
+        return table_speed(model, base_kind(kind))
+
+    return speed
+
+
+# --- measured rates ------------------------------------------------------------------------------
+
+
+def _measured(request: Request, kinds: Mapping[str, int]) -> dict[JobType, dict[str, Step] | str]:
+    """Return a job type's step on each kind, or why it cannot run on all of them."""
+    if request.rates is None:
+        return {}
+    table = request.rates.steps_per_second
+    spread = request.values["placement"] == "spread"
+    types = dict.fromkeys(key for rates in table.values() for key in rates)
+    found: dict[JobType, dict[str, Step] | str] = {}
+    for name, gpus in types:
+        steps: dict[str, Step] = {}
+        for kind in kinds:
+            alone = table.get((base_kind(kind), True), {}).get((name, 1))
+            packed = gpus == 1 or not spread
+            rate = table.get((base_kind(kind), packed), {}).get((name, gpus))
+            if rate is None or alone is None:
+                found[name, gpus] = f"without a rate on {kind}"
+                break
+            if not rate or not alone:
+                found[name, gpus] = f"not running on {kind}"
+                break
+            train = min(1 / (gpus * alone), 1 / rate)
+            steps[kind] = Step(train, 1 / rate - train)
+        else:
+            found[name, gpus] = steps
+    return found
+
+
+def _runs(steps: Mapping[JobType, dict[str, Step] | str], gpus: int) -> list[JobType]:
+    """Return the job types that run on so many GPUs of every kind, in the file's order."""
+    return [key for key, step in steps.items() if key[1] == gpus and not isinstance(step, str)]
+
+
+def _retimed(
+    request: Request, drafts: Sequence[Draft], steps: Mapping[JobType, dict[str, Step] | str]
+) -> list[Draft]:
+    """Return drawn jobs as jobs of measured types: `batches_per_task` steps on each of its GPUs."""
+    timed = []
+    for draft in drafts:
+        gpus = max((g for _, g in steps if g <= draft.tasks and _runs(steps, g)), default=0)
+        if not gpus:
+            raise UsageError("no measured job type runs on every kind of GPUs")
+        job_type = _draw_type(request, steps, gpus)
+        step = steps[job_type]
+        assert not isinstance(step, str)
+        each = request.values["batches_per_task"] * gpus
+        timed.append(
+            replace(
+                draft,
+                tasks=gpus,
+                training={kind: each * part.train for kind, part in step.items()},
+                sync={kind: each * part.sync for kind, part in step.items()},
+                model=job_type[0],
+                like=stand_in(job_type[0]) or draft.like,
+            )
+        )
+    return timed
+
+
+def _draw_type(
+    request: Request, steps: Mapping[JobType, dict[str, Step] | str], gpus: int
+) -> JobType:
+    types = _runs(steps, gpus)
+    return types[uniform(request.random, (0, len(types) - 1), 1)[0]]
+
+
+# --- jobs of a trace -----------------------------------------------------------------------------
+
+
+def _traced(
+    request: Request,
+    kinds: Mapping[str, int],
+    steps: Mapping[JobType, dict[str, Step] | str],
+    speed: Speed,
+) -> tuple[list[Draft], str]:
+    """Return the jobs that the trace has, and what `meta.source` says of them."""
+    trace, value = request.jobs, request.values
+    assert trace is not None
+    timed = any(_seconds(job) is not None or job.steps for job in trace.jobs)
+    typed = {name for name, _ in steps}
+
+    def refuse(job: TraceJob) -> str | None:
+        if not job.gpus:
+            return "without GPU"
+        if timed and not job.steps and not _seconds(job):
+            return "without running time"
+        if steps and job.model in typed:
+            step = steps.get((job.model or "", job.gpus), f"without a rate on {job.gpus} GPUs")
+            return step if isinstance(step, str) else None
+        if steps and not _runs(steps, job.gpus):
+            return f"without a rate on {job.gpus} GPUs"
+        return None
+
+    jobs, sentence = choose(
+        trace, refuse, first=value["first"], number=value["jobs"], exact="jobs" in request.given
+    )
+    models = [
+        stand_in(job.model) or drawn
+        for job, drawn in zip(jobs, draw_models(request, len(jobs)), strict=True)
+    ]
+    rounds = draw_rounds(request, models)
+    types = [
+        None if not steps
+        else (job.model, job.gpus) if job.model in typed
+        else _draw_type(request, steps, job.gpus)
+        for job in jobs
+    ]  # fmt: skip
+    weights = uniform(request.random, value["weights"], len(jobs))
+    drafts = []
+    for n, job in enumerate(jobs):
+        job_type, like = types[n], models[n]
+        step = steps[job_type] if job_type is not None else None
+        if isinstance(step, dict):
+            work = _rated(request, job, job_type[0] == job.model, step, rounds[n])
+        else:
+            work = _sped(request, job, like, kinds, speed, rounds[n])
+        drafts.append(
+            Draft(
+                id=job.id,
+                arrival=job.arrival - jobs[0].arrival,
+                weight=weights[n] if job.weight is None else job.weight,
+                rounds=work[0],
+                tasks=job.gpus,
+                training=work[1],
+                sync=work[2],
+                model=job_type[0] if job_type is not None else job.model or like.name,
+                like=like,
+            )
+        )
+    return drafts, f"{sentence}: {_provenance(request, jobs, timed, typed)}"
+
+
+def _seconds(job: TraceJob) -> float | None:
+    """Return how long a job runs, or None."""
+    if job.duration:
+        return job.duration
+    return (job.steps or 0) * (job.step_time or 0.0) or None
+
+
+def _rounds(request: Request, steps: int | None, seconds: float, drawn: int) -> int:
+    """Return the number of rounds: by steps where known, at most `max_rounds`, each >= a slot."""
+    value = request.values
+    if steps is not None:
+        drawn = math.ceil(steps / (value["steps_per_round"] or 1))
+    shortest = value["slot_seconds"] or 0.001
+    return max(1, min(drawn, value["max_rounds"], int(seconds / shortest)))
+
+
+Work = tuple[int, dict[str, float], dict[str, float]]  # rounds; T^c and T^s by kind, seconds
+
+
+def _rated(
+    request: Request, job: TraceJob, own: bool, step: Mapping[str, Step], drawn: int
+) -> Work:
+    """Return the work of a job with measured rates; its steps count when they are its own type's.
+
+    Otherwise it takes as many as fill its running time on the fastest kind.
+    """
+    least = min(part.length for part in step.values())
+    seconds = _seconds(job)
+    if own and job.steps:
+        steps = float(job.steps)
+    elif seconds:
+        steps = seconds / least
+    else:
+        steps = float(request.values["batches_per_task"] * job.gpus * drawn)
+    rounds = _rounds(request, job.steps, steps * least, drawn)
+    each = steps / rounds
+    return (
+        rounds,
+        {kind: each * part.train for kind, part in step.items()},
+        {kind: each * part.sync for kind, part in step.items()},
+    )
+
+
+def _sped(
+    request: Request,
+    job: TraceJob,
+    like: Model,
+    kinds: Mapping[str, int],
+    speed: Speed,
+    drawn: int,
+) -> Work:
+    """Return the work of a job without measured rates, by the speedups of a like model."""
+    exchange = exchange_time(request, like) if job.gpus > 1 else 0.0
+    fastest = max(speed(like, kind) for kind in kinds)
+    seconds = _seconds(job)
+    if seconds is None and job.steps:
+        seconds = job.steps * like.batch_ms / 1000 * like.speedups["V100"] / fastest
+    if seconds is None:
+        training = training_times(request, like, kinds, speed)
+        rounds = min(drawn, request.values["max_rounds"])
+        return rounds, training, dict.fromkeys(kinds, min(exchange, *training.values()))
+    rounds = _rounds(request, job.steps, seconds, drawn)
+    sync = min(exchange, seconds / rounds / 2)
+    train = seconds / rounds - sync
+    return (
+        rounds,
+        {kind: train * fastest / speed(like, kind) for kind in kinds},
+        dict.fromkeys(kinds, sync),
+    )
+
+
+def _provenance(request: Request, jobs: Sequence[TraceJob], timed: bool, typed: set[str]) -> str:
+    """Return which fields come from the trace, and which are drawn."""
+    taken, drawn = ["arrival", "tasks_per_round (its GPUs)"], []
+    most = request.values["max_rounds"]
+    if any(job.steps for job in jobs):
+        taken.append(f"rounds (its steps, in at most {most} rounds)")
+    else:
+        drawn.append(f"rounds (at most {most})")
+    (taken if jobs[0].weight is not None else drawn).append("weight")
+    if typed and not all(job.model in typed for job in jobs):
+        drawn.append("measured job types")
+    elif not typed and not all(stand_in(job.model) for job in jobs):
+        drawn.append("the model of Table 2 that gives the speedups, where the name tells none")
+    if any(_seconds(job) for job in jobs):
+        taken.append("running time")
+    elif not timed:
+        taken.append("no running times: batches_per_task each")
+    return f"{', '.join(taken)}; drawn with seed {request.seed}: {', '.join(drawn) or 'nothing'}"

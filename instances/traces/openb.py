@@ -1,0 +1,58 @@
+"""Pods and nodes of Alibaba's GPU cluster trace of 2023, "openb" (Weng et al., USENIX ATC 2023)."""
+
+from schedgap.instances.traces.records import TraceJob, TraceMachine
+from schedgap.instances.traces.table import MOST_GPUS, Row, with_header
+
+POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+MIB = 2**20 / 1e9  # GB
+
+
+def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
+    """Return the pods in file order; a pod that was never scheduled has no duration.
+
+    A file without times (a sample of requests) gives arrival 0 to all.
+    """
+    found: dict[str, TraceJob] = {}
+    for row in with_header(text, POD_COLUMNS):
+        name = row.text("name")
+        if name in found:
+            raise row.error("name", f"duplicate id {name[:40]!a}")
+        found[name] = TraceJob(
+            id=name,
+            arrival=row.number("creation_time") if "creation_time" in row.cells else 0.0,
+            gpus=row.whole("num_gpu", most=MOST_GPUS),
+            duration=_duration(row),
+            cpus=row.number("cpu_milli", scale=1000.0),
+            memory_gb=row.number("memory_mib") * MIB,
+            gpu_share=row.number("gpu_milli", scale=1000.0),
+            gpu_kinds=tuple(filter(None, row.cells.get("gpu_spec", "").split("|"))),
+        )
+    return list(found.values()), {}
+
+
+def _duration(row: Row) -> float | None:
+    if not (row.maybe("scheduled_time") and row.maybe("deletion_time")):
+        return None
+    start, end = row.number("scheduled_time"), row.number("deletion_time")
+    if end < start:
+        raise row.error("deletion_time", f"before scheduled_time ({end:g} < {start:g})")
+    return end - start
+
+
+def machines(text: str) -> list[TraceMachine]:
+    """Return the nodes in file order; a node without GPUs may have no model."""
+    found: dict[str, TraceMachine] = {}
+    for row in with_header(text, NODE_COLUMNS):
+        name = row.text("sn")
+        if name in found:
+            raise row.error("sn", f"duplicate id {name[:40]!a}")
+        gpus = row.whole("gpu", most=10_000)
+        found[name] = TraceMachine(
+            id=name,
+            kind=row.text("model") if gpus else "CPU",
+            gpus=gpus,
+            cpus=row.number("cpu_milli", scale=1000.0),
+            memory_gb=row.number("memory_mib") * MIB,
+        )
+    return list(found.values())
