@@ -21,7 +21,7 @@ of jobs without a measured one; weights (and what `draw_jobs` draws, when there 
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from schedgap.errors import UsageError
@@ -62,6 +62,9 @@ class Step:
     def length(self) -> float:
         """From start to barrier."""
         return self.train + self.sync
+
+
+Steps = Mapping[JobType, dict[str, Step] | str]  # a step on each kind, or why there is none
 
 
 def from_traces(request: Request, mix: Mapping[str, float]) -> Made:
@@ -179,14 +182,12 @@ def _measured(request: Request, kinds: Mapping[str, int]) -> dict[JobType, dict[
     return found
 
 
-def _runs(steps: Mapping[JobType, dict[str, Step] | str], gpus: int) -> list[JobType]:
+def _runs(steps: Steps, gpus: int) -> list[JobType]:
     """Return the job types that run on so many GPUs of every kind, in the file's order."""
     return [key for key, step in steps.items() if key[1] == gpus and not isinstance(step, str)]
 
 
-def _retimed(
-    request: Request, drafts: Sequence[Draft], steps: Mapping[JobType, dict[str, Step] | str]
-) -> list[Draft]:
+def _retimed(request: Request, drafts: Sequence[Draft], steps: Steps) -> list[Draft]:
     """Return drawn jobs as jobs of measured types: `batches_per_task` steps on each of its GPUs."""
     timed = []
     for draft in drafts:
@@ -210,9 +211,7 @@ def _retimed(
     return timed
 
 
-def _draw_type(
-    request: Request, steps: Mapping[JobType, dict[str, Step] | str], gpus: int
-) -> JobType:
+def _draw_type(request: Request, steps: Steps, gpus: int) -> JobType:
     types = _runs(steps, gpus)
     return types[uniform(request.random, (0, len(types) - 1), 1)[0]]
 
@@ -223,7 +222,7 @@ def _draw_type(
 def _traced(
     request: Request,
     kinds: Mapping[str, int],
-    steps: Mapping[JobType, dict[str, Step] | str],
+    steps: Steps,
     speed: Speed,
 ) -> tuple[list[Draft], str]:
     """Return the jobs that the trace has, and what `meta.source` says of them."""
@@ -252,21 +251,18 @@ def _traced(
         for job, drawn in zip(jobs, draw_models(request, len(jobs)), strict=True)
     ]
     rounds = draw_rounds(request, models)
-    types = [
-        None if not steps
-        else (job.model, job.gpus) if job.model in typed
-        else _draw_type(request, steps, job.gpus)
-        for job in jobs
-    ]  # fmt: skip
+    types = [_type_of(request, job, steps, typed) for job in jobs]
     weights = uniform(request.random, value["weights"], len(jobs))
     drafts = []
     for n, job in enumerate(jobs):
         job_type, like = types[n], models[n]
-        step = steps[job_type] if job_type is not None else None
-        if isinstance(step, dict):
-            work = _rated(request, job, job_type[0] == job.model, step, rounds[n])
-        else:
+        if job_type is None:
+            name = job.model or like.name
             work = _sped(request, job, like, kinds, speed, rounds[n])
+        else:
+            name, step = job_type[0], steps[job_type]
+            assert not isinstance(step, str)  # refused above
+            work = _rated(request, job, name == job.model, step, rounds[n])
         drafts.append(
             Draft(
                 id=job.id,
@@ -276,11 +272,22 @@ def _traced(
                 tasks=job.gpus,
                 training=work[1],
                 sync=work[2],
-                model=job_type[0] if job_type is not None else job.model or like.name,
+                model=name,
                 like=like,
             )
         )
     return drafts, f"{sentence}: {_provenance(request, jobs, timed, typed)}"
+
+
+def _type_of(
+    request: Request, job: TraceJob, steps: Steps, typed: Collection[str]
+) -> JobType | None:
+    """Return the measured type of a job, its own or a drawn one; None without rates."""
+    if not steps:
+        return None
+    if job.model is not None and job.model in typed:
+        return job.model, job.gpus
+    return _draw_type(request, steps, job.gpus)
 
 
 def _seconds(job: TraceJob) -> float | None:
@@ -295,8 +302,9 @@ def _rounds(request: Request, steps: int | None, seconds: float, drawn: int) -> 
     value = request.values
     if steps is not None:
         drawn = math.ceil(steps / (value["steps_per_round"] or 1))
-    shortest = value["slot_seconds"] or 0.001
-    return max(1, min(drawn, value["max_rounds"], int(seconds / shortest)))
+    shortest: float = value["slot_seconds"] or 0.001
+    most: int = value["max_rounds"]
+    return max(1, min(drawn, most, int(seconds / shortest)))
 
 
 Work = tuple[int, dict[str, float], dict[str, float]]  # rounds; T^c and T^s by kind, seconds

@@ -104,7 +104,7 @@ def _read(
         raise UsageError(f"no format '{format}' for {role}: choose one of {', '.join(formats)}")
     text = read_text(file)
     name = format or recognize(text)
-    if name not in formats:
+    if name is None or name not in formats:
         known = ", ".join(formats)
         problem = "of no known format" if name is None else f"of format {name}"
         raise InputError(f"{problem}: {role} can come from {known}", file=str(file))

@@ -122,10 +122,11 @@ def _cells(line: int, names: Sequence[str], cells: Sequence[str]) -> dict[str, s
 
 def _lines(text: str, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, cells) of each line that is not blank; tabs never quote."""
-    quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=True
-    )
+    stream = io.StringIO(text, newline="")
+    if delimiter == "\t":
+        reader = csv.reader(stream, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    else:
+        reader = csv.reader(stream, delimiter=delimiter, strict=True)
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):

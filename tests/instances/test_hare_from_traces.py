@@ -190,7 +190,7 @@ def test_the_same_files_and_seed_give_the_same_instance():
         ({"rates": RATES, "mix": "testbed"}, "no speeds for kind 'M60': choose among K80, V100"),
         ({"preset": "paper", "first": 3}, "option first: only for jobs, machines or rates from a"),
         (
-            {"jobs": "philly.csv", "first": 9},
+            {"trace": "philly.csv", "first": 9},
             r"philly.csv: 4 usable jobs, not enough for jobs=200 f",
         ),
         ({"trace": "gavel7.trace", "format": "philly"}, "no column 'timestamp'"),
