@@ -8,7 +8,8 @@ import numpy as np
 
 from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare import fluid
+from schedgap.models.hare import fluid, program_time_indexed
+from schedgap.models.hare.windows import LARGEST_VALUE
 from schedgap.solvers.linear import Floats, LinearProgram, safe_bound
 
 
@@ -46,7 +47,7 @@ def check_certificate(instance: HareInstance, certificate: Mapping[str, Any]) ->
         duals = _dense(program, certificate["duals"])
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise InputError(f"does not fit the instance ({error})", path="certificate") from None
-    return safe_bound(program, duals)
+    return _FINISH[kind](instance, certificate, safe_bound(program, duals))
 
 
 def _dense(program: LinearProgram, pairs: Any) -> Floats:
@@ -67,7 +68,22 @@ def _fluid(instance: HareInstance, certificate: Mapping[str, Any]) -> LinearProg
     return fluid.build(instance, grid, sync_rows=bool(certificate["sync_rows"])).program
 
 
+def _time_indexed(instance: HareInstance, certificate: Mapping[str, Any]) -> LinearProgram:
+    upper = certificate["upper"]
+    if not isinstance(upper, int) or not 0 <= upper <= LARGEST_VALUE:
+        raise ValueError("upper: need a value in grid steps")
+    return program_time_indexed.program(instance, upper)
+
+
 # The program of each kind of certificate, from the instance and what the certificate adds.
 _PROGRAMS: dict[str, Callable[[HareInstance, Mapping[str, Any]], LinearProgram]] = {
     "fluid-lp": _fluid,
+    "time-indexed-lp": _time_indexed,
+}
+# What the bound of that program says of the instance.
+_FINISH: dict[str, Callable[[HareInstance, Mapping[str, Any], float], float]] = {
+    "fluid-lp": lambda instance, certificate, bound: bound,
+    "time-indexed-lp": lambda instance, certificate, bound: program_time_indexed.real_bound(
+        instance, certificate["upper"], bound
+    ),
 }

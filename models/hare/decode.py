@@ -1,0 +1,84 @@
+"""From whole numbers, or from an order on the GPUs, to a schedule that the rules accept."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+from schedgap.models.hare.windows import Ints, Synchronization, steps
+
+
+def to_schedule(instance: HareInstance, start: ArrayLike, gpu: ArrayLike) -> HareSchedule:
+    """Return the schedule of starts [i] in steps and GPU indices [i]."""
+    step = steps(instance).step
+    times = [float(int(t) * step) for t in np.asarray(start)]
+    return HareSchedule(np.asarray(gpu, dtype=np.int64), np.array(times))
+
+
+def to_steps(
+    instance: HareInstance,
+    schedule: HareSchedule,
+    synchronization: Synchronization = "relaxed",
+) -> Ints:
+    """Return the starts [i] in steps of a schedule moved to the left in its own order."""
+    step = float(steps(instance).step)
+    return left_shifted(instance, np.round(schedule.start / step), schedule.gpu, synchronization)
+
+
+def value_of(instance: HareInstance, start: ArrayLike, gpu: ArrayLike) -> int:
+    """Return sum w_n C_n in grid steps for starts [i] in steps."""
+    view, whole = arrays(instance), steps(instance)
+    task = np.arange(view.tasks)
+    ends = np.asarray(start) + whole.duration[task, view.gpu_class[np.asarray(gpu)]]
+    completion = np.maximum.reduceat(ends, view.round_tasks[view.job_rounds[:-1]])
+    return int(whole.weight @ completion)
+
+
+def on_gpus(instance: HareInstance, start: ArrayLike, kind: ArrayLike) -> Ints:
+    """Return the GPU [i] of each task, given starts [i] in steps and classes k [i] of GPUs.
+
+    Intervals that never exceed the number of GPUs at once can be given one each, in the order of
+    their starts: each takes, of the GPUs that are free, the one that was freed last.
+    """
+    view, whole = arrays(instance), steps(instance)
+    begin, classes = np.asarray(start), np.asarray(kind)
+    gpu = np.full(view.tasks, -1, dtype=np.int64)
+    free = [0] * view.gpus
+    for i in np.lexsort((np.arange(view.tasks), begin)):
+        idle = [m for m in view.class_gpus[classes[i]] if free[m] <= begin[i]]
+        gpu[i] = max(idle, key=free.__getitem__)
+        free[gpu[i]] = int(begin[i] + whole.train[i, classes[i]])
+    return gpu
+
+
+def left_shifted(
+    instance: HareInstance,
+    start: ArrayLike,
+    gpu: ArrayLike,
+    synchronization: Synchronization = "relaxed",
+) -> Ints:
+    """Return exact starts [i] in steps: every task as early as its GPU's order of tasks allows.
+
+    `start` [i] in steps may be slightly wrong, as a solver's tolerance leaves it; only its order
+    counts. With `fixed`, rounds move as a whole.
+    """
+    view, whole = arrays(instance), steps(instance)
+    near, on = np.asarray(start, dtype=float), np.asarray(gpu)
+    free = [0] * view.gpus
+    barrier = [0] * view.rounds
+    exact = np.zeros(view.tasks, dtype=np.int64)
+    rounds = [range(*pair) for pair in zip(view.round_tasks, view.round_tasks[1:], strict=False)]
+    if synchronization == "fixed":
+        groups = sorted(rounds, key=lambda tasks: (near[tasks.start], tasks.start))
+    else:
+        groups = [range(i, i + 1) for i in np.lexsort((np.arange(view.tasks), near))]
+    first = set(view.job_rounds.tolist())
+    for tasks in groups:
+        q = int(view.task_round[tasks.start])
+        ready = int(whole.arrival[view.round_job[q]]) if q in first else barrier[q - 1]
+        begin = max(ready, *(free[on[i]] for i in tasks))
+        for i in tasks:
+            k = view.gpu_class[on[i]]
+            exact[i] = begin
+            free[on[i]] = begin + int(whole.train[i, k])
+            barrier[q] = max(barrier[q], begin + int(whole.duration[i, k]))
+    return exact

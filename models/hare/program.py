@@ -1,0 +1,170 @@
+"""The paper's `Hare_Sched` as a disjunctive mixed-integer program: x_i, y_im, C_n, (4)-(8).
+
+(8) speaks of the earlier of two tasks on one GPU: `before[i, j]` says which it is, and one big-M
+row for each order makes it a constraint. The windows that a known schedule gives keep M small.
+"""
+
+from itertools import combinations
+from itertools import pairwise as pairwise_of
+from typing import Any
+
+import numpy as np
+
+from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+from schedgap.models.hare.decode import left_shifted, to_schedule
+from schedgap.models.hare.windows import Synchronization, latest, steps
+
+
+def build(
+    instance: HareInstance,
+    *,
+    pairwise: bool = False,
+    synchronization: Synchronization = "relaxed",
+    upper: int | None = None,
+) -> Any:
+    """Return the program as a Pyomo `ConcreteModel`, in the instance's units; it solves nothing.
+
+    Parameters
+    ----------
+    pairwise : bool
+        (7) for each pair of tasks as printed, instead of one barrier variable for each round.
+    synchronization : "relaxed" or "fixed"
+        `fixed`: all tasks of a round start together, as in the scale-fixed scheme of Fig. 4.
+    upper : int or None
+        Value in grid steps of a schedule of this variant; it narrows the windows.
+
+    Raises
+    ------
+    ScaleError
+        When whole steps cannot hold the times.
+    """
+    import pyomo.environ as pyo
+
+    view, whole = arrays(instance), steps(instance)
+    step = whole.step
+    head = [float(int(t) * step) for t in whole.head]
+    ends = latest(whole, upper)
+    end = [float(int(t) * step) for t in ends]
+    last = [
+        float(int(ends[n] - whole.tail[i] - whole.duration[i].min()) * step)
+        for i, n in enumerate(view.task_job)
+    ]
+    train = view.train[:, view.gpu_class].tolist()
+    duration = view.duration[:, view.gpu_class].tolist()
+    job, round_of = view.task_job.tolist(), view.task_round.tolist()
+    gpus = range(view.gpus)
+    tasks = [range(*pair) for pair in zip(view.round_tasks, view.round_tasks[1:], strict=False)]
+    final = {int(q) - 1 for q in view.job_rounds[1:]}  # last rounds
+    inner = [q for q in range(view.rounds) if q not in final]
+
+    model = pyo.ConcreteModel(name=instance.name)
+    model.x = pyo.Var(
+        range(view.tasks),
+        bounds=lambda model, i: (head[i], last[i]),
+        doc="start of task i",
+    )
+    model.y = pyo.Var(range(view.tasks), gpus, domain=pyo.Binary, doc="task i runs on GPU m")
+    model.C = pyo.Var(
+        range(view.jobs), bounds=lambda model, n: (0, end[n]), doc="completion of job n"
+    )
+    # Rounds of one job are in order by (7); only other pairs can take either.
+    model.PAIRS = pyo.Set(
+        initialize=[
+            (i, j)
+            for i, j in combinations(range(view.tasks), 2)
+            if job[i] != job[j] or round_of[i] == round_of[j]
+        ],
+        dimen=2,
+    )
+    model.before = pyo.Var(model.PAIRS, domain=pyo.Binary, doc="task i goes before task j")
+
+    def done(i: int) -> Any:
+        return model.x[i] + sum(duration[i][m] * model.y[i, m] for m in gpus)
+
+    model.objective = pyo.Objective(
+        expr=sum(float(view.weight[n]) * model.C[n] for n in range(view.jobs)),
+        doc="total weighted completion time",
+    )
+    model.eq_4 = pyo.Constraint(
+        range(view.tasks),
+        doc="no task starts before its job arrives",
+        rule=lambda model, i: model.x[i] >= float(view.arrival[job[i]]),
+    )
+    model.eq_5 = pyo.Constraint(
+        range(view.tasks),
+        doc="each task runs on exactly one GPU",
+        rule=lambda model, i: sum(model.y[i, m] for m in gpus) == 1,
+    )
+    model.eq_6 = pyo.Constraint(  # by (7), earlier rounds end before
+        [i for q in sorted(final) for i in tasks[q]],
+        doc="a job is complete when its last round is",
+        rule=lambda model, i: model.C[job[i]] >= done(i),
+    )
+    if pairwise:
+        model.eq_7 = pyo.Constraint(
+            [(i, j) for q in inner for i in tasks[q] for j in tasks[q + 1]],
+            doc="a round waits for the whole round before it",
+            rule=lambda model, i, j: model.x[j] >= done(i),
+        )
+    else:
+        model.barrier = pyo.Var(
+            inner, bounds=lambda model, q: (0, end[view.round_job[q]]), doc="end of round q"
+        )
+        model.eq_7_end = pyo.Constraint(
+            [i for q in inner for i in tasks[q]],
+            doc="the barrier waits for every task of its round",
+            rule=lambda model, i: model.barrier[round_of[i]] >= done(i),
+        )
+        model.eq_7_start = pyo.Constraint(
+            [j for q in inner for j in tasks[q + 1]],
+            doc="the next round waits for the barrier",
+            rule=lambda model, j: model.x[j] >= model.barrier[round_of[j] - 1],
+        )
+
+    def apart(i: int, j: int, m: int, other_order: Any) -> Any:
+        """x_j >= x_i + T^c_im when both run on m, unless j goes first."""
+        big_m = last[i] + train[i][m] - head[j]
+        if big_m <= 0:
+            return pyo.Constraint.Skip
+        return model.x[j] >= model.x[i] + train[i][m] - big_m * (
+            2 + other_order - model.y[i, m] - model.y[j, m]
+        )
+
+    # (8) |x_i - x_j| >= T^c_k on a shared GPU, k the earlier task: one big-M row per order.
+    # Training alone blocks the GPU; synchronization overlaps the next task.
+    model.eq_8_first = pyo.Constraint(
+        model.PAIRS,
+        gpus,
+        doc="i before j, when both run on m",
+        rule=lambda model, i, j, m: apart(i, j, m, 1 - model.before[i, j]),
+    )
+    model.eq_8_second = pyo.Constraint(
+        model.PAIRS,
+        gpus,
+        doc="j before i, when both run on m",
+        rule=lambda model, i, j, m: apart(j, i, m, model.before[i, j]),
+    )
+    if synchronization == "fixed":
+        model.lin_together = pyo.Constraint(
+            [i for round_tasks in tasks for i in round_tasks[1:]],
+            doc="scale-fixed: all tasks of a round start together (Fig. 4)",
+            rule=lambda model, i: model.x[i] == model.x[tasks[round_of[i]][0]],
+        )
+    else:
+        model.cut_alike = pyo.Constraint(
+            [pair for group in view.alike for pair in pairwise_of(group)],
+            doc="alike tasks of a round start in the order of their numbers",
+            rule=lambda model, i, j: model.x[i] <= model.x[j],
+        )
+    return model
+
+
+def read(
+    model: Any, instance: HareInstance, *, synchronization: Synchronization = "relaxed"
+) -> HareSchedule:
+    """Return the schedule of a solved model, with exact starts in the order that it found."""
+    view = arrays(instance)
+    near = np.array([model.x[i].value for i in range(view.tasks)]) / float(steps(instance).step)
+    chosen = [[model.y[i, m].value or 0.0 for m in range(view.gpus)] for i in range(view.tasks)]
+    gpu = np.array(chosen).argmax(axis=1)
+    return to_schedule(instance, left_shifted(instance, near, gpu, synchronization), gpu)
