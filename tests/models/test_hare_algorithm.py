@@ -90,7 +90,10 @@ def test_without_the_guard_a_round_may_come_before_its_barrier():
     assert [broken.rule for broken in check(UNLIKE_ROUNDS, printed, {})] == ["V4"]
     assert raised(UNLIKE_ROUNDS, middle).tolist() == [5, 5]
     # guarded: round 1 on gf over [0, 1], round 2 on the GPU that is free first, gs, over [1, 2]
-    assert value(UNLIKE_ROUNDS, algorithm_1(UNLIKE_ROUNDS, middle)) == 2
+    guarded = algorithm_1(UNLIKE_ROUNDS, middle)
+    assert value(UNLIKE_ROUNDS, guarded) == 2
+    # each GPU has load 1, against twice the raised H
+    assert lemma_report(UNLIKE_ROUNDS, middle, guarded)["lemma_2"] == 1 / 10
 
 
 def test_the_guard_raises_over_all_rounds_of_its_own_job_alone():
@@ -99,6 +102,8 @@ def test_the_guard_raises_over_all_rounds_of_its_own_job_alone():
         {"g": "k"}, [{"task_rounds": [[task, task], [task], [task]]}, one_task(1)]
     )
     assert raised(instance, [1, 7, 3, 2, 0]).tolist() == [1, 7, 7, 7, 0]
+    wide = instance_of({"g": "k"}, [{"task_rounds": [[task], [task, task], [task]]}])
+    assert raised(wide, [4, 3, 6, 5]).tolist() == [4, 4, 6, 6]
 
 
 def test_the_middle_on_the_assigned_gpu():

@@ -55,8 +55,27 @@ def test_gavel_fifo_holds_the_gpus_of_a_job_until_it_completes():
     # J1 trains over [0, 2] and synchronizes until 5: J2 starts at 5, not at 2.
     instance = instance_of({"g": "k"}, [one_task(2, synchronization_time={"k": 3}), one_task(1)])
     assert gavel_fifo(instance).start.tolist() == [0, 5]
-    # srtf releases the GPU at the end of training
-    assert srtf(instance).start.tolist() == [1, 0]
+
+
+def test_srtf_releases_a_gpu_at_the_end_of_training():
+    # J1 (5 with synchronization) goes before J2 (9), which starts at 2.
+    instance = instance_of({"g": "k"}, [one_task(2, synchronization_time={"k": 3}), one_task(9)])
+    assert srtf(instance).start.tolist() == [0, 2]
+
+
+def test_a_round_places_each_task_where_it_is_synchronized_first():
+    # gs is done with both tasks at 3 + 3 + 1 = 7, gf with one at 1 + 9 = 10.
+    times, delays = {"f": 1, "s": 3}, {"f": 9, "s": 1}
+    job = one_task(0, tasks_per_round=2, training_time=times, synchronization_time=delays)
+    schedule = gavel_fifo(instance_of({"gf": "f", "gs": "s"}, [job]))
+    assert schedule.gpu.tolist() == [1, 1] and schedule.start.tolist() == [0, 3]
+
+
+def test_sched_allox_lets_synchronization_overlap_in_a_jobs_length():
+    # J1 takes 2 + 2 + 3 = 7 alone, less than J2's 8.
+    first = one_task(2, tasks_per_round=2, synchronization_time={"k": 3})
+    instance = instance_of({"g": "k"}, [first, one_task(8)])
+    assert sched_allox(instance).start.tolist() == [0, 2, 7]
 
 
 def test_srtf_preempts_a_job_between_rounds_whatever_its_weight():

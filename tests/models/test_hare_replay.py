@@ -79,6 +79,14 @@ def test_tasks_of_one_job_in_a_row_switch_once():
         assert replay(figure_10(), [[0, 1, 2]], mode).switching == 2 * cost
 
 
+def test_a_job_that_goes_on_pushes_nobody_out():
+    # J2, then both tasks of J1, then a second one of J2: two misses, two hits
+    instance = with_switching(
+        instance_of({"g": "k"}, [one_task(5, tasks_per_round=2), one_task(5, tasks_per_round=2)])
+    )
+    assert replay(instance, [[2, 0, 1, 3]], "hare-memory").switching == 4
+
+
 def test_another_job_of_the_same_model_is_no_hit():
     data = figure_10().to_data()
     data["jobs"][1]["model"] = "M0"

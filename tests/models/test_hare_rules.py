@@ -1,5 +1,6 @@
 """Every rule of family `hare` has a schedule that breaks it and no other."""
 
+import math
 import time
 
 import pytest
@@ -126,13 +127,13 @@ def test_the_tolerance_is_one_millionth():
 
 
 def test_rounding_at_large_times_is_no_violation():
-    # 1e12 + 0.1 is not a double: the next start is the rounded sum, up to 6e-5 away.
+    # 1e12 + 0.1 is not a double, and doubles are 1.2e-4 apart there, far above the tolerance.
     job = {"rounds": 1, "tasks_per_round": 1, "training_time": {"k": 0.1}, "arrival": 1e12}
     instance = instance_of({"g": "k"}, [job, job])
-    touching = 1e12 + 0.1
-    assert broken(instance, rows(("J1", 1, 1, "g", 1e12), ("J2", 1, 1, "g", touching))) == []
-    early = rows(("J1", 1, 1, "g", 1e12), ("J2", 1, 1, "g", 1e12 + 0.09))
-    assert broken(instance, early) == ["V5"]
+    second = 1e12 + 0.1
+    for rules in ([], [], [], ["V5"]):  # none, one, two, three units in the last place early
+        assert broken(instance, rows(("J1", 1, 1, "g", 1e12), ("J2", 1, 1, "g", second))) == rules
+        second = math.nextafter(second, 0)
 
 
 def test_a_gpu_twice_in_a_round_breaks_fixed_synchronization():
