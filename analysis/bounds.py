@@ -39,7 +39,7 @@ def on_grid(bound: float, grid: float | None, sense: Sense) -> float:
     steps = bound / grid
     slack = max(1e-6, 1e-9 * abs(steps))
     whole = math.ceil(steps - slack) if sense == "min" else math.floor(steps + slack)
-    return whole * grid if abs(whole - steps) > slack else bound
+    return max(bound, whole * grid) if sense == "min" else min(bound, whole * grid)
 
 
 def derive_status(

@@ -2,11 +2,27 @@
 
 from schedgap.instances.hare import HareInstance
 from schedgap.models.family import Family
-from schedgap.models.hare import paper, picture, rules
+from schedgap.models.hare import (
+    certificates,
+    paper,
+    picture,
+    rules,
+    run_baselines,
+    run_bounds,
+    run_exact,
+    run_hare,
+    windows,
+)
 from schedgap.models.hare.suite import suite
+from schedgap.models.method import Method
 
-METHODS = ()
-ALIASES = {"exact": "hybrid"}
+METHODS: tuple[Method, ...] = (
+    *run_exact.METHODS,
+    *run_bounds.METHODS,
+    *run_hare.METHODS,
+    *run_baselines.METHODS,
+)
+ALIASES = {"exact": "cp-sat"}
 
 FAMILY = Family(
     name="hare",
@@ -19,6 +35,8 @@ FAMILY = Family(
     objective=rules.objective,
     chart=picture.chart,
     problem=lambda options: "fixed" if options.get("synchronization") == "fixed" else "",
+    grid=windows.grid,
+    check_certificate=certificates.check_certificate,
     guarantees=lambda instance, method: paper.PAPER.guarantee(method, instance),
     suite=suite,
 )
