@@ -130,6 +130,7 @@ def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, Any
     lanes = {lane: place for place, lane in enumerate(chart.lanes)}
     soft_below = any(bar.soft for bar in chart.bars)
     line = 0.5 if len(chart.bars) <= THIN else 0
+    unit = plain(chart.unit)
     traces = []
     for (group, soft), bars in _by_group(chart.bars).items():
         traces.append(
@@ -140,9 +141,11 @@ def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, Any
                 "legendgroup": group,
                 "showlegend": not soft,
                 "base": [bar.start for bar in bars],
-                "x": [bar.end - bar.start for bar in bars],
+                "x": [round(bar.end - bar.start, 9) for bar in bars],
                 "y": [lanes[bar.lane] for bar in bars],
-                "hovertext": [plain(bar.text) for bar in bars],
+                "hovertext": [
+                    f"{plain(bar.text)}<br>{bar.start:.6g} to {bar.end:.6g} {unit}" for bar in bars
+                ],
                 "hoverinfo": "text",
                 "textposition": "none",
                 "width": 0.18 if soft else 0.64 if soft_below else 0.84,

@@ -106,14 +106,15 @@ def ratio_distribution(ratios: Mapping[str, Sequence[Interval]]) -> go.Figure:
         [
             {
                 **lines.trace("between two bounds"),
-                "mode": "lines",
-                "line": {"color": PALETTE[0], "width": 4},
-                "opacity": 0.4,
+                "mode": "lines+markers",
+                "line": {"color": PALETTE[0], "width": 3},
+                "marker": {"color": PALETTE[0], "size": 5},  # a short line is seen, too
+                "opacity": 0.5,
             },
             {
                 **exact.trace("exact"),
                 "mode": "markers",
-                "marker": {"color": PALETTE[0], "size": 7, "opacity": 0.7},
+                "marker": {"color": PALETTE[0], "size": 7, "opacity": 0.8},
             },
             {
                 **open_ended.trace("at least"),

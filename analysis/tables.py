@@ -132,8 +132,8 @@ def _guarantee(run: Run, record: TaskRecord, ratio: RatioInterval) -> dict[str, 
     }
 
 
-def summary(run: Run) -> pd.DataFrame:
-    """Return a row for each family, preset and method.
+def summary(run: Run, *, by_preset: bool = True) -> pd.DataFrame:
+    """Return a row for each family, preset and method, or for each family and method.
 
     Columns: tasks (without skipped ones), solved (with a schedule), optimal (proved), incomplete
     (ended without a schedule, kinds but `bound`), failed, skipped, infinite (ratio x/0, apart from
@@ -144,8 +144,9 @@ def summary(run: Run) -> pd.DataFrame:
     guarantee_high, holds (share of instances on which its assumptions hold). Schedules outside
     the program have no part in the ratios.
     """
-    records = table(run)
-    promised = ratios(run)
+    records, promised = table(run), ratios(run)
+    if not by_preset:
+        records, promised = records.assign(preset=""), promised.assign(preset="")
     rows = []
     keys = ["family", "preset", "method"]
     for group_key, group in records.groupby(keys, sort=False):

@@ -24,7 +24,7 @@ SECOND = Chart(lanes=("gpu-1", "gpu-2"), bars=(Bar("gpu-2", 3.0, 7.0, "J2", "J2 
 def drawn(figure):
     """Return (axis, lane index, start, end, text) of every bar of a figure."""
     return {
-        (trace.yaxis or "y", y, base, base + x, text)
+        (trace.yaxis or "y", y, base, base + x, text.split("<br>")[0])
         for trace in figure.data
         for y, base, x, text in zip(trace.y, trace.base, trace.x, trace.hovertext, strict=True)
     }
@@ -37,6 +37,11 @@ def test_every_bar_is_drawn_on_its_lane_of_its_chart():
         ("y", 1, 1.0, 4.0, "J2, round 1, task 1"),
         ("y2", 1, 3.0, 7.0, "J2 again"),
     }
+
+
+def test_hover_says_when():
+    first = charts.gantt(SECOND).data[0]
+    assert first.hovertext == ("J2 again<br>3 to 7 s",)
 
 
 def test_two_charts_share_one_time_axis():
@@ -73,7 +78,7 @@ def test_hostile_names_stay_text():
     chart = Chart((hostile,), (Bar(hostile, 0, 1, hostile, hostile),), "s")
     figure = charts.gantt(chart, titles=(hostile,))
     (trace,) = figure.data
-    shown = [trace.name, trace.hovertext[0], figure.layout.yaxis.ticktext[0]]
+    shown = [trace.name, trace.hovertext[0].replace("<br>", ""), figure.layout.yaxis.ticktext[0]]
     assert all("<" not in text for text in [*shown, figure.layout.annotations[0].text])
 
 

@@ -1,0 +1,117 @@
+"""The report: one HTML file that works without network, on a phone and in print."""
+
+import importlib.metadata
+import json
+import os
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from schedgap.analysis.report.headline import headline, trouble
+from schedgap.analysis.report.pictures import Figure, explorer, family_figures, gantt_layout
+from schedgap.analysis.report.results import Results, collect
+from schedgap.analysis.report.tables import (
+    missing_table,
+    result_table,
+    settings_table,
+    summary_table,
+)
+from schedgap.analysis.runs import Run
+from schedgap.analysis.tables import table
+from schedgap.instances.records import write_text
+from schedgap.models.family import family
+
+__all__ = ["render", "write_report"]
+
+
+def write_report(
+    runs: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] | None = None
+) -> Path:
+    """Write the report of one or more run folders as one HTML file, and return where it lies.
+
+    Parameters
+    ----------
+    runs : Sequence[path]
+        Run folders; their records are shown together.
+    out : path, optional
+        By default `report.html` in the first folder.
+
+    Raises
+    ------
+    InputError
+        When a folder is not a run, or the file cannot be written.
+    """
+    target = Path(runs[0]) / "report.html" if out is None else Path(out)
+    write_text(target, render(collect(Run(*runs))))
+    return target
+
+
+def render(found: Results) -> str:
+    """Return the page of a report; the same results give the same page."""
+    sections: list[dict[str, Any]] = []
+    figures: dict[str, Figure] = {}
+    for place, name in enumerate(found.families, start=1):
+        pictures = family_figures(found, name)
+        figures |= {key: figure for key, _, _, figure in pictures}
+        rows = [row for row in found.rows if row.family == name]
+        by_preset = [row for row in found.rows_by_preset if row.family == name]
+        several = len({row.preset for row in by_preset}) > 1
+        known = family(name)
+        sections.append(
+            {
+                "title": f"{name}: {known.title}",
+                "paper": known.paper,
+                "summary": summary_table(rows, f"summary-{place}"),
+                "presets": summary_table(by_preset, f"presets-{place}") if several else None,
+                "figures": [picture[:3] for picture in pictures],
+            }
+        )
+    instances, left_out = explorer(found)
+    head, sentences = headline(found)
+    data = {
+        "figures": figures,
+        "instances": instances,
+        "first": max(range(len(instances)), key=lambda k: instances[k]["worst"], default=0),
+        "gantt": gantt_layout(),
+        "results": table(found.run).to_csv(index=False, lineterminator="\r\n"),
+    }
+    names = [str(folder.path) for folder in found.run.folders]
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_text("page.html")).render(
+        version=importlib.metadata.version("schedgap"),
+        title=f"schedgap: {', '.join(names)}",
+        runs=names,
+        headline=head,
+        sentences=sentences,
+        trouble=trouble(found),
+        contradictions=found.run.contradictions,
+        families=sections,
+        explorable=bool(instances),
+        left_out=left_out,
+        results=result_table(found.results),
+        missing=missing_table(found.results),
+        settings=settings_table(found.results),
+        css=Markup(_text("page.css")),
+        script=Markup(_text("page.js")),
+        plotly=Markup(get_plotlyjs()),
+        data=_embedded_json(data),
+    )
+
+
+def _text(name: str) -> str:
+    return files(__name__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _embedded_json(data: Any) -> Markup:
+    """Return JSON that cannot end the script element that holds it."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)

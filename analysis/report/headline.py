@@ -1,0 +1,107 @@
+"""What a reader sees in five seconds: what was run, how tight, and what went wrong."""
+
+import math
+from collections.abc import Iterable
+
+from schedgap.analysis.ratios import divide
+from schedgap.analysis.report.results import Result, Results, mean_and_worst
+from schedgap.analysis.report.words import (
+    count,
+    in_words,
+    listing,
+    ratio_text,
+    tightness,
+    times_the_optimum,
+)
+
+
+def headline(found: Results) -> tuple[str, list[str]]:
+    """Return the headline and the sentences below it."""
+    names = found.families
+    if not names:
+        return "Nothing has been run yet.", []
+    heads = [
+        f"{count(len(_instances(found, [name])), 'instance')} of {name}: {_known(found, [name])}."
+        for name in names
+    ]
+    tails = [_algorithms(found, name) for name in names]
+    if len(names) == 1:
+        return heads[0], [text for text in tails if text]
+    every = count(len(_instances(found, names)), "instance")
+    sentences = [" ".join(filter(None, both)) for both in zip(heads, tails, strict=True)]
+    return f"{every} of {len(names)} families: {_known(found, names)}.", sentences
+
+
+def _instances(found: Results, names: Iterable[str]) -> list[str]:
+    own = (each.record.instance.sha256 for name in names for each in found.of(name))
+    return list(dict.fromkeys(own))
+
+
+def _known(found: Results, names: Iterable[str]) -> str:
+    """Return how well the optima of the plain problem are known, by all methods together."""
+    gaps: list[float | None] = []
+    infeasible = 0
+    statuses: dict[str, set[str]] = {}
+    senses = {}
+    for each in found.results:
+        if each.record.solution is not None and not each.record.problem:
+            statuses.setdefault(each.record.instance.sha256, set()).add(each.record.solution.status)
+        senses[each.record.instance.sha256] = each.record.sense
+    for sha256 in _instances(found, names):
+        known = found.run.brackets.get((sha256, ""))
+        if known is None or known.best is None:
+            proved = "infeasible" in statuses.get(sha256, set())
+            infeasible += proved
+            gaps += [] if proved else [None]
+        elif known.proved:
+            gaps.append(1.0)
+        elif known.bound is None:
+            gaps.append(math.inf)
+        else:
+            gaps.append(divide(known.best, known.bound, senses[sha256]))
+    return tightness(gaps, infeasible)
+
+
+def _algorithms(found: Results, name: str) -> str:
+    """Return a sentence for each of the paper's own algorithms that ran with its defaults."""
+    own: dict[str, list[Result]] = {}
+    paper = {
+        row.method
+        for row in found.rows
+        if row.family == name and row.kind == "algorithm" and not row.ours
+    }
+    for each in found.of(name):
+        if each.method in paper and each.method == each.record.method:
+            own.setdefault(each.method, []).append(each)
+    who = "The paper’s algorithm" if len(own) == 1 else "The paper’s"
+    return " ".join(_sentence(f"{who} {method}", results) for method, results in own.items())
+
+
+def _sentence(who: str, results: list[Result]) -> str:
+    ran = [each for each in results if each.record.outcome != "skipped"]
+    solved = [each for each in ran if each.objective is not None]
+    if not solved:
+        return f"{who} left no schedule."
+    mean, worst = mean_and_worst(solved)
+    if ran[0].record.sense == "min" or mean == (1, 1):
+        text = f"{who} is {times_the_optimum(mean, worst)}"
+    else:
+        earns = f"what {who[:1].lower()}{who[1:]} earns"
+        text = f"The optimum is {in_words(ratio_text(*mean))} times {earns} on average"
+        if math.isfinite(worst[1]):
+            text += f", at worst {in_words(ratio_text(*worst))} times"
+    if len(solved) < len(ran):
+        text += f", where it left a schedule ({len(solved)} of {count(len(ran), 'instance')})"
+    infinite = sum(math.isinf(each.ratio[0]) for each in solved)
+    if infinite:
+        text += f", apart from {count(infinite, 'infinite ratio')}"
+    return f"{text}."
+
+
+def trouble(found: Results) -> str:
+    """Return how many runs failed or were skipped; empty when none."""
+    failed = sum(each.failed for each in found.results)
+    skipped = sum(each.record.outcome == "skipped" for each in found.results)
+    parts = [f"{failed} failed"] if failed else []
+    parts += [f"{skipped} skipped"] if skipped else []
+    return f"{listing(parts)} of {count(len(found.results), 'run')}" if parts else ""

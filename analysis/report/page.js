@@ -1,0 +1,253 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const find = (selector, within = document) => within.querySelector(selector);
+  document.documentElement.classList.add("script");
+
+  // --- colors and sizes: figures take them from the style sheet ---------------------------------
+
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const coarse = matchMedia("(pointer: coarse)");
+  const colors = (onPaper) =>
+    dark.matches && !onPaper
+      ? { ink: "#c4c4c1", label: "#2a2a2d", rule: "#55555a" }
+      : { ink: "#444444", label: "#ffffff", rule: "#bbbbbb" };
+
+  function themed(layout, onPaper = false) {
+    const { ink, label, rule } = colors(onPaper);
+    const axes = {};
+    for (const key of Object.keys(layout)) {
+      const axis = layout[key];
+      if (!/^yaxis/.test(key) || !axis.ticktext || innerWidth > 480) continue;
+      const short = (text) => (text.length > 9 ? text.slice(0, 8) + "…" : text);
+      axes[key] = { ...axis, ticktext: axis.ticktext.map(short) };
+    }
+    return {
+      ...layout,
+      ...axes,
+      autosize: true,
+      dragmode: coarse.matches ? false : "zoom",
+      font: { color: ink },
+      hoverlabel: { bgcolor: label, bordercolor: rule, font: { color: ink } },
+    };
+  }
+
+  const drawn = new Map(); // plot element -> the figure that it shows, before theming
+  const config = { displayModeBar: false, responsive: true };
+
+  function draw(plot, traces, layout) {
+    drawn.set(plot, { traces, layout });
+    return Plotly.react(plot, traces, themed(layout), config);
+  }
+
+  function redraw(onPaper, width) {
+    for (const [plot, { traces, layout }] of drawn) {
+      const size = width ? { width, autosize: false } : {};
+      Plotly.react(plot, traces, { ...themed(layout, onPaper), ...size }, config);
+    }
+  }
+
+  dark.addEventListener("change", () => redraw(false));
+  addEventListener("beforeprint", () => redraw(true, 680));
+  addEventListener("afterprint", () => redraw(false));
+
+  // --- saving -----------------------------------------------------------------------------------
+
+  function save(name, type, content) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([content], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  async function svg(plot) {
+    const { traces, layout } = drawn.get(plot);
+    const size = { width: plot.clientWidth, height: plot.clientHeight };
+    const figure = { data: traces, layout: { ...themed(layout, true), ...size }, config };
+    const url = await Plotly.toImage(figure, { format: "svg", ...size });
+    return decodeURIComponent(url.slice(url.indexOf(",") + 1));
+  }
+
+  function buttons(after, entries) {
+    const row = document.createElement("p");
+    row.className = "buttons";
+    for (const [text, label, action] of entries) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = text;
+      button.setAttribute("aria-label", label);
+      button.addEventListener("click", action);
+      row.append(button);
+    }
+    after.after(row);
+  }
+
+  function saveButtons(id, csv) {
+    const plot = find(`[data-figure="${id}"] .plot`);
+    buttons(plot, [
+      ["CSV", `Save the data of this figure as CSV`, () => save(`${id}.csv`, "text/csv", csv())],
+      ["SVG", `Save this figure as SVG`, async () => save(`${id}.svg`, "image/svg+xml", await svg(plot))],
+    ]);
+    return plot;
+  }
+
+  // --- figures of whole families ----------------------------------------------------------------
+
+  for (const [id, figure] of Object.entries(data.figures)) {
+    draw(saveButtons(id, () => figure.csv), figure.traces, figure.layout);
+  }
+
+  // --- one instance -----------------------------------------------------------------------------
+
+  function fill(select, options, chosen) {
+    select.replaceChildren(...options.map((text, place) => new Option(text, place)));
+    select.value = String(chosen);
+  }
+
+  const unescape = (text) =>
+    text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+  const quote = (value) =>
+    /[",\r\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value);
+  const rounded = (value) => Number(value.toPrecision(12));
+
+  function explore() {
+    const select = find("#instance");
+    const [upper, lower, highlight] = ["#upper", "#lower", "#highlight"].map((id) => find(id));
+    const method = find("#progress-method");
+    const note = find("#gantt-note");
+    const chosen = () => data.instances[Number(select.value)];
+    const pair = () => {
+      const both = [upper, lower].map((each) => chosen().schedules[Number(each.value)]);
+      return both[0] === both[1] ? both.slice(0, 1) : both;
+    };
+
+    const progressPlot = saveButtons("progress", () => chosen().progress.csv);
+    const ganttPlot = saveButtons("gantt", () => {
+      const rows = [["schedule", "lane", "start", "end", "group", "faint", "text"]];
+      for (const { label, lanes, traces } of pair()) {
+        for (const t of traces) {
+          t.x.forEach((length, k) =>
+            rows.push([label, lanes[t.y[k]], t.base[k], rounded(t.base[k] + length), t.legendgroup,
+              t.marker.opacity < 1, unescape(t.hovertext[k].split("<br>")[0])]));
+        }
+      }
+      return rows.map((row) => row.map(quote).join(",") + "\r\n").join("");
+    });
+
+    function drawProgress() {
+      const { traces, layout, methods, provers } = chosen().progress;
+      const place = Number(method.value);
+      const names = place === 0 ? provers : place === 1 ? methods : [methods[place - 2]];
+      const shown = traces.filter((trace) => names.includes(trace.legendgroup));
+      return draw(progressPlot, shown, layout);
+    }
+
+    function drawGantt() {
+      const schedules = pair();
+      note.hidden = schedules.length > 0 && schedules[0] !== undefined;
+      ganttPlot.hidden = !note.hidden;
+      if (!note.hidden) {
+        note.textContent = "No schedule of this instance is embedded in this page.";
+        return;
+      }
+      const group = chosen().groups[Number(highlight.value) - 1];
+      const gap = 52;
+      const total = schedules.reduce((sum, each) => sum + each.height, gap * (schedules.length - 1));
+      const end = Math.max(...schedules.map((each) => each.range[1]));
+      const start = Math.min(...schedules.map((each) => each.range[0]));
+      const layout = { ...data.gantt, height: total + 112, annotations: [],
+        showlegend: data.gantt.legend_limit >= chosen().groups.length && chosen().groups.length > 1 };
+      const traces = [];
+      let top = 1;
+      schedules.forEach((each, place) => {
+        const axis = place ? "2" : "";
+        const bottom = Math.max(0, top - each.height / total);
+        for (const trace of each.traces) {
+          const faded = group !== undefined && trace.legendgroup !== group;
+          traces.push({ ...trace, xaxis: "x" + axis, yaxis: "y" + axis,
+            opacity: faded ? 0.12 : 1, showlegend: trace.showlegend && !place });
+        }
+        layout["yaxis" + axis] = { ...each.yaxis, domain: [bottom, top] };
+        layout["xaxis" + axis] = { anchor: "y" + axis, range: [start, end],
+          title: { text: place === schedules.length - 1 ? each.time : "" },
+          ...(place ? { matches: "x" } : {}) };
+        layout.annotations.push({ text: each.title, showarrow: false, font: { size: 14 }, x: 0,
+          xref: "paper", xanchor: "left", y: top, yref: "paper", yanchor: "bottom", yshift: 4 });
+        top = bottom - gap / total;
+      });
+      draw(ganttPlot, traces, layout);
+    }
+
+    function choose() {
+      const { progress, schedules, groups, pair: first } = chosen();
+      fill(method, ["exact methods and bounds", "all methods", ...progress.methods],
+        progress.provers.length ? 0 : 1);
+      fill(upper, schedules.map((each) => each.label), first[0]);
+      fill(lower, schedules.map((each) => each.label), first[1]);
+      fill(highlight, ["all", ...groups], 0);
+      drawProgress();
+      drawGantt();
+    }
+
+    fill(select, data.instances.map((each) => each.label), data.first);
+    select.addEventListener("change", choose);
+    method.addEventListener("change", drawProgress);
+    for (const each of [upper, lower, highlight]) each.addEventListener("change", drawGantt);
+    choose();
+    ganttPlot.on("plotly_click", ({ points }) => {
+      const place = chosen().groups.indexOf(points[0].data.legendgroup) + 1;
+      highlight.value = Number(highlight.value) === place ? 0 : place;
+      drawGantt();
+    });
+  }
+  if (data.instances.length) explore();
+
+  // --- tables -----------------------------------------------------------------------------------
+
+  function key(cell) {
+    const value = cell.dataset.value;
+    if (value === undefined) return cell.textContent.trim();
+    return value === "" ? Infinity : Number(value);
+  }
+
+  function compare(a, b) {
+    if (typeof a === "number" && typeof b === "number") return a === b ? 0 : a - b;
+    return String(a).localeCompare(String(b), "en", { numeric: true });
+  }
+
+  for (const table of document.querySelectorAll("table")) {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      if (!head.textContent.trim()) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const up = head.getAttribute("aria-sort") !== "ascending";
+        heads.forEach((each) => each.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        const rows = [...table.tBodies[0].rows].map((row) => [key(row.cells[column]), row]);
+        rows.sort(([a], [b]) => (up ? compare(a, b) : compare(b, a)));
+        table.tBodies[0].append(...rows.map(([, row]) => row));
+      });
+    });
+  }
+
+  const results = find("#every-result");
+  const filter = find("#filter");
+  filter.addEventListener("input", () => {
+    const words = filter.value.toLowerCase().split(/\s+/);
+    let shown = 0;
+    for (const row of results.tBodies[0].rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+      shown += !row.hidden;
+    }
+    find("#filter-count").textContent = `${shown} of ${results.tBodies[0].rows.length} results`;
+  });
+  buttons(results.parentElement, [
+    ["CSV", "Save all results as CSV", () => save("results.csv", "text/csv", data.results)],
+  ]);
+})();

@@ -1,0 +1,206 @@
+"""The figures of the report as plain data: Plotly traces and layouts, and their numbers as CSV."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from schedgap.analysis.charts import (
+    LEGEND_LIMIT,
+    TEMPLATE,
+    colors,
+    gantt_traces,
+    lanes_axis,
+    lanes_height,
+    natural,
+    plain,
+    time_range,
+)
+from schedgap.analysis.curves import (
+    Interval,
+    performance_profile,
+    progress_figure,
+    ratio_distribution,
+)
+from schedgap.analysis.report.results import Result, Results
+from schedgap.analysis.report.words import count, value_text
+from schedgap.models.family import Chart, family
+
+MOST_BARS = 30_000  # of all schedules in one page: browsers draw that many at ease
+MOST_POINTS = 400  # of one curve
+
+Figure = dict[str, Any]
+
+
+def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as CSV; None is an empty field."""
+    text = io.StringIO()
+    csv.writer(text).writerows([columns, *rows])
+    return text.getvalue()
+
+
+def plotly_data(figure: Any, table: str) -> Figure:
+    """Return a Plotly figure and its numbers (CSV) as plain JSON data."""
+    data = json.loads(figure.to_json())
+    return {"traces": data["data"], "layout": data["layout"], "csv": table}
+
+
+def family_figures(found: Results, name: str) -> list[tuple[str, str, str, Figure]]:
+    """Return (id, title, caption, figure) of the distribution of ratios and of the profile."""
+    ratios: dict[str, list[Interval]] = {}
+    for row in found.rows:
+        ratios.update({row.method: []} if row.family == name else {})
+    for each in found.of(name):
+        if each.ratio[0] < math.inf and not each.record.relaxed:
+            ratios[each.method].append((each.instance, *each.ratio))
+    ratios = {method: intervals for method, intervals in ratios.items() if intervals}
+    figures = []
+    if ratios:
+        rows = [(method, *each) for method, intervals in ratios.items() for each in intervals]
+        table = comma_separated(("method", "instance", "ratio_low", "ratio_high"), rows)
+        figures.append(
+            (
+                f"ratios-{name}",
+                "Ratios to the optimum.",
+                "One dot for each instance; a bar where the optimum is only bracketed.",
+                plotly_data(ratio_distribution(ratios), table),
+            )
+        )
+    profiles = found.profiles.get(name, {})
+    if len(profiles) > 1:
+        steps = [(method, *step) for method, each in profiles.items() for step in each]
+        table = comma_separated(("method", "factor", "share_of_instances"), steps)
+        figures.append(
+            (
+                f"profile-{name}",
+                "Performance profile.",
+                "Share of instances on which a method is within a factor of the best known "
+                "schedule. It ranks only against the best: do not read off which of two other "
+                "methods is better, nor how far any is from the optimum.",
+                plotly_data(performance_profile(profiles), table),
+            )
+        )
+    return figures
+
+
+def explorer(found: Results) -> tuple[list[dict[str, Any]], str]:
+    """Return progress and schedules of every instance, and a note on what had no room.
+
+    Instances with small schedules come first in the room of `MOST_BARS` bars.
+    """
+    by_instance: dict[str, list[Result]] = {}
+    for each in found.results:
+        if each.record.outcome != "skipped":
+            by_instance.setdefault(each.record.instance.sha256, []).append(each)
+    entries: dict[str, dict[str, Any]] = {}
+    room, left_out = MOST_BARS, 0
+    for key in sorted(by_instance, key=lambda key: _weight(by_instance[key])):
+        charts = {}
+        for each in by_instance[key]:
+            if _schedule(each) is None:
+                continue
+            chart = _chart(each, found) if room > 0 else None
+            if chart is None or len(chart.bars) > room:
+                left_out += 1
+                continue
+            charts[each.method] = chart
+            room -= len(chart.bars)
+        entries[key] = _entry(by_instance[key], charts)
+    note = (
+        f"{count(left_out, 'schedule')} not embedded: one page carries up to {MOST_BARS:,} bars, "
+        "small instances first. To draw such a schedule, load its solution in Python and call "
+        "gantt()."
+        if left_out
+        else ""
+    )
+    return [entries[key] for key in by_instance if entries[key]["useful"]], note
+
+
+def _schedule(result: Result) -> Any:
+    return None if result.record.solution is None else result.record.solution.schedule
+
+
+def _weight(results: Iterable[Result]) -> int:
+    """Return a quick measure of how many bars the schedules of an instance have."""
+    return max(len(json.dumps(_schedule(each))) for each in results)
+
+
+def _chart(result: Result, found: Results) -> Chart:
+    instance = found.run.instance(result.record.instance.sha256)
+    return family(result.family).chart(instance, _schedule(result))
+
+
+def _entry(results: Sequence[Result], charts: Mapping[str, Chart]) -> dict[str, Any]:
+    points = {each.method: _points(each) for each in results}
+    points = {method: steps for method, steps in points.items() if steps}
+    rows = [(method, *step) for method, steps in points.items() for step in steps]
+    table = comma_separated(("method", "seconds", "objective", "bound"), rows)
+    groups = sorted({bar.group for chart in charts.values() for bar in chart.bars}, key=natural)
+    palette = colors(groups)
+    shown = [each for each in results if each.method in charts]
+    return {
+        "label": f"{results[0].instance} ({results[0].family})",
+        "progress": {
+            **plotly_data(progress_figure(points, results[0].record.sense), table),
+            "methods": list(points),
+            "provers": _provers(results),
+        },
+        "schedules": [_embedded(each, charts[each.method], palette) for each in shown],
+        "groups": groups,
+        "pair": _first_pair(shown),
+        "worst": max((each.ratio[0] for each in shown if each.ratio[0] < math.inf), default=0.0),
+        "useful": bool(points or shown),
+    }
+
+
+def _provers(results: Iterable[Result]) -> list[str]:
+    """Return the methods that race towards the optimum; none where no exact one is among them."""
+    kinds = {each.method: each.record.kind for each in results}
+    provers = [method for method, kind in kinds.items() if kind in ("exact", "bound")]
+    return provers if "exact" in kinds.values() else []
+
+
+def _points(result: Result) -> list[tuple[float, float | None, float | None]]:
+    """Return the progress of a result up to what it ended with, thinned where it is long."""
+    points = list(result.record.progress)
+    last = (result.seconds, result.objective, result.bound)
+    if not math.isnan(result.seconds) and last[1:] != (None, None) and last not in points[-1:]:
+        points.append(last)
+    step = max(1, -(-len(points) // MOST_POINTS))
+    return [*points[:-1:step], *points[-1:]]
+
+
+def _first_pair(results: Sequence[Result]) -> list[int]:
+    """Return the places of the best schedule and of the paper's algorithm, for the first look."""
+    places = range(len(results))
+    best = min(places, key=lambda place: (not results[place].ratio[0] <= 1, place), default=0)
+    rest = [place for place in places if place != best]
+    algorithm = (place for place in rest if results[place].record.kind == "algorithm")
+    return [best, next(algorithm, next(iter(rest), best))]
+
+
+def _embedded(result: Result, chart: Chart, palette: Mapping[str, str]) -> dict[str, Any]:
+    """Return one schedule as the page draws it: Plotly traces and the axis of its lanes."""
+    title = f"{result.method}: {value_text(result.objective)}"
+    title += ", optimal" if result.status == "optimal" else ""
+    return {
+        "label": title,
+        "title": plain(title),
+        "lanes": chart.lanes,
+        "height": lanes_height(chart),
+        "range": time_range([chart]),
+        "time": plain(f"time ({chart.unit})"),
+        "yaxis": lanes_axis(chart),
+        "traces": gantt_traces(chart, palette),
+    }
+
+
+def gantt_layout() -> dict[str, Any]:
+    """Return what the layouts of all Gantt charts share."""
+    return {
+        "template": TEMPLATE.to_plotly_json(),
+        "barmode": "overlay",
+        "legend_limit": LEGEND_LIMIT,
+    }

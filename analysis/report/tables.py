@@ -1,0 +1,251 @@
+"""The tables of the report: typed cells that the template only lays out."""
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from schedgap.analysis.report.results import Pair, Result, Row
+from schedgap.analysis.report.words import UNKNOWN, ratio_text, seconds_text, value_text
+from schedgap.analysis.runs import TaskRecord
+
+Span = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell: its text, the number that it sorts by, its look, or a small picture."""
+
+    text: str
+    value: float | None = None
+    number: bool = False
+    look: str = ""
+    whisker: Span | None = None  # mean from, to, worst from, to: each from 0 to 100
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A caption, heads of columns (True: numbers), and rows, each with its own head first."""
+
+    id: str
+    caption: str
+    columns: tuple[tuple[str, bool], ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+def _number(text: str, value: float | None) -> Cell:
+    sortable = None if value is None or math.isnan(value) else value
+    return Cell(text, sortable, number=True, look="faint" if text == UNKNOWN else "")
+
+
+def _ratio(pair: Pair) -> Cell:
+    low, high = pair
+    return _number(ratio_text(low, high), high if math.isfinite(high) else low)
+
+
+def summary_table(rows: Iterable[Row], identifier: str) -> Table:
+    """Return one row for each method: how far from the optimum, how often, how fast."""
+    rows = list(rows)
+    ends = [end for row in rows for name in ("mean", "worst") for end in row.pair(name)]
+    top = max((end for end in ends if 1 <= end < math.inf), default=1.0)
+    columns: list[tuple[str, list[Cell]]] = [
+        ("method", [Cell(row.method) for row in rows]),
+        ("preset", [Cell(row.preset) for row in rows]),
+        ("mean ratio", [_ratio(row.pair("mean")) for row in rows]),
+        ("", [Cell("", whisker=_whisker(row, top)) for row in rows]),
+        ("worst ratio", [_ratio(row.pair("worst")) for row in rows]),
+        ("infinite", [_number(str(n), n) for row in rows for n in (row.facts["infinite"],)]),
+        ("optimum / bound", [_bound_quality(row) for row in rows]),
+        ("schedules", [_schedules(row) for row in rows]),
+        ("proved optimal", [_proved(row) for row in rows]),
+        ("95 % of the mean", [_interval(row.pair("boot")) for row in rows]),
+        ("geometric mean", [_ratio(_plus_1(row.pair("gap"))) for row in rows]),
+        ("guarantee", [_guarantee(row) for row in rows]),
+        ("time (s)", [_seconds(row.facts["seconds"]) for row in rows]),
+        ("kind", [_kind(row) for row in rows]),
+    ]
+    optional = {"preset", "infinite", "optimum / bound", "guarantee"}
+    shown = [
+        (name, cells)
+        for name, cells in columns
+        if name not in optional or any(cell.text not in ("", "0", UNKNOWN) for cell in cells)
+    ]
+    guarantee = (
+        " Guarantee: the paper's factor, and the share of instances that meet its assumptions."
+        if any(name == "guarantee" for name, _ in shown)
+        else ""
+    )
+    return Table(
+        identifier,
+        "Each method over all its instances. Ratios are to the optimum (1 is optimal); the bar "
+        "shows the mean, the tick the worst. 95 %: bootstrap interval of the mean. Time: geometric "
+        "mean of wall-clock seconds, shifted by 1 s." + guarantee,
+        tuple((name, cells[0].number if cells else False) for name, cells in shown),
+        tuple(zip(*(cells for _, cells in shown), strict=True)),
+    )
+
+
+def _schedules(row: Row) -> Cell:
+    solved, tasks = int(row.facts["solved"]), int(row.facts["tasks"])
+    if row.kind == "bound":
+        return _number(UNKNOWN, None)
+    return _number(f"{solved} of {tasks}", solved)
+
+
+def _proved(row: Row) -> Cell:
+    if row.kind != "exact":
+        return _number(UNKNOWN, None)
+    return _number(str(row.facts["optimal"]), float(row.facts["optimal"]))
+
+
+def _bound_quality(row: Row) -> Cell:
+    value = float(row.facts["bound_mean"])
+    return _number(ratio_text(1.0, value) if value > 1 else ratio_text(value, value), value)
+
+
+def _plus_1(pair: Pair) -> Pair:
+    return pair[0] + 1, pair[1] + 1
+
+
+def _interval(pair: Pair) -> Cell:
+    if not all(math.isfinite(end) for end in pair):
+        return _number(UNKNOWN, None)
+    return _number(f"{pair[0]:.3f} – {pair[1]:.3f}", pair[1])
+
+
+def _guarantee(row: Row) -> Cell:
+    """Return the paper's factor and on how many instances its assumptions hold."""
+    low, high = row.pair("guarantee")
+    if math.isnan(high):
+        return _number(UNKNOWN, None)
+    factor = f"{high:.3g}" if low == high else f"{low:.3g} – {high:.3g}"
+    if row.exceeded:
+        return Cell(f"{factor}: exceeded on {row.exceeded}", high, number=True, look="bad")
+    return _number(f"{factor} (applies to {100 * float(row.facts['holds']):.0f} %)", high)
+
+
+def _kind(row: Row) -> Cell:
+    return Cell(row.kind + (" (ours)" if row.ours and row.kind == "algorithm" else ""))
+
+
+def _seconds(value: float) -> Cell:
+    return _number(seconds_text(value), value)
+
+
+def _whisker(row: Row, top: float) -> Span | None:
+    """Return where the mean and the worst ratio lie between 1 (0) and the largest one (100)."""
+    mean, worst = row.pair("mean"), row.pair("worst")
+    if not math.isfinite(mean[0]):
+        return None
+    scale = math.log(top) if top > 1 else 1.0
+
+    def place(ratio: float) -> float:
+        return round(4 + 92 * math.log(min(max(ratio, 1.0), top)) / scale, 1)
+
+    return place(mean[0]), place(mean[1]), place(worst[0]), place(worst[1])
+
+
+def result_table(results: Iterable[Result]) -> Table:
+    """Return one row for each instance and method."""
+    columns = (
+        ("instance", False), ("method", False), ("ratio", True), ("objective", True),
+        ("bound", True), ("optimum / bound", True), ("status", False), ("time (s)", True),
+        ("kind", False), ("note", False),
+    )  # fmt: skip
+    rows = [
+        (
+            Cell(each.instance),
+            Cell(each.method),
+            _ratio(each.ratio),
+            _number(value_text(each.objective), each.objective),
+            _number(value_text(each.bound), each.bound),
+            _ratio(each.bound_ratio),
+            Cell(each.status, look="bad" if each.failed else ""),
+            _seconds(each.seconds),
+            Cell(each.record.kind),
+            Cell("; ".join(filter(None, (_outside(each.record), each.note)))),
+        )
+        for each in results
+    ]
+    return Table(
+        "every-result",
+        "Every method on every instance; objective and bound in the unit of the instance.",
+        columns,
+        tuple(rows),
+    )
+
+
+def _outside(record: TaskRecord) -> str:
+    """Return in words why a result says nothing about the plain problem, if it does not."""
+    parts = [f"problem: {record.problem}"] if record.problem else []
+    parts += [f"outside the program: without {', '.join(record.relaxed)}"] if record.relaxed else []
+    return "; ".join(parts)
+
+
+def missing_table(results: Iterable[Result]) -> Table | None:
+    """Return what failed or was skipped, counted by method and reason; None when nothing was."""
+    counted: dict[tuple[str, str, str], list[str]] = {}
+    for each in results:
+        if each.failed or each.record.outcome == "skipped":
+            key = f"{each.method} ({each.family})", each.record.outcome, each.record.message
+            counted.setdefault(key, []).append(each.instance)
+    if not counted:
+        return None
+    rows = tuple(
+        (
+            Cell(method),
+            Cell(outcome, look="" if outcome == "skipped" else "bad"),
+            _number(str(len(instances)), len(instances)),
+            Cell(message),
+            Cell(_few(instances)),
+        )
+        for (method, outcome, message), instances in counted.items()
+    )
+    columns = (("method", False), ("ended", False), ("runs", True), ("reason", False),
+               ("instances", False))  # fmt: skip
+    return Table(
+        "not-run", "Runs that failed, and methods that are not for an instance.", columns, rows
+    )
+
+
+def _few(names: list[str], limit: int = 3) -> str:
+    more = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {more} more" if more > 0 else "")
+
+
+def settings_table(results: Iterable[Result]) -> Table:
+    """Return with what each method was run: engine, options, limits, seeds, versions."""
+    names = ("engine", "options", "limits", "seed", "versions")
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for each in results:
+        facts = found.setdefault(f"{each.method} ({each.family})", {name: {} for name in names})
+        for name, value in zip(names, _settings(each.record), strict=True):
+            if value:
+                facts[name][value] = None
+    rows = tuple(
+        (Cell(method), *(Cell("; ".join(facts[name]) or UNKNOWN) for name in names))
+        for method, facts in found.items()
+    )
+    columns = (("method", False), *((name, False) for name in names))
+    return Table("with-what", "With what each method was run.", columns, rows)
+
+
+def _settings(record: TaskRecord) -> tuple[str, str, str, str, str]:
+    options = {name: value for name, value in record.options.items() if name != "time_limit"}
+    limits = [
+        f"{limit:g} {unit}"
+        for limit, unit in ((record.time_limit, "s"), (record.memory_limit, "MB"))
+        if limit is not None
+    ]
+    return (
+        record.engine or "",
+        ", ".join(f"{name}={_plain(value)}" for name, value in options.items()),
+        ", ".join(limits),
+        "" if record.seed is None else str(record.seed),
+        ", ".join(f"{name} {version}" for name, version in record.versions.items()),
+    )
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

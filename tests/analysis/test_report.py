@@ -1,0 +1,384 @@
+"""The report says what the run folder holds, in one file that asks nothing of the network."""
+
+import json
+import math
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+from toy_family import toy
+
+from schedgap.analysis import report
+from schedgap.analysis.report import pictures, words
+from schedgap.analysis.report.headline import headline, trouble
+from schedgap.analysis.report.results import collect
+from schedgap.analysis.report.tables import summary_table
+from schedgap.analysis.runs import Folder, Run
+from schedgap.errors import InputError
+
+HOSTILE = "</script><script>document.title='pwned'</script><img src=x onerror=alert(1)>\"'&%{x}"
+
+
+def store(run, instance, method, *, objective=None, bound=None, place=0, **more):
+    """Put one record into a run folder, as a comparison would."""
+    folder = Folder(run)
+    folder.create()
+    folder.store_instance(instance)
+    kind, status = more.pop("kind", "algorithm"), more.pop("status", "feasible")
+    sense = getattr(instance, "sense", "min")
+    outcome = more.get("outcome", "done")
+    schedule = more.pop("schedule", {"place": place})
+    solution = {
+        "family": instance.family, "version": 1, "instance": instance.name,
+        "instance_sha256": instance.sha256, "method": method, "engine": None, "kind": kind,
+        "options": {}, "seed": None, "status": status, "sense": sense, "objective": objective,
+        "bound": bound, "seconds": 0.25, "schedule": None if objective is None else schedule,
+        "trace": {}, "versions": {},
+    }  # fmt: skip
+    key = f"{instance.sha256[:8]}-{method}"
+    folder.store(
+        {
+            "key": key, "outcome": outcome, "message": "", "method": method, "label": method,
+            "instance": {
+                "name": instance.name, "family": instance.family, "sha256": instance.sha256
+            },
+            "kind": kind, "engine": None, "options": {"log": ""}, "seed": None, "problem": "",
+            "sense": sense, "time_limit": 60.0, "versions": {"schedgap": "0.1.0"},
+            "solution": None if objective is None and bound is None else solution,
+        } | more
+    )  # fmt: skip
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a run of four instances.
+
+    even: 10 proved, `first` 15 = 1.5 times. wide: best 12, bound 10, so within 20 %; `first` 15 is
+    between 15 / 12 = 1.25 and 15 / 10 = 1.5 times. free: 7 without a bound. lost: nothing.
+    """
+    folder = tmp_path / "run"
+    even, wide = toy(15, 10, name=HOSTILE), toy(15, 12, 10.5, name="wide")
+    free, lost = toy(7, 8, name="free"), toy(1, name="lost")
+    store(folder, even, "scan", kind="exact", objective=10.0, bound=10.0, place=1, status="optimal",
+          progress=[[0.1, 15.0, None], [0.2, 10.0, 9.0], [0.25, 10.0, 10.0]])  # fmt: skip
+    store(folder, wide, "scan", kind="exact", objective=12.0, bound=10.0, place=1)
+    store(folder, even, "first", objective=15.0)
+    store(folder, wide, "first", objective=15.0)
+    store(folder, free, "first", objective=7.0)
+    store(folder, even, "below", kind="bound", bound=9.75, status="bound")
+    store(folder, lost, "scan", kind="exact", outcome="timeout", message=f"stopped: {HOSTILE}")
+    store(folder, lost, "picky", kind="exact", outcome="skipped", message="needs three values")
+    return folder
+
+
+@pytest.fixture
+def page(run):
+    return report.write_report([run], run / "report.html").read_text(encoding="utf-8")
+
+
+class Reader(HTMLParser):
+    """Collects elements, attributes and the text of scripts, and checks that all are closed."""
+
+    VOID = frozenset({"meta", "input", "path", "link", "br", "img"})
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.scripts, self.rows, self.text = [], [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        if "script" in self.open:
+            self.scripts.append(text)
+        elif "style" not in self.open:
+            self.text.append(text)
+            if {"td", "th"} & set(self.open):
+                self.rows[-1][-1] += text
+
+    def data(self):
+        return json.loads(next(text for text in self.scripts if text.startswith('{"figures"')))
+
+
+# --- what it says --------------------------------------------------------------------------------
+
+
+def test_the_headline_is_derived_from_the_run(run):
+    head, (sentence,) = headline(collect(Run(run)))
+    assert head == (
+        "4 instances of toy: 1 proved optimal, 1 within 20 % of the optimum, "
+        "1 without a bound and 1 without a schedule."
+    )
+    # first: 1.5, [1.25, 1.5], [1, unknown]; the mean is at least (1.5 + 1.25 + 1) / 3 = 1.25
+    assert sentence == (
+        "The paper’s algorithm first is at least 1.250 times the optimum on average."
+    )
+
+
+def test_the_headline_gives_intervals_where_the_optimum_is_bracketed(tmp_path):
+    for name, values in {"a": (15, 12, 10), "b": (20, 10)}.items():
+        store(tmp_path, toy(*values, name=name), "first", objective=float(values[0]))
+        store(tmp_path, toy(*values, name=name), "scan", kind="exact", place=1, bound=10.0,
+              objective=float(values[1]))  # fmt: skip
+    head, (sentence,) = headline(collect(Run(tmp_path)))
+    assert head == "2 instances of toy: 1 proved optimal and 1 within 20 % of the optimum."
+    # a: [15/12, 15/10] = [1.25, 1.5]; b: 20/10 = 2; mean [3.25/2, 3.5/2]
+    assert sentence == (
+        "The paper’s algorithm first is 1.625 to 1.750 times the optimum on average, "
+        "at worst 2.000 times."
+    )
+
+
+def test_where_more_is_better_the_headline_turns_round(tmp_path):
+    instance = toy(5, 10, sense="max")
+    store(tmp_path, instance, "first", objective=5.0)
+    store(tmp_path, instance, "scan", kind="exact", objective=10.0, bound=10.0, status="optimal")
+    head, (sentence,) = headline(collect(Run(tmp_path)))
+    assert head == "1 instance of toy: 1 proved optimal."
+    assert sentence == (
+        "The optimum is 2.000 times what the paper’s algorithm first earns on average, "
+        "at worst 2.000 times."
+    )
+
+
+def test_infeasible_instances_are_counted_apart(tmp_path):
+    store(tmp_path, toy(1), "none", kind="exact", bound=None, objective=None)
+    store(tmp_path, toy(2, name="n"), "scan", kind="exact", objective=2.0, bound=2.0)
+    file = next((tmp_path / "tasks").glob("*-none.json"))
+    record = json.loads(file.read_text())
+    other = json.loads(next((tmp_path / "tasks").glob("*-scan.json")).read_text())["solution"]
+    empty = {"status": "infeasible", "objective": None, "bound": None, "schedule": None}
+    record["solution"] = other | empty | {"instance_sha256": toy(1).sha256}
+    file.write_text(json.dumps(record))
+    assert headline(collect(Run(tmp_path)))[0] == (
+        "2 instances of toy: 1 proved optimal and 1 proved infeasible."
+    )
+
+
+def test_an_empty_run_has_a_page(tmp_path):
+    Folder(tmp_path).create()
+    text = report.write_report([tmp_path]).read_text(encoding="utf-8")
+    assert "Nothing has been run yet." in Reader(text).text
+
+
+def test_failures_and_skipped_runs_are_counted_with_their_reasons(run, page):
+    assert trouble(collect(Run(run))) == "1 failed and 1 skipped of 8 runs"
+    rows = Reader(page).rows
+    assert ["scan (toy)", "timeout", "1", f"stopped: {HOSTILE}", "lost"] in rows
+    assert ["picky (toy)", "skipped", "1", "needs three values", "lost"] in rows
+
+
+def test_every_record_is_a_row_with_its_ratio(page):
+    rows = {(row[0], row[1]): row[2:5] for row in Reader(page).rows}
+    assert rows[HOSTILE, "scan"] == ["1", "10", "10"]
+    assert rows[HOSTILE, "first"] == ["1.500", "15", "–"]
+    assert rows["wide", "first"] == ["1.250 – 1.500", "15", "–"]
+    assert rows["wide", "scan"] == ["≤ 1.200", "12", "10"]
+    assert rows["free", "first"] == ["–", "7", "–"]
+    assert rows[HOSTILE, "below"] == ["–", "–", "9.75"]
+
+
+def test_the_summary_shows_only_columns_that_say_something(run):
+    table = summary_table(collect(Run(run)).rows, "summary-1")
+    names = [name for name, _ in table.columns]
+    assert "infinite" not in names and "preset" not in names
+    assert "guarantee" in names  # the toy family promises factor 2 for `first`
+
+
+def test_contradictions_come_first_and_in_red(tmp_path):
+    store(tmp_path, toy(10, 9), "scan", kind="exact", objective=10.0, bound=10.0)
+    store(tmp_path, toy(10, 9), "first", objective=9.0, place=1)
+    text = report.write_report([tmp_path]).read_text(encoding="utf-8")
+    assert text.index('class="contradictions" role="alert"') < text.index("<h1>")
+    assert "scan claims the" in text
+
+
+def test_the_same_run_gives_the_same_page(run, page):
+    assert report.write_report([run], run / "again.html").read_text(encoding="utf-8") == page
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path):
+    with pytest.raises(InputError, match="not a run folder"):
+        report.write_report([tmp_path])
+
+
+# --- the file ------------------------------------------------------------------------------------
+
+
+def test_the_page_is_well_formed_and_complete(page):
+    reader = Reader(page)
+    assert reader.open == []
+    ids = [attributes["id"] for _, attributes in reader.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    known = set(ids)
+    for _, attributes in reader.elements:
+        assert attributes.get("aria-labelledby", ids[0]) in known
+        href = attributes.get("href", "#content")
+        assert href.startswith("#") and href[1:] in known
+
+
+def test_the_page_asks_nothing_of_the_network(page):
+    reader = Reader(page)
+    for tag, attributes in reader.elements:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form")
+        assert "src" not in attributes and "srcset" not in attributes
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy":
+            policy = attributes["content"]
+    assert policy.startswith("default-src 'none'")  # the browser refuses what we overlooked
+    assert "http" not in policy
+    css = page[page.index("<style>") : page.index("</style>")]
+    assert "url(" not in css and "@import" not in css
+    ours = [text for text in reader.scripts if "plotly.js v" not in text[:200]]
+    assert len(ours) == 2
+    assert not re.search(r"https?://|fetch\(|XMLHttpRequest|import\(", ours[1])
+
+
+def test_hostile_names_are_shown_and_never_run(page):
+    reader = Reader(page)
+    assert [row[0] for row in reader.rows].count(HOSTILE) >= 3
+    assert sum(tag == "script" for tag, _ in reader.elements) == 3
+    assert not any("onerror" in attributes for _, attributes in reader.elements)
+
+
+def test_tables_and_headline_stand_in_the_page_without_scripts(page):
+    text = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert "1 proved optimal" in text and "1.250 – 1.500" in text
+
+
+def test_every_figure_brings_its_data(page):
+    data = Reader(page).data()
+    assert set(data["figures"]) == {"ratios-toy", "profile-toy"}
+    lines = data["figures"]["ratios-toy"]["csv"].splitlines()
+    assert "first,wide,1.25,1.5" in lines
+    assert "first,free,1.0,inf" in lines
+    (even,) = (each for each in data["instances"] if each["label"].startswith(HOSTILE[:20]))
+    progress = even["progress"]["csv"].splitlines()
+    assert progress[0] == "method,seconds,objective,bound"
+    assert "scan,0.1,15.0," in progress and "scan,0.25,10.0,10.0" in progress
+    assert data["results"].splitlines()[0].startswith("family,preset,instance,method")
+
+
+def test_schedules_of_an_instance_share_colors_and_open_with_the_algorithm(page):
+    data = Reader(page).data()
+    wide = next(each for each in data["instances"] if each["label"] == "wide (toy)")
+    best, other = (wide["schedules"][place] for place in wide["pair"])
+    assert (best["label"], other["label"]) == ("scan: 12", "first: 15")
+    colors = {trace["marker"]["color"] for each in (best, other) for trace in each["traces"]}
+    assert len(colors) == 1
+    assert data["instances"][data["first"]]["worst"] == 1.5
+
+
+def test_more_bars_than_a_page_carries_are_left_out_with_a_note(run, monkeypatch):
+    monkeypatch.setattr(pictures, "MOST_BARS", 3)  # of 5 schedules with one bar each
+    entries, note = pictures.explorer(collect(Run(run)))
+    assert sum(len(each["schedules"]) for each in entries) == 3
+    assert note.startswith("2 schedules not embedded: one page carries up to 3 bars")
+
+
+def test_long_progress_is_thinned_and_keeps_its_end(tmp_path):
+    points = [[k / 100, 1000.0 - k, None] for k in range(900)]
+    store(tmp_path, toy(100.0, 101.0), "scan", kind="exact", objective=100.0, progress=points)
+    ((entry,), _) = pictures.explorer(collect(Run(tmp_path)))
+    rows = entry["progress"]["csv"].splitlines()
+    assert len(rows) <= pictures.MOST_POINTS + 2
+    assert rows[-1] == "scan,0.25,100.0,"
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (1.0, 1.0, "1"),
+        (1.5, 1.5, "1.500"),
+        (1.00004, 1.00004, "1.00004"),
+        (1.23456, 1.23411 * 1.01, "1.234 – 1.247"),  # down, up
+        (1.0, 1.2341, "≤ 1.235"),
+        (1.0, 1.00000012, "≤ 1.000001"),
+        (1.2349, math.inf, "≥ 1.234"),
+        (1.0, math.inf, "–"),
+        (math.nan, math.nan, "–"),
+        (math.inf, math.inf, "∞"),
+    ],
+)
+def test_a_ratio_is_rounded_outwards(low, high, text):
+    assert words.ratio_text(low, high) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(1.0, "0 %"), (1.2, "20 %"), (1.00751, "0.76 %"), (1.0000001, "0.00001 %"), (3.456, "246 %")],
+)
+def test_a_gap_in_per_cent_is_rounded_up(ratio, text):
+    assert words.percent_above(ratio) == text
+
+
+# --- in a browser --------------------------------------------------------------------------------
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+
+
+def browse(page, tmp_path, *options):
+    """Let a browser that cannot reach a network run the scripts of a page."""
+    file = tmp_path / "page.html"
+    file.write_text(page, encoding="utf-8")
+    command = [
+        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+        "--disable-quic", "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=20000",
+        f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", *options,
+        f"file://{file}",
+    ]  # fmt: skip
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
+def test_a_browser_draws_all_figures_and_reports_no_error(page, tmp_path):
+    done = browse(page, tmp_path, "--dump-dom")
+    assert done.stdout.count('class="main-svg"') >= 4
+    assert (
+        len(re.findall(r'<g class="trace bars"', done.stdout)) == 2
+    )  # two schedules, one bar each
+    assert "<title>schedgap:" in done.stdout  # the hostile names did not change it
+    assert "scan: 10, optimal" in done.stdout
+    assert not re.findall(r"CONSOLE.*(?:Error|Refused|violates)", done.stderr)
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
+@pytest.mark.parametrize("width", [320, 1200])
+def test_nothing_is_wider_than_the_screen(page, tmp_path, width):
+    probe = (
+        "<script>addEventListener('load', () => setTimeout(() => { const wide = document."
+        "documentElement.scrollWidth > innerWidth; document.body.dataset.wide = wide; "
+        "document.body.dataset.inner = innerWidth; }, 500));</script></body>"
+    )
+    frame = f'<iframe srcdoc="" style="width:{width}px;height:900px"></iframe>'
+    escaped = page.replace("</body>", probe).replace("&", "&amp;").replace('"', "&quot;")
+    outer = "<!doctype html><body>" + frame.replace('srcdoc=""', f'srcdoc="{escaped}"')
+    report_back = (
+        "<script>setTimeout(() => { document.title = JSON.stringify({...document.querySelector("
+        "'iframe').contentDocument.body.dataset}); }, 4000);</script>"
+    )
+    done = browse(outer + report_back, tmp_path, "--dump-dom")
+    title = re.search(r"<title>(.*?)</title>", done.stdout)
+    assert title is not None
+    assert json.loads(title[1]) == {"wide": "false", "inner": str(width)}
