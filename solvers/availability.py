@@ -10,8 +10,11 @@ from schedgap.solvers.engine import ENGINES
 EngineAvailability = Literal["available", "not installed", "limited licence", "no licence"]
 
 # HiGHS and CP-SAT carry two versions of one shared library: whichever comes second fails to load,
-# or is silently replaced by another solver. cvxpy loads HiGHS.
-_RIVALS = {"highs": "ortools", "clarabel": "ortools", "cp-sat": "highspy"}
+# or is silently replaced by another solver. cvxpy loads HiGHS. engine -> (its library, the rival's)
+_RIVALS = {
+    "highs": ("highspy._core", "ortools.sat"),
+    "cp-sat": ("ortools.sat.python.cp_model_helper", "highspy._core"),
+}
 
 
 def is_installed(engine: str) -> bool:
@@ -49,11 +52,11 @@ def require(engine: str) -> None:
 def claim(engine: str) -> None:
     """Make sure that this process can load an engine; EngineUnavailableError says what to do."""
     require(engine)
-    rival = _RIVALS.get(engine)
-    if rival is not None and rival in sys.modules:
+    own, rival = _RIVALS.get(engine, ("", ""))
+    if rival in sys.modules and own not in sys.modules:
         raise EngineUnavailableError(
-            f"{engine} cannot run in a process that has loaded {rival}: "
-            "start a new one (schedgap.solve and run_child do)"
+            f"engine {engine} cannot be loaded into a process that has loaded "
+            f"{rival.partition('.')[0]}: start a new one (schedgap.solve and run_child do)"
         )
 
 

@@ -1,9 +1,8 @@
-"""HiGHS: linear and mixed-integer programs given as arrays."""
+"""HiGHS: linear and mixed-integer programs, as arrays or Pyomo models."""
 
-import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,15 +12,23 @@ from scipy import sparse
 from schedgap.solvers.availability import claim
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.engine import (
-    INFINITE,
     TOLERANCE,
     EngineResult,
-    EngineStatus,
     OnBound,
     OnIncumbent,
-    judge,
 )
-from schedgap.solvers.linear import Floats, LinearProgram
+from schedgap.solvers.highs_native import (
+    Watch,
+    accept,
+    new_engine,
+    pass_program,
+    pass_start,
+    read_linear,
+    read_mixed,
+    run,
+)
+from schedgap.solvers.linear import Floats, LinearProgram, Sides
+from schedgap.solvers.pyomo_arrays import InfeasibleModelError, compile_model, solve_compiled
 
 Algorithm = Literal["choose", "simplex", "ipm"]
 
@@ -88,19 +95,72 @@ def solve_arrays(
         }
     else:
         settings |= {"solver": algorithm, "run_crossover": "on" if crossover else "off"}
-    engine = _engine(settings | dict(options or {}))
-    _pass(engine, program)
+    engine = new_engine(settings | dict(options or {}))
+    pass_program(engine, program)
     if start is not None and program.is_mixed:
-        _pass_start(engine, program.rounded(start))
+        pass_start(engine, program.rounded(start))
     mixed = program if program.is_mixed else None
-    watch = _Watch(engine, mixed, clock, on_incumbent, on_bound)
+    watch = Watch(engine, mixed, clock, on_incumbent, on_bound)
     built = time.monotonic()
-    _run(engine, clock, watch)
+    run(engine, clock, watch)
     solved = time.monotonic()
     timing: dict[str, Any] = {"seconds": solved - built, "build_seconds": built - begin}
     if mixed is None:
-        return _read_linear(engine, program, **timing)
-    return _read_mixed(engine, program, grid, **timing)
+        return read_linear(engine, program, **timing)
+    return read_mixed(engine, program, grid, **timing)
+
+
+def solve_model(
+    model: Any,
+    *,
+    clock: Clock,
+    start: bool | None = None,
+    on_incumbent: OnIncumbent | None = None,
+    on_bound: OnBound | None = None,
+    **rest: Any,
+) -> EngineResult:
+    """Solve a linear or mixed-integer Pyomo model; it holds the solution afterwards.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        Nothing but the values of its variables changes.
+    start : bool or None
+        True: start from the values that the variables have.
+    on_incumbent : callable or None
+        Called as `on_incumbent(objective, None)` when the model holds the better solution.
+    **rest
+        As for `solve_arrays`.
+
+    Returns
+    -------
+    EngineResult
+        `values` is None; `duals` by constraint name for a linear program, in Pyomo's sense: the
+        change of the objective per unit of the right-hand side.
+
+    Raises
+    ------
+    UsageError
+        When the model is not linear.
+    """
+    claim("highs")
+    if clock.expired():
+        return EngineResult("unknown", None, None)
+    begin = time.monotonic()
+    try:
+        arrays = compile_model(model)
+    except InfeasibleModelError as error:
+        return EngineResult("infeasible", None, None, log=str(error))
+    return solve_compiled(
+        arrays,
+        solve_arrays,
+        start=start,
+        on_incumbent=on_incumbent,
+        on_bound=on_bound,
+        build_seconds=time.monotonic() - begin,
+        clock=clock,
+        **rest,
+    )
 
 
 class Relaxation:
@@ -119,8 +179,8 @@ class Relaxation:
     ) -> None:
         claim("highs")
         settings = {"threads": threads, "random_seed": seed, "solver": "simplex"}
-        self._engine = _engine(settings | dict(options or {}))
-        self._sides = _Sides(
+        self._engine = new_engine(settings | dict(options or {}))
+        self._sides = Sides(
             program.cost,
             program.lower,
             program.upper,
@@ -128,7 +188,7 @@ class Relaxation:
             program.row_upper,
             program.offset,
         )
-        _pass(self._engine, program, relaxed=True)
+        pass_program(self._engine, program, relaxed=True)
 
     def add_rows(self, lower: ArrayLike, upper: ArrayLike, matrix: Any) -> None:
         """Add rows: `lower <= matrix @ x <= upper`, matrix [new i, j] over all present columns."""
@@ -140,7 +200,7 @@ class Relaxation:
         status = self._engine.addRows(
             len(low), low, high, rows.nnz, _ints(rows.indptr[:-1]), _ints(rows.indices), rows.data
         )
-        _accept(status, "the new rows")
+        accept(status, "the new rows")
         sides = self._sides
         self._sides = replace(
             sides,
@@ -165,7 +225,7 @@ class Relaxation:
             _ints(columns.indices),
             columns.data,
         )
-        _accept(status, "the new columns")
+        accept(status, "the new columns")
         sides = self._sides
         self._sides = replace(
             sides,
@@ -177,7 +237,7 @@ class Relaxation:
     def change_bounds(self, columns: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
         """Change the bounds of some columns, given by number."""
         chosen, low, high = _ints(columns), _floats(lower), _floats(upper)
-        _accept(self._engine.changeColsBounds(len(chosen), chosen, low, high), "the bounds")
+        accept(self._engine.changeColsBounds(len(chosen), chosen, low, high), "the bounds")
         sides = self._sides
         self._sides = replace(
             sides, lower=_put(sides.lower, chosen, low), upper=_put(sides.upper, chosen, high)
@@ -186,13 +246,13 @@ class Relaxation:
     def change_costs(self, columns: ArrayLike, cost: ArrayLike) -> None:
         """Change the costs of some columns, given by number."""
         chosen, price = _ints(columns), _floats(cost)
-        _accept(self._engine.changeColsCost(len(chosen), chosen, price), "the costs")
+        accept(self._engine.changeColsCost(len(chosen), chosen, price), "the costs")
         self._sides = replace(self._sides, cost=_put(self._sides.cost, chosen, price))
 
     def change_row_bounds(self, rows: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
         """Change the sides of some rows, given by number."""
         chosen, low, high = _ints(rows), _floats(lower), _floats(upper)
-        _accept(self._engine.changeRowsBounds(len(chosen), chosen, low, high), "the sides")
+        accept(self._engine.changeRowsBounds(len(chosen), chosen, low, high), "the sides")
         sides = self._sides
         self._sides = replace(
             sides,
@@ -205,10 +265,10 @@ class Relaxation:
         if clock.expired():
             return EngineResult("unknown", None, None)
         begin = time.monotonic()
-        watch = _Watch(self._engine, None, clock, None, None)
-        _run(self._engine, clock, watch)
+        watch = Watch(self._engine, None, clock, None, None)
+        run(self._engine, clock, watch)
         watch.leave()
-        return _read_linear(self._engine, self._sides, seconds=time.monotonic() - begin)
+        return read_linear(self._engine, self._sides, seconds=time.monotonic() - begin)
 
     @property
     def program(self) -> LinearProgram:
@@ -227,240 +287,6 @@ class Relaxation:
             sides.row_upper,
             offset=sides.offset,
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sides:
-    """A linear program but for its matrix."""
-
-    cost: Floats
-    lower: Floats
-    upper: Floats
-    row_lower: Floats
-    row_upper: Floats
-    offset: float
-
-
-class _Watch:
-    """Callbacks of one solve: they pass on what was found and stop HiGHS when the time is up."""
-
-    def __init__(
-        self,
-        engine: Any,
-        mixed: LinearProgram | None,
-        clock: Clock,
-        on_incumbent: OnIncumbent | None,
-        on_bound: OnBound | None,
-    ) -> None:
-        self.error: BaseException | None = None
-        self._engine, self._program, self._clock = engine, mixed, clock
-        self._on_incumbent, self._on_bound = on_incumbent, on_bound
-        self._bound = -math.inf
-        if mixed is not None:
-            engine.cbMipInterrupt.subscribe(self._interrupt)
-            if on_bound is not None:
-                engine.cbMipLogging.subscribe(self._interrupt)
-            if on_incumbent is not None:
-                engine.cbMipImprovingSolution.subscribe(self._incumbent)
-        elif clock.limit is not None:
-            engine.cbSimplexInterrupt.subscribe(self._interrupt)
-            engine.cbIpmInterrupt.subscribe(self._interrupt)
-
-    def leave(self) -> None:
-        """Take the callbacks off again."""
-        self._engine.cbSimplexInterrupt.unsubscribe(self._interrupt)
-        self._engine.cbIpmInterrupt.unsubscribe(self._interrupt)
-
-    def _interrupt(self, event: Any) -> None:
-        try:
-            if self._on_bound is not None and self.error is None:
-                bound = event.data_out.mip_dual_bound
-                if self._bound < bound < INFINITE and bound > -INFINITE:
-                    self._bound = bound
-                    self._on_bound(bound)
-        except BaseException as error:  # noqa: BLE001 - it may not cross native code; raised after the run
-            self.error = error
-        # The flag of an earlier run stays set: write it either way.
-        event.interrupt(self.error is not None or self._clock.expired())
-
-    def _incumbent(self, event: Any) -> None:
-        try:
-            if self._on_incumbent and self._program and not self.error:
-                values = self._program.rounded(event.data_out.mip_solution)
-                self._on_incumbent(self._program.objective(values), values)
-        except BaseException as error:  # noqa: BLE001 - it may not cross native code; raised after the run
-            self.error = error
-
-
-def _engine(settings: Mapping[str, Any]) -> Any:
-    """Return a silent HiGHS that has accepted every setting."""
-    import highspy
-
-    engine = highspy.Highs()
-    engine.setOptionValue("output_flag", False)
-    for name, value in settings.items():
-        _set(engine, name, value)
-    return engine
-
-
-def _set(engine: Any, name: str, value: Any) -> None:
-    """Set an option; HiGHS itself would ignore a misspelt one."""
-    if engine.setOptionValue(name, value).name != "kOk":
-        raise ValueError(f"HiGHS has no option {name}, or refuses {value!r} for it")
-
-
-def _pass(engine: Any, program: LinearProgram, *, relaxed: bool = False) -> None:
-    """Hand the arrays over."""
-    import highspy
-
-    lp = highspy.HighsLp()
-    lp.num_row_, lp.num_col_ = program.matrix.shape
-    lp.offset_ = program.offset
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = program.cost, program.lower, program.upper
-    lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = program.matrix.indptr
-    lp.a_matrix_.index_ = program.matrix.indices
-    lp.a_matrix_.value_ = program.matrix.data
-    if program.integer is not None and program.is_mixed and not relaxed:
-        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-        lp.integrality_ = [kinds[whole] for whole in program.integer.tolist()]
-    # A column whose bounds cross is a warning here and an infeasible program later.
-    _accept(engine.passModel(lp), "the model", ("kOk", "kWarning"))
-
-
-def _pass_start(engine: Any, start: Floats) -> None:
-    """Hand over a point, or the part of it that is not NaN."""
-    import highspy
-
-    given = ~np.isnan(start)
-    if given.all():
-        solution = highspy.HighsSolution()
-        solution.col_value = start.tolist()
-        engine.setSolution(solution)
-    else:
-        chosen = np.flatnonzero(given).astype(np.int32)
-        engine.setSolution(len(chosen), chosen, start[given])
-
-
-def _run(engine: Any, clock: Clock, watch: _Watch) -> None:
-    """Run within the clock; a program that may be infeasible or unbounded is run a second time."""
-    import highspy
-
-    for presolve in (None, "off"):
-        # A changed thread count in one process makes HiGHS refuse to run without this.
-        highspy.Highs.resetGlobalScheduler(True)
-        # HiGHS counts the time of all runs of one object towards the limit.
-        _set(engine, "time_limit", engine.getRunTime() + clock.remaining())
-        if presolve is not None:
-            engine.clearSolver()
-            _set(engine, "presolve", presolve)
-        engine.run()
-        if watch.error is not None:
-            raise watch.error
-        if engine.getModelStatus().name != "kUnboundedOrInfeasible" or clock.expired():
-            break
-
-
-def _read_linear(
-    engine: Any, program: LinearProgram | _Sides, *, seconds: float, build_seconds: float = 0.0
-) -> EngineResult:
-    """Take the result of a linear program out; one that was stopped early has no valid bound."""
-    rest = _rest(engine, seconds, build_seconds)
-    status = engine.getModelStatus().name
-    if status in _DECIDED:
-        return EngineResult(_DECIDED[status], None, None, **rest)
-    if status == "kModelEmpty":
-        return _read_empty(program, rest)
-    solution, information = engine.getSolution(), engine.getInfo()
-    objective = values = duals = bound = None
-    if information.primal_solution_status == _FEASIBLE and solution.value_valid:
-        values = np.array(solution.col_value)
-        objective = math.fsum((program.cost * values).tolist()) + program.offset
-    if status == "kOptimal" and solution.dual_valid:
-        duals = np.array(solution.row_dual)
-        bound = _dual_objective(program, duals, np.array(solution.col_dual))
-    rest["info"] = {"simplex_iterations": information.simplex_iteration_count}
-    return _judged(objective, bound, values, duals, None, rest)
-
-
-def _read_mixed(
-    engine: Any,
-    program: LinearProgram,
-    grid: float | None,
-    *,
-    seconds: float,
-    build_seconds: float,
-) -> EngineResult:
-    """Take the result of a mixed-integer program out; its objective is computed anew."""
-    rest = _rest(engine, seconds, build_seconds)
-    status = engine.getModelStatus().name
-    if status in _DECIDED:
-        return EngineResult(_DECIDED[status], None, None, **rest)
-    information = engine.getInfo()
-    objective = values = None
-    if information.primal_solution_status == _FEASIBLE:
-        values = program.rounded(engine.getSolution().col_value)
-        objective = program.objective(values)
-    rest["info"] = {"nodes": information.mip_node_count}
-    return _judged(objective, information.mip_dual_bound, values, None, grid, rest)
-
-
-_FEASIBLE = 2  # HiGHS' kSolutionStatusFeasible
-_DECIDED: dict[str, EngineStatus] = {"kInfeasible": "infeasible", "kUnbounded": "unbounded"}
-
-
-def _rest(engine: Any, seconds: float, build_seconds: float) -> dict[str, Any]:
-    """Return what every result of this engine carries."""
-    words = engine.modelStatusToString(engine.getModelStatus())
-    return {"seconds": seconds, "build_seconds": build_seconds, "log": f"HiGHS: {words}"}
-
-
-def _judged(
-    objective: float | None,
-    bound: float | None,
-    values: Floats | None,
-    duals: Floats | None,
-    grid: float | None,
-    rest: dict[str, Any],
-) -> EngineResult:
-    verdict = judge(objective, bound, grid=grid)
-    rest["info"] = rest["info"] | dict(verdict.info)
-    if verdict.objective is None:
-        values = None
-    return EngineResult(verdict.status, verdict.objective, verdict.bound, values, duals, **rest)
-
-
-def _read_empty(program: LinearProgram | _Sides, rest: dict[str, Any]) -> EngineResult:
-    """Judge a program without columns, whose rows HiGHS does not look at."""
-    if (program.row_lower > 0).any() or (program.row_upper < 0).any():
-        return EngineResult("infeasible", None, None, **rest)
-    zero = np.zeros(len(program.row_lower))
-    return EngineResult("optimal", program.offset, program.offset, np.zeros(0), zero, **rest)
-
-
-def _dual_objective(
-    program: LinearProgram | _Sides, duals: Floats, reduced: Floats
-) -> float | None:
-    """Return the dual's value at HiGHS' prices, its tolerances granted: no certificate.
-
-    `linear.safe_bound` makes a certificate of the same prices.
-    """
-    total = [program.offset]
-    for price, low, high in (
-        (duals, program.row_lower, program.row_upper),
-        (reduced, program.lower, program.upper),
-    ):
-        side = np.where(price > 0, low, high)
-        if (np.isinf(side) & (np.abs(price) > TOLERANCE)).any():
-            return None
-        total += (price * np.where(np.isinf(side), 0.0, side)).tolist()
-    return math.fsum(total)
-
-
-def _accept(status: Any, what: str, fine: tuple[str, ...] = ("kOk",)) -> None:
-    if status.name not in fine:
-        raise ValueError(f"HiGHS refuses {what}")
 
 
 def _shape(got: int, wanted: int, what: str) -> None:

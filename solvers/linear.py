@@ -80,6 +80,38 @@ class LinearProgram:
         return math.fsum((self.cost * values).tolist()) + self.offset
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """A linear program but for its matrix."""
+
+    cost: Floats
+    lower: Floats
+    upper: Floats
+    row_lower: Floats
+    row_upper: Floats
+    offset: float
+
+
+def dual_objective(
+    program: LinearProgram | Sides, duals: Floats, reduced: Floats, *, tolerance: float = 1e-6
+) -> float | None:
+    """Return the dual's value as an engine sees it, its tolerances granted, or None.
+
+    `duals` [i] and `reduced` [j] are the engine's prices of the rows and reduced costs. This is
+    no certificate: `safe_bound` makes one of the same prices.
+    """
+    total = [program.offset]
+    for price, low, high in (
+        (duals, program.row_lower, program.row_upper),
+        (reduced, program.lower, program.upper),
+    ):
+        side = np.where(price > 0, low, high)
+        if (np.isinf(side) & (np.abs(price) > tolerance)).any():
+            return None
+        total += (price * np.where(np.isinf(side), 0.0, side)).tolist()
+    return math.fsum(total)
+
+
 def safe_bound(program: LinearProgram, duals: ArrayLike) -> float:
     """Return a lower bound on the linear relaxation's optimum, valid for any dual prices.
 

@@ -11,7 +11,7 @@ from schedgap.solvers.engine import ENGINES, EngineResult, OnBound, OnIncumbent
 # (engine, kind of program) -> (module, function)
 _ADAPTERS = {
     ("highs", "array"): ("schedgap.solvers.highs", "solve_arrays"),
-    ("highs", "Pyomo"): ("schedgap.solvers.highs_pyomo", "solve_model"),
+    ("highs", "Pyomo"): ("schedgap.solvers.highs", "solve_model"),
     ("gurobi", "array"): ("schedgap.solvers.gurobi", "solve_arrays"),
     ("gurobi", "Pyomo"): ("schedgap.solvers.gurobi", "solve_model"),
     ("cp-sat", "CP-SAT"): ("schedgap.solvers.cp_sat", "solve_model"),

@@ -1,0 +1,117 @@
+"""Clarabel, by way of cvxpy: conic programs."""
+
+import math
+import time
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from schedgap.errors import EngineUnavailableError, UsageError
+from schedgap.solvers.availability import claim
+from schedgap.solvers.clock import Clock
+from schedgap.solvers.engine import EngineResult, EngineStatus, OnBound, OnIncumbent, judge
+
+
+def solve_problem(
+    problem: Any,
+    *,
+    clock: Clock,
+    threads: int = 1,
+    seed: int = 0,
+    grid: float | None = None,
+    start: Any = None,
+    on_incumbent: OnIncumbent | None = None,
+    on_bound: OnBound | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> EngineResult:
+    """Solve a convex `cvxpy.Problem` without integers; it holds the solution afterwards.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        Its variables and the duals of its constraints are set when there is a solution.
+    clock : Clock
+        The time that is left; nothing is called when it is up.
+    threads : int
+        >= 1.
+    seed, grid, start, on_incumbent, on_bound
+        Not used: the method has no randomness, no integers, no start and no incumbents.
+    options : mapping or None
+        Settings of Clarabel by name; they win over ours.
+
+    Returns
+    -------
+    EngineResult
+        `duals`: a tuple in the order of `problem.constraints`, in cvxpy's signs (an inequality's
+        is >= 0); kept from a solve that was stopped too, as a certificate can be made of any
+        prices. `bound` is Clarabel's dual objective, within its tolerance: no certificate.
+
+    Raises
+    ------
+    UsageError
+        When the problem has integers or is not convex.
+    ValueError
+        When Clarabel does not know an option or refuses its value.
+    EngineUnavailableError
+        When cvxpy or Clarabel is not installed.
+    """
+    claim("clarabel")
+    if clock.expired():
+        return EngineResult("unknown", None, None)
+    import cvxpy
+
+    if cvxpy.CLARABEL not in cvxpy.installed_solvers():
+        raise EngineUnavailableError(
+            "engine clarabel is not installed: pip install 'schedgap[convex]'"
+        )
+    if problem.is_mixed_integer():
+        raise UsageError("engine clarabel takes no integer variables")
+    if not problem.is_dcp():
+        raise UsageError("engine clarabel takes convex problems only (cvxpy's rules)")
+    begin = time.monotonic()
+    # Compiled for Clarabel by name and solved as data: cvxpy cannot take another solver unseen.
+    settings: dict[str, Any] = {"max_threads": threads}
+    data, chain, inverse = problem.get_problem_data(cvxpy.CLARABEL, solver_opts=settings)
+    left = clock.remaining()
+    if math.isfinite(left):
+        settings["time_limit"] = left
+    settings |= dict(options or {})
+    built = time.monotonic()
+    try:
+        raw = chain.solve_via_data(
+            problem, data, warm_start=False, verbose=False, solver_opts=settings
+        )
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    timing: dict[str, Any] = {
+        "seconds": time.monotonic() - built,
+        "build_seconds": built - begin,
+        "log": f"Clarabel: {raw.status}",
+    }
+    with warnings.catch_warnings():  # a status says it, not a warning
+        warnings.simplefilter("ignore", UserWarning)
+        problem.unpack_results(raw, chain, inverse)
+    decided = _DECIDED.get(problem.status)
+    if decided is not None:
+        return EngineResult(decided, None, None, **timing)
+    duals = tuple(constraint.dual_value for constraint in problem.constraints)
+    if problem.status != cvxpy.OPTIMAL:
+        kept = duals if all(dual is not None for dual in duals) else None
+        return EngineResult("unknown", None, None, duals=kept, **timing)
+    # Clarabel minimises and leaves the constant out: take over the gap, in the problem's sense.
+    gap = raw.obj_val - raw.obj_val_dual
+    sense = "min" if isinstance(problem.objective, cvxpy.Minimize) else "max"
+    objective = float(problem.value)
+    bound = objective - gap if sense == "min" else objective + gap
+    verdict = judge(objective, bound, sense="min" if sense == "min" else "max")
+    return EngineResult(
+        verdict.status,
+        verdict.objective,
+        verdict.bound,
+        duals=duals,
+        info={"iterations": raw.iterations, **verdict.info},
+        **timing,
+    )
+
+
+_DECIDED: dict[str, EngineStatus] = {"infeasible": "infeasible", "unbounded": "unbounded"}

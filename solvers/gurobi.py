@@ -1,0 +1,313 @@
+"""Gurobi: linear, mixed-integer and convex quadratic programs, where a licence admits them."""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from schedgap.errors import EngineUnavailableError
+from schedgap.solvers.availability import claim
+from schedgap.solvers.clock import Clock
+from schedgap.solvers.engine import (
+    TOLERANCE,
+    EngineResult,
+    EngineStatus,
+    OnBound,
+    OnIncumbent,
+    judge,
+)
+from schedgap.solvers.linear import LinearProgram, dual_objective
+from schedgap.solvers.pyomo_arrays import (
+    InfeasibleModelError,
+    Quadratic,
+    compile_model,
+    solve_compiled,
+)
+
+
+def solve_arrays(
+    program: LinearProgram,
+    *,
+    clock: Clock,
+    threads: int = 1,
+    seed: int = 0,
+    start: ArrayLike | None = None,
+    grid: float | None = None,
+    on_incumbent: OnIncumbent | None = None,
+    on_bound: OnBound | None = None,
+    options: Mapping[str, Any] | None = None,
+    quadratics: Sequence[Quadratic] = (),
+    square: Quadratic | None = None,
+) -> EngineResult:
+    """Solve a program given as arrays; arguments and result as for `highs.solve_arrays`.
+
+    Parameters
+    ----------
+    options : mapping or None
+        Gurobi parameters by name; they win over ours.
+    quadratics, square
+        Convex quadratic rows, and the part of degree two of the objective.
+
+    Raises
+    ------
+    ValueError
+        When Gurobi does not know an option or refuses its value.
+    EngineUnavailableError
+        When Gurobi is not installed, has no licence, or its licence does not admit the size.
+    """
+    claim("gurobi")
+    if clock.expired():
+        return EngineResult("unknown", None, None)
+    import gurobipy
+
+    begin = time.monotonic()
+    settings: dict[str, Any] = {
+        "Threads": threads,
+        "Seed": seed,
+        "MIPGap": 0.0,
+        "MIPGapAbs": TOLERANCE if grid is None else 0.999 * grid,
+    }
+    try:
+        with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as model:
+            _set(model, settings | dict(options or {}))
+            columns = _pass(model, program, quadratics, square)
+            if start is not None and program.is_mixed:
+                first = program.rounded(start)
+                given = np.flatnonzero(~np.isnan(first))
+                columns[given].Start = first[given]
+            watch = _Watch(program, columns, clock, on_incumbent, on_bound, square is None)
+            built = time.monotonic()
+            _run(model, clock, watch)
+            timing: dict[str, Any] = {
+                "seconds": time.monotonic() - built,
+                "build_seconds": built - begin,
+            }
+            curved = bool(quadratics) or square is not None
+            return _read(model, program, columns, grid, curved, timing)
+    except gurobipy.GurobiError as error:
+        raise _translated(error, program) from None
+
+
+def solve_model(
+    model: Any,
+    *,
+    clock: Clock,
+    start: bool | None = None,
+    on_incumbent: OnIncumbent | None = None,
+    on_bound: OnBound | None = None,
+    **rest: Any,
+) -> EngineResult:
+    """Solve a Pyomo model, quadratic or not; otherwise as `highs.solve_model`."""
+    claim("gurobi")
+    if clock.expired():
+        return EngineResult("unknown", None, None)
+    begin = time.monotonic()
+    try:
+        arrays = compile_model(model, quadratic=True)
+    except InfeasibleModelError as error:
+        return EngineResult("infeasible", None, None, log=str(error))
+    return solve_compiled(
+        arrays,
+        solve_arrays,
+        start=start,
+        on_incumbent=on_incumbent,
+        on_bound=on_bound,
+        build_seconds=time.monotonic() - begin,
+        clock=clock,
+        quadratics=arrays.quadratics,
+        square=arrays.square,
+        **rest,
+    )
+
+
+class _Watch:
+    """The callback of one solve: it passes on what was found and stops when the time is up."""
+
+    def __init__(
+        self,
+        program: LinearProgram,
+        columns: Any,
+        clock: Clock,
+        on_incumbent: OnIncumbent | None,
+        on_bound: OnBound | None,
+        is_linear: bool,
+    ) -> None:
+        self.error: BaseException | None = None
+        self._program, self._columns, self._clock = program, columns, clock
+        self._on_incumbent, self._on_bound = on_incumbent, on_bound
+        self._is_linear, self._bound = is_linear, -math.inf
+
+    def __call__(self, model: Any, where: int) -> None:
+        from gurobipy import GRB
+
+        try:
+            if self.error is None and where == GRB.Callback.MIPSOL and self._on_incumbent:
+                values = self._program.rounded(model.cbGetSolution(self._columns))
+                objective = self._program.objective(values)
+                if not self._is_linear:
+                    objective = model.cbGet(GRB.Callback.MIPSOL_OBJ)
+                self._on_incumbent(objective, values)
+            elif self.error is None and where == GRB.Callback.MIP and self._on_bound:
+                bound = model.cbGet(GRB.Callback.MIP_OBJBND)
+                if self._bound < bound < GRB.INFINITY:
+                    self._bound = bound
+                    self._on_bound(bound)
+        except BaseException as error:  # noqa: BLE001 - may not cross native code; raised after
+            self.error = error
+        if self.error is not None or self._clock.expired():
+            model.terminate()
+
+
+def _set(model: Any, settings: Mapping[str, Any]) -> None:
+    import gurobipy
+
+    for name, value in settings.items():
+        try:
+            model.setParam(name, value)
+        except (gurobipy.GurobiError, TypeError):
+            raise ValueError(f"Gurobi has no parameter {name}, or refuses {value!r}") from None
+
+
+def _pass(
+    model: Any,
+    program: LinearProgram,
+    quadratics: Sequence[Quadratic],
+    square: Quadratic | None,
+) -> Any:
+    """Hand the arrays over and return the columns; a row with two finite sides becomes two rows."""
+    from gurobipy import GRB
+
+    count = len(program.cost)
+    integer = np.zeros(count, dtype=bool) if program.integer is None else program.integer
+    kinds = np.where(integer, GRB.INTEGER, GRB.CONTINUOUS)
+    columns = model.addMVar(count, lb=program.lower, ub=program.upper, vtype=kinds)
+    linear = program.cost @ columns + program.offset
+    model.setObjective(linear if square is None else linear + _expression(square, columns))
+    for relation, rows in _sides(program).items():
+        side = (
+            program.row_lower if relation in (GRB.EQUAL, GRB.GREATER_EQUAL) else program.row_upper
+        )
+        model.addMConstr(program.matrix[rows], columns, relation, side[rows])
+    for row in quadratics:
+        body = _expression(row, columns)
+        if not math.isinf(row.upper):
+            model.addConstr(body <= row.upper)
+        if not math.isinf(row.lower):
+            model.addConstr(body >= row.lower)
+    model.update()
+    return columns
+
+
+def _sides(program: LinearProgram) -> dict[str, Any]:
+    """Return which rows [i] go into which block, in the order in which the blocks are added."""
+    from gurobipy import GRB
+
+    equal = program.row_lower == program.row_upper
+    return {
+        GRB.EQUAL: np.flatnonzero(equal),
+        GRB.GREATER_EQUAL: np.flatnonzero(~equal & (program.row_lower > -math.inf)),
+        GRB.LESS_EQUAL: np.flatnonzero(~equal & (program.row_upper < math.inf)),
+    }
+
+
+def _expression(row: Quadratic, columns: Any) -> Any:
+    """Return the body of a quadratic row."""
+    from gurobipy import LinExpr, QuadExpr
+
+    single = columns.tolist()
+    body = QuadExpr(LinExpr(list(row.linear), [single[j] for j in row.columns]))
+    body.addTerms(
+        list(row.coefficient), [single[j] for j in row.first], [single[j] for j in row.second]
+    )
+    return body
+
+
+def _run(model: Any, clock: Clock, watch: _Watch) -> None:
+    """Run within the clock, and again without dual reductions if they leave the status open."""
+    from gurobipy import GRB
+
+    for reductions in (1, 0):
+        left = clock.remaining()
+        model.Params.TimeLimit = left if math.isfinite(left) else GRB.INFINITY
+        model.Params.DualReductions = reductions
+        model.optimize(watch)
+        if watch.error is not None:
+            raise watch.error
+        if model.Status != GRB.INF_OR_UNBD or clock.expired():
+            break
+
+
+def _read(
+    model: Any,
+    program: LinearProgram,
+    columns: Any,
+    grid: float | None,
+    curved: bool,
+    timing: dict[str, Any],
+) -> EngineResult:
+    """Take the result out; the status is derived from the numbers."""
+    from gurobipy import GRB
+
+    words = {GRB.OPTIMAL: "optimal", GRB.TIME_LIMIT: "time limit", GRB.INTERRUPTED: "interrupted"}
+    log = f"Gurobi: {words.get(model.Status, f'status {model.Status}')}"
+    decided: dict[int, EngineStatus] = {
+        GRB.INFEASIBLE: "infeasible",
+        GRB.UNBOUNDED: "unbounded",
+    }
+    if model.Status in decided:
+        return EngineResult(decided[model.Status], None, None, log=log, **timing)
+    values = objective = duals = bound = None
+    if model.SolCount > 0:
+        values = program.rounded(columns.X)
+        objective = model.ObjVal if curved else program.objective(values)
+    if program.is_mixed:
+        bound = model.ObjBound
+    elif model.Status == GRB.OPTIMAL:  # a continuous program stopped early has no valid bound
+        if curved:
+            bound = model.ObjBound
+        else:
+            duals = _duals(model, program)
+            bound = dual_objective(program, duals, np.array(columns.RC))
+    verdict = judge(objective, bound, grid=grid)
+    info = {"nodes": int(model.NodeCount), "iterations": int(model.IterCount)}
+    return EngineResult(
+        verdict.status,
+        verdict.objective,
+        verdict.bound,
+        values,
+        duals,
+        log=log,
+        info=info | dict(verdict.info),
+        **timing,
+    )
+
+
+def _duals(model: Any, program: LinearProgram) -> Any:
+    """Return the prices by row [i]; a row that became two has the sum of theirs."""
+    prices = np.array(model.getAttr("Pi"))
+    duals = np.zeros(len(program.row_lower))
+    first = 0
+    for rows in _sides(program).values():
+        duals[rows] += prices[first : first + len(rows)]
+        first += len(rows)
+    return duals
+
+
+def _translated(error: Any, program: LinearProgram) -> Exception:
+    """Return the error that says what to do."""
+    from gurobipy import GRB
+
+    if error.errno == GRB.Error.SIZE_LIMIT_EXCEEDED:
+        rows, columns = program.matrix.shape
+        return EngineUnavailableError(
+            f"Gurobi's licence does not admit this program ({rows} rows, {columns} columns; the "
+            "bundled licence takes 2000 of each): install a full licence, or use another engine"
+        )
+    if error.errno == GRB.Error.NO_LICENSE:
+        return EngineUnavailableError(
+            f"Gurobi has no valid licence ({error}): install one, or use another engine"
+        )
+    return RuntimeError(f"Gurobi: {error}")

@@ -1,0 +1,231 @@
+"""HiGHS' own objects: options, hand-over, callbacks and results, for `schedgap.solvers.highs`."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from schedgap.solvers.clock import Clock
+from schedgap.solvers.engine import (
+    INFINITE,
+    EngineResult,
+    EngineStatus,
+    OnBound,
+    OnIncumbent,
+    judge,
+)
+from schedgap.solvers.linear import Floats, LinearProgram, Sides, dual_objective
+
+_FEASIBLE = 2  # HiGHS' kSolutionStatusFeasible
+_DECIDED: dict[str, EngineStatus] = {"kInfeasible": "infeasible", "kUnbounded": "unbounded"}
+# After these a run from scratch without presolve says more.
+_UNDECIDED = (
+    "kUnboundedOrInfeasible",
+    "kUnknown",
+    "kSolveError",
+    "kPresolveError",
+    "kPostsolveError",
+)
+
+
+class Watch:
+    """Callbacks of one solve: they pass on what was found and stop HiGHS when the time is up."""
+
+    def __init__(
+        self,
+        engine: Any,
+        mixed: LinearProgram | None,
+        clock: Clock,
+        on_incumbent: OnIncumbent | None,
+        on_bound: OnBound | None,
+    ) -> None:
+        self.error: BaseException | None = None
+        self._engine, self._program, self._clock = engine, mixed, clock
+        self._on_incumbent, self._on_bound = on_incumbent, on_bound
+        self._bound = -math.inf
+        if mixed is not None:
+            engine.cbMipInterrupt.subscribe(self._interrupt)
+            if on_bound is not None:
+                engine.cbMipLogging.subscribe(self._interrupt)
+            if on_incumbent is not None:
+                engine.cbMipImprovingSolution.subscribe(self._incumbent)
+        elif clock.limit is not None:
+            engine.cbSimplexInterrupt.subscribe(self._interrupt)
+            engine.cbIpmInterrupt.subscribe(self._interrupt)
+
+    def leave(self) -> None:
+        """Take the callbacks off again."""
+        self._engine.cbSimplexInterrupt.unsubscribe(self._interrupt)
+        self._engine.cbIpmInterrupt.unsubscribe(self._interrupt)
+
+    def _interrupt(self, event: Any) -> None:
+        try:
+            if self._on_bound is not None and self.error is None:
+                bound = event.data_out.mip_dual_bound
+                if self._bound < bound < INFINITE and bound > -INFINITE:
+                    self._bound = bound
+                    self._on_bound(bound)
+        except BaseException as error:  # noqa: BLE001 - it may not cross native code; raised after the run
+            self.error = error
+        # The flag of an earlier run stays set: write it either way.
+        event.interrupt(self.error is not None or self._clock.expired())
+
+    def _incumbent(self, event: Any) -> None:
+        try:
+            if self._on_incumbent and self._program and not self.error:
+                values = self._program.rounded(event.data_out.mip_solution)
+                self._on_incumbent(self._program.objective(values), values)
+        except BaseException as error:  # noqa: BLE001 - it may not cross native code; raised after the run
+            self.error = error
+
+
+def new_engine(settings: Mapping[str, Any]) -> Any:
+    """Return a silent HiGHS that has accepted every setting."""
+    import highspy
+
+    engine = highspy.Highs()
+    engine.setOptionValue("output_flag", False)
+    for name, value in settings.items():
+        set_option(engine, name, value)
+    return engine
+
+
+def set_option(engine: Any, name: str, value: Any) -> None:
+    """Set an option; HiGHS itself would ignore a misspelt one."""
+    if engine.setOptionValue(name, value).name != "kOk":
+        raise ValueError(f"HiGHS has no option {name}, or refuses {value!r} for it")
+
+
+def pass_program(engine: Any, program: LinearProgram, *, relaxed: bool = False) -> None:
+    """Hand the arrays over."""
+    import highspy
+
+    lp = highspy.HighsLp()
+    lp.num_row_, lp.num_col_ = program.matrix.shape
+    lp.offset_ = program.offset
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = program.cost, program.lower, program.upper
+    lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = program.matrix.indptr
+    lp.a_matrix_.index_ = program.matrix.indices
+    lp.a_matrix_.value_ = program.matrix.data
+    if program.integer is not None and program.is_mixed and not relaxed:
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[whole] for whole in program.integer.tolist()]
+    # A column whose bounds cross is a warning here and an infeasible program later.
+    accept(engine.passModel(lp), "the model", ("kOk", "kWarning"))
+
+
+def pass_start(engine: Any, start: Floats) -> None:
+    """Hand over a point, or the part of it that is not NaN."""
+    import highspy
+
+    given = ~np.isnan(start)
+    if given.all():
+        solution = highspy.HighsSolution()
+        solution.col_value = start.tolist()
+        engine.setSolution(solution)
+    else:
+        chosen = np.flatnonzero(given).astype(np.int32)
+        engine.setSolution(len(chosen), chosen, start[given])
+
+
+def run(engine: Any, clock: Clock, watch: Watch) -> None:
+    """Run within the clock, and a second time when the first leaves open what the program is."""
+    import highspy
+
+    for presolve in (None, "off"):
+        # A changed thread count in one process makes HiGHS refuse to run without this.
+        highspy.Highs.resetGlobalScheduler(True)
+        # HiGHS counts the time of all runs of one object towards the limit.
+        set_option(engine, "time_limit", engine.getRunTime() + clock.remaining())
+        if presolve is not None:
+            engine.clearSolver()
+            set_option(engine, "presolve", presolve)
+        engine.run()
+        if watch.error is not None:
+            raise watch.error
+        if presolve is not None:
+            set_option(engine, "presolve", "choose")
+        if engine.getModelStatus().name not in _UNDECIDED or clock.expired():
+            break
+
+
+def read_linear(
+    engine: Any, program: LinearProgram | Sides, *, seconds: float, build_seconds: float = 0.0
+) -> EngineResult:
+    """Take the result of a linear program out; one that was stopped early has no valid bound."""
+    rest = _rest(engine, seconds, build_seconds)
+    status = engine.getModelStatus().name
+    if status in _DECIDED:
+        return EngineResult(_DECIDED[status], None, None, **rest)
+    if status == "kModelEmpty":
+        return _read_empty(program, rest)
+    solution, information = engine.getSolution(), engine.getInfo()
+    objective = values = duals = bound = None
+    if information.primal_solution_status == _FEASIBLE and solution.value_valid:
+        values = np.array(solution.col_value)
+        objective = math.fsum((program.cost * values).tolist()) + program.offset
+    if status == "kOptimal" and solution.dual_valid:
+        duals = np.array(solution.row_dual)
+        bound = dual_objective(program, duals, np.array(solution.col_dual))
+    rest["info"] = {"simplex_iterations": information.simplex_iteration_count}
+    return _judged(objective, bound, values, duals, None, rest)
+
+
+def read_mixed(
+    engine: Any,
+    program: LinearProgram,
+    grid: float | None,
+    *,
+    seconds: float,
+    build_seconds: float,
+) -> EngineResult:
+    """Take the result of a mixed-integer program out; its objective is computed anew."""
+    rest = _rest(engine, seconds, build_seconds)
+    status = engine.getModelStatus().name
+    if status in _DECIDED:
+        return EngineResult(_DECIDED[status], None, None, **rest)
+    information = engine.getInfo()
+    objective = values = None
+    if information.primal_solution_status == _FEASIBLE:
+        values = program.rounded(engine.getSolution().col_value)
+        objective = program.objective(values)
+    rest["info"] = {"nodes": information.mip_node_count}
+    return _judged(objective, information.mip_dual_bound, values, None, grid, rest)
+
+
+def _rest(engine: Any, seconds: float, build_seconds: float) -> dict[str, Any]:
+    """Return what every result of this engine carries."""
+    words = engine.modelStatusToString(engine.getModelStatus())
+    return {"seconds": seconds, "build_seconds": build_seconds, "log": f"HiGHS: {words}"}
+
+
+def _judged(
+    objective: float | None,
+    bound: float | None,
+    values: Floats | None,
+    duals: Floats | None,
+    grid: float | None,
+    rest: dict[str, Any],
+) -> EngineResult:
+    verdict = judge(objective, bound, grid=grid)
+    rest["info"] = rest["info"] | dict(verdict.info)
+    if verdict.objective is None:
+        values = None
+    return EngineResult(verdict.status, verdict.objective, verdict.bound, values, duals, **rest)
+
+
+def _read_empty(program: LinearProgram | Sides, rest: dict[str, Any]) -> EngineResult:
+    """Judge a program without columns, whose rows HiGHS does not look at."""
+    if (program.row_lower > 0).any() or (program.row_upper < 0).any():
+        return EngineResult("infeasible", None, None, **rest)
+    zero = np.zeros(len(program.row_lower))
+    return EngineResult("optimal", program.offset, program.offset, np.zeros(0), zero, **rest)
+
+
+def accept(status: Any, what: str, fine: tuple[str, ...] = ("kOk",)) -> None:
+    """Raise ValueError unless HiGHS has taken what it was given."""
+    if status.name not in fine:
+        raise ValueError(f"HiGHS refuses {what}")

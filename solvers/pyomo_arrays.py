@@ -1,0 +1,283 @@
+"""A Pyomo model as arrays: what its rows and columns are called, and how values go back into it."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from schedgap.errors import UsageError
+from schedgap.solvers.engine import EngineResult, OnBound, OnIncumbent
+from schedgap.solvers.linear import Floats, LinearProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Quadratic:
+    """`lower <= sum_k coefficient_k x_first_k x_second_k + sum_l linear_l x_column_l <= upper`."""
+
+    name: str
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    coefficient: tuple[float, ...]
+    columns: tuple[int, ...]
+    linear: tuple[float, ...]
+    lower: float
+    upper: float
+
+
+class InfeasibleModelError(Exception):
+    """A row without variables does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class PyomoArrays:
+    """The active parts of a model: a program that minimises, whatever the model's sense is.
+
+    The matrix has the linear rows; a quadratic objective stands in `square`, in the program's
+    sense, beside the linear `cost`.
+    """
+
+    model: Any
+    program: LinearProgram
+    variables: tuple[Any, ...]  # Pyomo variables [j]
+    constraints: tuple[Any, ...]  # Pyomo constraints [i]
+    sense: Literal["min", "max"]
+    quadratics: tuple[Quadratic, ...] = ()
+    square: Quadratic | None = None
+
+    def own(self, number: float) -> float:
+        """Return an objective or a bound of the program in the model's sense, and back."""
+        return -number if self.sense == "max" else number
+
+    def start(self) -> Floats:
+        """Return the values that the variables have [j], NaN where they have none."""
+        return np.array([math.nan if v.value is None else float(v.value) for v in self.variables])
+
+    def named(self) -> LinearProgram:
+        """Return the program with the model's names, which take a while to make."""
+        return replace(
+            self.program,
+            column_names=[variable.name for variable in self.variables],
+            row_names=[constraint.name for constraint in self.constraints],
+        )
+
+    def load(self, values: Floats) -> None:
+        """Write values [j] into the model; a variable in no row gets the value nearest to 0."""
+        import pyomo.environ as pyo
+
+        for variable, value in zip(self.variables, values.tolist(), strict=True):
+            whole = not variable.is_continuous()
+            variable.set_value(round(value) if whole else value, skip_validation=True)
+        for variable in self.model.component_data_objects(pyo.Var, active=True):
+            if variable.value is None:
+                low, high = _bounds(variable)
+                variable.set_value(min(max(0.0, low), high), skip_validation=True)
+
+
+def compile_model(model: Any, *, quadratic: bool = False) -> PyomoArrays:
+    """Compile a Pyomo model.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        With one active objective or none; left as it is.
+    quadratic : bool
+        Take rows and an objective of degree two as well.
+
+    Raises
+    ------
+    UsageError
+        When a row or the objective is beyond that, or there are several objectives.
+    InfeasibleModelError
+        When a row without variables does not hold.
+    """
+    import pyomo.environ as pyo
+    from pyomo.common.errors import InfeasibleConstraintException, InvalidExpressionError
+
+    objectives = list(model.component_data_objects(pyo.Objective, active=True))
+    if len(objectives) > 1:
+        raise UsageError(f"the model has {len(objectives)} active objectives, not one")
+    try:
+        return _compile_linear(model)
+    except InfeasibleConstraintException as error:
+        raise InfeasibleModelError(str(error)) from None
+    except InvalidExpressionError as error:
+        if not quadratic:
+            raise UsageError(f"this engine takes linear rows only: {error}") from None
+    rows = list(model.component_data_objects(pyo.Constraint, active=True))
+    bodies = [(row, row.body) for row in rows] + [(each, each.expr) for each in objectives]
+    curved = [row for row, body in bodies if body.polynomial_degree() not in (0, 1)]
+    for row in curved:
+        row.deactivate()
+    try:
+        arrays = _compile_linear(model)
+    except InfeasibleConstraintException as error:
+        raise InfeasibleModelError(str(error)) from None
+    finally:
+        for row in curved:
+            row.activate()
+    return _with_quadratics(arrays, curved)
+
+
+def solve_compiled(
+    arrays: PyomoArrays,
+    engine: Callable[..., EngineResult],
+    *,
+    start: bool | None,
+    on_incumbent: OnIncumbent | None,
+    on_bound: OnBound | None,
+    build_seconds: float,
+    **rest: Any,
+) -> EngineResult:
+    """Solve a compiled model with an engine's array function; values are loaded into the model."""
+
+    def incumbent(objective: float, values: Floats) -> None:
+        if on_incumbent is not None:
+            arrays.load(values)
+            on_incumbent(arrays.own(objective), None)
+
+    def bound(value: float) -> None:
+        if on_bound is not None:
+            on_bound(arrays.own(value))
+
+    first = arrays.start() if start else None
+    result = engine(
+        arrays.program,
+        start=None if first is None or np.isnan(first).all() else first,
+        on_incumbent=None if on_incumbent is None else incumbent,
+        on_bound=None if on_bound is None else bound,
+        **rest,
+    )
+    if result.values is not None:
+        arrays.load(result.values)
+    duals = None
+    if result.duals is not None and not arrays.quadratics:
+        pairs = zip(arrays.constraints, result.duals.tolist(), strict=True)
+        duals = {constraint.name: arrays.own(price) for constraint, price in pairs}
+    return replace(
+        result,
+        objective=None if result.objective is None else arrays.own(result.objective),
+        bound=None if result.bound is None else arrays.own(result.bound),
+        values=None,
+        duals=duals,
+        build_seconds=result.build_seconds + build_seconds,
+    )
+
+
+def _compile_linear(model: Any) -> PyomoArrays:
+    """Compile the linear rows; the two sides of a range row come as two rows and are joined."""
+    import pyomo.environ as pyo
+    from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+
+    form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
+    constraints: list[Any] = []
+    kept: list[int] = []  # the row of the form that holds the entries of constraint i
+    low: list[float] = []
+    high: list[float] = []
+    for k, ((constraint, side), value) in enumerate(zip(form.rows, form.rhs, strict=True)):
+        if not (constraints and constraints[-1] is constraint):
+            constraints.append(constraint)
+            kept.append(k)
+            low.append(-math.inf)
+            high.append(math.inf)
+        if side <= 0:
+            low[-1] = float(value)
+        if side >= 0:
+            high[-1] = float(value)
+    columns = len(form.columns)
+    objective = form.objectives[0] if form.objectives else None
+    maximise = objective is not None and objective.sense == pyo.maximize
+    sign = -1.0 if maximise else 1.0
+    cost, offset = np.zeros(columns), 0.0
+    if objective is not None:
+        cost = sign * sparse.csr_array(form.c).toarray()[0]
+        offset = sign * float(form.c_offset[0])
+    bounds = [_bounds(variable) for variable in form.columns]
+    program = LinearProgram(
+        cost=cost,
+        lower=np.array([pair[0] for pair in bounds]),
+        upper=np.array([pair[1] for pair in bounds]),
+        matrix=sparse.csr_array(form.A)[kept] if kept else sparse.csr_array((0, columns)),
+        row_lower=np.array(low),
+        row_upper=np.array(high),
+        integer=np.array([not variable.is_continuous() for variable in form.columns], dtype=bool),
+        offset=offset,
+    )
+    sense: Literal["min", "max"] = "max" if maximise else "min"
+    return PyomoArrays(model, program, tuple(form.columns), tuple(constraints), sense)
+
+
+def _with_quadratics(arrays: PyomoArrays, curved: Iterable[Any]) -> PyomoArrays:
+    """Add the rows of degree two, and the columns that only they have."""
+    import pyomo.environ as pyo
+    from pyomo.repn import generate_standard_repn
+
+    variables = list(arrays.variables)
+    place = {id(variable): j for j, variable in enumerate(variables)}
+
+    def at(variable: Any) -> int:
+        if id(variable) not in place:
+            place[id(variable)] = len(variables)
+            variables.append(variable)
+        return place[id(variable)]
+
+    rows: list[Quadratic] = []
+    square: Quadratic | None = None
+    sense, offset = arrays.sense, arrays.program.offset
+    for row in curved:
+        is_objective = row.ctype is pyo.Objective
+        form = generate_standard_repn(row.expr if is_objective else row.body, quadratic=True)
+        if form.nonlinear_expr is not None:
+            raise UsageError(f"this engine takes rows up to degree two: not {row.name}")
+        constant = float(form.constant)
+        sign = -1.0 if is_objective and row.sense == pyo.maximize else 1.0
+        low = high = 0.0
+        if not is_objective:
+            low = -math.inf if row.lower is None else float(pyo.value(row.lower)) - constant
+            high = math.inf if row.upper is None else float(pyo.value(row.upper)) - constant
+        made = Quadratic(
+            row.name,
+            tuple(at(first) for first, _ in form.quadratic_vars),
+            tuple(at(second) for _, second in form.quadratic_vars),
+            tuple(sign * float(value) for value in form.quadratic_coefs),
+            tuple(at(variable) for variable in form.linear_vars),
+            tuple(sign * float(value) for value in form.linear_coefs),
+            low,
+            high,
+        )
+        if is_objective:
+            square, offset = made, sign * constant
+            sense = "max" if sign < 0 else "min"
+        else:
+            rows.append(made)
+    program = arrays.program
+    added = variables[len(arrays.variables) :]
+    extra = [_bounds(variable) for variable in added]
+    matrix = program.matrix.copy()
+    matrix.resize((matrix.shape[0], len(variables)))
+    assert program.integer is not None
+    program = replace(
+        program,
+        cost=np.append(program.cost, np.zeros(len(added))),
+        lower=np.append(program.lower, [pair[0] for pair in extra]),
+        upper=np.append(program.upper, [pair[1] for pair in extra]),
+        matrix=matrix,
+        integer=np.append(program.integer, [not v.is_continuous() for v in added]).astype(bool),
+        offset=offset,
+    )
+    return replace(
+        arrays,
+        program=program,
+        variables=tuple(variables),
+        sense=sense,
+        quadratics=tuple(rows),
+        square=square,
+    )
+
+
+def _bounds(variable: Any) -> tuple[float, float]:
+    """Return a Pyomo variable's bounds, those of its domain included."""
+    low, high = variable.bounds
+    return -math.inf if low is None else float(low), math.inf if high is None else float(high)
