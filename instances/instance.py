@@ -5,11 +5,18 @@ import hashlib
 import html
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, PrivateAttr
 
-from schedgap.instances.records import Id, Record, canonical_json, validate
+from schedgap.instances.records import (
+    FileSchema,
+    Id,
+    Record,
+    Version,
+    canonical_json,
+    validate,
+)
 
 
 class Instance(Record):
@@ -21,9 +28,12 @@ class Instance(Record):
     title: ClassVar[str] = ""  # one line on the family's problem
 
     family: str
-    version: Literal[1]
+    version: Version
+    """Of the file's layout."""
     name: Id
+    """Shown in tables; not part of what a solution refers to."""
     meta: dict[str, Any] = Field(default_factory=dict)
+    """Free, apart from what the family asks for; not part of what a solution refers to."""
 
     _data: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
@@ -52,6 +62,20 @@ class Instance(Record):
         data = self._data or self.model_dump(mode="json", exclude_unset=True)
         kept = {key: value for key, value in data.items() if key not in ("meta", "name")}
         return hashlib.sha256(canonical_json(kept).encode()).hexdigest()
+
+    @classmethod
+    def schema_of_file(cls) -> dict[str, Any]:
+        """Return the JSON Schema (draft 2020-12) of the instance file.
+
+        It holds every rule on one key; rules across keys, such as unique ids, are `from_data`'s.
+        """
+        found = cls.model_json_schema(schema_generator=FileSchema)
+        dialect = "https://json-schema.org/draft/2020-12/schema"
+        return {"$schema": dialect, **found, "title": f"schedgap instance: {cls.title}"}
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return what is allowed but breaks an assumption of the paper, in one line each."""
+        return ()
 
     def summary(self) -> dict[str, str]:
         """Return a few words on the size, for tables and notebooks."""

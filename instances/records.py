@@ -4,37 +4,92 @@ import difflib
 import json
 import math
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
 from schedgap.errors import InputError
 
 LARGEST = 1e12  # no time, weight or amount beyond it: sums and products stay exact enough
+SMALLEST = 1e-9  # no duration below it, far under the tolerance of the rules: quotients stay finite
+DEEPEST = 50  # levels of a JSON document
 
 
 class Record(BaseModel):
     """What crosses the border: strict, frozen, no unknown keys, finite numbers."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-Item = TypeVar("Item")
-Id = Annotated[str, Field(min_length=1, max_length=200)]
-NonNegative = Annotated[float, Field(ge=0, le=LARGEST)]
-Positive = Annotated[float, Field(gt=0, le=LARGEST)]
-Count = Annotated[int, Field(ge=1, le=10**9)]
-Many = Annotated[tuple[Item, ...], Field(strict=False)]  # a JSON array
-NonEmpty = Annotated[tuple[Item, ...], Field(strict=False, min_length=1)]
+    model_config = ConfigDict(
+        strict=True,
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,  # they become descriptions in the JSON Schema
+    )
 
 
 def problem(message: str, *path: str | int) -> PydanticCustomError:
     """Return the error to raise in a validator; the path starts at the validated record."""
     return PydanticCustomError("schedgap", "{message}", {"message": message, "path": path})
+
+
+def _not_null(value: Any) -> Any:
+    if value is None:
+        raise problem("must not be null: leave the key out")
+    return value
+
+
+def _not_tiny(value: float) -> float:
+    if value < SMALLEST:
+        raise problem(f"too small: must be >= {SMALLEST:g}, got {value:g}")
+    return value
+
+
+def _version_1(value: int) -> int:
+    if value != 1:
+        raise problem(f"must be 1, got {_short(value)}")
+    return value
+
+
+Item = TypeVar("Item")
+Id = Annotated[str, Field(min_length=1, max_length=200)]
+NonNegative = Annotated[float, Field(ge=0, le=LARGEST)]
+Positive = Annotated[float, Field(gt=0, le=LARGEST), AfterValidator(_not_tiny)]
+Count = Annotated[int, Field(ge=1, le=10**9)]
+Version = Annotated[int, AfterValidator(_version_1), Field(json_schema_extra={"const": 1})]
+Many = Annotated[tuple[Item, ...], Field(strict=False)]  # a JSON array
+NonEmpty = Annotated[tuple[Item, ...], Field(strict=False, min_length=1)]
+Absent = Annotated[Item | None, BeforeValidator(_not_null)]  # may be left out, with default None
+
+
+class FileSchema(GenerateJsonSchema):
+    """The JSON Schema of a file: `Absent` keys are optional and never null; no made-up titles."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        """Return the schema of the value alone."""
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """Return the schema without a default of null."""
+        if schema.get("default", ...) is None:
+            return self.generate_inner(schema["schema"])
+        return super().default_schema(schema)
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Return False: a title made of the key says nothing."""
+        return False
 
 
 def require_unique(ids: Iterable[str], *path: str | int, key: str = "id") -> None:
@@ -55,6 +110,13 @@ class _Object(dict[str, Any]):
     duplicate: str | None = None
 
 
+_TOO_LARGE = object()  # stands for an integer beyond every float
+
+
+def _integer(digits: str) -> Any:
+    return int(digits) if len(digits) <= 310 else _TOO_LARGE
+
+
 def _object(pairs: list[tuple[str, Any]]) -> _Object:
     found = _Object(pairs)
     if len(found) < len(pairs):
@@ -73,13 +135,17 @@ def json_path(parts: Iterable[str | int]) -> str:
     for part in parts:
         if isinstance(part, int):
             text += f"[{part}]"
-        else:
+        elif re.fullmatch(r"[\w/+-]{1,60}", part):
             text += f".{part}" if text else part
+        else:  # a key that would not read as one
+            text += f"[{_short(part)}]"
     return text
 
 
 def _plain(value: Any, path: tuple[str | int, ...]) -> Any:
     """Refuse what strict JSON forbids and return ordinary dictionaries and lists."""
+    if len(path) > DEEPEST:
+        raise InputError(f"nested too deeply: more than {DEEPEST} levels")
     if isinstance(value, _Object):
         if value.duplicate is not None:
             raise InputError("duplicate key", path=json_path((*path, value.duplicate)))
@@ -92,7 +158,7 @@ def _plain(value: Any, path: tuple[str | int, ...]) -> Any:
         _text(value, path)
     elif isinstance(value, float) and not math.isfinite(value):
         raise InputError("not a finite number", path=json_path(path))
-    elif isinstance(value, int) and value.bit_length() > 1000:
+    elif value is _TOO_LARGE:
         raise InputError("number too large", path=json_path(path))
     return value
 
@@ -109,7 +175,9 @@ def parse_json(text: str | bytes) -> Any:
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8")
-        return _plain(json.loads(text, object_pairs_hook=_object), ())
+        if text.startswith("\ufeff"):
+            raise InputError("not JSON: starts with a byte order mark; save as UTF-8 without it")
+        return _plain(json.loads(text, object_pairs_hook=_object, parse_int=_integer), ())
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
@@ -119,17 +187,18 @@ def parse_json(text: str | bytes) -> Any:
         ) from None
     except RecursionError:
         raise InputError("not JSON: nested too deeply") from None
-    except ValueError as error:  # an integer of thousands of digits
-        raise InputError(f"not JSON: {error}") from None
 
 
 def read_bytes(file: str | os.PathLike[str]) -> bytes:
     """Return a file's bytes, or refuse it in one line."""
     try:
         return Path(file).read_bytes()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot be read: {reason}", file=str(file)) from None
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        raise InputError(f"cannot be read: {_reason(error)}", file=str(file)) from None
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def read_json(file: str | os.PathLike[str]) -> Any:
@@ -157,10 +226,9 @@ def validate(record: type[RecordType], data: Any) -> RecordType:
         raise InputError("nested too deeply") from None
 
 
-def _importance(detail: ErrorDetails) -> tuple[int, int]:
-    """A misspelt key is behind a missing one, so it is named first."""
-    order = {"extra_forbidden": 0, "missing": 1}
-    return order.get(detail["type"], 2), 0
+def _importance(detail: ErrorDetails) -> int:
+    """A misspelt key is behind a missing one, so it is named first; then in the file's order."""
+    return {"extra_forbidden": 0, "missing": 1}.get(detail["type"], 2)
 
 
 def _explain(record: type[BaseModel], detail: ErrorDetails) -> tuple[Sequence[str | int], str]:
@@ -181,14 +249,18 @@ def _explain(record: type[BaseModel], detail: ErrorDetails) -> tuple[Sequence[st
             return path, f"must be >= {_number(context['ge'])}{shown}"
         case "less_than_equal":
             return path, f"too large: must be <= {_number(context['le'])}{shown}"
+        case "float_type" | "float_parsing" if type(given) is int:
+            return path, f"too large{shown}"  # an integer beyond every float
         case "float_type" | "float_parsing":
             return path, f"need a number{shown}"
-        case "int_type" | "int_parsing" | "int_from_float":
+        case "int_type" | "int_parsing" | "int_from_float" | "int_parsing_size":
             return path, f"not an integer{shown}"
         case "string_type":
             return path, f"need a string{shown}"
         case "string_too_short":
             return path, "must not be empty"
+        case "string_too_long":
+            return path, f"longer than {context['max_length']} characters{shown}"
         case "too_short":
             return path, "empty list"
         case "bool_type":
@@ -248,9 +320,8 @@ def write_text(file: str | os.PathLike[str], text: str) -> None:
     target = Path(file)
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot be written: {reason}", file=str(file)) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be written: {_reason(error)}", file=str(file)) from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
@@ -261,8 +332,7 @@ def write_text(file: str | os.PathLike[str], text: str) -> None:
     except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError):
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(f"cannot be written: {reason}", file=str(file)) from None
+            raise InputError(f"cannot be written: {_reason(error)}", file=str(file)) from None
         raise
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from schedgap.instances.records import Record
+from schedgap.instances.records import Record, Version
 
 Status = Literal["optimal", "feasible", "bound", "infeasible", "unknown"]
 Kind = Literal["exact", "bound", "algorithm", "baseline"]
@@ -19,7 +19,7 @@ class SolutionFile(Record):
     """One method's answer. `objective` is recomputed from `schedule`; `bound` is valid or null."""
 
     family: str
-    version: Literal[1]
+    version: Version
     instance: str
     instance_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     method: str

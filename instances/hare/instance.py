@@ -1,13 +1,14 @@
 """The instance file of family `hare`."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, model_validator
 
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import (
+    Absent,
     Count,
     Id,
     NonEmpty,
@@ -24,10 +25,11 @@ Delays = dict[str, NonNegative]
 
 
 class GpuKind(Record):
-    """A kind of GPUs, such as V100. `memory_gb` serves the switching mode `hare-memory` only."""
+    """A kind of GPUs, such as V100."""
 
     id: Id
-    memory_gb: Positive | None = None
+    memory_gb: Absent[Positive] = None
+    """Memory of one GPU, GB; only the switching mode `hare-memory` needs it."""
 
 
 class Gpu(Record):
@@ -41,44 +43,67 @@ class Task(Record):
     """One data batch: T^c occupies the GPU, T^s delays the barrier and leaves the GPU free."""
 
     training_time: Times
-    synchronization_time: Delays | None = None
+    """T^c by GPU or kind, in meta.time_unit, > 0."""
+    synchronization_time: Absent[Delays] = None
+    """T^s by GPU or kind, in meta.time_unit; absent is 0."""
+
+
+COMPACT = ("rounds", "tasks_per_round", "training_time")
+ONE_SHAPE = {  # of the JSON Schema
+    "oneOf": [
+        {
+            "required": list(COMPACT),
+            "not": {"required": ["task_rounds"]},
+        },
+        {
+            "required": ["task_rounds"],
+            "not": {"anyOf": [{"required": [key]} for key in (*COMPACT, "synchronization_time")]},
+        },
+    ]
+}
 
 
 class Job(Record):
     """One training job: a chain of rounds, each a set of tasks between two barriers.
 
-    Either compact (`rounds`, `tasks_per_round`, `training_time`, all tasks alike) or explicit
-    (`task_rounds`).
+    Either compact (`rounds`, `tasks_per_round`, `training_time`, `synchronization_time`: all tasks
+    alike) or explicit (`task_rounds`).
     """
 
+    model_config = ConfigDict(json_schema_extra=ONE_SHAPE)
+
     id: Id
-    arrival: NonNegative  # a_n, in meta.time_unit
-    weight: NonNegative  # w_n
-    model: Id | None = None
-    rounds: Count | None = None
-    tasks_per_round: Count | None = None
-    training_time: Times | None = None
-    synchronization_time: Delays | None = None
-    task_rounds: Annotated[tuple[NonEmpty[Task], ...], Field(strict=False, min_length=1)] | None = (
-        None
-    )
+    arrival: NonNegative
+    """a_n, in meta.time_unit: no task starts earlier."""
+    weight: NonNegative
+    """w_n of the objective."""
+    model: Absent[Id] = None
+    """What is trained; `switching` needs it."""
+    rounds: Absent[Count] = None
+    """R_n."""
+    tasks_per_round: Absent[Count] = None
+    """|D_r|, of every round."""
+    training_time: Absent[Times] = None
+    """T^c of every task by GPU or kind, in meta.time_unit, > 0."""
+    synchronization_time: Absent[Delays] = None
+    """T^s of every task by GPU or kind, in meta.time_unit; absent is 0."""
+    task_rounds: Absent[NonEmpty[NonEmpty[Task]]] = None
+    """The tasks of each round."""
 
     @model_validator(mode="after")
     def _one_shape(self) -> Self:
-        compact = ("rounds", "tasks_per_round", "training_time", "synchronization_time")
-        given = [key for key in compact if getattr(self, key) is not None]
+        given = [
+            key for key in (*COMPACT, "synchronization_time") if getattr(self, key) is not None
+        ]
         if self.task_rounds is not None:
             if given:
                 raise problem(f"both '{given[0]}' and 'task_rounds'")
             return self
-        for key in compact[:3]:
+        if not given:
+            raise problem("need 'rounds', 'tasks_per_round' and 'training_time', or 'task_rounds'")
+        for key in COMPACT:
             if key not in given:
-                raise problem(
-                    "missing key"
-                    if given
-                    else "need 'rounds', 'tasks_per_round' and 'training_time', or 'task_rounds'",
-                    *([key] if given else []),
-                )
+                raise problem("missing key", key)
         return self
 
     @property
@@ -99,7 +124,7 @@ class Job(Record):
         """The one task of the compact shape, or None for an explicit job."""
         if self.training_time is None:
             return None
-        return Task(
+        return Task.model_construct(  # validated as part of the job
             training_time=self.training_time, synchronization_time=self.synchronization_time
         )
 
@@ -123,15 +148,28 @@ class ModelSwitching(Record):
     """Switching times of one model, in meta.time_unit, and the memory that it needs."""
 
     default: NonNegative
+    """Without any optimization."""
     pipeswitch: NonNegative
+    """With PipeSwitch."""
     hare: NonNegative
+    """With the paper's executor."""
     memory_gb: Positive
+    """Memory of one GPU that the model occupies, GB."""
 
 
 class Switching(Record):
     """What it costs to bring a model onto a GPU; it never changes the core problem."""
 
     models: dict[str, ModelSwitching]
+
+
+def _require_time_unit(schema: dict[str, Any]) -> None:
+    """Put into the JSON Schema that `meta` must name the unit of all times."""
+    schema["required"].append("meta")
+    schema["properties"]["meta"] |= {
+        "required": ["time_unit"],
+        "properties": {"time_unit": {"type": "string", "minLength": 1}},
+    }
 
 
 class HareInstance(Instance):
@@ -142,41 +180,41 @@ class HareInstance(Instance):
 
     title: ClassVar[str] = "tasks of synchronised training rounds on heterogeneous GPUs"
 
+    model_config = ConfigDict(json_schema_extra=_require_time_unit)
+
     family: Literal["hare"]
     gpu_kinds: NonEmpty[GpuKind]
+    """The kinds that `gpus` names; each has a GPU."""
     gpus: NonEmpty[Gpu]
+    """M; no GPU is called like a kind."""
     jobs: NonEmpty[Job]
-    switching: Switching | None = None
+    """N."""
+    switching: Absent[Switching] = None
+    """For replays with switching times; then every job has a `model`."""
 
     @model_validator(mode="after")
     def _cross_field_rules(self) -> Self:
         self._check_gpus()
-        known = {kind.id for kind in self.gpu_kinds} | {gpu.id for gpu in self.gpus}
         require_unique((job.id for job in self.jobs), "jobs")
+        self._check_times()
         total = 0
         for n, job in enumerate(self.jobs):
-            for path, task in job.times():
-                self._check_times(task.training_time, known, "jobs", n, *path, "training_time")
-                if task.synchronization_time is not None:
-                    self._check_times(
-                        task.synchronization_time, known, "jobs", n, *path, "synchronization_time"
-                    )
             total += job.number_of_tasks
             if total > MOST_TASKS:
-                raise problem(
-                    f"too large: more than {MOST_TASKS} tasks in all",
-                    "jobs", n, "task_rounds" if job.task_rounds is not None else "rounds",
-                )  # fmt: skip
+                shape = "rounds" if job.task_rounds is None else "task_rounds"
+                raise problem(f"too large: more than {MOST_TASKS} tasks in all", "jobs", n, shape)
             if self.switching is not None:
                 if job.model is None:
                     raise problem("missing key: 'switching' needs it", "jobs", n, "model")
                 if job.model not in self.switching.models:
                     raise problem("no entry in switching.models", "jobs", n, "model")
-        unit = self.meta.get("time_unit")
-        if not isinstance(unit, str) or not unit:
+        if "time_unit" not in self.meta:
             raise problem(
                 "missing key: name the unit of all times, such as 's'", "meta", "time_unit"
             )
+        unit = self.meta["time_unit"]
+        if not isinstance(unit, str) or not unit:
+            raise problem("need a string that is not empty", "meta", "time_unit")
         return self
 
     def _check_gpus(self) -> None:
@@ -193,15 +231,26 @@ class HareInstance(Instance):
             if kind.id not in used:
                 raise problem(f"no GPU of kind '{kind.id}'", "gpu_kinds", k)
 
-    def _check_times(
-        self, times: dict[str, float], known: Collection[str], *path: str | int
-    ) -> None:
-        for key in times:
-            if key not in known:
-                raise problem("unknown GPU or kind", *path, key)
-        for gpu in self.gpus:
-            if gpu.id not in times and gpu.kind not in times:
-                raise problem(f"no value for GPU '{gpu.id}' (kind '{gpu.kind}')", *path)
+    def _check_times(self) -> None:
+        """Refuse a time object with an unknown key, or one that leaves a GPU without a value."""
+        known = {kind.id for kind in self.gpu_kinds} | {gpu.id for gpu in self.gpus}
+        accepted: set[frozenset[str]] = set()  # most time objects of a file have the same keys
+        for n, job in enumerate(self.jobs):
+            for path, task in job.times():
+                for name in ("training_time", "synchronization_time"):
+                    times = getattr(task, name)
+                    if times is None or frozenset(times) in accepted:
+                        continue
+                    where = ("jobs", n, *path, name)
+                    for key in times:
+                        if key not in known:
+                            raise problem("unknown GPU or kind", *where, key)
+                    for gpu in self.gpus:
+                        if gpu.id not in times and gpu.kind not in times:
+                            raise problem(
+                                f"no value for GPU '{gpu.id}' (kind '{gpu.kind}')", *where
+                            )
+                    accepted.add(frozenset(times))
 
     @property
     def time_unit(self) -> str:
@@ -212,6 +261,19 @@ class HareInstance(Instance):
     def number_of_tasks(self) -> int:
         """All tasks of all jobs, |D|."""
         return sum(job.number_of_tasks for job in self.jobs)
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return a line when some T^s exceeds T^c: the paper assumes that none does."""
+        for n, job in enumerate(self.jobs):
+            for _, task in job.times():
+                for gpu in self.gpus:
+                    sync = time_on(task.synchronization_time or {gpu.kind: 0.0}, gpu)
+                    if sync > time_on(task.training_time, gpu):
+                        return (
+                            f"jobs[{n}]: synchronization takes longer than training on"
+                            f" '{gpu.id}'; the guarantee assumes that it never does",
+                        )
+        return ()
 
     def summary(self) -> dict[str, str]:
         """Return jobs, tasks, GPUs by kind, and the time unit."""

@@ -123,7 +123,7 @@ def schema(family: FamilyName) -> None:
     """Print the JSON Schema of a family's instance file."""
     from schedgap.instances.families import instance_class
 
-    show.json_document(instance_class(family).model_json_schema())
+    show.json_document(instance_class(family).schema_of_file())
 
 
 @app.command(

@@ -6,6 +6,18 @@ class SchedgapError(Exception):
 
     exit_code = 2
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(_one_line(message))
+
+
+def _one_line(text: str) -> str:
+    """Escape what would break the line or the terminal; what users name may hold anything."""
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
+
 
 class InputError(SchedgapError):
     """A file is unusable: names the file, the JSON path (or line and column), and what is wrong."""

@@ -152,11 +152,15 @@ def test_bad_machines_are_named(tmp_path, name, old, new, message):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("2.0, ", "-2.0, ", "k80.('TypeA (batch size 8)', 1).null: must be >= 0 and finite"),
-        ("2.0, ", '"2", ', "k80.('TypeA (batch size 8)', 1).null: need a number"),
-        ("2.0, ", "true, ", "k80.('TypeA (batch size 8)', 1).null: need a number"),
-        ("2.0, ", "NaN, ", "k80.('TypeA (batch size 8)', 1).null: not a finite number"),
-        ("('TypeB', 1)\": {", "('TypeB', 0)\": {", "k80.('TypeB', 0): need ('job type', GPUs)"),
+        ("2.0, ", "-2.0, ", "k80[\"('TypeA (batch size 8)', 1)\"].null: must be >= 0 and finite"),
+        ("2.0, ", '"2", ', "k80[\"('TypeA (batch size 8)', 1)\"].null: need a number"),
+        ("2.0, ", "true, ", "k80[\"('TypeA (batch size 8)', 1)\"].null: need a number"),
+        ("2.0, ", "NaN, ", "k80[\"('TypeA (batch size 8)', 1)\"].null: not a finite number"),
+        (
+            "('TypeB', 1)\": {",
+            "('TypeB', 0)\": {",
+            "k80[\"('TypeB', 0)\"]: need ('job type', GPUs)",
+        ),
         ('"k80": {', '"k80": 3, "x": {', "k80: need an object of job types"),
         ("{\n", "{\n,", "line 2 column 1: not JSON"),
     ],
