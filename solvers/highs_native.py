@@ -104,7 +104,12 @@ def pass_program(engine: Any, program: LinearProgram, *, relaxed: bool = False) 
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = program.matrix.shape
     lp.offset_ = program.offset
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = program.cost, program.lower, program.upper
+    lower, upper = program.lower, program.upper
+    if program.is_mixed and not relaxed:
+        # HiGHS 1.15.1 can return a fractional bound of an integer column as "optimal".
+        lower = np.where(program.integer, np.ceil(lower - 1e-9), lower)
+        upper = np.where(program.integer, np.floor(upper + 1e-9), upper)
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = program.cost, lower, upper
     lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = program.matrix.indptr
@@ -148,7 +153,9 @@ def run(engine: Any, clock: Clock, watch: Watch) -> None:
             raise watch.error
         if presolve is not None:
             set_option(engine, "presolve", "choose")
-        if engine.getModelStatus().name not in _UNDECIDED or clock.expired():
+        status = engine.getModelStatus().name
+        pointless = status == "kOptimal" and engine.getInfo().primal_solution_status != _FEASIBLE
+        if not (pointless or status in _UNDECIDED) or clock.expired():
             break
 
 

@@ -1,0 +1,58 @@
+"""Tests of `schedgap.solvers.cuts` on the unit disc, whose tangents are too many to write down."""
+
+import math
+
+import numpy as np
+import pytest
+
+from schedgap.solvers import Clock
+from schedgap.solvers.cuts import Rows, cutting_planes
+from schedgap.solvers.linear import LinearProgram, safe_bound
+
+
+def _disc(radius: float, integer: bool) -> LinearProgram:
+    """Minimise -x - 2 y on a square; the disc comes by its tangents."""
+    side = [radius, radius]
+    whole = np.array([integer, integer])
+    return LinearProgram([-1, -2], [-side[0], -side[1]], side, np.zeros((0, 2)), [], [], whole)
+
+
+def _tangent(radius: float):  # type: ignore[no-untyped-def]
+    def separate(point):  # type: ignore[no-untyped-def]
+        length = math.hypot(*point)
+        if length <= radius + 1e-6:
+            return None
+        return Rows([-math.inf], [radius], [point / length])
+
+    return separate
+
+
+def test_the_loop_closes_on_the_disc_and_its_duals_certify_it() -> None:
+    # min -x - 2 y on the unit disc is -|(1, 2)| = -sqrt 5.
+    bounds: list[float] = []
+    result = cutting_planes(_disc(1, False), _tangent(1), clock=Clock(20), on_bound=bounds.append)
+    assert result.end == "closed" and result.last is not None
+    assert result.bound == pytest.approx(-math.sqrt(5), abs=1e-6)
+    assert bounds == sorted(bounds) and len(bounds) > 3
+    assert safe_bound(result.program, result.last.duals) == pytest.approx(-math.sqrt(5), abs=1e-6)
+
+
+def test_integers_are_kept_in_every_round() -> None:
+    # Radius 2.5: x^2 + y^2 <= 6.25. (1, 2) gives -5; (0, 2) -4; (2, 1) -4. No point gives -6.
+    result = cutting_planes(_disc(2.5, True), _tangent(2.5), clock=Clock(20))
+    assert result.end == "closed" and result.last is not None
+    assert result.last.values.tolist() == [1, 2] and result.bound == -5
+
+
+def test_a_loop_that_is_stopped_has_a_valid_bound() -> None:
+    result = cutting_planes(_disc(1, False), _tangent(1), clock=Clock(20), rounds=2)
+    assert result.end == "stopped" and result.rounds == 2
+    assert result.bound is not None and -3 <= result.bound <= -math.sqrt(5)
+    assert cutting_planes(_disc(1, False), _tangent(1), clock=Clock(0)).bound is None
+
+
+def test_rows_that_leave_nothing_prove_it() -> None:
+    result = cutting_planes(
+        _disc(1, False), lambda point: Rows([5], [math.inf], [[1, 1]]), clock=Clock(20)
+    )
+    assert result.end == "infeasible"
