@@ -243,7 +243,8 @@ def lemma_report(
     give that order.
     """
     view = arrays(instance)
-    key = raised(instance, middle)
+    # Rounding may have pushed an H below half a training time, which no H can be.
+    key = np.maximum(raised(instance, middle), view.train.min(axis=1) / 2)
     train = view.train[np.arange(view.tasks), view.gpu_class[schedule.gpu]]
     load, idle = np.empty(view.tasks), np.empty(view.tasks)
     order = np.lexsort((schedule.start, schedule.gpu))

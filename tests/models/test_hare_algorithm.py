@@ -47,7 +47,7 @@ def test_toy(gpu_rule, total):
 
 
 @pytest.mark.parametrize("gpu_rule", RULES)
-def test_two_gpus_spread_a_round_before_the_heavy_job(gpu_rule):
+def test_ce4_breaks_lemma_2_even_with_every_prefix(gpu_rule):
     # H_B = 3.5 < H_A = 4: B on both GPUs, three of its tasks on g2, then A over [3, 11]: C_B = 4
     schedule = algorithm_1(TWO_GPUS, [4] + [3.5] * 7, gpu_rule=gpu_rule)
     assert value(TWO_GPUS, schedule) == 1104
@@ -58,7 +58,7 @@ def test_two_gpus_spread_a_round_before_the_heavy_job(gpu_rule):
     assert (report["alpha"], report["factor"], report["failed_assumptions"]) == (1, 3, [])
 
 
-def test_lemma_2_fails_on_three_unit_tasks():
+def test_ce1_breaks_lemma_2_for_the_printed_relaxation():
     # x_hat = (3, 0, 0): the second task of pi ends at 2 > 2 x 0.5
     middle = middles(THREE_UNIT_TASKS, [3, 0, 0])
     assert middle.tolist() == [3.5, 0.5, 0.5]
@@ -66,7 +66,7 @@ def test_lemma_2_fails_on_three_unit_tasks():
     assert report["lemma_2"] == 2
 
 
-def test_lights_first_breaks_theorem_4():
+def test_ce2_refutes_theorem_4_for_the_printed_relaxation():
     instance = lights_and_sponge()
     middle = middles(instance, [0] * 11 + [671])
     total = value(instance, algorithm_1(instance, middle))
@@ -82,7 +82,7 @@ def test_figure_4(gpu_rule):
     assert value(FIGURE_4, algorithm_1(FIGURE_4, [0.5, 1, 2, 3, 3, 3], gpu_rule=gpu_rule)) == 11
 
 
-def test_without_the_guard_a_round_may_come_before_its_barrier():
+def test_the_order_guard_keeps_rounds_in_order():
     # H = (0 + 5, 1 + 0.5): round 2 is placed first, at 0 (line 1), round 1 after it on the other
     middle = middles(UNLIKE_ROUNDS, [0, 1])
     assert middle.tolist() == [5, 1.5]
@@ -106,11 +106,12 @@ def test_the_guard_raises_over_all_rounds_of_its_own_job_alone():
     assert raised(wide, [4, 3, 6, 5]).tolist() == [4, 4, 6, 6]
 
 
-def test_the_middle_on_the_assigned_gpu():
+def test_middles_take_the_slowest_or_the_assigned_gpu():
+    assert middles(UNLIKE_ROUNDS, [0, 1]).tolist() == [5, 1.5]
     assert middles(UNLIKE_ROUNDS, [0, 1], [0, 0], midpoint="assigned").tolist() == [0.5, 1.5]
 
 
-def test_a_slow_gpu_first_in_the_list_costs_alpha():
+def test_a_slow_gpu_listed_first_costs_alpha():
     # Both GPUs are free at 0; the printed line 12 takes the first of the list.
     instance = instance_of(
         {"slow": "s", "fast": "f"}, [one_task(1, training_time={"s": 7, "f": 1})]
@@ -126,6 +127,12 @@ def test_synchronization_overlaps_the_next_task_on_the_gpu():
     assert value(instance, algorithm_1(instance, [1, 2])) == 9
 
 
+def test_ties_go_to_the_gpu_listed_first():
+    instance = instance_of({"g2": "k", "g1": "k"}, [one_task(1, tasks_per_round=3)])
+    for gpu_rule in RULES:
+        assert algorithm_1(instance, [1, 1, 1], gpu_rule=gpu_rule).gpu.tolist() == [0, 1, 0]
+
+
 def test_ties_go_by_round_job_and_number():
     instance = instance_of({"g": "k"}, [one_task(1, rounds=2), one_task(1, tasks_per_round=2)])
     # rounds 1: J1/1/1, J2/1/1, J2/1/2, then J1/2/1
@@ -136,15 +143,22 @@ def test_ties_go_by_round_job_and_number():
     ("train", "sync", "ratio"),
     [
         ({"s": 6, "f": 2}, None, 3),
-        ({"s": 6, "f": 2}, {"s": 0, "f": 0}, 3),
         ({"s": 6, "f": 2}, {"s": 8, "f": 2}, 4),
-        ({"s": 6, "f": 2}, {"s": 1, "f": 0}, math.inf),
         ({"s": 2, "f": 2}, {"s": 1, "f": 1}, 1),
     ],
 )
 def test_alpha(train, sync, ratio):
     job = one_task(1, training_time=train) | ({"synchronization_time": sync} if sync else {})
     assert alpha(instance_of({"g1": "s", "g2": "f"}, [job])) == ratio
+
+
+def test_alpha_of_zero_synchronization():
+    # 0 / 0 counts as 1, x / 0 as infinite: then there is no guarantee
+    job = one_task(1, training_time={"s": 6, "f": 2})
+    for sync, ratio in [({"s": 0, "f": 0}, 3), ({"s": 1, "f": 0}, math.inf)]:
+        instance = instance_of({"g1": "s", "g2": "f"}, [job | {"synchronization_time": sync}])
+        assert alpha(instance) == ratio
+        assert theorem_4(instance)["factor"] == (15 if ratio == 3 else None)
 
 
 def test_theorem_4_names_the_assumptions_that_fail():
@@ -175,6 +189,11 @@ def test_idle_time_is_counted_up_to_each_task():
     assert report["lemma_2"] == 0.5  # 1 / 2 for J1, 3 / 12 for J2
 
 
+def test_an_h_that_was_rounded_to_nothing_breaks_no_report():
+    instance = instance_of({"g": "k"}, [one_task(1e-6)])
+    assert lemma_report(instance, [0.0], algorithm_1(instance, [0.0]))["lemma_2"] == 1
+
+
 def test_list_wspt_puts_weightless_jobs_last():
     instance = instance_of({"g": "k"}, [one_task(1, 0), one_task(9, 1), one_task(4, 2)])
     assert list_wspt(instance).start.tolist() == [13, 4, 0]
@@ -200,6 +219,17 @@ def test_no_schedule_beats_the_enumerated_optimum(data, instance, gpu_rule):
     assert value(instance, algorithm_1(instance, middle, gpu_rule=gpu_rule)) >= brute_force(
         instance
     )
+
+
+@given(data=st.data(), instance=hare_instances(4), gpu_rule=st.sampled_from(RULES))
+@settings(max_examples=100, deadline=None)
+def test_lemma_3_holds_on_random_instances(data, instance, gpu_rule):
+    """Its proof uses of x_hat only (4) and (7), which the starts of any valid schedule meet."""
+    order = data.draw(st.permutations(range(arrays(instance).tasks)))
+    for start in (arrays(instance).head, algorithm_1(instance, order).start):
+        middle = middles(instance, start)
+        report = lemma_report(instance, middle, algorithm_1(instance, middle, gpu_rule=gpu_rule))
+        assert report["lemma_3_holds"] is not False
 
 
 @given(instance=hare_instances(), data=st.data())

@@ -1,5 +1,7 @@
 """The baselines on examples worked by hand, under the rules, and without foresight."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -7,7 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from schedgap.instances.hare import HareInstance, arrays
+from schedgap.models.hare.algorithm import algorithm_1
 from schedgap.models.hare.baselines import gavel_fifo, match, sched_allox, sched_homo, srtf
+from schedgap.models.hare.replay import replay, sequences_of
 from schedgap.models.hare.rules import check, objective
 from schedgap.models.hare.run_baselines import METHODS
 from schedgap.models.method import Call
@@ -178,6 +182,29 @@ def test_no_baseline_beats_the_enumerated_optimum(instance):
     optimum = brute_force(instance)
     for baseline in BASELINES.values():
         assert value(instance, baseline(instance)) >= optimum - 1e-9
+
+
+@pytest.mark.nightly
+@given(instance=hare_instances(7, 5, 4, 4, max_total=60, integer=False), data=st.data())
+@settings(max_examples=2000, deadline=None)
+def test_all_schedules_of_larger_instances_are_valid(instance, data):
+    order = data.draw(st.permutations(range(arrays(instance).tasks)))
+    for make in [
+        *BASELINES.values(),
+        *(partial(algorithm_1, middle=order, gpu_rule=rule) for rule in ("available", "finish")),
+    ]:
+        schedule = make(instance)
+        total = value(instance, schedule)
+        again = replay(instance, sequences_of(instance, schedule))
+        assert value(instance, again.schedule) <= total + 1e-9
+
+
+@pytest.mark.nightly
+@given(instance=hare_instances(max_total=7))
+@settings(max_examples=3000, deadline=None)
+def test_no_baseline_beats_the_optimum_of_thousands(instance):
+    optimum = brute_force(instance)
+    assert min(value(instance, make(instance)) for make in BASELINES.values()) >= optimum - 1e-9
 
 
 @pytest.mark.parametrize("name", BASELINES)

@@ -151,7 +151,7 @@ def test_table_3_gives_the_shares_that_the_paper_claims():
     assert implied == pytest.approx([59.9, 163.1, 149.4], abs=0.05)
 
 
-def test_omega_of_table_3_is_far_above_the_quoted_9():
+def test_omega_of_graphsage_and_resnet50():
     # E21: GraphSAGE 90.7 ms and ResNet50 161.0 ms: 5213.54 / 251.7 = 20.7, 5961.16 / 251.7 = 23.7
     first, second = (TABLE_3[model]["default"] for model in ("GraphSAGE", "ResNet50"))
     ratios = [omega(t.milliseconds, first.training, second.training) for t in (first, second)]

@@ -103,14 +103,15 @@ def test_a_task_may_not_start_while_another_trains():
     assert violation.where == ("J2 round 1 task 1", "GPU1", "J1 round 1 task 1")
 
 
-def test_synchronization_does_not_occupy_the_gpu():
+def test_synchronization_does_not_block_the_gpu():
     # On g1: round 1 over [1, 3], synchronized at 4; J2 trains over [3, 4] meanwhile.
     job = {"rounds": 1, "tasks_per_round": 1, "training_time": {"k": 2}}
     instance = instance_of({"g": "k"}, [job | {"synchronization_time": {"k": 1}}, job])
     assert broken(instance, rows(("J1", 1, 1, "g", 0), ("J2", 1, 1, "g", 2))) == []
 
 
-def test_equal_starts_on_one_gpu_are_a_violation_however_short_the_tasks():
+def test_equal_starts_on_one_gpu_are_a_violation():
+    # also when the tasks are shorter than the tolerance
     job = {"rounds": 1, "tasks_per_round": 2, "training_time": {"k": 1e-8}}
     instance = instance_of({"g": "k"}, [job])
     assert broken(instance, rows(("J1", 1, 1, "g", 0), ("J1", 1, 2, "g", 0))) == ["V5"]
@@ -201,11 +202,27 @@ def test_what_is_no_schedule_of_the_family_is_refused(schedule, path):
     assert error.value.path == path
 
 
+def test_every_task_is_assigned_exactly_once():
+    twice = changed(1, task=1, gpu="g2")  # both assignments of round 1 name task 1
+    assert [violation.message for violation in check(PAIR, twice, {})] == [
+        "J1 round 1 task 1 is assigned 2 times",
+        "J1 round 1 task 2 is not assigned to any GPU",
+    ]
+
+
+def test_rounds_count_from_one_in_files():
+    assert broken(PAIR, pair()) == []
+    zero = pair()
+    for row in zero["assignments"]:
+        row["round"] -= 1
+    assert broken(PAIR, zero) == ["V1", "V1", "V2", "V2"]
+
+
 def test_an_empty_schedule_misses_every_task():
     assert broken(PAIR, {"assignments": []}, synchronization="fixed") == ["V2"] * 4
 
 
-def test_figure_1_schedules_have_the_quoted_values():
+def test_the_toy_has_schedules_with_every_quoted_value():
     # (a) J2 [0, 3] on GPU1; J3 rounds at 0 and 1.5 on GPU2 and GPU3; J1 at 3: 4.5 + 3 + 3 = 10.5
     a = rows(
         ("J2", 1, 1, "GPU1", 0), ("J2", 2, 1, "GPU1", 1.5), ("J3", 1, 1, "GPU2", 0),
