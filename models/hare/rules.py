@@ -16,6 +16,7 @@ from schedgap.instances.hare.instance import Gpu, HareInstance, Task
 from schedgap.instances.verdict import TOLERANCE, Violation
 
 KEYS = ("job", "round", "task", "gpu", "start")
+_KEYS = frozenset(KEYS)
 LATEST = 1e19  # no left-shifted schedule of the largest instance that can be read starts later
 
 
@@ -126,7 +127,7 @@ def _malformed(item: Any) -> str:
     """Rule V0: exactly the five keys; ids strings, counts integers, a finite start."""
     if not isinstance(item, Mapping):
         return f": need an object, got {_short(item)}"
-    if len(item) != len(KEYS) or any(key not in item for key in KEYS):
+    if item.keys() != _KEYS:
         for key in KEYS:
             if key not in item:
                 return f".{key}: missing key"
@@ -154,7 +155,7 @@ def _unknown(
     """Rule V1: job, round, task and GPU exist; also says so of what rule V0 refused."""
     if not isinstance(item, Mapping):
         return "job: none"
-    job, r, i, gpu = (item.get(key) for key in KEYS[:4])
+    job, r, i, gpu = item.get("job"), item.get("round"), item.get("task"), item.get("gpu")
     if type(job) is not str or job not in jobs:
         return f"job: no job {_short(job)}"
     own = rounds[jobs[job]]

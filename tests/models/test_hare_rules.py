@@ -279,4 +279,4 @@ def test_the_schedule_of_35_000_tasks_is_checked_in_well_under_a_second():
     start = time.process_time()
     assert broken(instance, schedule) == []
     assert objective(instance, schedule) == sum((n // side + 1) * rounds for n in range(jobs))
-    assert time.process_time() - start < 1.5
+    assert time.process_time() - start < 3  # about 0.4 s on an idle machine, both together
