@@ -9,7 +9,8 @@ RELATIVE = 1e-6  # objective and bound meet within this share of the larger one
 
 def meet(objective: float, bound: float) -> bool:
     """Return whether the two are equal within 1e-6 relative."""
-    return abs(objective - bound) <= RELATIVE * max(abs(objective), abs(bound)) + 1e-9
+    near = abs(objective - bound) <= RELATIVE * max(abs(objective), abs(bound)) + 1e-9
+    return near and math.isfinite(bound)
 
 
 def contradict(objective: float, bound: float, sense: Sense) -> bool:

@@ -1,5 +1,6 @@
 """Solve one instance with one method, and let the family's rules judge the answer."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -138,9 +139,11 @@ def _best_bound(plan: Plan, ended: Attempt, sense: Sense) -> tuple[float | None,
     """Return the best bound of the method, and its certificate if it is the certified one."""
     if ended.outcome is None:
         return ended.bound, None
-    best = tighter(ended.outcome.bound, ended.bound, sense)
-    certified = best == ended.outcome.bound
-    return best, ended.outcome.certificate if certified else None
+    final = ended.outcome.bound
+    if final is not None and not math.isfinite(final):
+        final = None
+    best = tighter(final, ended.bound, sense)
+    return best, ended.outcome.certificate if best == final else None
 
 
 def _fit(

@@ -153,13 +153,16 @@ def summary(run: Run, *, by_preset: bool = True) -> pd.DataFrame:
         ran = group[group["outcome"] != "skipped"]
         inside = ran[ran["ratio_low"].notna() & (ran["outside"] == "")]
         finite = inside[np.isfinite(inside["ratio_low"])]
-        low, high = finite["ratio_low"].to_numpy(), finite["ratio_high"].to_numpy()
-        own = ran["bound_high"].dropna().to_numpy()
+        low, high = (
+            finite["ratio_low"].to_numpy(dtype=float),
+            finite["ratio_high"].to_numpy(dtype=float),
+        )
+        own = ran["bound_high"].dropna().to_numpy(dtype=float)
         own = own[np.isfinite(own)]
-        times = ran["seconds"].dropna().to_numpy()
+        times = ran["seconds"].dropna().to_numpy(dtype=float)
         said = promised[(promised[keys] == list(group_key)).all(axis=1)]
-        factors = said["guarantee"].dropna().to_numpy()
-        held = said["holds"].dropna().astype(float).to_numpy()
+        factors = said["guarantee"].dropna().to_numpy(dtype=float)
+        held = said["holds"].dropna().to_numpy(dtype=float)
         scheduled = ran["objective"].notna()
         rows.append(
             dict(zip(keys, group_key, strict=True))
@@ -196,6 +199,10 @@ def summary(run: Run, *, by_preset: bool = True) -> pd.DataFrame:
     order = frame["kind"].map({kind: place for place, kind in enumerate(KIND_ORDER)})
     frame = frame.assign(order=order).sort_values(["family", "preset", "order"], kind="stable")
     return frame.drop(columns="order").reset_index(drop=True)
+
+
+def _values(column: "pd.Series[Any]") -> NDArray[np.float64]:
+    return column.dropna().to_numpy(dtype=float)
 
 
 def _of(function: Callable[[NDArray[np.float64]], float], values: NDArray[np.float64]) -> float:

@@ -106,7 +106,9 @@ def solution(found: "Solution") -> None:
 def verdict(found: "Verdict", *, as_json: bool) -> None:
     """Print a verdict: each broken rule on a line of its own."""
     if not as_json:
-        out().print(escape(str(found)), soft_wrap=True)
+        only_claims = found.feasible and found.objective is None
+        text = "no schedule; the bound's certificate holds" if only_claims else str(found)
+        out().print(text, markup=False, soft_wrap=True)
         return
     data: dict[str, Any] = {
         "feasible": found.feasible,

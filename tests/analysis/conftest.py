@@ -1,4 +1,4 @@
-"""Register the family of the tests, here and in the command line's tests."""
+"""Register the family of the tests."""
 
 import sys
 from collections.abc import Iterator
@@ -15,4 +15,4 @@ import toy_family
 def _toy() -> Iterator[None]:
     toy_family.register()
     yield
-    toy_family.FAMILIES.pop("toy", None)
+    toy_family.unregister()

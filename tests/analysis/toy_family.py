@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from schedgap.errors import InputError, ScaleError
@@ -20,6 +19,7 @@ from schedgap.instances.settings import Option
 from schedgap.instances.verdict import Violation
 from schedgap.models.family import Bar, Chart, Family
 from schedgap.models.method import Call, Method, Outcome
+from schedgap.solvers.engine import ENGINES
 
 
 class ToyInstance(Instance):
@@ -107,15 +107,14 @@ def method(name: str, kind: Any, run: Any, **more: Any) -> Method:
     return Method(name=name, kind=kind, run=run, summary=f"{name}.", source="test", **more)
 
 
-def best_plus(offset: float) -> Any:
+def bounds(offset: float) -> Any:
     def run(instance: ToyInstance, call: Call) -> Outcome:
-        value = instance.values[order(instance)[0]] + offset
+        value = instance.values[order(instance)[0]] + offset * (
+            1 if instance.sense == "min" else -1
+        )
         return Outcome(bound=value, certificate={"kind": "toy", "value": value, "rows": [1, 2]})
 
     return run
-
-
-LOG = Option("log", "choice", "", "Where to note each run.", choices=())
 
 
 class Words(Option):
@@ -139,8 +138,8 @@ METHODS = (
         ),
     ),
     method("luck", "algorithm", lambda i, c: Outcome(Pick(c.seed % len(i.values))), seeded=True),
-    method("below", "bound", best_plus(-0.25)),
-    method("above", "bound", best_plus(+0.25)),
+    method("weak", "bound", bounds(-0.25)),
+    method("past", "bound", bounds(+0.25)),
     method("silent", "bound", lambda i, c: Outcome(note="too large: 17 columns")),
     method("broken", "algorithm", lambda i, c: Outcome(Pick(99))),
     method("liar", "exact", lambda i, c: Outcome(Pick(0), bound=1e9 if i.sense == "min" else -1e9)),
@@ -156,13 +155,20 @@ METHODS = (
     method("fails", "exact", fails),
     method("too-fine", "exact", too_fine),
     method("picky", "exact", exact, refuses=lambda i: "needs three values"),
-    method("absent", "exact", exact, engines=("no-such-engine",)),
+    method("absent", "exact", exact, engines=("absent",)),
 )
 
 
 def check_certificate(instance: ToyInstance, certificate: Mapping[str, Any]) -> float:
     """Return the bound that the instance's data give, whatever the certificate says."""
     return min(float(certificate["value"]), instance.values[order(instance)[0]])
+
+
+def guarantees(instance: ToyInstance, method: str) -> dict[str, Any]:
+    """Claim that `first` is within twice the optimum, on fewer than four values."""
+    failed = () if len(instance.values) < 4 else ("few values",)
+    claim = {"claim": "twice", "factor": 2.0, "holds": not failed, "failed": failed}
+    return claim if method == "first" else {}
 
 
 FAMILY = Family(
@@ -179,23 +185,23 @@ FAMILY = Family(
     problem=lambda options: "fixed" if options.get("fixed") else "",
     relaxed=lambda schedule: tuple(schedule.get("relaxed", ())),
     check_certificate=check_certificate,
-    guarantees=lambda i, m: (
-        {"claim": "twice", "factor": 2.0, "holds": len(i.values) < 4, "failed": ("few",)}
-        if m == "first"
-        else {}
-    ),
+    guarantees=guarantees,
 )
 
 
 def register() -> None:
-    """Make the family known to this process."""
+    """Make the family known to this process, and an engine that is not installed."""
+    ENGINES["absent"] = ("no_such_module", "absent")
     FAMILIES["toy"] = "toy_family:ToyInstance"
     sys.modules["schedgap.models.toy"] = sys.modules["toy_family"]
+
+
+def unregister() -> None:
+    """Leave the registries as they were."""
+    FAMILIES.pop("toy", None)
+    ENGINES.pop("absent", None)
 
 
 def toy(*values: float, sense: str = "min", name: str = "t", step: float | None = None) -> Any:
     data = {"family": "toy", "version": 1, "name": name, "sense": sense, "values": list(values)}
     return ToyInstance.from_data(data | ({} if step is None else {"step": step}))
-
-
-PLACE = Path(__file__).parent

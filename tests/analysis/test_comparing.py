@@ -1,0 +1,288 @@
+"""Runs: kept whole, resumed, merged, shared, and read back as tables."""
+
+import math
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from toy_family import toy
+
+import schedgap as sg
+from schedgap.analysis.comparing import Choice, compare
+from schedgap.analysis.runs import Folder, Run, read_record
+from schedgap.errors import EngineUnavailableError, InputError, UsageError
+
+HERE = str(Path(__file__).parent)
+INSTANCES = [toy(6, 4, 2, name="down"), toy(2, 5, 8, 9, sense="max", name="up")]
+
+
+def quick(folder: Path, *methods: str, **more: Any) -> Run:
+    more = {"time_limit": 1, "workers": 1} | more
+    return compare(more.pop("targets", INSTANCES), run=folder, methods=list(methods), **more)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+def cell(frame: pd.DataFrame, column: str, **where: str) -> Any:
+    for key, value in where.items():
+        frame = frame[frame[key] == value]
+    assert len(frame) == 1
+    return frame[column].iloc[0]
+
+
+def test_the_table_holds_a_ratio_for_each_schedule(tmp_path: Path) -> None:
+    run = quick(tmp_path, "exact", "first", "weak")
+    table = run.table()
+    assert len(table) == 6
+    assert cell(table, "ratio_low", instance="down", method="first") == 3.0  # 6 / 2
+    assert cell(table, "ratio_high", instance="up", method="first") == 4.5  # 9 / 2
+    assert cell(table, "bound_high", instance="down", method="weak") == 2 / 1.75
+    assert math.isnan(cell(table, "ratio_low", instance="down", method="weak"))
+    assert run.contradictions == []
+
+
+def test_the_summary_aggregates_by_hand_made_numbers(tmp_path: Path) -> None:
+    summary = quick(tmp_path, "exact", "first").summary()
+    first = summary[summary["method"] == "first"].iloc[0]
+    assert (first["tasks"], first["solved"], first["optimal"]) == (2, 2, 0)
+    assert (first["mean_low"], first["mean_high"]) == (3.75, 3.75)  # (3 + 4.5) / 2
+    assert first["worst_high"] == 4.5
+    # gaps 2 and 3.5: exp((log 3 + log 4.5) / 2) - 1 = sqrt(13.5) - 1
+    assert first["gap_high"] == pytest.approx(math.sqrt(13.5) - 1)
+    assert (first["boot_low"], first["boot_high"]) == (3.0, 4.5)  # means of two: 3, 3.75, 4.5
+    assert (first["guarantee_high"], first["holds"]) == (2.0, 0.5)
+    exact = summary[summary["method"] == "scan"].iloc[0]
+    assert (exact["optimal"], exact["worst_high"]) == (2, 1)
+
+
+def test_a_guarantee_stands_beside_the_measured_ratio(tmp_path: Path) -> None:
+    ratios = quick(tmp_path, "exact", "first").ratios()
+    down, up = (ratios[(ratios["method"] == "first") & (ratios["instance"] == name)].iloc[0]
+                for name in ("down", "up"))  # fmt: skip
+    assert (down["guarantee"], down["holds"], down["within"]) == (2.0, True, False)  # 3 > 2
+    assert (up["holds"], up["failed"], up["within"]) == (False, "few values", None)
+
+
+def test_the_profile_counts_an_instance_without_schedule_as_never(tmp_path: Path) -> None:
+    profile = quick(tmp_path, "exact", "first", "partial").profile()
+    steps = profile[profile["method"] == "first"][["ratio", "share"]].to_numpy().tolist()
+    assert steps == [[3.0, 0.5], [4.5, 1.0]]
+    assert "partial" not in set(profile["method"])
+
+
+def test_every_way_to_end_is_recorded(tmp_path: Path) -> None:
+    names = ["hang", "crash", "fails", "too-fine", "picky", "partial", "outside", "exact"]
+    run = quick(tmp_path, *names, time_limit=0.3, targets=INSTANCES[0])
+    outcome = {record.method: record.outcome for record in run.records}
+    assert outcome == {
+        "hang": "timeout", "crash": "crash", "fails": "error", "too-fine": "skipped",
+        "picky": "skipped", "partial": "done", "outside": "done", "scan": "done",
+    }  # fmt: skip
+    by_method = {record.method: record for record in run.records}
+    assert by_method["hang"].solution is not None and by_method["hang"].solution.objective == 2
+    assert by_method["hang"].progress[-2] == (pytest.approx(0, abs=0.2), 2, 1)
+    assert by_method["outside"].relaxed == ("2c",)
+    assert by_method["too-fine"].message == "values: too fine for the integer scale"
+    assert [record.method for record in run.failures] == ["hang", "crash", "fails"]
+    summary = run.summary().set_index("method")
+    assert summary.loc["partial", "incomplete"] == 1
+    assert math.isnan(summary.loc["outside", "mean_low"])  # outside the program: no part in it
+
+
+def test_a_memory_hog_is_stopped(tmp_path: Path) -> None:
+    run = quick(tmp_path, "hog", targets=INSTANCES[0], memory_limit=200, time_limit=20)
+    assert run.records[0].outcome == "memory"
+    assert (run.records[0].peak_memory_mb or 0) > 200
+
+
+@pytest.mark.parametrize(
+    ("methods", "words"),
+    [
+        (["exact", "broken"], "broken: method broken returned a schedule that breaks V1"),
+        (["exact", "liar"], "liar: method liar: its bound 1000000000 lies past"),
+        (["exact", "past"], "past claims the bound 2.25, scan has a schedule of 2"),
+        (["exact", "none"], "none proved that no schedule exists, scan has one"),
+    ],
+)
+def test_results_that_cannot_both_be_right_are_said_aloud(
+    tmp_path: Path, methods: list[str], words: str
+) -> None:
+    run = quick(tmp_path, *methods, targets=INSTANCES[0])
+    assert len(run.contradictions) == 1 and words in run.contradictions[0]
+    assert "contradiction" in run._repr_html_()
+
+
+def test_what_is_outside_the_program_or_another_problem_contradicts_nothing(
+    tmp_path: Path,
+) -> None:
+    run = quick(tmp_path, "other", "outside", "first", targets=INSTANCES[0])
+    assert run.contradictions == []
+    ratio = run.ratios().set_index("method")
+    assert (ratio.loc["first", "low"], ratio.loc["first", "high"]) == (1.0, math.inf)
+
+
+def test_a_rerun_does_nothing_again(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    quick(tmp_path / "r", f"first:log={log}")
+    before = files(tmp_path / "r")
+    heard: list[tuple[int, int]] = []
+    quick(tmp_path / "r", f"first:log={log}", on_record=lambda _, done, n: heard.append((done, n)))
+    assert files(tmp_path / "r") == before
+    assert log.read_text().splitlines() == ["down", "up"]
+    assert heard == [(2, 2)]
+
+
+def test_only_failures_are_retried(tmp_path: Path) -> None:
+    run = quick(tmp_path, "exact", "fails", targets=INSTANCES[0])
+    keys = {record.method: record.key for record in run.records}
+    before = {name: (tmp_path / f"tasks/{key}.json").stat().st_ino for name, key in keys.items()}
+    quick(tmp_path, "exact", "fails", targets=INSTANCES[0])
+    for retry, changed in ((False, []), (True, ["fails"])):
+        quick(tmp_path, "exact", "fails", targets=INSTANCES[0], retry=retry)
+        after = {n: (tmp_path / f"tasks/{key}.json").stat().st_ino for n, key in keys.items()}
+        assert [name for name in keys if after[name] != before[name]] == changed
+
+
+def test_what_decides_the_answer_is_another_task(tmp_path: Path) -> None:
+    for more in ({}, {"seed": 1}, {"seed": 2}, {"time_limit": 2}, {"time_limit": 2}):
+        run = quick(tmp_path, "luck", targets=INSTANCES[0], **more)
+    assert len(run) == 4
+
+
+def test_folders_are_merged_by_copying(tmp_path: Path) -> None:
+    quick(tmp_path / "a", "exact", targets=INSTANCES[0])
+    quick(tmp_path / "b", "first", targets=INSTANCES)
+    both = Run(tmp_path / "a", tmp_path / "b")
+    shutil.copytree(tmp_path / "b", tmp_path / "a", dirs_exist_ok=True)
+    merged = Run(tmp_path / "a")
+    assert merged.table().equals(both.table())
+    assert cell(merged.table(), "ratio_low", instance="down", method="first") == 3.0
+
+
+def test_equal_names_are_told_apart(tmp_path: Path) -> None:
+    run = quick(tmp_path, "exact", targets=[toy(1, name="x"), toy(2, name="x")])
+    assert sorted(name[:3] for name in run.table()["instance"]) == ["x #", "x #"]
+
+
+def test_workers_give_the_records_of_one(tmp_path: Path) -> None:
+    """On real instances: worker processes know only what is installed."""
+    instances = [sg.generate("hare", preset="small", seed=seed) for seed in (1, 2)]
+    known = [method.name for method in sg.models.family("hare").methods]
+    names = [name for name in ("srtf", "list-wspt", "critical-path") if name in known]
+    runs = [compare(instances, run=tmp_path / str(n), methods=names, workers=n) for n in (1, 2)]
+    columns = ["instance", "method", "objective", "bound", "ratio_low", "key"]
+    assert runs[0].table()[columns].equals(runs[1].table()[columns])
+    assert len(runs[0]) == 2 * len(names) > 0
+
+
+PROCESS = """
+import sys; sys.path.insert(0, {here!r})
+import toy_family; toy_family.register()
+from schedgap.analysis.comparing import compare
+instances = [toy_family.toy(6, 4, n, name=f"i{{n}}") for n in range(8)]
+compare(instances, run={run!r}, methods=["first:log={log}:pause=0.2"], workers=1)
+"""
+
+
+def start(folder: Path, log: Path) -> "subprocess.Popen[bytes]":
+    code = PROCESS.format(here=HERE, run=str(folder), log=log)
+    return subprocess.Popen([sys.executable, "-c", code], env={**os.environ})
+
+
+def test_kill_9_loses_only_the_task_in_flight(tmp_path: Path) -> None:
+    folder, log = tmp_path / "r", tmp_path / "log"
+    process = start(folder, log)
+    deadline = time.monotonic() + 30
+    while len(list((folder / "tasks").glob("[!.]*.json"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    before = {name: data for name, data in files(folder).items() if "/." not in name}
+    done = [name for name in before if name.startswith("tasks")]
+    assert 3 <= len(done) < 8
+    assert start(folder, log).wait() == 0
+    after = files(folder)
+    assert {name: after[name] for name in before} == before
+    assert len(Run(folder)) == 8
+    assert len(log.read_text().splitlines()) == 8 + 1  # the one in flight twice
+
+
+def test_two_processes_share_a_folder(tmp_path: Path) -> None:
+    folder, log = tmp_path / "r", tmp_path / "log"
+    both = [start(folder, log) for _ in range(2)]
+    assert [process.wait() for process in both] == [0, 0]
+    assert len(Run(folder)) == 8
+    assert sorted(log.read_text().splitlines()) == [f"i{n}" for n in range(8)]  # each once
+
+
+def test_a_claim_is_dropped_with_its_process(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.create()
+    with folder.claim("k", wait=False) as mine, folder.claim("k", wait=False) as other:
+        assert mine and not other
+    with folder.claim("k", wait=False) as mine:
+        assert mine
+
+
+def test_targets_are_files_folders_and_the_suite(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for instance in INSTANCES:
+        sg.instances.records.write_json(tmp_path / f"in/{instance.name}.json", instance.to_data())
+    run = quick(tmp_path / "r", "exact", targets=[tmp_path / "in", tmp_path / "in/up.json"])
+    assert len(run) == 2
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="no instance files"):
+        quick(tmp_path / "r", "exact", targets=tmp_path / "empty")
+    with pytest.raises(UsageError, match="no instances"):
+        quick(tmp_path / "r", "exact", targets=[])
+
+
+def test_a_wrong_name_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    for methods, message in (
+        (["exact", "secnd"], "no method 'secnd'"),
+        (["first:pause=x"], "option pause=x: need a number >= 0"),
+        (["first:pause"], "need NAME or NAME:KEY=VALUE"),
+        ([""], "need NAME or NAME:KEY=VALUE"),
+        (["exact@highs"], "method scan can use none, not 'highs'"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            quick(tmp_path / "r", *methods)
+    with pytest.raises(EngineUnavailableError, match="not installed"):
+        quick(tmp_path / "r", "absent")
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_choice_is_read_from_one_word() -> None:
+    assert Choice.read("big-m@gurobi:pairwise=true") == Choice(
+        "big-m", "gurobi", (("pairwise", "true"),)
+    )
+
+
+def test_a_broken_record_is_named(tmp_path: Path) -> None:
+    quick(tmp_path, "exact", targets=INSTANCES[0])
+    file = next((tmp_path / "tasks").glob("*.json"))
+    file.write_text(file.read_text()[:100])
+    with pytest.raises(InputError, match=r"tasks/\w+\.json: line 1 column"):
+        read_record(file)
+    with pytest.raises(InputError, match="not a run folder"):
+        Run(tmp_path / "tasks")
+
+
+def test_a_run_is_readable_in_a_notebook(tmp_path: Path) -> None:
+    run = quick(tmp_path, "exact", "first", targets=INSTANCES[0])
+    page = run._repr_html_()
+    assert "3.0000" in page
+    assert repr(run) == "<run of 2 tasks on 1 instances, 0 failed, 0 skipped>"
+    assert list(run.progress()["method"].unique()) == ["scan", "first"]

@@ -1,0 +1,88 @@
+"""Ratio arithmetic, on numbers made by hand."""
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from toy_family import toy
+
+import schedgap as sg
+from schedgap.analysis.ratios import bracket, divide
+from schedgap.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("value", "best", "bound", "sense", "low", "high"),
+    [
+        (12, 10, 10, "min", 1.2, 1.2),  # proved: exact
+        (12, 10, 8, "min", 1.2, 1.5),  # optimum in [8, 10]
+        (12, 10, None, "min", 1.2, math.inf),
+        (10, 10, 8, "min", 1.0, 1.25),
+        (5, 8, 10, "max", 1.6, 2.0),  # optimum in [8, 10]
+        (5, 8, 8, "max", 1.6, 1.6),
+        (0, 0, 0, "min", 1.0, 1.0),  # 0 / 0
+        (0, 8, 10, "max", math.inf, math.inf),  # nothing of something
+        (3, 3, 0, "min", 1.0, math.inf),  # a bound of 0 says nothing
+        (12, 10, 11, "min", 1.2, math.inf),  # a bound past a schedule counts for nothing
+        (1.2, 1.0, 1 - 5e-7, "min", 1.2, 1.2),  # bound and schedule meet within 1e-6
+    ],
+)
+def test_the_ratio_is_an_interval_until_the_optimum_is_known(
+    value: float, best: float, bound: float | None, sense: Any, low: float, high: float
+) -> None:
+    found = bracket(value, best, bound, sense)
+    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+    assert found.exact == (low == high)
+
+
+def test_dividing_by_nothing() -> None:
+    assert divide(0, 0, "min") == 1 and divide(5, 0, "min") == math.inf
+    assert divide(0, 5, "max") == math.inf and divide(0, 0, "max") == 1
+
+
+@given(
+    optimum=st.floats(0.1, 100),
+    worse=st.lists(st.floats(1, 4), min_size=2, max_size=2),
+    below=st.floats(0.2, 1),
+    sense=st.sampled_from(["min", "max"]),
+)
+def test_the_true_ratio_lies_in_the_interval(
+    optimum: float, worse: list[float], below: float, sense: Any
+) -> None:
+    sign = 1 if sense == "min" else -1
+    value, other = (optimum * factor**sign for factor in worse)
+    best = min(value, other) if sense == "min" else max(value, other)
+    found = bracket(value, best, optimum * below**sign, sense)
+    assert found.low - 1e-6 <= divide(value, optimum, sense) <= found.high + 1e-5
+
+
+@pytest.mark.parametrize("sense", ["min", "max"])
+def test_two_solutions_give_the_ratio(sense: str) -> None:
+    instance = toy(6, 4, 2, sense=sense)  # first picks 6; the optimum is 2, or 6
+    paper, best, bound = (sg.solve(instance, name) for name in ("first", "exact", "weak"))
+    expected = 3.0 if sense == "min" else 1.0
+    assert (sg.ratio(paper, best).low, sg.ratio(paper, best).exact) == (expected, True)
+    assert sg.ratio(best, paper).low == 1
+    if sense == "min":  # weak is 1.75: 6 / 6 and 6 / 1.75
+        assert str(sg.ratio(paper, bound)) == "1.0000 to 3.4286"
+        assert str(sg.ratio(paper, paper)) == ">= 1.0000"
+    assert str(sg.ratio(paper, best)) == f"{expected:.4f}"
+
+
+def test_a_relaxed_schedule_is_no_reference() -> None:
+    instance = toy(6, 4, 2)
+    paper, outside, best = (sg.solve(instance, name) for name in ("first", "outside", "exact"))
+    assert str(sg.ratio(paper, outside)) == ">= 1.0000"
+    assert sg.ratio(outside, best).low == 1
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    one, other = sg.solve(toy(6, 4), "exact"), sg.solve(toy(6, 5), "exact")
+    with pytest.raises(UsageError, match="not of the same instance"):
+        sg.ratio(one, other)
+    with pytest.raises(UsageError, match="different problems, 'the instance itself' and 'fixed'"):
+        sg.ratio(one, sg.solve(toy(6, 4), "other"))
+    with pytest.raises(UsageError, match="weak left no schedule"):
+        sg.ratio(sg.solve(toy(6, 4), "weak"), one)

@@ -1,0 +1,143 @@
+"""`solve`: every way in which a method can end, on methods that end so."""
+
+import pytest
+import toy_family
+from toy_family import toy
+
+import schedgap as sg
+from schedgap.errors import (
+    ContradictionError,
+    EngineUnavailableError,
+    ScaleError,
+    UsageError,
+)
+
+
+def test_an_exact_method_proves_the_optimum() -> None:
+    found = sg.solve(toy(3, 1, 2), "exact")
+    assert (found.method, found.kind, found.engine) == ("scan", "exact", None)
+    assert (found.status, found.objective, found.bound) == ("optimal", 1, 1)
+    assert found.schedule == {"place": 1}
+    assert found.progress[-1][1:] == (1, 1)
+    assert found.exit_code == 0
+
+
+def test_the_sense_max_is_mirrored() -> None:
+    found = sg.solve(toy(3, 1, 2, sense="max"), "exact")
+    assert (found.sense, found.status, found.objective, found.bound) == ("max", "optimal", 3, 3)
+
+
+def test_the_objective_is_the_rules_and_an_algorithm_has_no_bound() -> None:
+    found = sg.solve(toy(3, 1, 2), "first")
+    assert (found.status, found.objective, found.bound) == ("feasible", 3, None)
+
+
+def test_a_bound_lies_on_the_grid_and_its_certificate_stays_with_it() -> None:
+    found = sg.solve(toy(3, 1, 2, step=0.5), "weak")  # 0.75 is no multiple of 0.5
+    assert (found.status, found.objective, found.bound) == ("bound", None, 1.0)
+    assert found.certificate == {"kind": "toy", "value": 0.75, "rows": [1, 2]}
+    assert found.trace["certificate"] == {"kind": "toy", "value": 0.75, "rows": "2 entries"}
+
+
+def test_no_schedule_has_its_reason_and_its_status() -> None:
+    infeasible, silent, partial = (
+        sg.solve(toy(3, 1), name) for name in ("none", "silent", "partial")
+    )
+    assert (infeasible.status, infeasible.exit_code) == ("infeasible", 3)
+    assert infeasible.trace["note"] == "job 'j1' cannot end"
+    assert (silent.status, silent.exit_code, silent.bound) == ("unknown", 4, None)
+    assert (partial.status, partial.schedule) == ("unknown", None)
+    assert partial.partial == {"place": 0}
+    with pytest.raises(sg.analysis.solution.InputError, match="partial left no schedule"):
+        partial.gantt()
+
+
+def test_a_schedule_outside_the_program_has_no_bound() -> None:
+    found = sg.solve(toy(3, 1), "outside")
+    assert (found.status, found.objective, found.bound) == ("feasible", 1, None)
+    assert sg.verify(toy(3, 1), found).relaxed == ("2c",)
+
+
+@pytest.mark.parametrize(
+    ("method", "stopped"), [("hang", "killed: still running"), ("crash", "SIGSEGV")]
+)
+def test_a_killed_method_leaves_what_it_had_said(method: str, stopped: str) -> None:
+    found = sg.solve(toy(3, 1, 2), method, time_limit=0.5)
+    assert (found.status, found.objective, found.bound) == ("feasible", 1, 0)
+    assert stopped in found.trace["stopped"]
+    assert [point[1:] for point in found.progress] == [(3, None), (1, None), (1, 0), (1, 0)]
+    assert found.seconds < 0.5 + 2
+
+
+def test_a_method_that_eats_the_memory_is_stopped() -> None:
+    found = sg.solve(toy(3, 1, 2), "hog", memory_limit=200, time_limit=20)
+    assert found.objective == 1 and "200 MB" in found.trace["stopped"]
+
+
+def test_a_schedule_that_breaks_a_rule_is_never_a_solution() -> None:
+    with pytest.raises(ContradictionError, match=r"broken .* breaks V1: no place 99"):
+        sg.solve(toy(3, 1), "broken")
+
+
+def test_a_bound_past_its_own_schedule_is_a_contradiction() -> None:
+    with pytest.raises(ContradictionError, match="1000000000 lies past"):
+        sg.solve(toy(3, 1), "liar")
+    with pytest.raises(ContradictionError, match="lies past"):
+        sg.solve(toy(3, 1, sense="max"), "liar")
+
+
+def test_a_methods_own_refusal_comes_through() -> None:
+    with pytest.raises(ScaleError, match="too fine"):
+        sg.solve(toy(3, 1), "too-fine")
+    with pytest.raises(UsageError, match="method picky: needs three values"):
+        sg.solve(toy(3, 1), "picky")
+    with pytest.raises(EngineUnavailableError, match="pip install 'schedgap\\[absent\\]'"):
+        sg.solve(toy(3, 1), "absent")
+
+
+def test_a_bug_in_a_method_carries_its_traceback() -> None:
+    with pytest.raises(RuntimeError, match="ValueError: a bug of ours") as caught:
+        sg.solve(toy(3, 1), "fails")
+    assert "toy_family.py" in "".join(caught.value.__notes__)
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf")])
+def test_a_limit_that_is_none_is_refused(limit: float) -> None:
+    with pytest.raises(UsageError, match="time limit"):
+        sg.solve(toy(3, 1), "exact", time_limit=limit)
+
+
+def test_options_are_settled_by_name_and_recorded_whole() -> None:
+    found = sg.solve(toy(3, 1), "first", pause="0.01", time_limit=5)
+    assert found.options == {"log": "", "pause": 0.01, "time_limit": 5}
+    with pytest.raises(UsageError, match=r"no option 'speed' \(it has: log, pause\)"):
+        sg.solve(toy(3, 1), "first", speed=3)
+    with pytest.raises(UsageError, match="no method 'secnd': choose one of exact, scan, first"):
+        sg.solve(toy(3, 1), "secnd")
+
+
+def test_a_seed_is_recorded_where_it_can_matter() -> None:
+    assert sg.solve(toy(3, 1, 2), "first").seed is None
+    assert sg.solve(toy(3, 1, 2), "luck").seed == 0
+    found = sg.solve(toy(3, 1, 2), "luck", seed=2)
+    assert (found.seed, found.schedule) == (2, {"place": 2})
+
+
+def test_versions_name_what_could_change_the_answer() -> None:
+    found = sg.solve(toy(3, 1), "exact")
+    assert found.versions["schedgap"] == sg.__version__
+    assert found.versions["python"].startswith("3.")
+
+
+def test_messages_are_heard_as_they_come() -> None:
+    heard: list[str] = []
+    sg.solve(toy(3, 1), "crash", on_message=lambda message: heard.append(message[0]))
+    assert heard == ["incumbent", "incumbent", "bound", "phase"]
+
+
+def test_the_gantt_chart_stands_beside_another() -> None:
+    instance = toy(3, 1)
+    paper, best = sg.solve(instance, "first"), sg.solve(instance, "exact")
+    figure = paper.gantt(beside=best)
+    assert len({trace.yaxis for trace in figure.data}) == 2
+    assert toy_family.FAMILY.name == "toy"
