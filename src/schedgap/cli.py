@@ -288,7 +288,6 @@ def export(
     """Write an exact program with the paper's row names, for any other solver to read."""
     from schedgap.instances.families import load
     from schedgap.models import family
-    from schedgap.solvers.export import write_model
 
     problem = load(instance)
     programs = family(problem.family).programs
@@ -298,6 +297,8 @@ def export(
     if out.suffix not in (".lp", ".mps"):
         raise UsageError(f"{out}: the name must end in .lp or .mps")
     _check_place(out)
+    from schedgap.solvers.export import write_model
+
     write_model(programs[model](problem), out)
     show.out().print(f"{out}: {model} of {problem!r}", markup=False, soft_wrap=True)
 

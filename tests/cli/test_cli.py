@@ -1,0 +1,235 @@
+"""The commands: what they print, what they write, how they exit."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import schedgap as sg
+from schedgap.analysis.comparing import DEFAULT_TIME_LIMIT
+from schedgap.cli import app, compare
+
+Call = Callable[..., Any]
+
+
+def test_import_is_quick_and_loads_no_engine() -> None:
+    code = (
+        "import time, sys; t = time.perf_counter(); import schedgap; "
+        "print(time.perf_counter() - t); import schedgap.models, schedgap.analysis; "
+        "print([m for m in ('highspy', 'ortools', 'gurobipy', 'cvxpy', 'pandas', 'plotly') "
+        "if m in sys.modules])"
+    )
+    lines = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert float(lines[0]) < 0.3
+    assert lines[1] == "[]"
+
+
+def test_every_public_name_is_there() -> None:
+    for name in sg.__all__:
+        assert getattr(sg, name) is not None
+    assert set(sg.__all__) <= set(dir(sg))
+    with pytest.raises(AttributeError, match="no attribute 'solv'"):
+        sg.solv  # noqa: B018 - the point
+
+
+@pytest.mark.parametrize(
+    "command",
+    [command.callback.__name__ for command in app.registered_commands if command.callback],
+)
+def test_help_teaches_by_example(schedgap: Call, command: str) -> None:
+    done = schedgap(command, "--help")
+    assert done.code == 0 and f"schedgap {command}" in done.out and "Example:" in done.out
+
+
+def test_without_arguments_the_help_is_shown() -> None:
+    done = subprocess.run([sys.executable, "-m", "schedgap"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and "COMMAND" in done.stdout
+
+
+def test_methods_as_a_table_and_as_a_list(schedgap: Call) -> None:
+    done = schedgap("methods", "toy")
+    assert done.code == 0 and "= scan" in done.out and "Seconds to wait." in done.out
+    rows = schedgap("methods", "toy", "--json").json
+    assert rows[0] == {
+        "family": "toy", "method": "exact", "kind": "exact", "engines": [], "source": "test",
+        "ours": False, "alias_of": "scan", "summary": "scan.", "options": [],
+    }  # fmt: skip
+    by_name = {row["method"]: row for row in rows}
+    assert by_name["other"]["options"] == [
+        {
+            "name": "fixed",
+            "type": "bool",
+            "default": True,
+            "choices": [],
+            "help": "Another problem.",
+        }
+    ]
+    assert {row["family"] for row in schedgap("methods", "--json").json} >= {"toy", "hare"}
+
+
+def test_generate_writes_what_python_makes(schedgap: Call, tmp_path: Path) -> None:
+    file = tmp_path / "small.json"
+    done = schedgap("generate", "hare", "--preset", "small", "--seed", 3, "--out", file)
+    assert done.code == 0 and "hare instance" in done.out
+    assert sg.load(file) == sg.generate("hare", preset="small", seed=3)
+
+
+def test_schema_is_one_json_document(schedgap: Call) -> None:
+    schema = schedgap("schema", "hare").json
+    assert {"family", "jobs", "gpus"} <= set(schema["properties"])
+
+
+def test_solve_prints_the_solution_that_it_writes(
+    schedgap: Call, toy_file: Call, tmp_path: Path
+) -> None:
+    out = tmp_path / "a.json"
+    done = schedgap("solve", toy_file(3, 1, 2), "--out", out, "--json", "--time-limit", 20)
+    assert (done.code, done.err) == (0, "")
+    assert done.json == json.loads(out.read_text())
+    assert (done.json["status"], done.json["options"]) == ("optimal", {"time_limit": 20.0})
+    plain = schedgap("solve", toy_file(3, 1, 2), "--method", "first", "--set", "pause=0")
+    assert "objective  3" in plain.out and "bound      -" in plain.out
+
+
+@pytest.mark.parametrize(
+    ("method", "code", "status", "line"),
+    [
+        ("exact", 0, "optimal", None),
+        ("weak", 0, "bound", None),
+        ("none", 3, "infeasible", "t.json: none: infeasible: job 'j1' cannot end"),
+        ("silent", 4, "unknown", "t.json: silent: unknown: too large: 17 columns"),
+        ("partial", 4, "unknown", "t.json: partial: unknown: 1 of 2 jobs left"),
+    ],
+)
+def test_solve_exits_by_its_status_and_always_writes(
+    schedgap: Call,
+    toy_file: Call,
+    tmp_path: Path,
+    method: str,
+    code: int,
+    status: str,
+    line: str | None,
+) -> None:
+    out = tmp_path / "a.json"
+    done = schedgap("solve", toy_file(3, 1), "--method", method, "--out", out, "--json")
+    assert done.code == code
+    assert done.json["status"] == json.loads(out.read_text())["status"] == status
+    assert done.err == "" if line is None else done.line.endswith(line)
+
+
+def test_verify_exits_1_when_a_rule_is_broken(
+    schedgap: Call, toy_file: Call, tmp_path: Path
+) -> None:
+    file, out = toy_file(3, 1), tmp_path / "a.json"
+    schedgap("solve", file, "--out", out)
+    assert schedgap("verify", file, out).out == "feasible, objective 1\n"
+    assert schedgap("verify", file, out, "--json").json == {
+        "feasible": True, "objective": 1.0, "violations": [],
+    }  # fmt: skip
+    out.write_text(json.dumps(json.loads(out.read_text()) | {"schedule": {"place": 9}}))
+    done = schedgap("verify", file, out, "--json")
+    assert done.code == 1 and done.err == ""
+    assert done.json == {
+        "feasible": False,
+        "objective": None,
+        "violations": [{"rule": "V1", "message": "no place 9", "amount": 1.0}],
+    }
+    assert "V1: no place 9" in schedgap("verify", file, out).out
+
+
+def test_verify_says_which_rules_a_schedule_leaves_out(
+    schedgap: Call, toy_file: Call, tmp_path: Path
+) -> None:
+    file, out = toy_file(3, 1), tmp_path / "a.json"
+    schedgap("solve", file, "--method", "outside", "--out", out)
+    assert schedgap("verify", file, out, "--json").json["relaxed"] == ["2c"]
+    assert "outside the program: without 2c" in schedgap("verify", file, out).out
+
+
+def test_verify_checks_the_certificate_of_a_bound(
+    schedgap: Call, toy_file: Call, tmp_path: Path
+) -> None:
+    file, out = toy_file(3, 1), tmp_path / "a.json"
+    schedgap("solve", file, "--method", "weak", "--out", out)
+    done = schedgap("verify", file, out)
+    assert (done.code, done.out) == (0, "no schedule; the bound's certificate holds\n")
+    out.write_text(json.dumps(json.loads(out.read_text()) | {"bound": 0.9}))
+    assert schedgap("verify", file, out).code == 1
+    (tmp_path / "a.certificate.json").unlink()
+    done = schedgap("verify", file, out)
+    assert done.code == 2 and "a.json: schedule: nothing to verify" in done.line
+
+
+def test_compare_shows_ratios_and_exits_70_on_a_contradiction(
+    schedgap: Call, toy_file: Call, tmp_path: Path
+) -> None:
+    file, folder = toy_file(3, 1), tmp_path / "r"
+    one = ("compare", file, "--workers", 1, "--run", folder, "--methods")
+    done = schedgap(*one, "exact,first")
+    assert done.code == 0 and "3.0000" in done.out and done.err == ""
+    document = schedgap(*one, "exact,first", "--json").json
+    assert [row["method"] for row in document["summary"]] == ["scan", "first"]
+    assert document["contradictions"] == []
+    done = schedgap(*one, "past")
+    assert done.code == 70
+    assert "contradiction: t: past claims the bound 1.25, scan has a schedule of 1" in done.err
+    assert len(list((folder / "tasks").glob("[!.]*.json"))) == 3
+
+
+def test_compare_names_what_failed(schedgap: Call, toy_file: Call, tmp_path: Path) -> None:
+    done = schedgap(
+        "compare", toy_file(3, 1), "--workers", 1, "--run", tmp_path / "r",
+        "--methods", "exact,fails,crash,picky",
+    )  # fmt: skip
+    assert done.code == 0
+    assert "t: fails: error: method fails failed: ValueError: a bug of ours\n" in done.err
+    assert "t: crash: crash: SIGSEGV\n" in done.err
+
+
+def test_the_same_limit_from_python_and_from_the_command_line() -> None:
+    assert inspect.signature(compare).parameters["time_limit"].default == DEFAULT_TIME_LIMIT
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m schedgap methods --json | true; echo ${{PIPESTATUS[0]}}",
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == "" and done.stdout.strip() in ("0", "141")
+
+
+def test_ctrl_c_is_quiet_and_exits_130(tmp_path: Path, toy_file: Call) -> None:
+    import signal
+    import time
+
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1] / 'analysis')!r}); "
+        "import toy_family; toy_family.register(); from schedgap.cli import main; main()"
+    )
+    line = [sys.executable, "-c", code, "solve", str(toy_file(3, 1)), "--method", "first"]
+    process = subprocess.Popen(
+        [*line, "--set", "pause=30", "--set", f"log={tmp_path / 'log'}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "log").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def test_version(schedgap: Call) -> None:
+    assert schedgap("--version").out == f"schedgap {sg.__version__}\n"
