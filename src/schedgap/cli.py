@@ -354,7 +354,7 @@ def run(arguments: list[str]) -> int:
         found = "contradiction: " if isinstance(error, ContradictionError) else ""
         show.note(f"{found}{error}")
         return error.exit_code
-    except BrokenPipeError:  # the reader has gone: no one to tell
+    except (BrokenPipeError, SystemExit):  # the reader has gone: no one to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except (KeyboardInterrupt, typer.Abort):

@@ -96,11 +96,22 @@ def solution(found: "Solution") -> None:
         ("status", found.status),
         ("objective", number(found.objective, 10)),
         ("bound", number(found.bound, 10)),
+        ("ratio", _ratio(found)),
         ("seconds", number(found.seconds, 3)),
     ]
     width = max(len(key) for key, _ in rows)
     for key, value in rows:
         out().print(f"[bold]{key:<{width}}[/]  {escape(value)}", soft_wrap=True)
+
+
+def _ratio(found: "Solution") -> str:
+    """Return the ratio to the optimum in words, as far as the method itself brackets it."""
+    if found.objective is None or found.bound is None:
+        return "-"
+    from schedgap.analysis.ratios import bracket
+
+    ratio = bracket(found.objective, found.objective, found.bound, found.sense)
+    return "1 (proved)" if ratio.exact else f"at most {ratio.high:.4f}"
 
 
 def verdict(found: "Verdict", *, as_json: bool) -> None:
