@@ -91,7 +91,7 @@ class Instance(Record):
         return isinstance(other, Instance) and other.sha256 == self.sha256
 
     def __repr__(self) -> str:
-        facts = ", ".join(f"{value} {key}" for key, value in self.summary().items())
+        facts = ", ".join(f"{key} {value}" for key, value in self.summary().items())
         return f"<{self.family} instance {self.name!r}: {facts}>"
 
     __str__ = __repr__

@@ -42,7 +42,11 @@ from schedgap.instances.hare.workload import KINDS, Model, stand_in
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose
 
-TRACE_ONLY = ("format", "first", "max_rounds", "steps_per_round", "placement")
+TAKE = ("all", "arrivals")
+NEEDED = {  # settings that mean nothing without a file
+    "first": "jobs", "take": "jobs", "max_rounds": "jobs", "steps_per_round": "jobs",
+    "placement": "rates",
+}  # fmt: skip
 REPLACED = {  # settings that a file makes meaningless
     "jobs": ("arrival_span", "tasks_per_round", "batches_per_task", "batch_factor"),
     "machines": ("mix",),
@@ -67,23 +71,31 @@ class Step:
 Steps = Mapping[JobType, dict[str, Step] | str]  # a step on each kind, or why there is none
 
 
-def from_traces(request: Request, mix: Mapping[str, float]) -> Made:
-    """Return an instance of files; `mix` has the shares of kinds where no file has them."""
+def check_settings(request: Request) -> None:
+    """Refuse a setting that a file replaces, or one that means nothing without its file."""
+    for key, role in NEEDED.items():
+        if key in request.given and getattr(request, role) is None:
+            raise UsageError(f"option {key}: only with {role} from a file (--{role}-from)")
     for role, keys in REPLACED.items():
         for key in keys:
-            if getattr(request, role) is not None and key in request.given:
+            if key in request.given and getattr(request, role) is not None:
+                if role == "jobs" and key != "arrival_span" and _only_arrivals(request):
+                    continue
                 raise UsageError(f"option {key}: the {role} file decides this")
+
+
+def _only_arrivals(request: Request) -> bool:
+    return request.jobs is not None and request.values["take"] == "arrivals"
+
+
+def from_traces(request: Request, mix: Mapping[str, float]) -> Made:
+    """Return an instance of files; `mix` has the shares of kinds where no file has them."""
     kinds, told = _kinds(request, mix)
     steps = _measured(request, kinds)
     speed = _speeds(request, kinds)
-    if request.jobs is None:
-        drafts = draw_jobs(request, kinds, speed)
-        if request.rates is not None:
-            drafts = _retimed(request, drafts, steps)
-        told.append(f"jobs drawn with seed {request.seed}")
-    else:
-        drafts, sentence = _traced(request, kinds, steps, speed)
-        told.insert(0, sentence)
+    jobs_of = _drawn if request.jobs is None or _only_arrivals(request) else _traced
+    drafts, sentence = jobs_of(request, kinds, steps, speed)
+    told.insert(0, sentence)
     if request.rates is not None:
         told.append(
             f"times: steps per second of {request.rates.file} ({request.rates.format}),"
@@ -216,14 +228,34 @@ def _draw_type(request: Request, steps: Steps, gpus: int) -> JobType:
     return types[uniform(request.random, (0, len(types) - 1), 1)[0]]
 
 
-# --- jobs of a trace -----------------------------------------------------------------------------
+# --- jobs -----------------------------------------------------------------------------
+
+
+def _drawn(
+    request: Request, kinds: Mapping[str, int], steps: Steps, speed: Speed
+) -> tuple[list[Draft], str]:
+    """Return drawn jobs, at the arrivals of a trace where there is one, and their source."""
+    if request.jobs is None:
+        drafts, sentence = draw_jobs(request, kinds, speed), "jobs"
+    else:
+        value = request.values
+        jobs, sentence = choose(
+            request.jobs, lambda job: None,
+            first=value["first"], number=value["jobs"], exact="jobs" in request.given,
+        )  # fmt: skip
+        sentence += ": arrival; all else"
+        drafts = draw_jobs(replace(request, values={**value, "jobs": len(jobs)}), kinds, speed)
+        drafts = [
+            replace(draft, arrival=job.arrival - jobs[0].arrival)
+            for draft, job in zip(drafts, jobs, strict=True)
+        ]
+    if steps:
+        drafts = _retimed(request, drafts, steps)
+    return drafts, f"{sentence} drawn with seed {request.seed}"
 
 
 def _traced(
-    request: Request,
-    kinds: Mapping[str, int],
-    steps: Steps,
-    speed: Speed,
+    request: Request, kinds: Mapping[str, int], steps: Steps, speed: Speed
 ) -> tuple[list[Draft], str]:
     """Return the jobs that the trace has, and what `meta.source` says of them."""
     trace, value = request.jobs, request.values

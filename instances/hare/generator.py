@@ -30,7 +30,7 @@ from schedgap.instances.hare.drafts import (
     table_speed,
     uniform,
 )
-from schedgap.instances.hare.from_traces import TRACE_ONLY, from_traces
+from schedgap.instances.hare.from_traces import TAKE, check_settings, from_traces
 from schedgap.instances.hare.workload import CLASSES, KINDS
 from schedgap.instances.settings import Option
 
@@ -102,11 +102,9 @@ def paper(request: Request) -> Made:
     """Return the workload of Section 7.1, or one whose jobs, GPUs or speeds come from files."""
     mix = request.values["mix"]
     shares = MIXES[mix] if isinstance(mix, str) else mix
+    check_settings(request)
     if request.jobs or request.machines or request.rates:
         return from_traces(request, shares)
-    for key in TRACE_ONLY:
-        if key in request.given:
-            raise UsageError(f"option {key}: only for jobs, machines or rates from a file")
     unknown = [kind for kind in shares if kind not in KINDS]
     if unknown:
         raise UsageError(
@@ -168,6 +166,7 @@ PAPER = (
     Option("weights", "range", (1, 5), "weights of jobs", least=0),
     Option("switching", "bool", False, "add the switching times of Table 3"),
     *TRACE_OPTIONS,
+    Option("take", "choice", "all", "of the jobs of a file: all, or only their arrivals", TAKE),
     Option("max_rounds", "int", 20, "most rounds of a job from a file", least=1, most=10**6),
     Option("steps_per_round", "int", None, "steps of a round, if max_rounds allows", least=1),
     Option(

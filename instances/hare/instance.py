@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, model_validator
+from pydantic.config import JsonDict
 
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import (
@@ -49,7 +50,7 @@ class Task(Record):
 
 
 COMPACT = ("rounds", "tasks_per_round", "training_time")
-ONE_SHAPE = {  # of the JSON Schema
+ONE_SHAPE: JsonDict = {  # of the JSON Schema
     "oneOf": [
         {
             "required": list(COMPACT),

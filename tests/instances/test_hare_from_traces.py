@@ -115,6 +115,14 @@ def test_a_window_of_consecutive_usable_jobs_starts_at_time_0():
     assert "drawn with seed 1: rounds (at most 20), weight" in source
 
 
+def test_arrivals_alone_leave_the_rest_to_the_preset():
+    instance = _make("philly.csv", take="arrivals", tasks_per_round=(3,))
+    assert [job.arrival for job in instance.jobs] == [0, 1800, 1800, 2700, 3660, 7200]
+    assert {job.tasks_per_round for job in instance.jobs} == {3}
+    assert instance.jobs[0].id == "J1" and instance.jobs[0].rounds >= 10
+    assert "philly.csv (philly); left out: 1 exact duplicates: arrival" in instance.meta["source"]
+
+
 def test_pods_that_never_ran_are_left_out():
     instance = _make("openb_pods.csv")
     assert [job.id for job in instance.jobs] == ["pod-1", "pod-2"]
@@ -188,11 +196,13 @@ def test_the_same_files_and_seed_give_the_same_instance():
         ({"machines": "pai_machines.csv", "mix": "low"}, "option mix: the machines file decides"),
         ({"rates": RATES, "bandwidth": 10}, "option bandwidth: the rates file decides this"),
         ({"rates": RATES, "mix": "testbed"}, "no speeds for kind 'M60': choose among K80, V100"),
-        ({"preset": "paper", "first": 3}, "option first: only for jobs, machines or rates from a"),
+        ({"preset": "paper", "first": 3}, "option first: only with jobs from a file"),
         (
             {"trace": "philly.csv", "first": 9},
             r"philly.csv: 4 usable jobs, not enough for jobs=200 f",
         ),
+        ({"rates": RATES, "first": 3}, "option first: only with jobs from a file"),
+        ({"trace": "philly.csv", "placement": "packed"}, "option placement: only with rates from"),
         ({"trace": "gavel7.trace", "format": "philly"}, "no column 'timestamp'"),
         ({"trace": "gavel7.trace", "format": "pai-machines"}, "no file of that kind is given"),
         ({"machines": "pai_machines.csv", "gpus": 11}, "10 GPUs of use, not enough for gpus=11"),

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.traces import read_jobs, read_machines, read_rates
@@ -203,3 +205,32 @@ def test_a_forced_format_reads_what_the_columns_do_not_tell(tmp_path):
         read_machines(file)
     with pytest.raises(InputError, match="line 1 column cap_cpu: not a number, got 'n/a'"):
         read_machines(file, "pai-machines")
+
+
+FILES = sorted(file.name for file in DATA.iterdir())
+
+
+@settings(max_examples=300, deadline=None)
+@given(name=st.sampled_from(FILES), data=st.data())
+def test_a_damaged_file_gives_a_trace_or_one_line(name, data, tmp_path_factory):
+    raw = bytearray((DATA / name).read_bytes())
+    at = data.draw(st.integers(0, len(raw) - 1))
+    odd = [b"\xff", b'"', b",", b"\t", b"\n", b"\x00", b"-", b"9" * 400, b"nan", b"\xe2\x80\xa8"]
+    match data.draw(st.sampled_from(["cut", "flip", "insert", "delete"])):
+        case "cut":
+            del raw[at:]
+        case "flip":
+            raw[at] = data.draw(st.integers(0, 255))
+        case "insert":
+            raw[at:at] = data.draw(st.sampled_from(odd))
+        case _:
+            del raw[at]
+    file = tmp_path_factory.getbasetemp() / "damaged"
+    file.write_bytes(raw)
+    for read in (read_jobs, read_machines, read_rates):
+        refusal = ""
+        try:
+            read(file)
+        except InputError as error:
+            refusal = str(error)
+        assert not refusal or (refusal.startswith(f"{file}: ") and refusal.isprintable())
