@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PALETTE = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377")
 LEGEND_LIMIT = 12  # more names than colours can tell apart: the hover says which is which
+GAP = 62  # pixels between two charts, for ticks and a title
 THIN = 2_000  # bars; beyond it their white outlines would hide them
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 
@@ -34,9 +35,12 @@ TEMPLATE = go.layout.Template(
             "ticks": "outside",
             "tickcolor": "rgba(128,128,128,0.5)",
             "automargin": True,
+            "exponentformat": "none",
             "title": {"font": {"size": 13}, "standoff": 8},
         },
         "yaxis": {
+            "exponentformat": "none",
+            "separatethousands": True,
             "gridcolor": "rgba(128,128,128,0.2)",
             "zeroline": False,
             "automargin": True,
@@ -91,7 +95,7 @@ def gantt(chart: Chart, beside: Chart | None = None, titles: Sequence[str] = (""
     heights = [lanes_height(each) for each in charts]
     figure = go.Figure()
     top = 1.0
-    gap = 52 / (sum(heights) + 52 * (len(charts) - 1))
+    gap = GAP / (sum(heights) + GAP * (len(charts) - 1))
     share = (1.0 - gap * (len(charts) - 1)) / sum(heights)
     for place, (each, height) in enumerate(zip(charts, heights, strict=True), start=1):
         axis = "" if place == 1 else str(place)
@@ -116,7 +120,7 @@ def gantt(chart: Chart, beside: Chart | None = None, titles: Sequence[str] = (""
     figure.update_layout(
         template=TEMPLATE,
         barmode="overlay",
-        height=sum(heights) + 52 * len(charts) + 60,
+        height=sum(heights) + GAP * (len(charts) - 1) + frame_height(len(palette)),
         showlegend=1 < len(palette) <= LEGEND_LIMIT,
     )
     return figure
@@ -166,6 +170,12 @@ def _by_group(bars: Iterable[Bar]) -> dict[tuple[str, bool], list[Bar]]:
     for bar in bars:
         found.setdefault((bar.group, bar.soft), []).append(bar)
     return dict(sorted(found.items(), key=lambda item: (item[0][1], natural(item[0][0]))))
+
+
+def frame_height(groups: int) -> int:
+    """Return the height in pixels that title, time axis and legend take of a figure."""
+    legend = 22 * -(-groups // 8) if 1 < groups <= LEGEND_LIMIT else 0
+    return 92 + legend
 
 
 def lanes_height(chart: Chart) -> int:

@@ -63,18 +63,21 @@ def _known(found: Results, names: Iterable[str]) -> str:
 
 
 def _algorithms(found: Results, name: str) -> str:
-    """Return a sentence for each of the paper's own algorithms that ran with its defaults."""
-    own: dict[str, list[Result]] = {}
-    paper = {
-        row.method
-        for row in found.rows
-        if row.family == name and row.kind == "algorithm" and not row.ours
+    """Return a sentence for each of the paper's algorithms as it stands, else for each of ours."""
+    ours: dict[str, bool] = {
+        row.method: row.ours for row in found.rows if row.family == name and row.kind == "algorithm"
     }
+    only_ours = all(ours.values())
+    own: dict[str, list[Result]] = {}
     for each in found.of(name):
-        if each.method in paper and each.method == each.record.method:
+        plain = each.method == each.record.method
+        if plain and ours.get(each.method) == only_ours:
             own.setdefault(each.method, []).append(each)
     who = "The paper’s algorithm" if len(own) == 1 else "The paper’s"
-    return " ".join(_sentence(f"{who} {method}", results) for method, results in own.items())
+    return " ".join(
+        _sentence(f"Our {method}" if only_ours else f"{who} {method}", results)
+        for method, results in own.items()
+    )
 
 
 def _sentence(who: str, results: list[Result]) -> str:
@@ -102,6 +105,6 @@ def trouble(found: Results) -> str:
     """Return how many runs failed or were skipped; empty when none."""
     failed = sum(each.failed for each in found.results)
     skipped = sum(each.record.outcome == "skipped" for each in found.results)
-    parts = [f"{failed} failed"] if failed else []
-    parts += [f"{skipped} skipped"] if skipped else []
-    return f"{listing(parts)} of {count(len(found.results), 'run')}" if parts else ""
+    parts = [(failed, "failed"), (skipped, "skipped")]
+    shown = listing(f"{number} {what}" for number, what in parts if number)
+    return f"Of {count(len(found.results), 'run')}, {shown}." if shown else ""

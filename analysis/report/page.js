@@ -152,12 +152,12 @@
         return;
       }
       const group = chosen().groups[Number(highlight.value) - 1];
-      const gap = 52;
+      const { gap, ...shared } = data.gantt;
       const total = schedules.reduce((sum, each) => sum + each.height, gap * (schedules.length - 1));
       const end = Math.max(...schedules.map((each) => each.range[1]));
       const start = Math.min(...schedules.map((each) => each.range[0]));
-      const layout = { ...data.gantt, height: total + 112, annotations: [],
-        showlegend: data.gantt.legend_limit >= chosen().groups.length && chosen().groups.length > 1 };
+      const { frame, legend } = chosen();
+      const layout = { ...shared, height: total + frame, showlegend: legend, annotations: [] };
       const traces = [];
       let top = 1;
       schedules.forEach((each, place) => {
@@ -208,10 +208,15 @@
   function key(cell) {
     const value = cell.dataset.value;
     if (value === undefined) return cell.textContent.trim();
-    return value === "" ? Infinity : Number(value);
+    return value === "" ? undefined : Number(value);
   }
 
-  function compare(a, b) {
+  function compare(a, b, sign) {
+    if (a === undefined || b === undefined) return (a === undefined) - (b === undefined); // last
+    return sign * inOrder(a, b);
+  }
+
+  function inOrder(a, b) {
     if (typeof a === "number" && typeof b === "number") return a === b ? 0 : a - b;
     return String(a).localeCompare(String(b), "en", { numeric: true });
   }
@@ -229,7 +234,7 @@
         heads.forEach((each) => each.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", up ? "ascending" : "descending");
         const rows = [...table.tBodies[0].rows].map((row) => [key(row.cells[column]), row]);
-        rows.sort(([a], [b]) => (up ? compare(a, b) : compare(b, a)));
+        rows.sort(([a], [b]) => compare(a, b, up ? 1 : -1));
         table.tBodies[0].append(...rows.map(([, row]) => row));
       });
     });

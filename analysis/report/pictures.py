@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from schedgap.analysis.charts import (
+    GAP,
     LEGEND_LIMIT,
     TEMPLATE,
     colors,
+    frame_height,
     gantt_traces,
     lanes_axis,
     lanes_height,
@@ -88,7 +90,8 @@ def family_figures(found: Results, name: str) -> list[tuple[str, str, str, Figur
 def explorer(found: Results) -> tuple[list[dict[str, Any]], str]:
     """Return progress and schedules of every instance, and a note on what had no room.
 
-    Instances with small schedules come first in the room of `MOST_BARS` bars.
+    Instances with small schedules come first in the room of `MOST_BARS` bars, and of one instance
+    the best schedule and those of the algorithms.
     """
     by_instance: dict[str, list[Result]] = {}
     for each in found.results:
@@ -98,7 +101,7 @@ def explorer(found: Results) -> tuple[list[dict[str, Any]], str]:
     room, left_out = MOST_BARS, 0
     for key in sorted(by_instance, key=lambda key: _weight(by_instance[key])):
         charts = {}
-        for each in by_instance[key]:
+        for each in sorted(by_instance[key], key=_interest):
             if _schedule(each) is None:
                 continue
             chart = _chart(each, found) if room > 0 else None
@@ -149,6 +152,8 @@ def _entry(results: Sequence[Result], charts: Mapping[str, Chart]) -> dict[str, 
         },
         "schedules": [_embedded(each, charts[each.method], palette) for each in shown],
         "groups": groups,
+        "frame": frame_height(len(groups)),
+        "legend": 1 < len(groups) <= LEGEND_LIMIT,
         "pair": _first_pair(shown),
         "worst": max((each.ratio[0] for each in shown if each.ratio[0] < math.inf), default=0.0),
         "useful": bool(points or shown),
@@ -172,13 +177,16 @@ def _points(result: Result) -> list[tuple[float, float | None, float | None]]:
     return [*points[:-1:step], *points[-1:]]
 
 
+def _interest(result: Result) -> tuple[bool, bool]:
+    """Return what sorts the best schedule first, and then those of the algorithms."""
+    return not result.ratio[0] <= 1, result.record.kind != "algorithm"
+
+
 def _first_pair(results: Sequence[Result]) -> list[int]:
-    """Return the places of the best schedule and of the paper's algorithm, for the first look."""
-    places = range(len(results))
-    best = min(places, key=lambda place: (not results[place].ratio[0] <= 1, place), default=0)
-    rest = [place for place in places if place != best]
-    algorithm = (place for place in rest if results[place].record.kind == "algorithm")
-    return [best, next(algorithm, next(iter(rest), best))]
+    """Return the places of the best schedule and of the first algorithm, for the first look."""
+    order = sorted(range(len(results)), key=lambda place: _interest(results[place]))
+    rest = sorted(order[1:], key=lambda place: results[place].record.kind != "algorithm")
+    return [*order[:1], *rest[:1]] if rest else order * 2
 
 
 def _embedded(result: Result, chart: Chart, palette: Mapping[str, str]) -> dict[str, Any]:
@@ -202,5 +210,5 @@ def gantt_layout() -> dict[str, Any]:
     return {
         "template": TEMPLATE.to_plotly_json(),
         "barmode": "overlay",
-        "legend_limit": LEGEND_LIMIT,
+        "gap": GAP,
     }

@@ -90,7 +90,8 @@ def _schedules(row: Row) -> Cell:
     solved, tasks = int(row.facts["solved"]), int(row.facts["tasks"])
     if row.kind == "bound":
         return _number(UNKNOWN, None)
-    return _number(f"{solved} of {tasks}", solved)
+    look = "bad" if row.facts["failed"] else ""
+    return Cell(f"{solved} of {tasks}", solved, number=True, look=look)
 
 
 def _proved(row: Row) -> Cell:

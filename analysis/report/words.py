@@ -28,14 +28,19 @@ def _round(value: float, how: str) -> str:
         return "1"
     excess = abs(value - 1)
     digits = 3 if excess >= 0.0005 else min(6, -math.floor(math.log10(excess)))
-    return str(Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), rounding=how))
+    return str(_decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=how))
+
+
+def _decimal(value: float) -> Decimal:
+    """Return a number without the round-off of a division, which would be rounded outwards."""
+    return Decimal(repr(round(value, 10)))
 
 
 def percent_above(ratio: float) -> str:
     """Return by how many per cent a ratio exceeds 1, two digits, rounded up."""
     if ratio <= 1:
         return "0 %"
-    excess = (Decimal(repr(ratio)) - 1) * 100
+    excess = (_decimal(ratio) - 1) * 100
     place = excess.adjusted() - 1
     if excess >= 100:
         place = 0
