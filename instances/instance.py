@@ -1,6 +1,5 @@
 """What every family's instance is: a strict record that keeps the JSON data it was made of."""
 
-import copy
 import hashlib
 import html
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from schedgap.instances.records import (
     Record,
     Version,
     canonical_json,
+    copy_json,
     validate,
 )
 
@@ -47,13 +47,14 @@ class Instance(Record):
             With the JSON path of the first thing that is wrong.
         """
         instance = validate(cls, data)
-        instance._data = copy.deepcopy(dict(data))
+        instance._data = copy_json(data)
         return instance
 
     def to_data(self) -> dict[str, Any]:
         """Return the JSON data of the instance file, as they were given."""
         if self._data:
-            return copy.deepcopy(dict(self._data))
+            copied: dict[str, Any] = copy_json(self._data)
+            return copied
         return self.model_dump(mode="json", exclude_unset=True)
 
     @cached_property

@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -51,12 +52,6 @@ def _not_null(value: Any) -> Any:
     return value
 
 
-def _not_tiny(value: float) -> float:
-    if value < SMALLEST:
-        raise problem(f"too small: must be >= {SMALLEST:g}, got {value:g}")
-    return value
-
-
 def _version_1(value: int) -> int:
     if value != 1:
         raise problem(f"must be 1, got {_short(value)}")
@@ -66,7 +61,7 @@ def _version_1(value: int) -> int:
 Item = TypeVar("Item")
 Id = Annotated[str, Field(min_length=1, max_length=200)]
 NonNegative = Annotated[float, Field(ge=0, le=LARGEST)]
-Positive = Annotated[float, Field(gt=0, le=LARGEST), AfterValidator(_not_tiny)]
+Positive = Annotated[float, Field(ge=SMALLEST, le=LARGEST)]
 Count = Annotated[int, Field(ge=1, le=10**9)]
 Version = Annotated[int, AfterValidator(_version_1), Field(json_schema_extra={"const": 1})]
 Many = Annotated[tuple[Item, ...], Field(strict=False)]  # a JSON array
@@ -104,10 +99,11 @@ def require_unique(ids: Iterable[str], *path: str | int, key: str = "id") -> Non
 # --- reading ---------------------------------------------------------------------------------
 
 
-class _Object(dict[str, Any]):
-    """A JSON object that remembers a key that it held twice."""
+@dataclass(frozen=True, slots=True)
+class _Duplicate:
+    """Stands for an object that holds a key twice."""
 
-    duplicate: str | None = None
+    key: str
 
 
 _TOO_LARGE = object()  # stands for an integer beyond every float
@@ -117,16 +113,12 @@ def _integer(digits: str) -> Any:
     return int(digits) if len(digits) <= 310 else _TOO_LARGE
 
 
-def _object(pairs: list[tuple[str, Any]]) -> _Object:
-    found = _Object(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                found.duplicate = key
-                break
-            seen.add(key)
-    return found
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Duplicate:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    seen: set[str] = set()
+    return _Duplicate(next(key for key, _ in pairs if key in seen or seen.add(key)))
 
 
 def json_path(parts: Iterable[str | int]) -> str:
@@ -142,32 +134,40 @@ def json_path(parts: Iterable[str | int]) -> str:
     return text
 
 
-def _plain(value: Any, path: tuple[str | int, ...]) -> Any:
-    """Refuse what strict JSON forbids and return ordinary dictionaries and lists."""
-    if len(path) > DEEPEST:
-        raise InputError(f"nested too deeply: more than {DEEPEST} levels")
-    if isinstance(value, _Object):
-        if value.duplicate is not None:
-            raise InputError("duplicate key", path=json_path((*path, value.duplicate)))
-        for key in value:
-            _text(key, path)
-        return {key: _plain(item, (*path, key)) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item, (*path, index)) for index, item in enumerate(value)]
-    if isinstance(value, str):
-        _text(value, path)
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise InputError("not a finite number", path=json_path(path))
-    elif value is _TOO_LARGE:
-        raise InputError("number too large", path=json_path(path))
-    return value
+Fault = tuple[str, tuple[str | int, ...]]  # what is wrong, and where
 
 
-def _text(value: str, path: tuple[str | int, ...]) -> None:
+def _fault(value: Any, depth: int = 0) -> Fault | None:
+    """Return the first thing that strict JSON forbids and Python's reader lets through, or None."""
+    kind = type(value)
+    if kind is float:
+        return None if math.isfinite(value) else ("not a finite number", ())
+    if kind is str:
+        return None if _is_text(value) else ("not valid Unicode text", ())
+    if kind is dict or kind is list:
+        if depth == DEEPEST:
+            raise InputError(f"nested too deeply: more than {DEEPEST} levels")
+        for key, item in value.items() if kind is dict else enumerate(value):
+            found = _fault(item, depth + 1)
+            if found is not None:
+                return found[0], (key, *found[1])
+            if kind is dict and not _is_text(key):
+                return "a key that is not valid Unicode text", ()
+    if kind is _Duplicate:
+        return "duplicate key", (value.key,)
+    if value is _TOO_LARGE:
+        return "number too large", ()
+    return None
+
+
+def _is_text(value: str) -> bool:
+    if value.isascii():
+        return True
     try:
         value.encode()
-    except UnicodeEncodeError:
-        raise InputError("not valid Unicode text", path=json_path(path)) from None
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -177,7 +177,7 @@ def parse_json(text: str | bytes) -> Any:
             text = text.decode("utf-8")
         if text.startswith("\ufeff"):
             raise InputError("not JSON: starts with a byte order mark; save as UTF-8 without it")
-        return _plain(json.loads(text, object_pairs_hook=_object, parse_int=_integer), ())
+        value = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
@@ -187,6 +187,19 @@ def parse_json(text: str | bytes) -> Any:
         ) from None
     except RecursionError:
         raise InputError("not JSON: nested too deeply") from None
+    fault = _fault(value)
+    if fault is not None:
+        raise InputError(fault[0], path=json_path(fault[1]))
+    return value
+
+
+def copy_json(value: Any) -> Any:
+    """Return a copy of plain JSON data."""
+    if isinstance(value, Mapping):
+        return {key: copy_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [copy_json(item) for item in value]
+    return value
 
 
 def read_bytes(file: str | os.PathLike[str]) -> bytes:
@@ -243,8 +256,8 @@ def _explain(record: type[BaseModel], detail: ErrorDetails) -> tuple[Sequence[st
             return path, "unknown key" + _suggest(record, path)
         case "missing":
             return path, "missing key"
-        case "greater_than":
-            return path, f"must be > {_number(context['gt'])}{shown}"
+        case "greater_than_equal" if context["ge"] == SMALLEST:
+            return path, ("must be > 0" if given <= 0 else f"must be >= {SMALLEST:g}") + shown
         case "greater_than_equal":
             return path, f"must be >= {_number(context['ge'])}{shown}"
         case "less_than_equal":

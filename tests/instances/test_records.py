@@ -116,7 +116,7 @@ RULES = [
     (put("jobs", 0, "training_time", "T4", value=-1), "jobs[0].training_time.T4: must be > 0"),
     (
         put("jobs", 0, "training_time", "T4", value=5e-324),
-        "jobs[0].training_time.T4: too small: must be >= 1e-09, got 4.94066e-324",
+        "jobs[0].training_time.T4: must be >= 1e-09, got 5e-324",
     ),
     (
         put("jobs", 0, "training_time", "T4", value=1e308),
