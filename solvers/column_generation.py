@@ -101,7 +101,8 @@ def generate_columns(
     relaxation = Relaxation(master, threads=threads, seed=seed)
     tags: list[Any] = []
     history: list[tuple[float, float, float]] = []
-    best, center = -np.inf, None
+    best = -np.inf
+    center: Floats | None = None  # the prices of the best bound
     last: EngineResult | None = None
     end: Literal["closed", "stopped", "infeasible"] = "stopped"
     done = 0
@@ -112,9 +113,10 @@ def generate_columns(
         if result.duals is None or result.objective is None:  # infeasible, or out of time
             break
         last, done = result, done + 1
-        own = done % 3 == 0 or center is None
-        smoothed = result.duals if own else smoothing * center + (1 - smoothing) * result.duals
-        for prices in (smoothed,) if own else (smoothed, result.duals):
+        asked = [result.duals]
+        if done % 3 and center is not None:
+            asked.insert(0, smoothing * center + (1 - smoothing) * result.duals)
+        for prices in asked:
             priced = pricing(prices)
             if priced.bound > best:
                 best, center = priced.bound, prices

@@ -105,7 +105,7 @@ def pass_program(engine: Any, program: LinearProgram, *, relaxed: bool = False) 
     lp.num_row_, lp.num_col_ = program.matrix.shape
     lp.offset_ = program.offset
     lower, upper = program.lower, program.upper
-    if program.is_mixed and not relaxed:
+    if program.integer is not None and not relaxed:
         # HiGHS 1.15.1 can return a fractional bound of an integer column as "optimal".
         lower = np.where(program.integer, np.ceil(lower - 1e-9), lower)
         upper = np.where(program.integer, np.floor(upper + 1e-9), upper)

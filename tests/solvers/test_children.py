@@ -19,11 +19,6 @@ from schedgap.solvers.children import run_child
 HERE = str(Path(__file__).parent)
 
 
-@pytest.fixture(autouse=True)
-def _tasks_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(HERE)
-
-
 def _alive(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
