@@ -74,10 +74,14 @@ def _algorithms(found: Results, name: str) -> str:
         if plain and ours.get(each.method) == only_ours:
             own.setdefault(each.method, []).append(each)
     who = "The paper’s algorithm" if len(own) == 1 else "The paper’s"
-    return " ".join(
-        _sentence(f"Our {method}" if only_ours else f"{who} {method}", results)
-        for method, results in own.items()
-    )
+    exceeded = {row.method: row.exceeded for row in found.rows if row.family == name}
+    sentences = []
+    for method, results in own.items():
+        sentences.append(_sentence(f"Our {method}" if only_ours else f"{who} {method}", results))
+        if exceeded[method] and not only_ours:
+            where = count(exceeded[method], "instance")
+            sentences.append(f"Where its assumptions hold, it exceeds its guarantee on {where}.")
+    return " ".join(sentences)
 
 
 def _sentence(who: str, results: list[Result]) -> str:

@@ -177,9 +177,9 @@ def _points(result: Result) -> list[tuple[float, float | None, float | None]]:
     return [*points[:-1:step], *points[-1:]]
 
 
-def _interest(result: Result) -> tuple[bool, bool]:
-    """Return what sorts the best schedule first, and then those of the algorithms."""
-    return not result.ratio[0] <= 1, result.record.kind != "algorithm"
+def _interest(result: Result) -> int:
+    """Return what sorts the best schedules first, and then those of the algorithms."""
+    return 0 if result.ratio[0] <= 1 else 1 if result.record.kind == "algorithm" else 2
 
 
 def _first_pair(results: Sequence[Result]) -> list[int]:

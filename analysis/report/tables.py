@@ -59,10 +59,10 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
         ("optimum / bound", [_bound_quality(row) for row in rows]),
         ("schedules", [_schedules(row) for row in rows]),
         ("proved optimal", [_proved(row) for row in rows]),
+        ("time (s)", [_seconds(row.facts["seconds"]) for row in rows]),
+        ("guarantee", [_guarantee(row) for row in rows]),
         ("95 % of the mean", [_interval(row.pair("boot")) for row in rows]),
         ("geometric mean", [_ratio(_plus_1(row.pair("gap"))) for row in rows]),
-        ("guarantee", [_guarantee(row) for row in rows]),
-        ("time (s)", [_seconds(row.facts["seconds"]) for row in rows]),
         ("kind", [_kind(row) for row in rows]),
     ]
     optional = {"preset", "infinite", "optimum / bound", "guarantee"}

@@ -18,6 +18,7 @@ from schedgap.analysis.report.results import collect
 from schedgap.analysis.report.tables import summary_table
 from schedgap.analysis.runs import Folder, Run
 from schedgap.errors import InputError
+from strategies.hare_examples import THREE_UNIT_TASKS
 
 HOSTILE = "</script><script>document.title='pwned'</script><img src=x onerror=alert(1)>\"'&%{x}"
 
@@ -156,6 +157,45 @@ def test_where_more_is_better_the_headline_turns_round(tmp_path):
         "The optimum is 2.000 times what the paper’s algorithm first earns on average, "
         "at worst 2.000 times."
     )
+
+
+def test_a_guarantee_that_does_not_hold_is_in_the_headline(tmp_path):
+    # the toy family promises twice the optimum for less than four values; 30 / 10 is more
+    store(tmp_path, toy(30, 10), "first", objective=30.0)
+    store(tmp_path, toy(30, 10), "scan", kind="exact", objective=10.0, bound=10.0, place=1)
+    found = collect(Run(tmp_path))
+    assert headline(found)[1] == [
+        "The paper’s algorithm first is 3.000 times the optimum on average, at worst 3.000 times. "
+        "Where its assumptions hold, it exceeds its guarantee on 1 instance."
+    ]
+    cells = dict(zip(*summary_cells(found, "first"), strict=True))
+    assert (cells["guarantee"].text, cells["guarantee"].look) == ("2: exceeded on 1", "bad")
+
+
+def summary_cells(found, method):
+    table = summary_table(found.rows, "summary-1")
+    row = next(row for row in table.rows if row[0].text == method)
+    return [name for name, _ in table.columns], row
+
+
+def test_several_families_have_a_sentence_each(tmp_path):
+    store(tmp_path, toy(2, name="a"), "scan", kind="exact", objective=2.0, bound=2.0)
+    store(tmp_path, THREE_UNIT_TASKS, "big-m", kind="exact", objective=6.4, bound=6.0, schedule={
+        "assignments": [
+            {"job": job.id, "round": 1, "task": 1, "gpu": "g", "start": float(start)}
+            for start, job in enumerate(THREE_UNIT_TASKS.jobs[::-1])
+        ]
+    })  # fmt: skip
+    head, sentences = headline(collect(Run(tmp_path)))
+    assert head == (
+        "2 instances of 2 families: 1 proved optimal and 1 within 6.7 % of the optimum."
+    )  # 6.4 / 6 = 1.0667, rounded up
+    assert sentences == [
+        "1 instance of hare: 1 within 6.7 % of the optimum.",
+        "1 instance of toy: 1 proved optimal.",
+    ]
+    page = report.write_report([tmp_path]).read_text(encoding="utf-8")
+    assert page.count('<section aria-labelledby="family-') == 2
 
 
 def test_infeasible_instances_are_counted_apart(tmp_path):
