@@ -1,14 +1,15 @@
 """Bounds evaluated again from their dual prices: no engine, only the instance's data."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare import fluid, program_time_indexed
+from schedgap.models.hare import fluid, program_time_indexed, relaxation, relaxation_linear
+from schedgap.models.hare.relaxation_linear import Cut, Relaxed
 from schedgap.models.hare.windows import LARGEST_VALUE
 from schedgap.solvers.linear import Floats, LinearProgram, safe_bound
 
@@ -47,7 +48,10 @@ def check_certificate(instance: HareInstance, certificate: Mapping[str, Any]) ->
         duals = _dense(program, certificate["duals"])
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise InputError(f"does not fit the instance ({error})", path="certificate") from None
-    return _FINISH[kind](instance, certificate, safe_bound(program, duals))
+    bound = safe_bound(program, duals)
+    if kind == "time-indexed-lp":  # in grid steps, and of the schedules up to `upper` only
+        return program_time_indexed.real_bound(instance, certificate["upper"], bound)
+    return bound
 
 
 def _dense(program: LinearProgram, pairs: Any) -> Floats:
@@ -75,15 +79,54 @@ def _time_indexed(instance: HareInstance, certificate: Mapping[str, Any]) -> Lin
     return program_time_indexed.program(instance, upper)
 
 
+def prefix_certificate(
+    relaxed: Relaxed, program: LinearProgram, cuts: Sequence[Cut], duals: Floats
+) -> tuple[float, dict[str, Any]]:
+    """Return the bound that duals [i] of a relaxation with cuts prove, and the certificate.
+
+    `program` is that of the duals: it may have fewer cuts than there are now. Cuts of price 0 are
+    left out.
+    """
+    base = len(relaxed.program.row_lower)
+    paid = [at for at in range(len(program.row_lower) - base) if duals[base + at]]
+    kept = [cuts[at] for at in paid]
+    chosen = np.concatenate([duals[:base], duals[base + np.array(paid, dtype=np.int64)]])
+    bound, pairs = certify(relaxation_linear.with_cuts(relaxed, kept), chosen)
+    return bound, {
+        "kind": "relaxed-prefix",
+        "cuts": [
+            {
+                "machine": cut.machine,
+                "items": cut.items.tolist(),
+                "load": cut.load,
+                "release": cut.release,
+            }
+            for cut in kept
+        ],
+        "duals": pairs,
+        "value": bound,
+    }
+
+
+def _prefix(instance: HareInstance, certificate: Mapping[str, Any]) -> LinearProgram:
+    limit = relaxation.limit(instance, horizon_cap=True)
+    relaxed = relaxation_linear.build(instance, limit=limit, integer=False)
+    items, machines = relaxed.items.train.shape
+    cuts = []
+    for row in certificate["cuts"]:
+        chosen = np.unique(np.array(row["items"], dtype=np.int64))  # a set: each item once
+        machine, load = int(row["machine"]), float(row["load"])
+        if not len(chosen) or chosen[0] < 0 or chosen[-1] >= items or not 0 <= machine < machines:
+            raise IndexError("no such items or machine")
+        if not math.isfinite(load):
+            raise ValueError("load: need a finite number")
+        cuts.append(Cut(machine, chosen, load, bool(row["release"])))
+    return relaxation_linear.with_cuts(relaxed, cuts)
+
+
 # The program of each kind of certificate, from the instance and what the certificate adds.
 _PROGRAMS: dict[str, Callable[[HareInstance, Mapping[str, Any]], LinearProgram]] = {
     "fluid-lp": _fluid,
+    "relaxed-prefix": _prefix,
     "time-indexed-lp": _time_indexed,
-}
-# What the bound of that program says of the instance.
-_FINISH: dict[str, Callable[[HareInstance, Mapping[str, Any], float], float]] = {
-    "fluid-lp": lambda instance, certificate, bound: bound,
-    "time-indexed-lp": lambda instance, certificate, bound: program_time_indexed.real_bound(
-        instance, certificate["upper"], bound
-    ),
 }

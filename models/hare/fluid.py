@@ -7,13 +7,12 @@ a point of the program, so its value is a lower bound; so is any evaluation of i
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
+from schedgap.models.hare.rows import Rows
 from schedgap.solvers.linear import LinearProgram
 
 Floats = NDArray[np.float64]
@@ -132,51 +131,36 @@ def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> F
 
     inner = q < cells - 1
     span = np.diff(grid)  # [q]
-    rows = _Rows(columns + jobs)
-    rows.add(b, np.arange(columns), np.ones(columns), lower=block.size, upper=block.size)
-    rows.add(
-        (k * (cells - 1) + q)[inner],
-        np.flatnonzero(inner),
-        train[inner],
+    rows = Rows(columns + jobs)
+    every, f = np.arange(jobs), np.arange(columns)
+    completion = columns + every
+    rows.add((b, f, 1.0), lower=block.size, upper=block.size)  # demand
+    rows.add(  # capacity
+        ((k * (cells - 1) + q)[inner], f[inner], train[inner]),
         upper=(view.class_size[:, None] * span).ravel(),
     )
     open_cell = ends[:-1] > view.arrival[:, None]  # [n, q] without the tail
     number = np.cumsum(open_cell.ravel()).reshape(open_cell.shape) - 1
     room = ends[:-1] - np.maximum(grid[:-1], view.arrival[:, None])
-    rows.add(
-        number[n[inner], q[inner]],
-        np.flatnonzero(inner),
-        train[inner],
+    rows.add(  # width
+        (number[n[inner], q[inner]], f[inner], train[inner]),
         upper=(widest[:, None] * room)[open_cell],
     )
-    every = np.arange(jobs)
-    rows.add(
-        np.append(n, every),
-        np.arange(columns + jobs),
-        np.append(-duration / block.width[b], np.ones(jobs)),
-        lower=view.arrival,
+    rows.add(  # cut_length
+        (n, f, -duration / block.width[b]), (every, completion, 1.0), lower=view.arrival
     )
-    rows.add(
-        np.append(n, every),
-        np.arange(columns + jobs),
-        np.append(-block.share[b] * left / weight[n], np.ones(jobs)),
-        lower=weight / 2,
+    rows.add(  # mean_busy
+        (n, f, -block.share[b] * left / weight[n]), (every, completion, 1.0), lower=weight / 2
     )
-    if sync_rows:
+    if sync_rows:  # cut_sync: running sums, a column counts in all later cells too
         longest = np.zeros(jobs)
         np.maximum.at(longest, block.job, block.sync.max(axis=1))
-        row, column = [], []
-        for cell in range(
-            cells - 1
-        ):  # running sums: column j counts in its cell and all later ones
-            earlier = np.flatnonzero(q <= cell)
-            row.append(number[n[earlier], cell])
-            column.append(earlier)
-        at, j = np.concatenate(row), np.concatenate(column)
+        earlier = [f[q <= cell] for cell in range(cells - 1)]
         rows.add(
-            at,
-            j,
-            (duration / block.width[b])[j],
+            *(
+                (number[n[j], cell], j, (duration / block.width[b])[j])
+                for cell, j in enumerate(earlier)
+            ),
             upper=(ends[:-1] - view.arrival[:, None] + longest[:, None])[open_cell],
         )
     matrix, row_lower, row_upper = rows.arrays()
@@ -250,35 +234,3 @@ def _cell_times(view: HareArrays, fluid: Fluid) -> tuple[Floats, Floats]:
     ends = np.append(fluid.grid[1:], fluid.grid[-1])
     arrival = view.arrival[:, None]
     return np.maximum(fluid.grid, arrival), np.maximum(ends, arrival)
-
-
-class _Rows:
-    """Rows of a program, added one set after another."""
-
-    def __init__(self, columns: int) -> None:
-        self.columns = columns
-        self.parts: list[Any] = []
-        self.lower: list[Floats] = []
-        self.upper: list[Floats] = []
-
-    def add(
-        self,
-        row: Ints,
-        column: Ints,
-        value: Floats,
-        *,
-        lower: Floats | None = None,
-        upper: Floats | None = None,
-    ) -> None:
-        """Add a set of rows numbered from 0; a side that is not given is free."""
-        given = lower if lower is not None else upper
-        assert given is not None
-        shape = len(given), self.columns
-        self.parts.append(sparse.csr_array((value, (row, column)), shape=shape))
-        self.lower.append(np.full(len(given), -np.inf) if lower is None else lower)
-        self.upper.append(np.full(len(given), np.inf) if upper is None else upper)
-
-    def arrays(self) -> tuple[Any, Floats, Floats]:
-        """Return matrix [i, j], row_lower [i] and row_upper [i]."""
-        matrix = sparse.csr_array(sparse.vstack(self.parts, format="csr"))
-        return matrix, np.concatenate(self.lower), np.concatenate(self.upper)

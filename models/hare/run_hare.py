@@ -1,5 +1,6 @@
 """Hare as a whole: a relaxation, then Algorithm 1 on its solution."""
 
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
@@ -8,7 +9,13 @@ import numpy as np
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare import fluid, rules
 from schedgap.models.hare.algorithm import algorithm_1, lemma_report, middles
-from schedgap.models.hare.run_bounds import CELLS, solve_fluid
+from schedgap.models.hare.run_bounds import (
+    CELLS,
+    RelaxationSolution,
+    solve_fluid,
+    solve_literal,
+    solve_prefix,
+)
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers.linear import Floats
 
@@ -63,6 +70,43 @@ def place(
     return Outcome(schedule=schedule, trace=trace)
 
 
+def hare(instance: HareInstance, call: Call) -> Outcome:
+    """Run Algorithm 1 on the optimum of Hare_Sched_RL as printed."""
+    return _cut_loop(instance, call, "relaxed-miqcp", solve_literal)
+
+
+def hare_prefix(instance: HareInstance, call: Call) -> Outcome:
+    """Run Algorithm 1 on the relaxation that Lemma 2 uses: row (9) for every set of tasks."""
+    return _cut_loop(instance, call, "relaxed-prefix", solve_prefix)
+
+
+def _cut_loop(
+    instance: HareInstance,
+    call: Call,
+    name: str,
+    relax: Callable[..., RelaxationSolution],
+) -> Outcome:
+    size, most = instance.number_of_tasks * len(instance.gpus), call.options["max_relaxation"]
+    if size > most:
+        return Outcome(
+            note=f"the relaxation has {size} tasks x GPUs, more than max_relaxation={most}; "
+            "take hare-fluid"
+        )
+    solution = relax(instance, call, choose_point=call.options["canonical"])
+    trace = {"relaxation": name} | solution.trace()
+    if solution.point is None:
+        return Outcome(note="the relaxation was stopped without a point", trace=trace)
+    call.progress.phase("placing the tasks")
+    return place(
+        instance,
+        call,
+        solution.start,
+        solution.gpu,
+        relaxation_proved=solution.found.closed,
+        trace=trace,
+    )
+
+
 def hare_fluid(instance: HareInstance, call: Call) -> Outcome:
     """Run Algorithm 1 on the progress of the jobs in the fluid program."""
     solution = solve_fluid(instance, call)
@@ -81,7 +125,30 @@ def hare_fluid(instance: HareInstance, call: Call) -> Outcome:
     return place(instance, call, start, gpu, relaxation_proved=False, trace=trace)
 
 
+_RELAXATION_OPTIONS = (
+    Option("canonical", "bool", True, "of all optima, the one of least sum of starts (E28)"),
+    Option("max_relaxation", "int", 400, "refuse beyond so many tasks x GPUs", least=1),
+)
 METHODS: tuple[Method, ...] = (
+    Method(
+        "hare",
+        "algorithm",
+        hare,
+        "Algorithm 1 on the paper's relaxation",
+        "Algorithm 1, Section 5.2",
+        engines=("highs", "gurobi"),
+        options=(*OPTIONS, *_RELAXATION_OPTIONS),
+    ),
+    Method(
+        "hare-prefix",
+        "algorithm",
+        hare_prefix,
+        "Algorithm 1 on the relaxation that Lemma 2 uses",
+        "Algorithm 1, Lemma 2",
+        ours=True,
+        engines=("highs", "gurobi"),
+        options=(*OPTIONS, *_RELAXATION_OPTIONS),
+    ),
     Method(
         "hare-fluid",
         "algorithm",

@@ -1,0 +1,37 @@
+"""Rows of a linear program, collected one set after another."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]
+Term = tuple[ArrayLike, ArrayLike, ArrayLike]  # row from 0 in its set, column, coefficient
+
+
+class Rows:
+    """Sets of rows over a fixed number of columns; terms of one row and column add up."""
+
+    def __init__(self, columns: int) -> None:
+        self.columns = columns
+        self.parts: list[Any] = []
+        self.lower: list[Floats] = []
+        self.upper: list[Floats] = []
+
+    def add(
+        self, *terms: Term, lower: ArrayLike | None = None, upper: ArrayLike | None = None
+    ) -> None:
+        """Add a set of rows; a side that is not given is free."""
+        parts = [np.broadcast_arrays(*term) for term in terms]
+        row, column, value = (np.concatenate([part[k].ravel() for part in parts]) for k in range(3))
+        count = len(np.asarray(upper if lower is None else lower))
+        entries = value.astype(float), (row.astype(np.int64), column.astype(np.int64))
+        self.parts.append(sparse.csr_array(entries, shape=(count, self.columns)))
+        self.lower.append(np.full(count, -np.inf) if lower is None else np.asarray(lower, float))
+        self.upper.append(np.full(count, np.inf) if upper is None else np.asarray(upper, float))
+
+    def arrays(self) -> tuple[Any, Floats, Floats]:
+        """Return matrix [i, j], row_lower [i] and row_upper [i]."""
+        matrix = sparse.csr_array(sparse.vstack(self.parts, format="csr"))
+        return matrix, np.concatenate(self.lower), np.concatenate(self.upper)
