@@ -6,6 +6,7 @@ import math
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,8 +118,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Duplicate:
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
-    seen: set[str] = set()
-    return _Duplicate(next(key for key, _ in pairs if key in seen or seen.add(key)))
+    count = Counter(key for key, _ in pairs)
+    return _Duplicate(next(key for key, _ in pairs if count[key] > 1))
 
 
 def json_path(parts: Iterable[str | int]) -> str:
@@ -151,7 +152,7 @@ def _fault(value: Any, depth: int = 0) -> Fault | None:
             found = _fault(item, depth + 1)
             if found is not None:
                 return found[0], (key, *found[1])
-            if kind is dict and not _is_text(key):
+            if type(key) is str and not _is_text(key):
                 return "a key that is not valid Unicode text", ()
     if kind is _Duplicate:
         return "duplicate key", (value.key,)
