@@ -234,6 +234,31 @@ class Run:
         """Records of methods that are not for their instance."""
         return [record for record in self.records if record.outcome == "skipped"]
 
+    def verify(self) -> list[str]:
+        """Verify every stored solution again; return in words what is wrong (nothing, if all is).
+
+        Nothing in the folder is believed: schedules, objectives, statuses and certified bounds are
+        judged from the instances alone.
+        """
+        from schedgap.analysis.verifying import verify
+
+        wrong = []
+        for record in self.records:
+            found, certificate = record.solution, record.certificate
+            if found is None or (found.schedule is None and certificate is None):
+                continue
+            instance = self.instance(record.instance.sha256)
+            try:
+                verdict = verify(instance, dict(found), certificate)
+            except InputError as error:
+                wrong.append(f"{record.instance.name}: {record.label}: {error}")
+            else:
+                wrong += [
+                    f"{record.instance.name}: {record.label}: {item.rule}: {item.message}"
+                    for item in verdict.violations
+                ]
+        return wrong
+
     def table(self) -> "pd.DataFrame":
         """Return a row for each record: objective, bound, ratio interval, time."""
         from schedgap.analysis.tables import table

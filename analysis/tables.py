@@ -2,7 +2,7 @@
 
 import html
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -141,8 +141,9 @@ def summary(run: Run, *, by_preset: bool = True) -> pd.DataFrame:
     mean of ratio - 1 with shift 1), boot_low, boot_high (95 % bootstrap interval of the mean: its
     lower end from the lower ratios, its upper end from the upper ones), bound_mean (of optimum to
     bound, upper ends), seconds (shifted geometric mean, shift 1 s), slowest, guarantee_low,
-    guarantee_high, holds (share of instances on which its assumptions hold). Schedules outside
-    the program have no part in the ratios.
+    guarantee_high, holds (share of instances on which its assumptions hold), exceeded (instances
+    on which the ratio is above a guarantee all the same). Schedules outside the program have no
+    part in the ratios.
     """
     records, promised = table(run), ratios(run)
     if not by_preset:
@@ -191,6 +192,7 @@ def summary(run: Run, *, by_preset: bool = True) -> pd.DataFrame:
                 "guarantee_low": _of(np.min, factors),
                 "guarantee_high": _of(np.max, factors),
                 "holds": _of(np.mean, held),
+                "exceeded": int((said["within"] == False).sum()),  # noqa: E712 - None is neither
             }
         )
     frame = pd.DataFrame(rows)
@@ -286,12 +288,15 @@ def as_html(run: Run) -> str:
 
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a summary with its intervals in words: what the terminal and a notebook show."""
+    """Return a summary in words: what the terminal and a notebook show.
 
-    def text(low: str, high: str) -> Sequence[str]:
+    Columns that say the same in every row (one family, nothing failed) are left out.
+    """
+
+    def ratio(low: str, high: str) -> list[str]:
         return [interval_text(a, b) for a, b in zip(frame[low], frame[high], strict=True)]
 
-    return pd.DataFrame(
+    shown = pd.DataFrame(
         {
             "family": frame["family"],
             "preset": frame["preset"],
@@ -302,14 +307,31 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
             "optimal": frame["optimal"],
             "failed": frame["failed"],
             "skipped": frame["skipped"],
-            "mean ratio": text("mean_low", "mean_high"),
-            "worst ratio": text("worst_low", "worst_high"),
+            "mean ratio": ratio("mean_low", "mean_high"),
+            "worst ratio": ratio("worst_low", "worst_high"),
             "optimum / bound": [
                 "-" if math.isnan(value) else f"<= {value:.4f}" for value in frame["bound_mean"]
             ],
-            "guarantee": [
-                "-" if math.isnan(value) else f"{value:.4g}" for value in frame["guarantee_high"]
-            ],
+            "guarantee": [_promise(row) for _, row in frame.iterrows()],
             "seconds": ["-" if math.isnan(value) else f"{value:.3g}" for value in frame["seconds"]],
         }
     )
+    dull = [
+        name
+        for name, plain in (("failed", 0), ("skipped", 0), ("preset", ""), ("guarantee", "-"))
+        if (shown[name] == plain).all()
+    ]
+    if frame["family"].nunique() == 1:
+        dull.append("family")
+    return shown.drop(columns=dull)
+
+
+def _promise(row: "pd.Series[Any]") -> str:
+    """Return the paper's factor, and whether it is void (assumptions fail) or exceeded."""
+    low, high = row["guarantee_low"], row["guarantee_high"]
+    if math.isnan(high):
+        return "-" if math.isnan(row["holds"]) else "void"
+    text = f"{high:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+    if row["exceeded"]:
+        return f"{text} EXCEEDED"
+    return text if row["holds"] == 1 else f"{text} (void)"

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -44,16 +44,29 @@ def number(value: float | None, digits: int = 6) -> str:
     return "-" if value is None else f"{value:.{digits}g}"
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
-    """Print a table; columns whose cells are all numbers are aligned to the right."""
-    shown = Table(title=escape(title) or None, title_justify="left", box=None, pad_edge=False)
-    for index, column in enumerate(columns):
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()
+) -> None:
+    """Print a table; columns of numbers are aligned to the right.
+
+    Where the terminal is too narrow, the columns named in `spare` are left out, first ones first.
+    """
+    kept = list(columns)
+    widths = {
+        column: max([len(column), *(len(row[index]) for row in rows)]) + 2
+        for index, column in enumerate(columns)
+    }
+    for column in spare:
+        if sum(widths[each] for each in kept) > out().width and column in kept:
+            kept.remove(column)
+    shown = Table(box=None, pad_edge=False)
+    places = [list(columns).index(column) for column in kept]
+    for index in places:
         numeric = all(row[index][:1] in "0123456789-[<>" for row in rows if row[index])
-        shown.add_column(
-            column, justify="right" if numeric and rows else "left", header_style="bold"
-        )
+        justify: Literal["left", "right"] = "right" if numeric and rows else "left"
+        shown.add_column(columns[index], justify=justify, header_style="bold")
     for row in rows:
-        shown.add_row(*(escape(cell) for cell in row))
+        shown.add_row(*(escape(row[index]) for index in places))
     out().print(shown)
 
 
@@ -191,7 +204,7 @@ def comparing() -> Iterator[Any]:
                 gap = abs(found.objective - found.bound) / abs(found.bound)
                 key = record.instance.sha256, record.problem
                 gaps[key] = min(gap, gaps.get(key, gap))
-            text = "no gap yet"
+            text = "running"
             if gaps:
                 proved = sum(gap <= 1e-6 for gap in gaps.values())
                 text = f"{proved} of {len(gaps)} proved, widest gap {max(gaps.values()):.2%}"
@@ -212,7 +225,12 @@ def run(found: "Run", *, as_json: bool) -> None:
         from schedgap.analysis.tables import readable
 
         shown = readable(summary) if len(summary) else summary
-        table(list(shown.columns), [[str(cell) for cell in row] for row in shown.to_numpy()])
+        rows = [[str(cell) for cell in row] for row in shown.to_numpy()]
+        spare = ("kind", "worst ratio", "guarantee", "tasks", "skipped", "optimum / bound")
+        table(list(shown.columns), rows, spare=spare)
+        folders = " ".join(str(folder.path) for folder in found.folders)
+        text = f"\n{found!r}\nschedgap report {folders}"
+        out().print(text, markup=False, soft_wrap=True)
         for record in found.failures:
             note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")
     for text in found.contradictions:

@@ -171,6 +171,18 @@ def test_folders_are_merged_by_copying(tmp_path: Path) -> None:
     assert cell(merged.table(), "ratio_low", instance="down", method="first") == 3.0
 
 
+def test_a_stored_run_can_be_verified_again(tmp_path: Path) -> None:
+    run = quick(tmp_path, "exact", "first", "weak", targets=INSTANCES[0])
+    assert run.verify() == []
+    file = next(
+        f for f in (tmp_path / "tasks").glob("*.json") if '"label": "first"' in f.read_text()
+    )
+    file.write_text(file.read_text().replace('"objective": 6.0', '"objective": 2.0'))
+    assert Run(tmp_path).verify() == [
+        "down: first: objective: the file claims 2, the schedule gives 6"
+    ]
+
+
 def test_equal_names_are_told_apart(tmp_path: Path) -> None:
     run = quick(tmp_path, "exact", targets=[toy(1, name="x"), toy(2, name="x")])
     assert sorted(name[:3] for name in run.table()["instance"]) == ["x #", "x #"]

@@ -3,12 +3,15 @@
 import inspect
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import schedgap as sg
@@ -20,8 +23,8 @@ Call = Callable[..., Any]
 
 def test_import_is_quick_and_loads_no_engine() -> None:
     code = (
-        "import time, sys; t = time.perf_counter(); import schedgap; "
-        "print(time.perf_counter() - t); import schedgap.models, schedgap.analysis; "
+        "import time, sys; t = time.process_time(); import schedgap; "
+        "print(time.process_time() - t); import schedgap.models, schedgap.analysis; "
         "print([m for m in ('highspy', 'ortools', 'gurobipy', 'cvxpy', 'pandas', 'plotly') "
         "if m in sys.modules])"
     )
@@ -30,6 +33,14 @@ def test_import_is_quick_and_loads_no_engine() -> None:
     ).stdout.splitlines()
     assert float(lines[0]) < 0.3
     assert lines[1] == "[]"
+
+
+def test_every_public_name_is_there() -> None:
+    for name in sg.__all__:
+        assert getattr(sg, name) is not None
+    assert set(sg.__all__) <= set(dir(sg))
+    with pytest.raises(AttributeError, match="no attribute 'solv'"):
+        sg.solv  # noqa: B018 - the point
 
 
 @pytest.mark.parametrize(
@@ -187,6 +198,19 @@ def test_compare_names_what_failed(schedgap: Call, toy_file: Call, tmp_path: Pat
     assert "t: crash: crash: SIGSEGV\n" in done.err
 
 
+def test_report_writes_its_page_where_it_is_told(
+    schedgap: Call, toy_file: Call, tmp_path: Path
+) -> None:
+    folder = tmp_path / "r"
+    line = ("compare", toy_file(3, 1), "--workers", 1, "--methods", "exact,first", "--run", folder)
+    assert schedgap(*line).code == 0
+    assert schedgap("report", folder).out.strip() == str(folder / "report.html")
+    assert schedgap("report", folder, "--out", tmp_path / "x.html").code == 0
+    assert (tmp_path / "x.html").read_text().startswith("<!doctype html>")
+    done = schedgap("report", tmp_path)
+    assert done.code == 2 and done.line.endswith("not a run folder: no 'tasks' in it")
+
+
 def test_the_same_limit_from_python_and_from_the_command_line() -> None:
     assert inspect.signature(compare).parameters["time_limit"].default == DEFAULT_TIME_LIMIT
 
@@ -203,9 +227,6 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_is_quiet_and_exits_130(tmp_path: Path, toy_file: Call) -> None:
-    import signal
-    import time
-
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1] / 'analysis')!r}); "
         "import toy_family; toy_family.register(); from schedgap.cli import main; main()"
@@ -222,6 +243,25 @@ def test_ctrl_c_is_quiet_and_exits_130(tmp_path: Path, toy_file: Call) -> None:
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=10)
     assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def test_ctrl_c_ends_all_workers_and_keeps_what_is_done(tmp_path: Path) -> None:
+    """Two workers, on real instances; the run then goes on where it stopped."""
+    folder = tmp_path / "r"
+    arguments = ["compare", "quick", "--methods", "srtf,cp-sat", "--workers", "2"]
+    line = [sys.executable, "-m", "schedgap", *arguments, "--run", str(folder)]
+    process = subprocess.Popen(line, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while len(list(folder.glob("tasks/[!.]*.json"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    below = psutil.Process(process.pid).children(recursive=True)
+    assert len(below) >= 2
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130 and b"Traceback" not in err, err
+    _, alive = psutil.wait_procs(below, timeout=5)
+    assert alive == []
+    assert len(sg.Run(folder)) >= 2
 
 
 def test_version(schedgap: Call) -> None:
