@@ -256,7 +256,8 @@ def _attend(
             worker.kill()
         if killed is None and now >= next_look:
             peak = max(peak, worker.megabytes())
-            next_look = time.monotonic() + _LOOK
+            # Among thousands of processes a look takes long: spend at most a twentieth on it.
+            next_look = max(now + _LOOK, now + 20 * (time.monotonic() - now))
             if memory_mb is not None and peak > memory_mb:
                 killed = "memory"
                 worker.kill()

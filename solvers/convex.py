@@ -90,7 +90,10 @@ def solve_problem(
     }
     with warnings.catch_warnings():  # a status says it, not a warning
         warnings.simplefilter("ignore", UserWarning)
-        problem.unpack_results(raw, chain, inverse)
+        try:
+            problem.unpack_results(raw, chain, inverse)
+        except cvxpy.SolverError:  # Clarabel broke down; its own word is in the log
+            return EngineResult("unknown", None, None, **timing)
     decided = _DECIDED.get(problem.status)
     if decided is not None:
         return EngineResult(decided, None, None, **timing)

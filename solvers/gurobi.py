@@ -88,7 +88,8 @@ def solve_arrays(
             curved = bool(quadratics) or square is not None
             return _read(model, program, columns, grid, curved, timing)
     except gurobipy.GurobiError as error:
-        raise _translated(error, program) from None
+        _raise_for_licence(error, program)
+        return EngineResult("unknown", None, None, log=f"Gurobi: {error}")
 
 
 def solve_model(
@@ -296,18 +297,19 @@ def _duals(model: Any, program: LinearProgram) -> Any:
     return duals
 
 
-def _translated(error: Any, program: LinearProgram) -> Exception:
-    """Return the error that says what to do."""
+def _raise_for_licence(error: Any, program: LinearProgram) -> None:
+    """Raise the error that says what to do when it is the licence, and MemoryError for memory."""
     from gurobipy import GRB
 
     if error.errno == GRB.Error.SIZE_LIMIT_EXCEEDED:
         rows, columns = program.matrix.shape
-        return EngineUnavailableError(
+        raise EngineUnavailableError(
             f"Gurobi's licence does not admit this program ({rows} rows, {columns} columns; the "
             "bundled licence takes 2000 of each): install a full licence, or use another engine"
         )
     if error.errno == GRB.Error.NO_LICENSE:
-        return EngineUnavailableError(
+        raise EngineUnavailableError(
             f"Gurobi has no valid licence ({error}): install one, or use another engine"
         )
-    return RuntimeError(f"Gurobi: {error}")
+    if error.errno == GRB.Error.OUT_OF_MEMORY:
+        raise MemoryError(f"Gurobi: {error}")

@@ -1,6 +1,7 @@
 """HiGHS' own objects: options, hand-over, callbacks and results, for `schedgap.solvers.highs`."""
 
 import math
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,8 @@ from schedgap.solvers.linear import Floats, LinearProgram, Sides, dual_objective
 
 _FEASIBLE = 2  # HiGHS' kSolutionStatusFeasible
 _DECIDED: dict[str, EngineStatus] = {"kInfeasible": "infeasible", "kUnbounded": "unbounded"}
+# The scheduler of HiGHS is one for the process, and is reset before each run.
+_ONE_AT_A_TIME = threading.RLock()
 # After these a run from scratch without presolve says more.
 _UNDECIDED = (
     "kUnboundedOrInfeasible",
@@ -138,6 +141,11 @@ def pass_start(engine: Any, start: Floats) -> None:
 
 def run(engine: Any, clock: Clock, watch: Watch) -> None:
     """Run within the clock, and a second time when the first leaves open what the program is."""
+    with _ONE_AT_A_TIME:
+        _run_alone(engine, clock, watch)
+
+
+def _run_alone(engine: Any, clock: Clock, watch: Watch) -> None:
     import highspy
 
     for presolve in (None, "off"):

@@ -78,9 +78,9 @@ def program(case: str) -> LinearProgram:
     raise KeyError(case)
 
 
-def model(case: str, kind: str, *, maximise: bool = False) -> Any:
+def model(case: str | LinearProgram, kind: str, *, maximise: bool = False) -> Any:
     """The same model in a modelling language, perhaps maximising minus its objective."""
-    arrays = program(case)
+    arrays = program(case) if isinstance(case, str) else case
     if kind == "array":
         return arrays
     matrix = arrays.matrix.toarray()
@@ -96,12 +96,14 @@ def model(case: str, kind: str, *, maximise: bool = False) -> Any:
             domain=lambda _, j: pyo.Integers if whole[j] else pyo.Reals,
             bounds=lambda _, j: (_finite(arrays.lower[j]), _finite(arrays.upper[j])),
         )
+        sides = zip(arrays.row_lower.tolist(), arrays.row_upper.tolist(), strict=True)
+        bound = {i: side for i, side in enumerate(sides) if side != (-INF, INF)}
         made.eq_1 = pyo.Constraint(
-            range(len(matrix)),
+            list(bound),
             rule=lambda m, i: (
-                _finite(arrays.row_lower[i]),
-                sum(float(matrix[i, j]) * m.x[j] for j in columns if matrix[i, j]),
-                _finite(arrays.row_upper[i]),
+                _finite(bound[i][0]),
+                sum(float(matrix[i, j]) * m.x[j] for j in columns),
+                _finite(bound[i][1]),
             ),
         )
         worth = sum(float(arrays.cost[j]) * made.x[j] for j in columns) + arrays.offset
@@ -133,6 +135,36 @@ def model(case: str, kind: str, *, maximise: bool = False) -> Any:
     worth = arrays.cost @ x + arrays.offset
     goal = cvxpy.Maximize(-worth) if maximise else cvxpy.Minimize(worth)
     return cvxpy.Problem(goal, rows)
+
+
+def random_program(seed: int) -> LinearProgram:
+    """Up to five integers in small boxes, up to four rows of small integers; often infeasible."""
+    random = np.random.default_rng(seed)
+    columns, rows = int(random.integers(2, 6)), int(random.integers(1, 5))
+    matrix = random.integers(-4, 7, (rows, columns)) * (random.random((rows, columns)) < 0.8)
+    low = random.integers(-2, 3, columns)
+    middle = matrix @ (low + random.integers(0, 4, columns)) + random.integers(-1, 2, rows)
+    return LinearProgram(
+        random.integers(-9, 10, columns),
+        low,
+        low + random.integers(0, 4, columns),
+        matrix,
+        np.where(random.random(rows) < 0.5, -INF, middle - random.integers(0, 4, rows)),
+        np.where(random.random(rows) < 0.3, INF, middle + random.integers(0, 4, rows)),
+        np.ones(columns, dtype=bool),
+        offset=float(random.integers(-3, 4)),
+    )
+
+
+def random_optima(
+    send: Any, engine: str, kind: str, seeds: range
+) -> list[tuple[str, float | None]]:
+    """Return status and objective of each random program."""
+    found = []
+    for seed in seeds:
+        result = solve(model(random_program(seed), kind), engine, clock=Clock(30))
+        found.append((result.status, result.objective))
+    return found
 
 
 def values_of(made: Any, result: EngineResult) -> list[float] | None:

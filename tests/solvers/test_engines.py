@@ -3,12 +3,14 @@
 import json
 import math
 import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from engine_tasks import PAIRS
+from engine_tasks import PAIRS, program, random_program
 from scipy import sparse
 
 from schedgap.errors import EngineUnavailableError, UsageError
@@ -107,9 +109,7 @@ def test_a_limit_leaves_the_incumbent_and_the_bound(engine: str, kind: str) -> N
     bounds = [content for word, content in heard if word == "bound"]
     assert incumbents[-1] == pytest.approx(result.objective)
     assert bounds and max(bounds) <= result.bound + 1e-6
-    from engine_tasks import program  # the point is one, and is worth what they say
-
-    arrays = program("long")
+    arrays = program("long")  # the point is one, and is worth what they say
     assert (arrays.matrix @ np.array(values) <= arrays.row_upper + 1e-6).all()
     assert arrays.cost @ np.array(values) == pytest.approx(result.objective)
 
@@ -193,6 +193,38 @@ def test_engines_that_clash_refuse_to_share_a_process(
     if not is_installed(second):
         pytest.skip(f"{second} is not installed")
     assert said in _child("then_claim", engine, kind, second).result()
+
+
+def _by_hand(program: LinearProgram) -> tuple[str, float | None]:
+    """Enumerate the box."""
+    sides = [range(int(a), int(b) + 1) for a, b in zip(program.lower, program.upper, strict=True)]
+    points = np.array(list(product(*sides)))
+    bodies = points @ program.matrix.toarray().T
+    inside = ((bodies >= program.row_lower) & (bodies <= program.row_upper)).all(1)
+    if not inside.any():
+        return "infeasible", None
+    return "optimal", float((points[inside] @ program.cost).min()) + program.offset
+
+
+@pytest.mark.parametrize(("engine", "kind"), MIXED)
+@pytest.mark.parametrize(
+    "seeds", [range(25), pytest.param(range(1000, 4000), marks=pytest.mark.nightly)]
+)
+def test_engines_agree_with_enumeration(engine: str, kind: str, seeds: range) -> None:
+    found = _child("random_optima", engine, kind, seeds).result()
+    for seed, (status, objective) in zip(seeds, found, strict=True):
+        expected = _by_hand(random_program(seed))
+        assert (status, objective) == pytest.approx(expected), f"seed {seed}"
+
+
+def test_two_threads_may_solve_with_highs_in_one_process() -> None:
+    with ThreadPoolExecutor(2) as pool:
+        results = list(
+            pool.map(lambda k: solve(random_program(k), "highs", clock=Clock(20)), range(40))
+        )
+    assert [(r.status, r.objective) for r in results] == [
+        _by_hand(random_program(k)) for k in range(40)
+    ]
 
 
 def test_an_engine_gets_only_what_it_takes() -> None:
