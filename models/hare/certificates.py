@@ -79,8 +79,8 @@ def _time_indexed(instance: HareInstance, certificate: Mapping[str, Any]) -> Lin
     return program_time_indexed.program(instance, upper)
 
 
-def prefix_certificate(
-    relaxed: Relaxed, program: LinearProgram, cuts: Sequence[Cut], duals: Floats
+def cut_certificate(
+    kind: str, relaxed: Relaxed, program: LinearProgram, cuts: Sequence[Cut], duals: Floats
 ) -> tuple[float, dict[str, Any]]:
     """Return the bound that duals [i] of a relaxation with cuts prove, and the certificate.
 
@@ -93,7 +93,7 @@ def prefix_certificate(
     chosen = np.concatenate([duals[:base], duals[base + np.array(paid, dtype=np.int64)]])
     bound, pairs = certify(relaxation_linear.with_cuts(relaxed, kept), chosen)
     return bound, {
-        "kind": "relaxed-prefix",
+        "kind": kind,
         "cuts": [
             {
                 "machine": cut.machine,
@@ -108,7 +108,7 @@ def prefix_certificate(
     }
 
 
-def _prefix(instance: HareInstance, certificate: Mapping[str, Any]) -> LinearProgram:
+def _cuts(instance: HareInstance, certificate: Mapping[str, Any]) -> LinearProgram:
     limit = relaxation.limit(instance, horizon_cap=True)
     relaxed = relaxation_linear.build(instance, limit=limit, integer=False)
     items, machines = relaxed.items.train.shape
@@ -127,6 +127,7 @@ def _prefix(instance: HareInstance, certificate: Mapping[str, Any]) -> LinearPro
 # The program of each kind of certificate, from the instance and what the certificate adds.
 _PROGRAMS: dict[str, Callable[[HareInstance, Mapping[str, Any]], LinearProgram]] = {
     "fluid-lp": _fluid,
-    "relaxed-prefix": _prefix,
+    "relaxed-conic": _cuts,
+    "relaxed-prefix": _cuts,
     "time-indexed-lp": _time_indexed,
 }

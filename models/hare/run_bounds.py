@@ -9,9 +9,9 @@ import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare import fluid, relaxation
+from schedgap.models.hare import fluid, relaxation, relaxation_conic
 from schedgap.models.hare.algorithm import algorithm_1, list_wspt
-from schedgap.models.hare.certificates import certify, prefix_certificate
+from schedgap.models.hare.certificates import certify, cut_certificate
 from schedgap.models.hare.relaxation_linear import (
     Relaxed,
     Separate,
@@ -24,6 +24,7 @@ from schedgap.models.hare.relaxation_linear import (
     single,
     tighten,
     tighten_binary,
+    with_cuts,
 )
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import Clock, EngineResult, solve
@@ -333,11 +334,32 @@ def relaxed_prefix(instance: HareInstance, call: Call) -> Outcome:
     found = solution.found
     if integer or found.duals is None:
         return _outcome(solution)
-    bound, certificate = prefix_certificate(
-        solution.relaxed, found.program, found.cuts, found.duals
+    bound, certificate = cut_certificate(
+        "relaxed-prefix", solution.relaxed, found.program, found.cuts, found.duals
     )
     solution = replace(solution, found=replace(found, bound=bound))
     return _outcome(solution, certificate=certificate)
+
+
+def relaxed_conic(instance: HareInstance, call: Call) -> Outcome:
+    """Solve the relaxation as printed with continuous y, and return what its prices prove."""
+    if reason := _too_large(instance, integer=False):
+        return Outcome(note=reason)
+    most = relaxation.limit(instance, horizon_cap=True)
+    relaxed = build(instance, limit=most, integer=False)
+    problem = relaxation_conic.build(relaxed)
+    call.progress.phase("solving the conic program")
+    result = solve(problem, "clarabel", clock=call.clock, threads=call.threads, seed=call.seed)
+    if result.duals is None:
+        return Outcome(note=f"the conic program was not solved ({result.status})")
+    cuts, duals = relaxation_conic.tangents(relaxed, problem, result.duals)
+    program = with_cuts(relaxed, cuts)
+    bound, certificate = cut_certificate("relaxed-conic", relaxed, program, cuts, duals)
+    return Outcome(
+        bound=bound,
+        trace={"relaxation_value": result.objective},
+        certificate=certificate,
+    )
 
 
 METHODS: tuple[Method, ...] = (
@@ -378,6 +400,14 @@ METHODS: tuple[Method, ...] = (
             ),
             Option("release_cuts", "bool", False, "count starts from the earliest head of a set"),
         ),
+    ),
+    Method(
+        "relaxed-conic",
+        "bound",
+        relaxed_conic,
+        "the paper's relaxation with continuous y, as a conic program",
+        "Hare_Sched_RL, Section 5.2",
+        engines=("clarabel",),
     ),
     Method(
         "fluid-lp",

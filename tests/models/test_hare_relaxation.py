@@ -11,9 +11,9 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare import relaxation
+from schedgap.models.hare import relaxation, relaxation_conic
 from schedgap.models.hare.algorithm import algorithm_1
-from schedgap.models.hare.certificates import check_certificate, prefix_certificate
+from schedgap.models.hare.certificates import check_certificate, cut_certificate
 from schedgap.models.hare.relaxation_linear import (
     Cut,
     Relaxed,
@@ -29,6 +29,7 @@ from schedgap.models.hare.relaxation_linear import (
     with_cuts,
 )
 from schedgap.solvers import Clock, EngineResult, solve
+from schedgap.solvers.availability import engine_status
 from schedgap.solvers.linear import LinearProgram
 from strategies.hare import brute_force, hare_instances
 from strategies.hare_examples import (
@@ -66,6 +67,11 @@ def value(
     bound = loop(instance, separate, integer=integer, horizon_cap=horizon_cap)[1].bound
     assert bound is not None
     return bound
+
+
+def certificate_of(relaxed: Relaxed, found: Tightened) -> tuple[float, dict]:
+    assert found.duals is not None
+    return cut_certificate("relaxed-prefix", relaxed, found.program, found.cuts, found.duals)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +172,9 @@ def test_continuous_bounds_are_certified_and_below_the_optimum(instance: HareIns
         relaxed, found = loop(instance, separate, integer=False)
         assert found.bound is not None
         assert found.duals is not None
-        bound, certificate = prefix_certificate(relaxed, found.program, found.cuts, found.duals)
+        bound, certificate = cut_certificate(
+            "relaxed-prefix", relaxed, found.program, found.cuts, found.duals
+        )
         assert bound == pytest.approx(found.bound, rel=1e-9, abs=1e-9)
         assert bound <= optimum * (1 + 1e-9) + 1e-12
         assert check_certificate(instance, certificate) == bound
@@ -178,7 +186,9 @@ def test_a_tampered_certificate_proves_nothing_false(instance: HareInstance, see
     draw = default_rng(seed)
     relaxed, found = loop(instance, prefixes_from_release, integer=False)
     assert found.duals is not None
-    _, certificate = prefix_certificate(relaxed, found.program, found.cuts, found.duals)
+    _, certificate = cut_certificate(
+        "relaxed-prefix", relaxed, found.program, found.cuts, found.duals
+    )
     items, machines = relaxed.items.train.shape
     wild = {
         "machine": int(draw.integers(machines)),
@@ -304,6 +314,38 @@ def test_the_arrays_are_the_linear_rows_of_the_pyomo_model(instance: HareInstanc
     assert np.array_equal(
         program.cost[-len(model.R) :], form.c.toarray()[0][[names[id(model.b[q])] for q in model.R]]
     )
+
+
+@settings(max_examples=30, deadline=None)
+@given(hare_instances(max_total=8))
+def test_the_conic_bound_is_certified_and_below_the_value_by_tangents(
+    instance: HareInstance,
+) -> None:
+    """Clarabel on cones against HiGHS on tangents: two formulations of one optimum."""
+    pytest.importorskip("cvxpy", reason="needs cvxpy and Clarabel")
+    tangent = value(instance, full_set, integer=False)
+    relaxed = build(instance, limit=relaxation.limit(instance, horizon_cap=True), integer=False)
+    problem = relaxation_conic.build(relaxed)
+    result = solve(problem, "clarabel", clock=Clock())
+    assert result.objective == pytest.approx(tangent, rel=1e-5, abs=1e-5)
+    cuts, duals = relaxation_conic.tangents(relaxed, problem, result.duals)
+    bound, certificate = cut_certificate(
+        "relaxed-conic", relaxed, with_cuts(relaxed, cuts), cuts, duals
+    )
+    assert bound == pytest.approx(tangent, rel=1e-3, abs=1e-3)
+    assert bound <= tangent + 1e-6 * max(1, tangent)
+    assert check_certificate(instance, certificate) == bound
+
+
+@pytest.mark.parametrize("instance", [TOY, THREE_UNIT_TASKS, CE2, TWO_GPUS, FIGURE_4])
+def test_the_literal_product_form_has_the_same_optimum(instance: HareInstance) -> None:
+    if (status := engine_status("gurobi")) in ("not installed", "no licence"):
+        pytest.skip(f"Gurobi: {status}")
+    tangents = value(instance, full_set, horizon_cap=False)
+    for literal in (False, True):
+        model = relaxation.build(instance, literal=literal)
+        result = solve(model, "gurobi", clock=Clock(), options={"IntFeasTol": 1e-9})
+        assert result.bound == pytest.approx(tangents, rel=1e-6)
 
 
 def test_an_early_stop_leaves_a_valid_bound_and_says_so() -> None:
