@@ -1,8 +1,11 @@
-"""The methods of the families as rows: what `schedgap methods` shows and completion offers."""
+"""Methods and presets of the families as rows: what `schedgap methods` and `presets` show."""
 
 from collections.abc import Iterator
 from typing import Any
 
+from schedgap.instances.families import FAMILIES
+from schedgap.instances.generate import presets as presets_of
+from schedgap.instances.settings import Option
 from schedgap.models.family import Family, families, family
 from schedgap.models.method import Method
 
@@ -47,14 +50,35 @@ def _row(owner: Family, method: Method, name: str, alias_of: str | None) -> dict
         "ours": method.ours,
         "alias_of": alias_of,
         "summary": method.summary,
-        "options": [
-            {
-                "name": option.name,
-                "type": option.type,
-                "default": option.plain(option.default),
-                "choices": list(option.choices),
-                "help": option.help,
-            }
-            for option in method.options
-        ],
+        "options": [_option(option) for option in method.options],
+    }
+
+
+def presets(name: str | None = None) -> list[dict[str, Any]]:
+    """Return a row for each preset of a family, or of all families.
+
+    Keys: family, preset, summary, seeded (the seed matters), files (which of jobs, machines and
+    rates it takes from a file), options (as of methods).
+    """
+    return [
+        {
+            "family": owner,
+            "preset": preset.name,
+            "summary": preset.summary,
+            "seeded": preset.seeded,
+            "files": list(preset.files),
+            "options": [_option(option) for option in preset.options],
+        }
+        for owner in ([name] if name is not None else FAMILIES)
+        for preset in presets_of(owner).values()
+    ]
+
+
+def _option(option: Option) -> dict[str, Any]:
+    return {
+        "name": option.name,
+        "type": option.type,
+        "default": option.plain(option.default),
+        "choices": list(option.choices),
+        "help": option.help,
     }

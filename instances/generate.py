@@ -1,5 +1,6 @@
 """Instances out of presets, seeds, settings and public traces, for every family."""
 
+import hashlib
 import importlib
 import os
 import re
@@ -13,6 +14,7 @@ import numpy as np
 from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES, instance_class
 from schedgap.instances.instance import Instance
+from schedgap.instances.records import read_bytes
 from schedgap.instances.settings import Option
 from schedgap.instances.traces import (
     FORMATS,
@@ -174,6 +176,11 @@ def generate(
     meta |= {"preset": name, "settings": plain}
     if chosen.seeded:
         meta["seed"] = seed
+    if files:
+        meta["files"] = {
+            role: {"name": Path(file).name, "sha256": hashlib.sha256(read_bytes(file)).hexdigest()}
+            for role, file in files.items()
+        }
     title = _title(family, chosen, seed, plain, [files[role] for role in files])
     fields = {"family": family, "version": 1, "name": title, "meta": meta, **made.fields}
     return instance_class(family).from_data(fields)

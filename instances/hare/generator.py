@@ -155,7 +155,7 @@ PAPER = (
         least=0,
     ),
     *(
-        Option(f"rounds_{name.lower()}", "range", ROUNDS[name], f"rounds of a {name} job", least=1)
+        Option(f"rounds_{name.lower()}", "range", ROUNDS[name], f"rounds of {name} jobs", least=1)
         for name in CLASSES
     ),
     Option("tasks_per_round", "list", (1, 2, 4, 8), "uniform among these", least=1),
@@ -180,7 +180,7 @@ PAPER = (
 
 
 def _example(name: str, make: Any, *options: Option) -> Preset:
-    summary = make.__doc__.partition("\n")[0].removeprefix("Return ")
+    summary = make.__doc__.partition("\n")[0].removeprefix("Return ").removesuffix(".")
     return Preset(name, summary, make, options, seeded=False)
 
 

@@ -81,12 +81,30 @@ def methods(
         show.methods(found, options=family is not None)
 
 
+@app.command(epilog="Example:  schedgap presets hare")
+def presets(
+    family: Annotated[
+        str | None, typer.Argument(metavar="[FAMILY]", autocompletion=_families)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the presets of 'generate', and with a family what '--set' changes in each."""
+    from schedgap.analysis.listing import presets as rows
+
+    found = rows(family)
+    if as_json:
+        show.json_document(found)
+    else:
+        show.presets(found, options=family is not None)
+
+
 @app.command(epilog="Example:  schedgap generate hare --preset small --seed 7 --out small.json")
 def generate(
     family: FamilyName,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the instance.")],
     preset: Annotated[
-        str | None, typer.Option(metavar="NAME", autocompletion=_presets, help="Kind of instance.")
+        str | None,
+        typer.Option(metavar="NAME", autocompletion=_presets, help="See 'schedgap presets'."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Same seed, same instance.")] = 0,
     settings: Settings = None,

@@ -84,21 +84,44 @@ def methods(rows: Sequence[dict[str, Any]], *, options: bool) -> None:
         for row in rows
     ]
     table(("family", "method", "kind", "engines", "what it does", "source"), cells)
-    settings = [
+    if options:
+        _settings("method", [row for row in rows if not row["alias_of"]])
+
+
+def presets(rows: Sequence[dict[str, Any]], *, options: bool) -> None:
+    """Print presets; with `options` also each one's settings."""
+    cells = [
+        (row["family"], row["preset"], row["summary"], ", ".join(row["files"]) or "-")
+        for row in rows
+    ]
+    table(("family", "preset", "what it makes", "from files"), cells)
+    if options:
+        _settings("preset", rows)
+
+
+def _settings(owner: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Print a table of the settings of methods or presets."""
+    cells = [
         (
-            row["method"],
+            row[owner],
             option["name"],
-            str(option["default"]).lower() if option["type"] == "bool" else str(option["default"]),
+            _default(option),
             ", ".join(option["choices"]) or option["type"],
             option["help"],
         )
         for row in rows
-        if not row["alias_of"]
         for option in row["options"]
     ]
-    if options and settings:
+    if cells:
         out().print()
-        table(("method", "--set", "default", "values", "meaning"), settings)
+        table((owner, "--set", "default", "values", "meaning"), cells)
+
+
+def _default(option: dict[str, Any]) -> str:
+    value = option["default"]
+    if value is None:
+        return "-"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def solution(found: "Solution") -> None:

@@ -78,6 +78,15 @@ def test_methods_as_a_table_and_as_a_list(schedgap: Call) -> None:
     assert {row["family"] for row in schedgap("methods", "--json").json} >= {"toy", "hare"}
 
 
+def test_presets_as_a_table_and_as_a_list(schedgap: Call) -> None:
+    done = schedgap("presets", "hare")
+    assert "--set" in done.out and "arrival_span" in done.out and "12-20" in done.out
+    rows = {row["preset"]: row for row in schedgap("presets", "hare", "--json").json}
+    assert rows["small"]["seeded"] and not rows["toy"]["options"]
+    assert rows["paper"]["files"] == ["jobs", "machines", "rates"]
+    assert schedgap("presets", "none").code == 2
+
+
 def test_generate_writes_what_python_makes(schedgap: Call, tmp_path: Path) -> None:
     file = tmp_path / "small.json"
     done = schedgap("generate", "hare", "--preset", "small", "--seed", 3, "--out", file)

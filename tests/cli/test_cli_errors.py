@@ -36,7 +36,10 @@ TEXT = json.dumps(GOOD)
         (TEXT.replace('"arrival": 0', '"arrival": "0"', 1), "jobs[0].arrival: need a number"),
         (TEXT.replace('"arrival": 0', '"arrival": 1e300', 1), "jobs[0].arrival: too large"),
         (TEXT.replace('"rounds": 1', '"rounds": 1' + "0" * 30, 1), "jobs[0].rounds: too large"),
-        (TEXT.replace('"rounds": 1', '"rounds": 1' + "0" * 5000, 1), "not JSON"),
+        (
+            TEXT.replace('"rounds": 1', '"rounds": 1' + "0" * 5000, 1),
+            "jobs[0].rounds: number too large",
+        ),
         (TEXT.replace('"id": "b"', '"id": "a"'), "jobs[1].id: duplicate id 'a'"),
         (TEXT.replace('"weight"', '"wieght"', 1), "jobs[0].wieght: unknown key: did you mean"),
         (TEXT.replace('"weight": 1', '"weight": 1, "weight": 2', 1), "jobs[0].weight: duplicate"),

@@ -1,5 +1,6 @@
 """`hare` instances out of traces: times by hand, what is left out, what is refused."""
 
+import hashlib
 import math
 from pathlib import Path
 
@@ -181,6 +182,9 @@ def test_switching_entries_carry_the_names_of_the_trace():
 def test_the_same_files_and_seed_give_the_same_instance():
     again = [_make("philly.csv", "pai_machines.csv", RATES, seed=9).to_data() for _ in range(2)]
     assert again[0] == again[1]
+    files = again[0]["meta"]["files"]
+    assert files["machines"]["name"] == "pai_machines.csv"
+    assert files["rates"]["sha256"] == hashlib.sha256(RATES.read_bytes()).hexdigest()
     assert again[0]["name"] == "hare-paper-philly-pai_machines-throughputs-seed9"
 
 
