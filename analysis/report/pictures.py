@@ -155,7 +155,7 @@ def _entry(results: Sequence[Result], charts: Mapping[str, Chart]) -> dict[str, 
         "frame": frame_height(len(groups)),
         "legend": 1 < len(groups) <= LEGEND_LIMIT,
         "pair": _first_pair(shown),
-        "worst": max((each.ratio[0] for each in shown if each.ratio[0] < math.inf), default=0.0),
+        "worst": _worst(shown),
         "useful": bool(points or shown),
     }
 
@@ -183,10 +183,16 @@ def _interest(result: Result) -> int:
 
 
 def _first_pair(results: Sequence[Result]) -> list[int]:
-    """Return the places of the best schedule and of the first algorithm, for the first look."""
+    """Return the places of the best schedule and of the worst of an algorithm, to look at first."""
     order = sorted(range(len(results)), key=lambda place: _interest(results[place]))
-    rest = sorted(order[1:], key=lambda place: results[place].record.kind != "algorithm")
+    rest = sorted(order[1:], key=lambda place: -_worst([results[place]]))
     return [*order[:1], *rest[:1]] if rest else order * 2
+
+
+def _worst(results: Iterable[Result]) -> float:
+    """Return the greatest least ratio of the algorithms' schedules, 0 where there is none."""
+    algorithms = [each.ratio[0] for each in results if each.record.kind == "algorithm"]
+    return max((ratio for ratio in algorithms if ratio < math.inf), default=0.0)
 
 
 def _embedded(result: Result, chart: Chart, palette: Mapping[str, str]) -> dict[str, Any]:
