@@ -26,6 +26,14 @@ def running_best(points: Iterable[Sequence[float | None]], sense: Sense) -> Iter
         yield seconds, objective, bound
 
 
+PROGRESS_LAYOUT: dict[str, Any] = {
+    "height": 340,
+    "showlegend": True,
+    "xaxis": {"title": {"text": "wall-clock time (s)"}, "rangemode": "tozero"},
+    "yaxis": {"title": {"text": "objective"}},
+}
+
+
 def progress_figure(
     progress: Mapping[str, Iterable[Sequence[float | None]]], sense: Sense = "min"
 ) -> go.Figure:
@@ -36,17 +44,23 @@ def progress_figure(
     progress : Mapping
         For each name, such as a method, its points (seconds, objective or None, bound or None).
     """
-    figure = go.Figure()
+    return go.Figure(progress_traces(progress, sense), {"template": TEMPLATE, **PROGRESS_LAYOUT})
+
+
+def progress_traces(
+    progress: Mapping[str, Iterable[Sequence[float | None]]], sense: Sense
+) -> list[dict[str, Any]]:
+    """Return the curves of `progress_figure` as Plotly traces, up to two for each name."""
     palette = colors(progress)
+    traces: list[dict[str, Any]] = []
     for name, points in progress.items():
         steps = list(running_best(points, sense))
-        both: list[tuple[str, int, str]] = [("incumbent", 1, "solid"), ("bound", 2, "dot")]
         named = False
-        for what, column, dash in both:
+        for what, column, dash in (("incumbent", 1, "solid"), ("bound", 2, "dot")):
             kept = [(point[0], point[column]) for point in steps if point[column] is not None]
             if not kept:
                 continue
-            figure.add_trace(
+            traces.append(
                 {
                     "type": "scatter",
                     "mode": "lines+markers",
@@ -61,14 +75,7 @@ def progress_figure(
                 }
             )
             named = True
-    figure.update_layout(
-        template=TEMPLATE,
-        height=340,
-        showlegend=True,
-        xaxis={"title": {"text": "wall-clock time (s)"}, "rangemode": "tozero"},
-        yaxis={"title": {"text": "objective"}},
-    )
-    return figure
+    return traces
 
 
 # --- ratios --------------------------------------------------------------------------------------
@@ -102,6 +109,7 @@ def ratio_distribution(ratios: Mapping[str, Sequence[Interval]]) -> go.Figure:
                 lines.add(None, None, "")
             elif low < float("inf"):
                 open_ended.add(low, y, f"{name}ratio at least {low:.6g}")
+    few = max(map(len, ratios.values()), default=0) <= 60
     figure = go.Figure(
         [
             {
@@ -114,7 +122,7 @@ def ratio_distribution(ratios: Mapping[str, Sequence[Interval]]) -> go.Figure:
             {
                 **exact.trace("exact"),
                 "mode": "markers",
-                "marker": {"color": PALETTE[0], "size": 7, "opacity": 0.8},
+                "marker": {"color": PALETTE[0], "size": 7, "opacity": 0.8 if few else 0.35},
             },
             {
                 **open_ended.trace("at least"),

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from schedgap.analysis.report.headline import headline, trouble
-from schedgap.analysis.report.pictures import Figure, explorer, family_figures, gantt_layout
+from schedgap.analysis.report.pictures import Figure, explorer, family_figures, shared_layouts
 from schedgap.analysis.report.results import Results, collect
 from schedgap.analysis.report.tables import (
     missing_table,
@@ -77,7 +77,7 @@ def render(found: Results) -> str:
         "figures": figures,
         "instances": instances,
         "first": max(range(len(instances)), key=lambda k: instances[k]["worst"], default=0),
-        "gantt": gantt_layout(),
+        "layouts": shared_layouts(),
         "results": table(found.run).to_csv(index=False, lineterminator="\r\n"),
     }
     names = [str(folder.path) for folder in found.run.folders]

@@ -136,11 +136,11 @@
     });
 
     function drawProgress() {
-      const { traces, layout, methods, provers } = chosen().progress;
+      const { traces, methods, provers } = chosen().progress;
       const place = Number(method.value);
       const names = place === 0 ? provers : place === 1 ? methods : [methods[place - 2]];
       const shown = traces.filter((trace) => names.includes(trace.legendgroup));
-      return draw(progressPlot, shown, layout);
+      return draw(progressPlot, shown, data.layouts.progress);
     }
 
     function drawGantt() {
@@ -152,7 +152,7 @@
         return;
       }
       const group = chosen().groups[Number(highlight.value) - 1];
-      const { gap, ...shared } = data.gantt;
+      const { gap, ...shared } = data.layouts.gantt;
       const total = schedules.reduce((sum, each) => sum + each.height, gap * (schedules.length - 1));
       const end = Math.max(...schedules.map((each) => each.range[1]));
       const start = Math.min(...schedules.map((each) => each.range[0]));

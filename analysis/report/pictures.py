@@ -21,9 +21,10 @@ from schedgap.analysis.charts import (
     time_range,
 )
 from schedgap.analysis.curves import (
+    PROGRESS_LAYOUT,
     Interval,
     performance_profile,
-    progress_figure,
+    progress_traces,
     ratio_distribution,
 )
 from schedgap.analysis.report.results import Result, Results
@@ -146,7 +147,8 @@ def _entry(results: Sequence[Result], charts: Mapping[str, Chart]) -> dict[str, 
     return {
         "label": f"{results[0].instance} ({results[0].family})",
         "progress": {
-            **plotly_data(progress_figure(points, results[0].record.sense), table),
+            "traces": progress_traces(points, results[0].record.sense),
+            "csv": table,
             "methods": list(points),
             "provers": _provers(results),
         },
@@ -211,10 +213,10 @@ def _embedded(result: Result, chart: Chart, palette: Mapping[str, str]) -> dict[
     }
 
 
-def gantt_layout() -> dict[str, Any]:
-    """Return what the layouts of all Gantt charts share."""
+def shared_layouts() -> dict[str, dict[str, Any]]:
+    """Return what the figures of all instances share."""
+    template = TEMPLATE.to_plotly_json()
     return {
-        "template": TEMPLATE.to_plotly_json(),
-        "barmode": "overlay",
-        "gap": GAP,
+        "gantt": {"template": template, "barmode": "overlay", "gap": GAP},
+        "progress": {"template": template, **PROGRESS_LAYOUT},
     }
