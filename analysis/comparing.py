@@ -1,11 +1,17 @@
 """Compare methods on instances: every task in its own child, every record kept at once."""
 
+import logging
 import os
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
+
+import psutil
 
 from schedgap.analysis.attempts import Attempt, Plan, attempt, plan
 from schedgap.analysis.runs import FAILURES, Folder, Run, TaskOutcome, TaskRecord, task_key
@@ -282,7 +288,7 @@ def _records(
                 elsewhere.append(task)
             else:
                 claims[task.key] = stack
-                yield joblib.delayed(perform)(task)
+                yield joblib.delayed(_perform)(task, None if cluster else os.getpid())
 
     with _backend(cluster):
         parallel = joblib.Parallel(
@@ -302,10 +308,12 @@ def _records(
                 yield None
 
 
-def _backend(cluster: str | None) -> AbstractContextManager[Any]:
-    """Return the context in which tasks run: this machine, or a Dask cluster."""
+@contextmanager
+def _backend(cluster: str | None) -> Iterator[None]:
+    """Hold the context in which tasks run: this machine, or a Dask cluster."""
     if cluster is None:
-        return nullcontext()
+        yield
+        return
     import joblib
 
     try:
@@ -314,11 +322,32 @@ def _backend(cluster: str | None) -> AbstractContextManager[Any]:
         raise UsageError(
             "a cluster needs the package 'distributed': pip install 'schedgap[cluster]'"
         ) from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it would say it all twice
     try:
         client = Client(cluster, timeout="10s")
     except (OSError, ValueError, TimeoutError) as error:
         raise UsageError(f"cluster {cluster}: cannot be reached ({error})") from None
-    return cast(AbstractContextManager[Any], joblib.parallel_config(backend="dask", client=client))
+    with client, joblib.parallel_config(backend="dask", client=client):
+        yield
+
+
+def _perform(task: Task, parent: int | None) -> dict[str, Any]:
+    """Do one task in a worker process, which does not outlive the process that started it."""
+    if parent not in (None, os.getpid()):
+        _die_with(cast(int, parent))
+    return perform(task)
+
+
+@lru_cache
+def _die_with(parent: int) -> None:
+    """End this process, and with it its child, soon after the parent has gone (kill -9 too)."""
+
+    def watch() -> None:
+        while os.getppid() == parent and psutil.pid_exists(parent):
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def perform(task: Task) -> dict[str, Any]:

@@ -199,6 +199,23 @@ def test_workers_give_the_records_of_one(tmp_path: Path) -> None:
     assert len(runs[0]) == 2 * len(names) > 0
 
 
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_records(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the extra 'cluster'")
+    instances = [sg.generate("hare", preset="small", seed=seed) for seed in (1, 2)]
+    with distributed.LocalCluster(1, threads_per_worker=2, dashboard_address=None) as cluster:
+        there = compare(
+            instances,
+            run=tmp_path / "there",
+            methods=["srtf"],
+            workers=2,
+            cluster=cluster.scheduler_address,
+        )
+    here = compare(instances, run=tmp_path / "here", methods=["srtf"], workers=1)
+    columns = ["instance", "method", "objective", "key"]
+    assert there.table()[columns].equals(here.table()[columns])
+
+
 PROCESS = """
 import sys; sys.path.insert(0, {here!r})
 import toy_family; toy_family.register()

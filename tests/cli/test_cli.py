@@ -254,10 +254,11 @@ def test_ctrl_c_is_quiet_and_exits_130(tmp_path: Path, toy_file: Call) -> None:
     assert (process.returncode, out, err) == (130, b"", b"")
 
 
-def test_ctrl_c_ends_all_workers_and_keeps_what_is_done(tmp_path: Path) -> None:
-    """Two workers, on real instances; the run then goes on where it stopped."""
+@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])
+def test_no_worker_outlives_a_comparison(tmp_path: Path, blow: signal.Signals) -> None:
+    """Two workers, on real instances; what is done is kept."""
     folder = tmp_path / "r"
-    arguments = ["compare", "quick", "--methods", "srtf,cp-sat", "--workers", "2"]
+    arguments = ["compare", "quick", "--methods", "srtf,big-m", "--workers", "2"]
     line = [sys.executable, "-m", "schedgap", *arguments, "--run", str(folder)]
     process = subprocess.Popen(line, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
@@ -265,9 +266,10 @@ def test_ctrl_c_ends_all_workers_and_keeps_what_is_done(tmp_path: Path) -> None:
         time.sleep(0.05)
     below = psutil.Process(process.pid).children(recursive=True)
     assert len(below) >= 2
-    os.kill(process.pid, signal.SIGINT)
+    os.kill(process.pid, blow)
     _, err = process.communicate(timeout=20)
-    assert process.returncode == 130 and b"Traceback" not in err, err
+    assert process.returncode == (130 if blow == signal.SIGINT else -9)
+    assert b"Traceback" not in err
     _, alive = psutil.wait_procs(below, timeout=5)
     assert alive == []
     assert len(sg.Run(folder)) >= 2
