@@ -416,14 +416,16 @@ def test_a_browser_draws_all_figures_and_reports_no_error(page, tmp_path):
 def test_nothing_is_wider_than_a_phone(page, tmp_path):
     """A frame of 320 pixels: headless windows themselves cannot be that narrow."""
     probe = (
-        "<script>addEventListener('load', () => setTimeout(() => { parent.document.title ="
-        "innerWidth + ' ' + document.documentElement.scrollWidth; }, 500));</script></body>"
+        "<script>addEventListener('load', () => setTimeout(() => {"
+        "const root = document.documentElement;"
+        "parent.document.title = `${innerWidth} ${root.scrollWidth - root.clientWidth}`;"
+        "}, 500));</script></body>"
     )
     inner = html.escape(page.replace("</body>", probe))
     frame = f'<iframe srcdoc="{inner}" style="width:320px;height:900px;border:0"></iframe>'
     done = browse(f"<!doctype html><title>empty</title><body>{frame}", tmp_path, "--dump-dom")
     title = re.search(r"<title>(.*?)</title>", done.stdout)
-    assert title is not None and title[1] == "320 320"
+    assert title is not None and title[1] == "320 0"
 
 
 ACTIONS = """
