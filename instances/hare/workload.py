@@ -31,7 +31,7 @@ class Model:
 
     @property
     def memory_gb(self) -> float:
-        """Memory for weights, gradients and optimiser state, and 1 GB of activations."""
+        """Memory for weights, gradients and optimizer state, and 1 GB of activations."""
         return round(4 * self.size_mb / 1000 + 1, 3)
 
 

@@ -188,6 +188,8 @@ def solve(
         )
     if out is not None:
         found.save(out)
+    for text in problem.warnings():
+        show.note(f"{instance}: warning: {text}")
     if as_json:
         show.json_document(found.to_data())
     else:

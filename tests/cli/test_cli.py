@@ -138,6 +138,16 @@ def test_solve_exits_by_its_status_and_always_writes(
     assert done.err == "" if line is None else done.line.endswith(line)
 
 
+def test_solve_warns_of_long_synchronization_and_solves(schedgap: Call, tmp_path: Path) -> None:
+    instance = sg.generate("hare", preset="ce1").to_data()
+    instance["jobs"][0]["synchronization_time"] = {"kind": 3}
+    file = tmp_path / "long.json"
+    file.write_text(json.dumps(instance))
+    done = schedgap("solve", file, "--method", "list-wspt", "--json")
+    assert done.code == 0 and done.json["status"] == "feasible"
+    assert f"{file}: warning: jobs[0]: synchronization takes longer" in done.err
+
+
 def test_verify_exits_1_when_a_rule_is_broken(
     schedgap: Call, toy_file: Call, tmp_path: Path
 ) -> None:
