@@ -71,7 +71,7 @@ def tangents(relaxed: Relaxed, problem: Any, duals: Any) -> tuple[list[Cut], Flo
 def _sides(relaxed: Relaxed) -> tuple[Any, Any, Any]:
     """Rows that are equations, that have a lower side only, an upper side only."""
     low, high = np.isfinite(relaxed.program.row_lower), np.isfinite(relaxed.program.row_upper)
-    return tuple(np.flatnonzero(rows) for rows in (low & high, low & ~high, high & ~low))
+    return np.flatnonzero(low & high), np.flatnonzero(low & ~high), np.flatnonzero(high & ~low)
 
 
 def _row_9(relaxed: Relaxed, k: int) -> tuple[Floats, Floats]:

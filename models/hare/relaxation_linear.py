@@ -15,9 +15,7 @@ from scipy import sparse
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
 from schedgap.models.hare.rows import Rows
-from schedgap.solvers import Clock, EngineResult
-from schedgap.solvers.engine import OnBound
-from schedgap.solvers.linear import Floats, LinearProgram, safe_bound
+from schedgap.solvers.linear import Floats, LinearProgram
 
 Ints = NDArray[np.int64]
 MOST_CUTS = 200  # of one machine in one round of separation, spread over all that are violated
@@ -75,9 +73,9 @@ class Cut:
 
 def items_of(view: HareArrays, *, integer: bool) -> Items:
     """Return tasks and GPUs, or for continuous y their classes."""
-    if integer:
-        groups, machines = [(i,) for i in range(view.tasks)], [(m,) for m in range(view.gpus)]
-    else:
+    groups: list[tuple[int, ...]] = [(i,) for i in range(view.tasks)]
+    machines: list[tuple[int, ...]] = [(m,) for m in range(view.gpus)]
+    if not integer:
         groups, machines = view.alike, list(view.class_gpus)
     first = np.array([group[0] for group in groups])
     gpu = np.array([group[0] for group in machines])
@@ -328,147 +326,3 @@ def _excess(
 
 def _tolerance(load: Floats) -> Floats:
     return np.asarray(1e-6 * (1 + load**2))
-
-
-# --- the loop ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tightened:
-    """Where a loop of cuts ended.
-
-    `values` is the last point, or None. `bound` holds for the whole relaxation, whatever cuts are
-    still missing; `closed`: none is. `duals` (rows of `program`) prove the bound of a linear
-    program.
-    """
-
-    values: Floats | None
-    bound: float | None
-    closed: bool
-    cuts: list[Cut]
-    rounds: int
-    program: LinearProgram
-    duals: Floats | None = None
-
-
-def tighten(
-    relaxed: Relaxed,
-    separate: Separate,
-    solve: Callable[[LinearProgram], EngineResult],
-    clock: Clock,
-    *,
-    cuts: Sequence[Cut] = (),
-    on_bound: OnBound | None = None,
-    most_rounds: int = 400,
-) -> Tightened:
-    """Solve, add the cuts that the point violates, and repeat until there are none."""
-    found = Tightened(None, None, False, list(cuts), 0, relaxed.program)
-    for number in range(1, most_rounds + 1):
-        program = with_cuts(relaxed, found.cuts)
-        result = solve(program)
-        bound, duals = result.bound, None
-        if not program.is_mixed and result.duals is not None:
-            bound, duals = safe_bound(program, result.duals), np.asarray(result.duals)
-        if bound is None or (found.bound is not None and bound < found.bound):
-            bound, duals, program = found.bound, found.duals, found.program
-        values = found.values if result.values is None else np.asarray(result.values)
-        if on_bound is not None and bound is not None and bound != found.bound:
-            on_bound(bound)
-        found = Tightened(values, bound, False, found.cuts, number, program, duals)
-        if result.status != "optimal" or values is None:
-            break
-        missing = separate(relaxed, values)
-        if not missing:
-            return replace(found, closed=True)
-        if clock.expired():
-            break
-        found = replace(found, cuts=found.cuts + missing)
-    return found
-
-
-def tighten_binary(
-    relaxed: Relaxed,
-    separate: Separate,
-    solve: Callable[[LinearProgram], EngineResult],
-    clock: Clock,
-    *,
-    cuts: Sequence[Cut] = (),
-    on_bound: OnBound | None = None,
-    most_rounds: int = 400,
-) -> Tightened:
-    """Solve with binary y, close the cuts with that y fixed, and repeat until both values meet.
-
-    A program with y fixed is linear: it finds the cuts that this y needs at once, where the binary
-    program would answer each cut with another of its many optima. A cut is added for all GPUs that
-    equal its own, or the same tasks would move on to the next of them.
-    """
-
-    def copies(cut: Cut) -> list[Cut]:
-        times = relaxed.items.train, relaxed.items.duration
-        equal = [(table == table[:, [cut.machine]]).all(axis=0) for table in times]
-        return [replace(cut, machine=int(m)) for m in np.flatnonzero(equal[0] & equal[1])]
-
-    found = Tightened(None, None, False, list(cuts), 0, relaxed.program)
-    best = np.inf
-    for number in range(1, most_rounds + 1):
-        result = solve(with_cuts(relaxed, found.cuts))
-        if result.bound is not None and (found.bound is None or result.bound > found.bound):
-            found = replace(found, bound=result.bound)
-            if on_bound is not None:
-                on_bound(result.bound)
-        if result.values is None:
-            break
-        values = np.asarray(result.values)
-        found = replace(found, rounds=number, values=found.values if best < np.inf else values)
-        fixed = replace(relaxed, program=_with_shares(relaxed, values))
-        closure = tighten(fixed, separate, solve, clock, cuts=found.cuts)
-        if closure.closed and closure.values is not None:
-            value = relaxed.program.objective(closure.values)
-            if value < best:
-                best, found = value, replace(found, values=closure.values)
-        fresh = closure.cuts[len(found.cuts) :]
-        found = replace(found, cuts=found.cuts + [copy for cut in fresh for copy in copies(cut)])
-        if found.bound is not None and best <= found.bound + 1e-7 * max(1.0, abs(best)):
-            return replace(found, closed=True)
-        if not fresh or result.status != "optimal" or clock.expired():
-            break
-    return found
-
-
-def _with_shares(relaxed: Relaxed, values: Floats) -> LinearProgram:
-    """Return the linear program with y fixed as in a point."""
-    program = relaxed.program
-    items, machines = relaxed.items.train.shape
-    y = slice(items, items + items * machines)
-    fixed = values[y] if program.integer is None else np.round(values[y])
-    lower, upper = program.lower.copy(), program.upper.copy()
-    lower[y] = upper[y] = fixed.clip(0, 1)
-    return replace(program, lower=lower, upper=upper, integer=None)
-
-
-def canonical(
-    relaxed: Relaxed,
-    found: Tightened,
-    separate: Separate,
-    solve: Callable[[LinearProgram], EngineResult],
-    clock: Clock,
-) -> Floats:
-    """Return the point of least sum of starts with the same y and, within 1e-7, the same value.
-
-    Tasks that do not hold up their job may start anywhere in an optimum (E28); this choice is
-    the same for all engines that agree on y. The point itself when the loop does not close.
-    """
-    assert found.values is not None
-    program = _with_shares(relaxed, found.values)
-    cost = np.zeros_like(program.cost)
-    cost[: len(relaxed.items.count)] = relaxed.items.count
-    value = program.objective(found.values)
-    narrowed = replace(
-        program,
-        cost=cost,
-        matrix=sparse.vstack([program.matrix, sparse.csr_array(program.cost[None])], format="csr"),
-        row_lower=np.append(program.row_lower, -np.inf),
-        row_upper=np.append(program.row_upper, value + 1e-7 * max(1.0, abs(value))),
-    )
-    best = tighten(replace(relaxed, program=narrowed), separate, solve, clock, cuts=found.cuts)
-    return best.values if best.closed and best.values is not None else found.values

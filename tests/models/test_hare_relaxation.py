@@ -18,16 +18,13 @@ from schedgap.models.hare.relaxation_linear import (
     Cut,
     Relaxed,
     Separate,
-    Tightened,
     build,
-    canonical,
     full_set,
     prefixes,
     prefixes_from_release,
-    tighten,
-    tighten_binary,
     with_cuts,
 )
+from schedgap.models.hare.relaxation_loop import Tightened, canonical, tighten, tighten_binary
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.availability import engine_status
 from schedgap.solvers.linear import LinearProgram
