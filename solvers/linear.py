@@ -72,7 +72,7 @@ class LinearProgram:
         """Return values [j] with the integer columns rounded."""
         rounded = np.array(values, dtype=np.float64)
         if self.integer is not None:
-            rounded[self.integer] = np.round(rounded[self.integer])
+            rounded[self.integer] = np.round(rounded[self.integer]) + 0.0  # no -0.0
         return rounded
 
     def objective(self, values: Floats) -> float:

@@ -96,3 +96,28 @@ def test_no_prices_lift_the_bound_above_the_optimum(
     )
     assert result.status == 0
     assert safe_bound(program, prices) <= result.fun + 1e-6 * max(1, abs(result.fun))
+
+
+@given(_boxed())
+@settings(max_examples=150, deadline=None)
+def test_the_bound_is_below_its_exact_value_and_close_to_it(
+    case: tuple[LinearProgram, list[float]],
+) -> None:
+    program, prices = case
+    matrix = program.matrix.toarray()
+    exact, size = Fraction(program.offset), Fraction(1)
+    kept = []
+    for price, low, high in zip(prices, program.row_lower, program.row_upper, strict=True):
+        side = low if price > 0 else high
+        kept.append(Fraction(0) if math.isinf(side) or price == 0 else Fraction(price))
+        if kept[-1]:
+            exact += kept[-1] * Fraction(side)
+            size += abs(kept[-1] * Fraction(side))
+    for j, cost in enumerate(program.cost):
+        parts = [y * Fraction(a) for y, a in zip(kept, matrix[:, j], strict=True)]
+        reduced = Fraction(cost) - sum(parts)
+        exact += min(reduced * Fraction(program.lower[j]), reduced * Fraction(program.upper[j]))
+        size += 3 * (abs(Fraction(cost)) + sum(map(abs, parts)))
+    bound = safe_bound(program, prices)
+    assert bound <= exact
+    assert exact - Fraction(bound) <= size * Fraction(1, 10**13)

@@ -1,0 +1,127 @@
+"""Tests of `schedgap.solvers.highs`: what is its own beside the contract of all engines."""
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_tasks import program as example
+from scipy import sparse
+
+from schedgap.solvers import Clock
+from schedgap.solvers.highs import Relaxation, solve_arrays
+from schedgap.solvers.linear import LinearProgram, safe_bound
+
+INF = math.inf
+
+
+def _random(seed: int, rows: int = 12, columns: int = 15) -> LinearProgram:
+    random = np.random.default_rng(seed)
+    matrix = random.random((rows, columns)) * (random.random((rows, columns)) < 0.5)
+    return LinearProgram(
+        -random.random(columns),
+        np.zeros(columns),
+        np.full(columns, 5.0),
+        matrix,
+        np.full(rows, -INF),
+        matrix.sum(1),
+        offset=2.0,
+    )
+
+
+def _value(program: LinearProgram) -> float:
+    result = solve_arrays(program, clock=Clock(20))
+    assert result.status == "optimal" and result.objective is not None
+    return result.objective
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_relaxation_that_grows_is_worth_what_a_fresh_one_is(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    kept = Relaxation(_random(seed))
+    assert kept.solve(Clock(9)).objective == pytest.approx(_value(_random(seed)))
+    kept.add_rows([-INF, 1.0], [2.0, INF], sparse.csr_array(random.random((2, 15))))
+    kept.add_columns([-0.5], [0], [INF], sparse.csc_array(random.random((14, 1)) + 0.1))
+    kept.change_bounds([0, 15], [0.25, 0.0], [0.25, 3.0])
+    kept.change_costs([2], [-2.0])
+    kept.change_row_bounds([3], [-INF], [1.5])
+    result = kept.solve(Clock(9))
+    assert result.objective == pytest.approx(_value(kept.program))
+    assert kept.program.matrix.shape == (14, 16) and kept.program.offset == 2.0
+    assert safe_bound(kept.program, result.duals) == pytest.approx(result.objective)
+    assert result.values is not None and result.values[0] == 0.25
+
+
+def test_the_clock_counts_per_solve_and_a_stop_leaves_no_trace() -> None:
+    kept = Relaxation(_random(5, 900, 900))
+    assert kept.solve(Clock(0.05)).status in ("unknown", "feasible")
+    assert kept.solve(Clock(0.05)).bound is None
+    begin = time.monotonic()
+    assert kept.solve(Clock(60)).status == "optimal"
+    spent = time.monotonic() - begin  # HiGHS' own clock is past this now
+    assert kept.solve(Clock(spent)).status == "optimal"
+
+
+def test_new_parts_must_fit() -> None:
+    kept = Relaxation(_random(0))
+    with pytest.raises(ValueError, match="14 columns given, 15 needed"):
+        kept.add_rows([0], [1], np.ones((1, 14)))
+    with pytest.raises(ValueError, match="11 rows given, 12 needed"):
+        kept.add_columns([1], [0], [1], np.ones((11, 1)))
+
+
+@pytest.mark.parametrize("algorithm", ["choose", "simplex", "ipm"])
+@pytest.mark.parametrize("crossover", [True, False])
+def test_every_algorithm_finds_one_value(algorithm: str, crossover: bool) -> None:
+    result = solve_arrays(
+        _random(4),
+        clock=Clock(9),
+        algorithm=algorithm,  # type: ignore[arg-type]  # from the list above
+        crossover=crossover,
+    )
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(_value(_random(4)), rel=1e-6)
+    assert safe_bound(_random(4), result.duals) == pytest.approx(result.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("given", [90, 45])
+def test_a_start_is_the_first_incumbent(given: int) -> None:
+    # A point of the first search is handed to the second, whole or in part: HiGHS completes it.
+    program = example("long")
+    point = solve_arrays(program, clock=Clock(0.5)).values
+    start = np.where(np.arange(90) < given, point, np.nan)
+    heard: list[Any] = []
+    solve_arrays(program, clock=Clock(0.5), start=start, on_incumbent=lambda _, v: heard.append(v))
+    assert (heard[0][:given] == point[:given]).all()
+
+
+def test_the_grid_closes_the_gap_early() -> None:
+    # Every value is even; items 1 and 2 fill the sack: -22. Any bound above -24 proves it.
+    program = LinearProgram(
+        [-10, -12, -6, -8], [0] * 4, [1] * 4, [[3, 4, 2, 3]], [-INF], [7], [True] * 4
+    )
+    result = solve_arrays(program, clock=Clock(9), grid=2.0)
+    assert (result.status, result.objective, result.bound) == ("optimal", -22.0, -22.0)
+
+
+def test_fractional_bounds_of_integers_never_come_back_as_values() -> None:
+    # min -x - 2 y, x + y <= 2.5 sqrt 2 = 3.53, |x|, |y| <= 2.5: (1, 2) is worth -5.
+    # HiGHS 1.15.1 alone says "optimal" with y = 2.5.
+    side = math.sqrt(0.5)
+    program = LinearProgram(
+        [-1, -2], [-2.5] * 2, [2.5] * 2, [[side, side]], [-INF], [2.5], [True, True]
+    )
+    result = solve_arrays(program, clock=Clock(9))
+    assert result.status == "optimal" and result.values.tolist() == [1, 2]
+
+
+def test_programs_without_columns_or_rows() -> None:
+    nothing = LinearProgram([], [], [], np.zeros((1, 0)), [0], [2], offset=3)
+    assert solve_arrays(nothing, clock=Clock(9)).objective == 3
+    broken = LinearProgram([], [], [], np.zeros((1, 0)), [1], [2])
+    assert solve_arrays(broken, clock=Clock(9)).status == "infeasible"
+    free = LinearProgram([1, -1], [0, 0], [1, 1], np.zeros((0, 2)), [], [])
+    assert solve_arrays(free, clock=Clock(9)).objective == -1
+    crossed = LinearProgram([1], [2], [1], [[1]], [0], [9])
+    assert solve_arrays(crossed, clock=Clock(9)).status == "infeasible"
