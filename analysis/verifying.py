@@ -7,6 +7,7 @@ from schedgap.analysis.bounds import contradict, meet, on_grid
 from schedgap.analysis.solution import Solution
 from schedgap.errors import InputError
 from schedgap.instances.instance import Instance
+from schedgap.instances.solution import SolutionFile
 from schedgap.instances.verdict import Verdict, Violation
 from schedgap.models.family import Family, family
 
@@ -25,7 +26,7 @@ def verify(
     Parameters
     ----------
     solution : Solution or mapping
-        A solution, or the plain data of a solution file.
+        A solution, the plain data of a solution file, or those of its `schedule` alone.
     certificate : mapping, optional
         The certificate of the bound; by default the one that lies with the solution.
 
@@ -34,9 +35,11 @@ def verify(
     InputError
         When it is not a solution of this instance, or holds nothing that can be checked.
     """
-    if not isinstance(solution, Solution):
-        solution = Solution.bind(instance, solution)
     owner = family(instance.family)
+    if not isinstance(solution, Solution):
+        if isinstance(solution, Mapping) and not solution.keys() & SolutionFile.model_fields.keys():
+            return _schedule_alone(instance, owner, solution)
+        solution = Solution.bind(instance, solution)
     if certificate is None:
         certificate = solution.certificate
     found: list[Violation] = []
@@ -61,6 +64,14 @@ def verify(
     if certificate is not None and owner.check_certificate is not None:
         found += _certified(instance, owner, solution, certificate)
     return Verdict(not found, objective, tuple(found), relaxed)
+
+
+def _schedule_alone(instance: Instance, owner: Family, schedule: Mapping[str, Any]) -> Verdict:
+    """Return the verdict on a schedule that claims nothing, such as one made by hand."""
+    found = tuple(owner.check(instance, schedule, {}))
+    if found:
+        return Verdict(False, None, found)
+    return Verdict(True, owner.objective(instance, schedule), (), owner.relaxed(schedule))
 
 
 def _claims(

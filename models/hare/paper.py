@@ -288,7 +288,7 @@ ERRATA = {
         "The task times that they imply differ from row to row, by a factor of up to three.",
         "The row of Hare, read as a V100 (the table names no GPU), is the generator's base.",
         "",
-        ("test_v100_times_follow_from_table_3",),
+        ("test_paper_times_follow_tables_2_and_3",),
     ),
     "E23": Erratum(
         "Table 2",

@@ -78,3 +78,9 @@ def test_nothing_to_check_is_bad_input() -> None:
 def test_what_is_no_solution_file_is_bad_input(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         sg.verify(toy(3, 1, 2), solved(**changed))
+
+
+def test_a_schedule_alone_is_judged_by_the_rules() -> None:
+    verdict = sg.verify(toy(3, 1, 2), {"place": 1})
+    assert verdict and verdict.objective == 1
+    assert [found.rule for found in sg.verify(toy(3, 1, 2), {"place": 5}).violations] == ["V1"]
