@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.errors import InputError, UsageError
-from schedgap.instances.traces import read_jobs, read_machines, read_rates
+from schedgap.instances.generate import presets
+from schedgap.instances.traces import COLUMNS, FORMATS, read_jobs, read_machines, read_rates
 
 DATA = Path(__file__).parents[1] / "data" / "traces"
 
@@ -89,6 +90,15 @@ def test_byte_order_mark_line_ends_quotes_and_blank_lines_do_not_matter(tmp_path
         ", ".join(f'"{name}"' for name in header.split(",")).replace(" ", "") + "\n" + rest
     )
     assert read_jobs(file).jobs == read_jobs(DATA / "philly.csv").jobs
+
+
+def test_the_page_names_every_format_column_and_setting():
+    page = (DATA.parents[2] / "docs" / "traces.md").read_text()
+    assert all(f"`{name}`" in page for name in FORMATS)
+    assert all(", ".join(columns) in page for columns in COLUMNS.values())
+    paper = {option.name for option in presets("hare")["paper"].options}
+    named = {"jobs", "first", "take", "max_rounds", "steps_per_round", "placement", "slot_seconds"}
+    assert named <= paper and all(name in page for name in named)
 
 
 BAD_LINES = [
