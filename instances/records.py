@@ -28,6 +28,7 @@ from schedgap.errors import InputError
 LARGEST = 1e12  # no time, weight or amount beyond it: sums and products stay exact enough
 SMALLEST = 1e-9  # no duration below it, far under the tolerance of the rules: quotients stay finite
 DEEPEST = 50  # levels of a JSON document
+HIDDEN = "\0"  # starts the tags of a choice between types, which no path shows
 
 
 class Record(BaseModel):
@@ -246,7 +247,7 @@ def _importance(detail: ErrorDetails) -> int:
 
 
 def _explain(record: type[BaseModel], detail: ErrorDetails) -> tuple[Sequence[str | int], str]:
-    path: tuple[str | int, ...] = tuple(detail["loc"])
+    path = tuple(part for part in detail["loc"] if not str(part).startswith(HIDDEN))
     kind, context = detail["type"], detail.get("ctx", {})
     given = detail.get("input")
     shown = f", got {_short(given)}"
