@@ -1,0 +1,228 @@
+"""The instance file of family `elastic`."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+
+from schedgap.instances.instance import Instance
+from schedgap.instances.records import (
+    HIDDEN,
+    LARGEST,
+    SMALLEST,
+    Absent,
+    Count,
+    Id,
+    Many,
+    NonEmpty,
+    NonNegative,
+    Positive,
+    Record,
+    problem,
+    require_unique,
+)
+
+
+def _zero_or_not_tiny(value: float) -> float:
+    if 0 < value < SMALLEST:
+        raise problem(f"too small: must be 0 or >= {SMALLEST:g}, got {value:g}")
+    return value
+
+
+Demand = Annotated[float, Field(ge=0, le=LARGEST), AfterValidator(_zero_or_not_tiny)]
+Demands = dict[str, Demand]  # by resource; absent is 0
+Times = dict[str, NonNegative]  # by type, in slots
+UpdateTime = Annotated[
+    Annotated[Times, Tag(f"{HIDDEN}object")] | Annotated[NonNegative, Tag(f"{HIDDEN}number")],
+    Discriminator(lambda given: HIDDEN + ("object" if isinstance(given, Mapping) else "number")),
+]
+
+
+class Server(Record):
+    """One physical server; its place in the list breaks ties."""
+
+    id: Id
+    capacity: dict[str, NonNegative]
+    """C_h^r by resource, in the resource's own unit; absent is 0."""
+
+
+class WorkerType(Record):
+    """A kind of worker containers."""
+
+    id: Id
+    demand: Demands
+    """e_m^r of one worker by resource; that of the bandwidth resource is b_m > 0."""
+
+
+class PsType(Record):
+    """A kind of parameter-server (PS) containers."""
+
+    id: Id
+    demand: Demands
+    """z_p^r of one PS by resource; that of the bandwidth resource is B_p > 0."""
+
+
+class Job(Record):
+    """One training job: E epochs over D chunks of K mini-batches."""
+
+    id: Id
+    arrival: Count
+    """a_j, the first slot in which the job may run."""
+    weight: Positive
+    """w_j."""
+    epochs: Count
+    """E_j."""
+    chunks: Count
+    """D_j; also the most workers that the job can use."""
+    batches_per_chunk: Count
+    """K_j."""
+    gradient_size: NonNegative
+    """pi_j, in units of the bandwidth resource times slots."""
+    train_time: Times
+    """v_jm of a mini-batch by worker type, in slots; a type left out is barred."""
+    update_time: UpdateTime
+    """U_j^p by PS type, in slots, a type left out is barred; in the ring U_j, one number."""
+
+    @property
+    def work(self) -> int:
+        """E_j D_j K_j, in mini-batches."""
+        return self.epochs * self.chunks * self.batches_per_chunk
+
+
+class ElasticInstance(Instance):
+    """Elastic training jobs on servers; minimise weighted completion time.
+
+    With `objective` = `scheduled_weight`: all jobs are there at once, and the weight of those that
+    complete by `deadline` is to be largest.
+
+    Source: Zhou et al., "Online Scheduling Algorithm for Heterogeneous Distributed Machine Learning
+    Jobs", Sections 3, 5.1 and 6, Table 1.
+    """
+
+    title: ClassVar[str] = "elastic parameter-server and Ring-AllReduce jobs on servers"
+
+    family: Literal["elastic"]
+    architecture: Literal["parameter_server", "ring_allreduce"]
+    objective: Literal["weighted_completion", "scheduled_weight"] = "weighted_completion"
+    """Program (2)/(15), or the batch problem (7)/(16)."""
+    horizon: Count
+    """T, in slots."""
+    horizon_policy: Literal["open", "closed"] = "open"
+    """`closed`: no job may run after slot T; without effect on `scheduled_weight`."""
+    deadline: Absent[Annotated[int, Field(ge=2, le=10**9)]] = None
+    """tau of (7): start + duration is at most this; with `scheduled_weight` only."""
+    resources: NonEmpty[Id]
+    """R."""
+    bandwidth_resource: Id
+    """The resource whose demands are b_m and B_p."""
+    servers: NonEmpty[Server]
+    """H."""
+    worker_types: NonEmpty[WorkerType]
+    """M."""
+    ps_types: Many[PsType] = ()
+    """P; empty or left out in the ring."""
+    jobs: NonEmpty[Job]
+    """J."""
+
+    @property
+    def is_ring(self) -> bool:
+        """Whether the jobs exchange gradients by Ring-AllReduce, without PSs."""
+        return self.architecture == "ring_allreduce"
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether this is problem (7)/(16): the largest weight that completes by the deadline."""
+        return self.objective == "scheduled_weight"
+
+    @property
+    def last_end(self) -> int | None:
+        """Largest start + duration that the deadline or a closed horizon allows, or None."""
+        if self.is_batch:
+            return self.deadline
+        return self.horizon + 1 if self.horizon_policy == "closed" else None
+
+    def summary(self) -> dict[str, str]:
+        """Return sizes, architecture and objective."""
+        types = f"{len(self.worker_types)} of workers"
+        if not self.is_ring:
+            types += f", {len(self.ps_types)} of parameter servers"
+        end = f", deadline {self.deadline}" if self.is_batch else ""
+        return {
+            "jobs": str(len(self.jobs)),
+            "servers": str(len(self.servers)),
+            "types": types,
+            "architecture": self.architecture,
+            "objective": self.objective + end,
+            "horizon": f"{self.horizon} slots, {self.horizon_policy}",
+        }
+
+    @model_validator(mode="after")
+    def _cross_field_rules(self) -> Self:
+        self._check_objective()
+        self._check_resources()
+        for name in ("servers", "worker_types", "ps_types", "jobs"):
+            require_unique((item.id for item in getattr(self, name)), name)
+        if self.is_ring and self.ps_types:
+            raise problem("must be empty: Ring-AllReduce has no parameter servers", "ps_types")
+        if not self.is_ring and not self.ps_types:
+            raise problem("empty list: parameter_server needs at least one PS type", "ps_types")
+        workers = {kind.id for kind in self.worker_types}
+        servers = {kind.id for kind in self.ps_types}
+        for j, job in enumerate(self.jobs):
+            _check_times(job.train_time, workers, "worker type", "jobs", j, "train_time")
+            where = ("jobs", j, "update_time")
+            if self.is_ring:
+                if isinstance(job.update_time, dict):
+                    raise problem("need a number: Ring-AllReduce has one time for all", *where)
+            elif isinstance(job.update_time, dict):
+                _check_times(job.update_time, servers, "PS type", *where)
+            else:
+                raise problem("need an object: a time for each PS type", *where)
+        return self
+
+    def _check_objective(self) -> None:
+        if self.is_batch and self.deadline is None:
+            raise problem("missing key: objective scheduled_weight needs it", "deadline")
+        if not self.is_batch and self.deadline is not None:
+            raise problem("deadline only with objective scheduled_weight", "deadline")
+        for j, job in enumerate(self.jobs):
+            if self.is_batch and job.arrival != 1:
+                raise problem(
+                    f"must be 1, got {job.arrival}: a batch problem starts at slot 1",
+                    "jobs", j, "arrival",
+                )  # fmt: skip
+            if not self.is_batch and self.last_end is not None and job.arrival > self.horizon:
+                raise problem(
+                    f"arrives after the horizon {self.horizon}, which is closed",
+                    "jobs", j, "arrival",
+                )  # fmt: skip
+
+    def _check_resources(self) -> None:
+        known = set(self.resources)
+        for r, name in enumerate(self.resources):
+            if name in self.resources[:r]:
+                raise problem(f"duplicate resource '{name}'", "resources", r)
+        if self.bandwidth_resource not in known:
+            raise problem(f"unknown resource '{self.bandwidth_resource}'", "bandwidth_resource")
+        for name, key in (
+            ("servers", "capacity"), ("worker_types", "demand"), ("ps_types", "demand"),
+        ):  # fmt: skip
+            for k, item in enumerate(getattr(self, name)):
+                amounts = getattr(item, key)
+                for resource in amounts:
+                    if resource not in known:
+                        raise problem("unknown resource", name, k, key, resource)
+                if key == "demand" and not amounts.get(self.bandwidth_resource, 0) > 0:
+                    raise problem(
+                        "bandwidth demand must be positive: 2 pi / b is divided by it",
+                        name, k, key, self.bandwidth_resource,
+                    )  # fmt: skip
+
+
+def _check_times(times: Mapping[str, Any], known: set[str], what: str, *path: str | int) -> None:
+    """Refuse an unknown type, and an object without any: the job could never run."""
+    for name in times:
+        if name not in known:
+            raise problem(f"unknown {what}", *path, name)
+    if not times:
+        raise problem(f"empty object: need the time on at least one {what}", *path)

@@ -1,0 +1,105 @@
+"""A schedule of family `elastic`: for each job a start, a duration, types, and counts by server."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from schedgap.instances.elastic.instance import ElasticInstance
+
+Mode = Literal["nonpreemptive", "preemptive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """One run of a job: slots start..start + duration - 1, and what it holds on which servers."""
+
+    start: int  # slot, from 1
+    duration: int  # slots
+    worker_type: str  # id
+    ps_type: str | None  # id; None in the ring
+    workers: Mapping[str, int]  # y_jhm by server id; servers with none are left out
+    ps: Mapping[str, int] = field(default_factory=dict)  # s_jhp by server id; empty in the ring
+
+    @property
+    def end(self) -> int:
+        """start + duration: the completion time as the paper counts it, one slot late."""
+        return self.start + self.duration
+
+    @property
+    def is_central(self) -> bool:
+        """q_j: everything is on one server."""
+        return len({*self.workers, *self.ps}) == 1
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the run as it stands in a solution file."""
+        data: dict[str, Any] = {
+            "start": int(self.start),
+            "duration": int(self.duration),
+            "worker_type": self.worker_type,
+            "workers": {server: int(count) for server, count in self.workers.items()},
+        }
+        if self.ps_type is not None:
+            data["ps_type"] = self.ps_type
+            data["ps"] = {server: int(count) for server, count in self.ps.items()}
+        return data
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "Placement":
+        """Return the run that a verified solution file holds."""
+        return cls(
+            data["start"],
+            data["duration"],
+            data["worker_type"],
+            data.get("ps_type"),
+            dict(data["workers"]),
+            dict(data.get("ps", {})),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticSchedule:
+    """The runs of the scheduled jobs, by job id; of a preemptive schedule a tuple of each job's."""
+
+    placements: Mapping[str, Placement | tuple[Placement, ...]]
+    mode: Mode = "nonpreemptive"
+    restart_slots: int = 0  # slots that every segment but the first loses; only in preemptive mode
+
+    def segments(self, job: str) -> tuple[Placement, ...]:
+        """Return the runs of a job in order of time; one unless the schedule is preemptive."""
+        found = self.placements[job]
+        return (found,) if isinstance(found, Placement) else tuple(found)
+
+    def to_data(self, instance: ElasticInstance) -> dict[str, Any]:
+        """Return the schedule of a solution file; jobs in the order of the instance."""
+        jobs: dict[str, Any] = {}
+        for job in instance.jobs:
+            if job.id in self.placements:
+                runs = [run.to_data() for run in self.segments(job.id)]
+                jobs[job.id] = {"segments": runs} if self.mode == "preemptive" else runs[0]
+        if self.mode == "preemptive":
+            return {"mode": self.mode, "restart_slots": self.restart_slots, "jobs": jobs}
+        return {"mode": self.mode, "jobs": jobs}
+
+    @classmethod
+    def from_data(cls, instance: ElasticInstance, data: Mapping[str, Any]) -> "ElasticSchedule":
+        """Return the schedule that a verified solution file holds."""
+        jobs = data["jobs"]
+        if data.get("mode") != "preemptive":
+            return cls({name: Placement.from_data(job) for name, job in jobs.items()})
+        return cls(
+            {name: tuple(map(Placement.from_data, job["segments"])) for name, job in jobs.items()},
+            "preemptive",
+            data["restart_slots"],
+        )
+
+    def completion(self, job: str) -> int:
+        """c_j = start + duration of the last run, in slots, as the paper counts it."""
+        return max(run.end for run in self.segments(job))
+
+    def value(self, instance: ElasticInstance) -> float:
+        """Return sum w_j c_j, or the scheduled weight; for searching only, the rules recompute."""
+        jobs = [job for job in instance.jobs if job.id in self.placements]
+        if instance.is_batch:
+            return math.fsum(job.weight for job in jobs)
+        return math.fsum(job.weight * self.completion(job.id) for job in jobs)

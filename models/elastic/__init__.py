@@ -1,0 +1,1 @@
+"""Family `elastic`: elastic parameter-server and Ring-AllReduce jobs, weighted completion time."""
