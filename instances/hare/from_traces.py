@@ -20,9 +20,8 @@ of jobs without a measured one; weights (and what `draw_jobs` draws, when there 
 """
 
 import math
-import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Made, Request, apportion
@@ -38,6 +37,15 @@ from schedgap.instances.hare.drafts import (
     training_times,
     uniform,
 )
+from schedgap.instances.hare.measured import (
+    JobType,
+    Step,
+    Steps,
+    base_kind,
+    draw_type,
+    measured_steps,
+    running_types,
+)
 from schedgap.instances.hare.workload import KINDS, Model, stand_in
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose
@@ -52,23 +60,6 @@ REPLACED = {  # settings that a file makes meaningless
     "machines": ("mix",),
     "rates": ("bandwidth", "batch_factor"),
 }
-JobType = tuple[str, int]  # as measured: name, GPUs
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Seconds of one step of a whole job on GPUs of one kind."""
-
-    train: float
-    sync: float
-
-    @property
-    def length(self) -> float:
-        """From start to barrier."""
-        return self.train + self.sync
-
-
-Steps = Mapping[JobType, dict[str, Step] | str]  # a step on each kind, or why there is none
 
 
 def check_settings(request: Request) -> None:
@@ -76,6 +67,9 @@ def check_settings(request: Request) -> None:
     for key, role in NEEDED.items():
         if key in request.given and getattr(request, role) is None:
             raise UsageError(f"option {key}: only with {role} from a file (--{role}-from)")
+    for key in ("max_rounds", "steps_per_round"):
+        if key in request.given and _only_arrivals(request):
+            raise UsageError(f"option {key}: take=arrivals draws the rounds")
     for role, keys in REPLACED.items():
         for key in keys:
             if key in request.given and getattr(request, role) is not None:
@@ -91,7 +85,7 @@ def _only_arrivals(request: Request) -> bool:
 def from_traces(request: Request, mix: Mapping[str, float]) -> Made:
     """Return an instance of files; `mix` has the shares of kinds where no file has them."""
     kinds, told = _kinds(request, mix)
-    steps = _measured(request, kinds)
+    steps = measured_steps(request, kinds)
     speed = _speeds(request, kinds)
     jobs_of = _drawn if request.jobs is None or _only_arrivals(request) else _traced
     drafts, sentence = jobs_of(request, kinds, steps, speed)
@@ -146,11 +140,6 @@ def _kinds(request: Request, mix: Mapping[str, float]) -> tuple[dict[str, int], 
     return {kind: n for kind, n in zip(shares, counts, strict=True) if n}, told
 
 
-def base_kind(kind: str) -> str:
-    """Return a kind's name without its memory: `V100` for `V100M32`."""
-    return re.sub(r"(?<=\d)M\d+$", "", kind.upper())
-
-
 def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
     """Return speedups over K80: Table 2's models' own, or drawn between K80's and V100's."""
     unknown = [kind for kind in kinds if base_kind(kind) not in KINDS]
@@ -164,49 +153,14 @@ def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
     return speed
 
 
-# --- measured rates ------------------------------------------------------------------------------
-
-
-def _measured(request: Request, kinds: Mapping[str, int]) -> dict[JobType, dict[str, Step] | str]:
-    """Return a job type's step on each kind, or why it cannot run on all of them."""
-    if request.rates is None:
-        return {}
-    table = request.rates.steps_per_second
-    spread = request.values["placement"] == "spread"
-    types = dict.fromkeys(key for rates in table.values() for key in rates)
-    found: dict[JobType, dict[str, Step] | str] = {}
-    for name, gpus in types:
-        steps: dict[str, Step] = {}
-        for kind in kinds:
-            alone = table.get((base_kind(kind), True), {}).get((name, 1))
-            packed = gpus == 1 or not spread
-            rate = table.get((base_kind(kind), packed), {}).get((name, gpus))
-            if rate is None or alone is None:
-                found[name, gpus] = f"without a rate on {kind}"
-                break
-            if not rate or not alone:
-                found[name, gpus] = f"not running on {kind}"
-                break
-            train = min(1 / (gpus * alone), 1 / rate)
-            steps[kind] = Step(train, 1 / rate - train)
-        else:
-            found[name, gpus] = steps
-    return found
-
-
-def _runs(steps: Steps, gpus: int) -> list[JobType]:
-    """Return the job types that run on so many GPUs of every kind, in the file's order."""
-    return [key for key, step in steps.items() if key[1] == gpus and not isinstance(step, str)]
-
-
 def _retimed(request: Request, drafts: Sequence[Draft], steps: Steps) -> list[Draft]:
     """Return drawn jobs as jobs of measured types: `batches_per_task` steps on each of its GPUs."""
     timed = []
     for draft in drafts:
-        gpus = max((g for _, g in steps if g <= draft.tasks and _runs(steps, g)), default=0)
+        gpus = max((g for _, g in steps if g <= draft.tasks and running_types(steps, g)), default=0)
         if not gpus:
             raise UsageError("no measured job type runs on every kind of GPUs")
-        job_type = _draw_type(request, steps, gpus)
+        job_type = draw_type(request, steps, gpus)
         step = steps[job_type]
         assert not isinstance(step, str)
         each = request.values["batches_per_task"] * gpus
@@ -221,11 +175,6 @@ def _retimed(request: Request, drafts: Sequence[Draft], steps: Steps) -> list[Dr
             )
         )
     return timed
-
-
-def _draw_type(request: Request, steps: Steps, gpus: int) -> JobType:
-    types = _runs(steps, gpus)
-    return types[uniform(request.random, (0, len(types) - 1), 1)[0]]
 
 
 # --- jobs -----------------------------------------------------------------------------
@@ -271,7 +220,7 @@ def _traced(
         if steps and job.model in typed:
             step = steps.get((job.model or "", job.gpus), f"without a rate on {job.gpus} GPUs")
             return step if isinstance(step, str) else None
-        if steps and not _runs(steps, job.gpus):
+        if steps and not running_types(steps, job.gpus):
             return f"without a rate on {job.gpus} GPUs"
         return None
 
@@ -319,7 +268,7 @@ def _type_of(
         return None
     if job.model is not None and job.model in typed:
         return job.model, job.gpus
-    return _draw_type(request, steps, job.gpus)
+    return draw_type(request, steps, job.gpus)
 
 
 def _seconds(job: TraceJob) -> float | None:

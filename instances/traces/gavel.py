@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from schedgap.errors import InputError
-from schedgap.instances.records import LARGEST, json_path, parse_json
+from schedgap.instances.records import LARGEST, SMALLEST, json_path, parse_json
 from schedgap.instances.traces.records import TraceJob
 from schedgap.instances.traces.table import MOST_GPUS, without_header
 
@@ -72,6 +72,7 @@ def _alone(name: str, table: dict[str, Any]) -> Iterator[tuple[tuple[str, int], 
         rate = entry.get("null") if isinstance(entry, dict) else None
         if isinstance(rate, bool) or not isinstance(rate, (int, float)):
             raise InputError("need a number: the rate alone", path=json_path((*path, "null")))
-        if not 0 <= rate <= LARGEST:
-            raise InputError("must be >= 0 and finite", path=json_path((*path, "null")))
+        if not (rate == 0 or SMALLEST <= rate <= LARGEST):
+            span = f"must be 0 or {SMALLEST:g} to {LARGEST:g}"
+            raise InputError(span, path=json_path((*path, "null")))
         yield (parts[1], int(parts[2])), float(rate)

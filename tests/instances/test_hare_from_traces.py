@@ -8,7 +8,7 @@ import pytest
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import generate
-from schedgap.instances.hare.from_traces import base_kind
+from schedgap.instances.hare.measured import base_kind
 
 DATA = Path(__file__).parents[1] / "data" / "traces"
 RATES = DATA / "throughputs.json"
@@ -205,6 +205,7 @@ def test_the_same_files_and_seed_give_the_same_instance():
             {"trace": "philly.csv", "first": 9},
             r"philly.csv: 4 usable jobs, not enough for jobs=200 f",
         ),
+        ({"trace": "philly.csv", "take": "arrivals", "max_rounds": 2}, "take=arrivals draws the"),
         ({"rates": RATES, "first": 3}, "option first: only with jobs from a file"),
         ({"trace": "philly.csv", "placement": "packed"}, "option placement: only with rates from"),
         ({"trace": "gavel7.trace", "format": "philly"}, "no column 'timestamp'"),

@@ -164,7 +164,11 @@ def test_bad_machines_are_named(tmp_path, name, old, new, message):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("2.0, ", "-2.0, ", "k80[\"('TypeA (batch size 8)', 1)\"].null: must be >= 0 and finite"),
+        (
+            "2.0, ",
+            "-2.0, ",
+            "k80[\"('TypeA (batch size 8)', 1)\"].null: must be 0 or 1e-09 to 1e+12",
+        ),
         ("2.0, ", '"2", ', "k80[\"('TypeA (batch size 8)', 1)\"].null: need a number"),
         ("2.0, ", "true, ", "k80[\"('TypeA (batch size 8)', 1)\"].null: need a number"),
         ("2.0, ", "NaN, ", "k80[\"('TypeA (batch size 8)', 1)\"].null: not a finite number"),
