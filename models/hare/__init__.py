@@ -11,6 +11,7 @@ from schedgap.models.hare import (
     run_bounds,
     run_exact,
     run_hare,
+    run_search,
     windows,
 )
 from schedgap.models.hare.suite import suite
@@ -20,6 +21,7 @@ METHODS: tuple[Method, ...] = (
     *run_exact.METHODS,
     *run_bounds.METHODS,
     *run_hare.METHODS,
+    *run_search.METHODS,
     *run_baselines.METHODS,
 )
 ALIASES = {"exact": "cp-sat"}
