@@ -1,0 +1,45 @@
+"""What import contracts cannot say: the rules of a family see instances and errors only."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+RULES = sorted((ROOT / "models").glob("*/rules.py"))
+
+
+def _imported(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+        elif isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+    return found
+
+
+@pytest.mark.parametrize("path", RULES, ids=lambda path: path.parent.name)
+def test_rules_import_instances_and_errors_only(path: Path) -> None:
+    ours = {name for name in _imported(path) if name.split(".")[0] == "schedgap"}
+    assert ours
+    for name in ours:
+        assert name.startswith(("schedgap.instances", "schedgap.errors")), name
+
+
+@pytest.mark.parametrize("path", RULES, ids=lambda path: path.parent.name)
+def test_rules_take_no_compiled_view(path: Path) -> None:
+    """The view that the models compute with may be wrong; the rules read the file's own numbers."""
+    assert not any(name.endswith((".arrays", ".schedule")) for name in _imported(path))
+
+
+def test_importing_the_package_loads_no_engine() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, schedgap, schedgap.models, schedgap.models.hare; "
+        "print([m for m in ('highspy', 'ortools', 'gurobipy', 'cvxpy') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
