@@ -80,7 +80,7 @@ def _algorithms(found: Results, name: str) -> str:
         sentences.append(_sentence(f"Our {method}" if only_ours else f"{who} {method}", results))
         if exceeded[method] and not only_ours:
             where = count(exceeded[method], "instance")
-            sentences.append(f"Where its assumptions hold, it exceeds its guarantee on {where}.")
+            sentences.append(f"On {where} it exceeds its guarantee although the assumptions hold.")
     return " ".join(sentences)
 
 

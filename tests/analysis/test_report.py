@@ -166,7 +166,7 @@ def test_a_guarantee_that_does_not_hold_is_in_the_headline(tmp_path):
     found = collect(Run(tmp_path))
     assert headline(found)[1] == [
         "The paper’s algorithm first is 3.000 times the optimum on average, at worst 3.000 times. "
-        "Where its assumptions hold, it exceeds its guarantee on 1 instance."
+        "On 1 instance it exceeds its guarantee although the assumptions hold."
     ]
     cells = dict(zip(*summary_cells(found, "first"), strict=True))
     assert (cells["guarantee"].text, cells["guarantee"].look) == ("2: exceeded on 1", "bad")
