@@ -247,7 +247,11 @@ def _importance(detail: ErrorDetails) -> int:
 
 
 def _explain(record: type[BaseModel], detail: ErrorDetails) -> tuple[Sequence[str | int], str]:
-    path = tuple(part for part in detail["loc"] if not str(part).startswith(HIDDEN))
+    loc = detail["loc"]
+    # an unknown key comes last and is the file's own, even where it starts like a tag
+    inside = loc[:-1] if detail["type"] == "extra_forbidden" else loc
+    path = tuple(part for part in inside if not str(part).startswith(HIDDEN))
+    path += loc[len(inside) :]
     kind, context = detail["type"], detail.get("ctx", {})
     given = detail.get("input")
     shown = f", got {_short(given)}"

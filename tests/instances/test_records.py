@@ -153,6 +153,7 @@ RULES = [
     (put("jobs", 1, "task_rounds", 1, value=[]), "jobs[1].task_rounds[1]: empty list"),
     # keys
     (put("jobs", 0, "wieght", value=1), "jobs[0].wieght: unknown key: did you mean 'weight'?"),
+    (put("jobs", 0, "\0x", value=1), 'jobs[0]["\\u0000x"]: unknown key'),
     (put("gpu", value=[]), "gpu: unknown key: did you mean 'gpus'?"),
     (put("jobs", 0, "a.b\nc", value=1), 'jobs[0]["a.b\\nc"]: unknown key'),
     (drop("jobs", 0, "arrival"), "jobs[0].arrival: missing key"),
