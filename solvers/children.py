@@ -151,7 +151,14 @@ class _Worker:
     def __init__(self) -> None:
         environment = {**os.environ, **_ENVIRONMENT, _DEPTH: str(_depth() + 1)}
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START, json.dumps(sys.path), str(os.getpid())],
+            [
+                sys.executable,
+                "-P",
+                "-c",
+                _START,
+                json.dumps([*map(str, sys.path)]),
+                str(os.getpid()),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -167,23 +174,24 @@ class _Worker:
 
     def _read_frames(self) -> None:
         assert self.process.stdout is not None
-        with contextlib.suppress(ValueError, OSError):  # closed by kill
-            while (frame := read_frame(self.process.stdout)) is not None:  # type: ignore[arg-type]  # BufferedReader
+        with self.process.stdout as stream, contextlib.suppress(OSError):
+            while (frame := read_frame(stream)) is not None:
                 self.frames.put(frame)
         self.frames.put(None)
 
     def _read_words(self) -> None:
         assert self.process.stderr is not None
-        with contextlib.suppress(ValueError, OSError):
-            for line in self.process.stderr:
+        with self.process.stderr as stream, contextlib.suppress(OSError):
+            for line in stream:
                 self.words.append(line.decode(errors="replace").rstrip()[:1000])
 
     def give(self, task: dict[str, Any]) -> None:
         """Hand a task over; that the process is gone shows when its frames end."""
         assert self.process.stdin is not None
         self.tasks += 1
+        self.words.clear()
         with contextlib.suppress(OSError):
-            write_frame(self.process.stdin, task)  # type: ignore[arg-type]  # BufferedWriter
+            write_frame(self.process.stdin, task)
 
     def megabytes(self) -> float:
         """Resident memory of the process and all below it."""

@@ -12,7 +12,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from schedgap.errors import ContradictionError, SchedgapError
 
@@ -27,14 +27,14 @@ PRELOAD = {
 _HEADER = 8  # bytes of the length in front of each frame
 
 
-def write_frame(stream: BinaryIO, frame: object) -> None:
+def write_frame(stream: IO[bytes], frame: object) -> None:
     """Write one pickled object with its length in front."""
     data = pickle.dumps(frame, protocol=pickle.HIGHEST_PROTOCOL)
     stream.write(len(data).to_bytes(_HEADER, "little") + data)
     stream.flush()
 
 
-def read_frame(stream: BinaryIO) -> bytes | None:
+def read_frame(stream: IO[bytes]) -> bytes | None:
     """Read one pickled object's bytes; None at the end, also when it comes in mid-frame."""
     header = stream.read(_HEADER)
     if len(header) < _HEADER:
@@ -66,7 +66,7 @@ def main(parent: int) -> None:
         _serve(pickle.loads(inbox.pop()), answer)
 
 
-def _receive(tasks: BinaryIO, inbox: list[bytes], ready: threading.Semaphore) -> None:
+def _receive(tasks: IO[bytes], inbox: list[bytes], ready: threading.Semaphore) -> None:
     """Read tasks; leave at once when the parent is gone, also in the middle of one."""
     while (task := read_frame(tasks)) is not None:
         inbox.append(task)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from schedgap.errors import EngineUnavailableError
+from schedgap.errors import EngineUnavailableError, UsageError
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.availability import claim
 from schedgap.solvers.linear import LinearProgram
@@ -229,6 +229,65 @@ def go_wrong(send: Any, engine: str, kind: str, how: str) -> None:
         solve(made, engine, clock=Clock(10))
         wrong()
     solve(made, engine, clock=Clock(10), on_incumbent=wrong)
+
+
+def cp_sat_extras(send: Any, engine: str) -> dict[str, Any]:
+    """What only CP-SAT has: hints, and models without an objective or with a fractional one."""
+    from ortools.sat.python import cp_model
+
+    long = model("long", "cp-sat")
+    point = [1 if j in (3, 7, 11) else 0 for j in range(90)]
+    heard: list[tuple[float, list[int]]] = []
+    solve(
+        long,
+        engine,
+        clock=Clock(0.3),
+        start=point,
+        on_incumbent=lambda objective, values: heard.append((objective, values.tolist())),
+    )
+    plain = cp_model.CpModel()
+    x = plain.new_int_var(0, 5, "x")
+    plain.add(x >= 3)
+    feasible = solve(plain, engine, clock=Clock(9))
+    plain.maximize(0.1 * x + 0.25)
+    fractional = solve(plain, engine, clock=Clock(9))
+    plain.minimize(x)
+    partial = solve(plain, engine, clock=Clock(9), start=[None])
+    return {
+        "first": heard[0],
+        "point": point,
+        "hints left in the model": len(long.proto.solution_hint.vars),
+        "feasible": (feasible.status, feasible.objective, feasible.values[0] >= 3),
+        "fractional": (fractional.status, fractional.objective, fractional.bound),
+        "partial": (partial.status, partial.objective),
+    }
+
+
+def clarabel_extras(send: Any, engine: str) -> dict[str, Any]:
+    """What only cvxpy has: cones, duals in the order of the constraints, and its refusals."""
+    import cvxpy
+
+    x = cvxpy.Variable(2)
+    rows = [cvxpy.norm(x) <= 1, x[0] >= 0.6]
+    problem = cvxpy.Problem(cvxpy.Maximize(x[1] + 3), rows)
+    result = solve(problem, engine, clock=Clock(9))
+    said = []
+    whole = cvxpy.Variable(integer=True)
+    for refused in (
+        cvxpy.Problem(cvxpy.Minimize(whole), [whole >= 0.5]),
+        cvxpy.Problem(cvxpy.Maximize(cvxpy.norm(x)), [x <= 1]),
+    ):
+        try:
+            solve(refused, engine, clock=Clock(9))
+        except UsageError as error:
+            said.append(str(error))
+    return {
+        "objective": result.objective,
+        "bound": result.bound,
+        "x": x.value.tolist(),
+        "duals": [float(dual) for dual in result.duals],
+        "refused": said,
+    }
 
 
 def raise_in_callback(send: Any, engine: str, kind: str) -> str:

@@ -227,6 +227,28 @@ def test_two_threads_may_solve_with_highs_in_one_process() -> None:
     ]
 
 
+def test_cp_sat_takes_hints_and_any_objective() -> None:
+    told = _child("cp_sat_extras", "cp-sat").result()
+    objective, values = told["first"]
+    assert values == told["point"]
+    assert objective == program("long").objective(np.array(values, dtype=float))
+    assert told["hints left in the model"] == 0
+    assert told["feasible"] == ("optimal", 0.0, True)
+    assert told["fractional"] == pytest.approx(("optimal", 0.75, 0.75))
+    assert told["partial"] == ("optimal", 3.0)
+
+
+def test_clarabel_solves_cones_and_gives_duals_in_order() -> None:
+    # max y + 3 on the unit disc with x >= 0.6: (0.6, 0.8). Stationarity of
+    # y - u (|(x, y)| - 1) + v (x - 0.6): 1 = 0.8 u, 0.6 u = v, so u = 1.25 and v = 0.75.
+    told = _child("clarabel_extras", "clarabel").result()
+    assert told["objective"] == pytest.approx(3.8, abs=1e-6)
+    assert told["bound"] == pytest.approx(3.8, abs=1e-6)
+    assert told["x"] == pytest.approx([0.6, 0.8], abs=1e-5)
+    assert told["duals"] == pytest.approx([1.25, 0.75], abs=1e-4)
+    assert "no integer variables" in told["refused"][0] and "convex" in told["refused"][1]
+
+
 def test_an_engine_gets_only_what_it_takes() -> None:
     program = LinearProgram([1], [0], [1], [[1]], [0], [1])
     with pytest.raises(UsageError, match="engine cp-sat cannot take a array program"):
