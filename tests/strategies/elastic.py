@@ -60,7 +60,7 @@ def elastic_instances(
 
     `placeable`: every job can run on the first server with the first types, unless a deadline or a
     closed horizon forbids it. `integer=False`: capacities, demands and weights are tenths, now and
-    then with a millionth more or less. `arrivals=False`: all 1, as always in a batch problem.
+    then with parts of a millionth more or less. `arrivals=False`: all 1, as in a batch problem.
     """
     architecture = architecture or draw(st.sampled_from(["parameter_server", "ring_allreduce"]))
     objective = objective or draw(st.sampled_from(["weighted_completion", "scheduled_weight"]))
@@ -71,7 +71,7 @@ def elastic_instances(
         if integer:
             return draw(st.integers(least, most))
         tenths = draw(st.integers(10 * least, 10 * most)) / 10
-        nudge = draw(st.sampled_from([0.0, 0.0, 0.0, 1e-6, -1e-6, 0.0333333]))
+        nudge = draw(st.sampled_from([0.0, 0.0, 0.0, 4e-7, -4e-7, 3e-6, 0.0333333]))
         return round(max(least, tenths + nudge), 7)
 
     def demand(gpus: tuple[int, int]) -> dict[str, float | int]:

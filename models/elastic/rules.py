@@ -1,0 +1,460 @@
+"""What makes an `elastic` schedule valid, written from the paper; shares no code with the models.
+
+V0 mode, V1 (2a)/(7a), V2 (2m), V3 (2j), V4 the end of time and (7b), V5 (2b), V6 (2c), V7 (2k)(2l),
+V8 (2e), V9 (2g), V10 (2f) with (1) or (14), V11 (2i), V12 no preemption, V13 (2h). A run whose own
+values break V2 or V5-V8 is left out of the other rules, so that one fault gives one message.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from schedgap.errors import InputError
+from schedgap.instances.elastic.instance import ElasticInstance, Job
+from schedgap.instances.records import json_path
+from schedgap.instances.verdict import TOLERANCE, Violation
+
+MODES = ("nonpreemptive", "preemptive")
+LATEST = 10**60  # beyond every duration that the largest instance can ask for
+_KEYS = {"start": "number", "duration": "number", "worker_type": "string", "workers": "object"}
+_PS_KEYS = {"ps_type": "string", "ps": "object"}
+
+
+class Run(NamedTuple):
+    """One segment of a job, with the values of the file; `name` is for messages."""
+
+    name: str
+    job: Job
+    start: Any
+    duration: Any
+    worker_type: str
+    ps_type: str | None
+    workers: Mapping[str, Any]
+    ps: Mapping[str, Any] | None
+
+    @property
+    def end(self) -> int:
+        """start + duration, one slot after the last one."""
+        return int(self.start + self.duration)
+
+    @property
+    def number(self) -> int:
+        """N, workers on all servers."""
+        return int(sum(self.workers.values()))
+
+    @property
+    def is_central(self) -> bool:
+        """q_j by (2d): all workers and PSs are on one server."""
+        return len({*self.workers, *(self.ps or ())}) == 1
+
+
+class Plan(NamedTuple):
+    """A schedule of the right shape: runs by job id, in file order; values are not judged yet."""
+
+    mode: str
+    restart_slots: Any
+    jobs: Mapping[str, Sequence[Run]]
+    unknown: Sequence[str]  # ids that are no jobs
+    split: Sequence[str]  # job ids with the key 'segments'
+
+
+def check(
+    instance: ElasticInstance, schedule: Any, options: Mapping[str, Any]
+) -> Iterator[Violation]:
+    """Yield every broken rule of a schedule.
+
+    Parameters
+    ----------
+    schedule : Any
+        Plain JSON data, not trusted: `{"mode": .., "jobs": {id: {"start", "duration",
+        "worker_type", "workers": {server: count}, "ps_type", "ps": {server: count}}}}`, times in
+        slots. In mode `preemptive` a job has `segments`, a list of such objects, and the schedule
+        has `restart_slots`, which every segment but a job's first loses.
+    options : Mapping[str, Any]
+        Of the solution; no rule depends on them.
+
+    Raises
+    ------
+    InputError
+        When a key is missing, unknown, or of the wrong JSON type.
+
+    Notes
+    -----
+    Source: (2), (7), (13d), (15). Amounts may exceed a capacity by 1e-6, plus two units in the last
+    place where doubles are coarser. Time: O(n^2) for n runs on one server, in NumPy.
+    """
+    return _violations(instance, _read(instance, schedule))
+
+
+def objective(instance: ElasticInstance, schedule: Any) -> float:
+    """Return the value of a schedule without violations.
+
+    Returns
+    -------
+    float
+        (2): sum w_j (start + duration), of the last segment; or (7): the weight of the jobs that
+        are in the schedule.
+    """
+    plan = _read(instance, schedule)
+    jobs = [job for job in instance.jobs if job.id in plan.jobs]
+    if instance.is_batch:
+        return math.fsum(job.weight for job in jobs)
+    return math.fsum(job.weight * max(run.end for run in plan.jobs[job.id]) for job in jobs)
+
+
+def relaxed(schedule: Any) -> tuple[str, ...]:
+    """Return the rules of the program that a schedule says it leaves out: V12 if preemptive."""
+    mode = schedule.get("mode") if isinstance(schedule, Mapping) else None
+    return ("V12",) if mode == "preemptive" else ()
+
+
+# --- shape -------------------------------------------------------------------------------------
+
+
+def _read(instance: ElasticInstance, schedule: Any) -> Plan:
+    """Return the schedule, or refuse its shape."""
+    _require(schedule, "object")
+    for key in schedule:
+        if key not in ("mode", "restart_slots", "jobs"):
+            raise _error("unknown key", key)
+    mode = schedule.get("mode", "nonpreemptive")
+    _require(mode, "string", "mode")
+    if "jobs" not in schedule:
+        raise _error("missing key", "jobs")
+    _require(schedule["jobs"], "object", "jobs")
+    if mode == "preemptive" and "restart_slots" not in schedule:
+        raise _error("missing key", "restart_slots")
+    if mode == "nonpreemptive" and "restart_slots" in schedule:
+        raise _error("only with mode preemptive", "restart_slots")
+    restart = schedule.get("restart_slots", 0)
+    _require(restart, "number", "restart_slots")
+    known = {job.id: job for job in instance.jobs}
+    jobs: dict[str, list[Run]] = {}
+    unknown, split = [], []
+    for name, data in schedule["jobs"].items():
+        _require(data, "object", "jobs", name)
+        parts: list[tuple[str, tuple[str | int, ...], Any]] = [(name, ("jobs", name), data)]
+        if mode == "preemptive" or "segments" in data:
+            split.append(name)
+            for key in data:
+                if key != "segments":
+                    raise _error("unknown key", "jobs", name, key)
+            if "segments" not in data:
+                raise _error("missing key", "jobs", name, "segments")
+            _require(data["segments"], "list", "jobs", name, "segments")
+            parts = [
+                (f"{name} segment {k + 1}", ("jobs", name, "segments", k), part)
+                for k, part in enumerate(data["segments"])
+            ]
+        job = known.get(name, instance.jobs[0])  # an unknown one has a shape, too
+        runs = [_run(instance, job, label, path, part) for label, path, part in parts]
+        if name in known:
+            jobs[name] = runs
+        else:
+            unknown.append(name)
+    return Plan(mode, restart, jobs, unknown, split)
+
+
+def _run(
+    instance: ElasticInstance, job: Job, name: str, path: tuple[str | int, ...], data: Any
+) -> Run:
+    _require(data, "object", *path)
+    for key in data:
+        if key not in _KEYS and key not in _PS_KEYS:
+            raise _error("unknown key", *path, key)
+    for key, kind in (_KEYS | _PS_KEYS).items():
+        if key in data:
+            _require(data[key], kind, *path, key)
+        elif key in _KEYS or not instance.is_ring:
+            raise _error("missing key", *path, key)
+    for role in ("workers", "ps"):
+        for server, count in data.get(role, {}).items():
+            _require(count, "number", *path, role, server)
+    return Run(
+        name, job, data["start"], data["duration"], data["worker_type"],
+        data.get("ps_type"), data["workers"], data.get("ps"),
+    )  # fmt: skip
+
+
+def _require(value: Any, kind: str, *path: str | int) -> None:
+    types: Any = {
+        "object": Mapping, "list": (list, tuple), "string": str, "number": (int, float),
+    }[kind]  # fmt: skip
+    if not isinstance(value, types) or isinstance(value, bool):
+        article = "an" if kind == "object" else "a"
+        raise _error(f"need {article} {kind}, got {_short(value)}", *path)
+
+
+def _error(message: str, *path: str | int) -> InputError:
+    return InputError(message, path=json_path(("schedule", *path)))
+
+
+# --- rules -------------------------------------------------------------------------------------
+
+
+def _violations(instance: ElasticInstance, plan: Plan) -> Iterator[Violation]:
+    yield from known_mode(plan)
+    yield from scheduled_once(instance, plan)
+    yield from one_segment(plan)
+    sound: dict[str, list[Run]] = {}
+    for name, runs in plan.jobs.items():
+        faults = [fault for run in runs for fault in _own_faults(instance, run)]
+        yield from faults
+        if not faults:
+            sound[name] = list(runs)
+    for name, runs in sound.items():
+        for run in runs:
+            yield from not_before_arrival(run)
+            yield from at_most_one_worker_per_chunk(run)
+            yield from bandwidth_of_parameter_servers(instance, run)
+        yield from ends_in_time(instance, runs)
+        if name not in plan.split:
+            yield from long_enough(instance, runs)
+        else:
+            yield from segments_in_order(runs)
+            if _is_whole(plan.restart_slots, 0):
+                yield from enough_in_all(instance, runs, plan.restart_slots)
+    yield from within_capacity(instance, [run for runs in sound.values() for run in runs])
+
+
+def _own_faults(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
+    """Rules V2 and V5-V8: what the values of a run must be for the other rules to make sense."""
+    yield from whole_slots(run)
+    yield from one_worker_type(instance, run)
+    yield from one_ps_type(instance, run)
+    yield from whole_counts(instance, run)
+    yield from a_parameter_server(instance, run)
+
+
+def known_mode(plan: Plan) -> Iterator[Violation]:
+    """Rule V0: the mode is one of the two, and restart_slots a whole number >= 0."""
+    if plan.mode not in MODES:
+        message = f"mode {_short(plan.mode)}: must be {' or '.join(MODES)}"
+        yield Violation("V0", ("mode",), 1, message)
+    if not _is_whole(plan.restart_slots, 0):
+        message = f"restart_slots {_short(plan.restart_slots)}: must be an integer >= 0"
+        yield Violation("V0", ("restart_slots",), 1, message)
+
+
+def scheduled_once(instance: ElasticInstance, plan: Plan) -> Iterator[Violation]:
+    """Rule V1, (2a): every job is there; (7a): any of them; and no others."""
+    for job in instance.jobs:
+        if job.id not in plan.jobs and not instance.is_batch:
+            yield Violation("V1", (job.id,), 1, f"{job.id} is not scheduled")
+    for name in plan.unknown:
+        yield Violation("V1", (name,), 1, f"no job {_short(name)}")
+
+
+def whole_slots(run: Run) -> Iterator[Violation]:
+    """Rule V2, (2m): start and duration are integers >= 1."""
+    for key, value in (("start", run.start), ("duration", run.duration)):
+        if not _is_whole(value, 1):
+            message = f"{run.name}: {key} {_short(value)}, must be an integer >= 1"
+            yield Violation("V2", (run.name, key), 1, message)
+
+
+def not_before_arrival(run: Run) -> Iterator[Violation]:
+    """Rule V3, (2j): a job runs from its arrival on."""
+    early = run.job.arrival - run.start
+    if early > 0:
+        message = f"{run.name} starts in slot {run.start}, {early} before it arrives"
+        yield Violation("V3", (run.name,), early, message)
+
+
+def ends_in_time(instance: ElasticInstance, runs: Sequence[Run]) -> Iterator[Violation]:
+    """Rule V4, (7b): start + duration <= deadline; closed: the last slot is at most the horizon."""
+    last = max(runs, key=lambda run: run.end, default=None)
+    if last is None or instance.last_end is None or last.end <= instance.last_end:
+        return
+    what = "deadline" if instance.is_batch else "horizon + 1"
+    message = f"{last.name}: start + duration = {last.end}, {what} is {instance.last_end}"
+    yield Violation("V4", (last.name,), last.end - instance.last_end, message)
+
+
+def one_worker_type(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
+    """Rule V5, (2b): one known worker type that is not barred, and at least one worker."""
+    fault = _type_fault(
+        run.worker_type, [kind.id for kind in instance.worker_types], run.job.train_time
+    )
+    if fault:
+        yield Violation("V5", (run.name,), 1, f"{run.name}: worker type {fault}")
+    if not run.workers:
+        yield Violation("V5", (run.name,), 1, f"{run.name} has no workers")
+
+
+def one_ps_type(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
+    """Rule V6, (2c): one known PS type that is not barred; in the ring none and no PSs."""
+    if instance.is_ring:
+        if run.ps_type is not None or run.ps is not None:
+            message = f"{run.name}: Ring-AllReduce has no 'ps_type' and no 'ps'"
+            yield Violation("V6", (run.name,), 1, message)
+        return
+    times = run.job.update_time
+    assert run.ps_type is not None and isinstance(times, dict)
+    fault = _type_fault(run.ps_type, [kind.id for kind in instance.ps_types], times)
+    if fault:
+        yield Violation("V6", (run.name,), 1, f"{run.name}: PS type {fault}")
+
+
+def _type_fault(name: str, known: Sequence[str], times: Mapping[str, float]) -> str:
+    if name not in known:
+        return f"{_short(name)} does not exist"
+    return "" if name in times else f"{_short(name)} is barred: the job has no time for it"
+
+
+def whole_counts(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
+    """Rule V7, (2k) and (2l): counts are integers >= 1 on known servers."""
+    known = {server.id for server in instance.servers}
+    for role, counts in (("workers", run.workers), ("ps", run.ps or {})):
+        for server, count in counts.items():
+            if server not in known:
+                message = f"{run.name}: {role} on {_short(server)}, which is no server"
+                yield Violation("V7", (run.name, server), 1, message)
+            elif not _is_whole(count, 1):
+                message = f"{run.name}: {_short(count)} {role} on {server}, must be an integer >= 1"
+                yield Violation("V7", (run.name, server), 1, message)
+
+
+def a_parameter_server(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
+    """Rule V8, (2e): at least one PS."""
+    if not instance.is_ring and not run.ps:
+        yield Violation("V8", (run.name,), 1, f"{run.name} has no parameter server")
+
+
+def at_most_one_worker_per_chunk(run: Run) -> Iterator[Violation]:
+    """Rule V9, (2g): at most D_j workers."""
+    most = run.job.chunks
+    if run.number > most:
+        message = f"{run.name}: {run.number} workers for {most} chunks"
+        yield Violation("V9", (run.name,), run.number - most, message)
+
+
+def batch_slots(instance: ElasticInstance, run: Run) -> float:
+    """Return 1 / rho, the slots that one worker needs for one mini-batch: (1), or (14) for a ring.
+
+    The 2 pi / b of the exchange between servers counts unless all is on one server.
+    """
+    job, N = run.job, run.number
+    b = _demand(instance.worker_types, run.worker_type)[instance.bandwidth_resource]
+    exchange = 0.0 if run.is_central else 2 * job.gradient_size / b
+    if isinstance(job.update_time, dict):
+        return job.train_time[run.worker_type] + job.update_time[str(run.ps_type)] + exchange
+    update = job.update_time * (N - 1) / N
+    return job.train_time[run.worker_type] + update + exchange * (N - 1) / N
+
+
+def long_enough(instance: ElasticInstance, runs: Sequence[Run]) -> Iterator[Violation]:
+    """Rule V10, (2f): d_j N rho >= E D K; a millionth of a worker-slot may be missing."""
+    for run in runs:
+        needed = run.job.work * batch_slots(instance, run)
+        least = max(1, math.ceil((needed - TOLERANCE) / run.number))
+        if run.duration < least:
+            message = f"{run.name} runs {run.duration} slots, needs {least}"
+            yield Violation("V10", (run.name,), least - run.duration, message)
+
+
+def enough_in_all(
+    instance: ElasticInstance, runs: Sequence[Run], restart_slots: int
+) -> Iterator[Violation]:
+    """Rule V10 of a preemptive schedule: mini-batches over all segments, restarts taken off."""
+    if not runs:
+        return
+    job, done = runs[0].job, 0.0
+    for k, run in enumerate(runs):
+        slots = max(0, run.duration - (restart_slots if k else 0))
+        if slots:
+            needed = batch_slots(instance, run)
+            done += slots * run.number / needed if needed > 0 else math.inf
+    missing = job.work - done
+    if missing > TOLERANCE + 1e-9 * job.work:
+        message = f"{job.id} trains {done:.10g} of {job.work} mini-batches"
+        yield Violation("V10", (job.id,), missing, message)
+
+
+def bandwidth_of_parameter_servers(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
+    """Rule V11, (2i): the PSs on a server take the bandwidth of all workers on other servers."""
+    if instance.is_ring:
+        return
+    b = _demand(instance.worker_types, run.worker_type)[instance.bandwidth_resource]
+    B = _demand(instance.ps_types, str(run.ps_type))[instance.bandwidth_resource]
+    for server, count in (run.ps or {}).items():
+        away = run.number - run.workers.get(server, 0)
+        excess = b * away - B * count
+        if excess > TOLERANCE:
+            message = (
+                f"{run.name}: the PSs on {server} take {B * count:.10g} of bandwidth, "
+                f"{away} workers on other servers need {b * away:.10g}"
+            )
+            yield Violation("V11", (run.name, server), excess, message)
+
+
+def one_segment(plan: Plan) -> Iterator[Violation]:
+    """Rule V12: no preemption, unless the mode is preemptive; then at least one segment."""
+    for name in plan.split:
+        if plan.mode == "nonpreemptive":
+            message = f"{name} has segments, which only a preemptive schedule may have"
+            yield Violation("V12", (name,), 1, message)
+        elif name in plan.jobs and not plan.jobs[name]:
+            yield Violation("V12", (name,), 1, f"{name} has no segments")
+
+
+def segments_in_order(runs: Sequence[Run]) -> Iterator[Violation]:
+    """Rule V12 of a preemptive schedule: segments are in order of time and do not overlap."""
+    for first, second in pairwise(runs):
+        overlap = first.end - second.start
+        if overlap > 0:
+            message = (
+                f"{second.name} starts in slot {second.start}, {first.name} ends at {first.end - 1}"
+            )
+            yield Violation("V12", (second.name,), overlap, message)
+
+
+def within_capacity(instance: ElasticInstance, runs: Sequence[Run]) -> Iterator[Violation]:
+    """Rule V13, (2h): what runs in a slot fits on every server, of every resource.
+
+    Where a run starts suffices: usage grows nowhere else. The slot of the largest excess is named.
+    """
+    resources = instance.resources
+    rank = {t: k for k, t in enumerate(sorted({t for run in runs for t in (run.start, run.end)}))}
+    held: dict[str, list[tuple[int, int, list[float]]]] = {}  # server -> from, until, use [r]
+    for run in runs:
+        worker = _demand(instance.worker_types, run.worker_type)
+        ps = _demand(instance.ps_types, run.ps_type) if run.ps_type is not None else {}
+        for server in {**run.workers, **(run.ps or {})}:
+            y, s = run.workers.get(server, 0), (run.ps or {}).get(server, 0)
+            use = [worker.get(r, 0.0) * y + ps.get(r, 0.0) * s for r in resources]
+            held.setdefault(server, []).append((rank[run.start], rank[run.end], use))
+    times = sorted(rank, key=rank.__getitem__)
+    for server in instance.servers:
+        if server.id not in held:
+            continue
+        first, end, use = (np.array(column) for column in zip(*held[server.id], strict=True))
+        slots = np.unique(first)
+        running = (first <= slots[:, None]) & (slots[:, None] < end)
+        used = running @ use  # [slot, r]
+        for r, resource in enumerate(resources):
+            most = server.capacity.get(resource, 0.0)
+            worst = int(used[:, r].argmax())
+            excess = float(used[worst, r]) - most
+            if excess > TOLERANCE + 2 * math.ulp(most):
+                slot = times[slots[worst]]
+                message = f"{server.id}, slot {slot}: {used[worst, r]:.10g} of {most:g} {resource}"
+                yield Violation("V13", (server.id, resource, str(slot)), excess, message)
+
+
+def _demand(types: Sequence[Any], name: str) -> Mapping[str, float]:
+    found: Mapping[str, float] = next(kind.demand for kind in types if kind.id == name)
+    return found
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return type(value) is int and least <= value <= LATEST
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 40 else text[:37] + "..."
