@@ -40,7 +40,7 @@ def _instances(found: Results, names: Iterable[str]) -> list[str]:
 def _known(found: Results, names: Iterable[str]) -> str:
     """Return how well the optima of the plain problem are known, by all methods together."""
     gaps: list[float | None] = []
-    infeasible = 0
+    infeasible = variants = 0
     statuses: dict[str, set[str]] = {}
     senses = {}
     for each in found.results:
@@ -49,7 +49,9 @@ def _known(found: Results, names: Iterable[str]) -> str:
         senses[each.record.instance.sha256] = each.record.sense
     for sha256 in _instances(found, names):
         known = found.run.brackets.get((sha256, ""))
-        if known is None or known.best is None:
+        if known is None:
+            variants += 1
+        elif known.best is None:
             proved = "infeasible" in statuses.get(sha256, set())
             infeasible += proved
             gaps += [] if proved else [None]
@@ -59,7 +61,7 @@ def _known(found: Results, names: Iterable[str]) -> str:
             gaps.append(math.inf)
         else:
             gaps.append(divide(known.best, known.bound, senses[sha256]))
-    return tightness(gaps, infeasible)
+    return tightness(gaps, infeasible, variants)
 
 
 def _algorithms(found: Results, name: str) -> str:

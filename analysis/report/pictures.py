@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -109,7 +110,7 @@ def explorer(found: Results) -> tuple[list[dict[str, Any]], str]:
             if chart is None or len(chart.bars) > room:
                 left_out += 1
                 continue
-            charts[each.method] = chart
+            charts[each.record.key] = chart
             room -= len(chart.bars)
         entries[key] = _entry(by_instance[key], charts)
     note = (
@@ -137,22 +138,33 @@ def _chart(result: Result, found: Results) -> Chart:
 
 
 def _entry(results: Sequence[Result], charts: Mapping[str, Chart]) -> dict[str, Any]:
-    points = {each.method: _points(each) for each in results}
-    points = {method: steps for method, steps in points.items() if steps}
-    rows = [(method, *step) for method, steps in points.items() for step in steps]
+    """Return what the page shows of one instance; `charts` by the keys of records."""
+    times = Counter(each.method for each in results)
+    names = {
+        each.record.key: each.method
+        if times[each.method] == 1
+        else f"{each.method} #{each.record.key[:6]}"
+        for each in results
+    }
+    points = {names[each.record.key]: _points(each) for each in results}
+    points = {name: steps for name, steps in points.items() if steps}
+    rows = [(name, *step) for name, steps in points.items() for step in steps]
     table = comma_separated(("method", "seconds", "objective", "bound"), rows)
     groups = sorted({bar.group for chart in charts.values() for bar in chart.bars}, key=natural)
     palette = colors(groups)
-    shown = [each for each in results if each.method in charts]
+    shown = [each for each in results if each.record.key in charts]
     return {
         "label": f"{results[0].instance} ({results[0].family})",
         "progress": {
             "traces": progress_traces(points, results[0].record.sense),
             "csv": table,
             "methods": list(points),
-            "provers": _provers(results),
+            "provers": _provers(results, names),
         },
-        "schedules": [_embedded(each, charts[each.method], palette) for each in shown],
+        "schedules": [
+            _embedded(each, names[each.record.key], charts[each.record.key], palette)
+            for each in shown
+        ],
         "groups": groups,
         "frame": frame_height(len(groups)),
         "legend": 1 < len(groups) <= LEGEND_LIMIT,
@@ -162,10 +174,10 @@ def _entry(results: Sequence[Result], charts: Mapping[str, Chart]) -> dict[str, 
     }
 
 
-def _provers(results: Iterable[Result]) -> list[str]:
+def _provers(results: Iterable[Result], names: Mapping[str, str]) -> list[str]:
     """Return the methods that race towards the optimum; none where no exact one is among them."""
-    kinds = {each.method: each.record.kind for each in results}
-    provers = [method for method, kind in kinds.items() if kind in ("exact", "bound")]
+    kinds = {names[each.record.key]: each.record.kind for each in results}
+    provers = [name for name, kind in kinds.items() if kind in ("exact", "bound")]
     return provers if "exact" in kinds.values() else []
 
 
@@ -197,9 +209,11 @@ def _worst(results: Iterable[Result]) -> float:
     return max((ratio for ratio in algorithms if ratio < math.inf), default=0.0)
 
 
-def _embedded(result: Result, chart: Chart, palette: Mapping[str, str]) -> dict[str, Any]:
+def _embedded(
+    result: Result, name: str, chart: Chart, palette: Mapping[str, str]
+) -> dict[str, Any]:
     """Return one schedule as the page draws it: Plotly traces and the axis of its lanes."""
-    title = f"{result.method}: {value_text(result.objective)}"
+    title = f"{name}: {value_text(result.objective)}"
     title += ", optimal" if result.status == "optimal" else ""
     return {
         "label": title,

@@ -17,8 +17,7 @@ Pair = tuple[float, float]  # least and greatest value; not a number where there
 class Result:
     """One record with its ratios: of the schedule to the optimum, of the optimum to the bound.
 
-    `instance` is a label that is unique in the report. `proved`: the optimum of the instance is
-    known, by this method or by others together. `seconds` is wall clock.
+    `instance` is a label that is unique in the report. `seconds` is wall clock.
     """
 
     record: TaskRecord
@@ -27,7 +26,6 @@ class Result:
     bound_ratio: Pair
     seconds: float
     note: str
-    proved: bool
 
     @property
     def family(self) -> str:
@@ -108,7 +106,6 @@ def collect(run: Run) -> Results:
     """Return what a report shows of a run."""
     results = []
     for record, row in zip(run.records, table(run).to_dict("records"), strict=True):
-        known = run.brackets[record.instance.sha256, record.problem]
         results.append(
             Result(
                 record=record,
@@ -117,7 +114,6 @@ def collect(run: Run) -> Results:
                 bound_ratio=(row["bound_low"], row["bound_high"]),
                 seconds=row["seconds"],
                 note=str(row["note"]),
-                proved=known.proved,
             )
         )
     profiles: dict[str, dict[str, list[Pair]]] = {}

@@ -41,9 +41,7 @@ def percent_above(ratio: float) -> str:
     if ratio <= 1:
         return "0 %"
     excess = (_decimal(ratio) - 1) * 100
-    place = excess.adjusted() - 1
-    if excess >= 100:
-        place = 0
+    place = min(0, excess.adjusted() - 1)
     return f"{excess.quantize(Decimal(1).scaleb(place), rounding=ROUND_CEILING).normalize():f} %"
 
 
@@ -59,12 +57,12 @@ def seconds_text(value: float | None) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}" if value >= 0.001 else "< 0.001"
 
 
-def count(number: int, noun: str, plural: str = "") -> str:
+def count(number: int, noun: str) -> str:
     """Return `1 instance`, `2 instances`."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def tightness(gaps: Sequence[float | None], infeasible: int = 0) -> str:
+def tightness(gaps: Sequence[float | None], infeasible: int = 0, variants: int = 0) -> str:
     """Return how tightly the optima are known, as the end of a sentence.
 
     Parameters
@@ -74,6 +72,8 @@ def tightness(gaps: Sequence[float | None], infeasible: int = 0) -> str:
         schedule without a bound, None no schedule.
     infeasible : int
         Instances, not among the others, that were proved to have no schedule.
+    variants : int
+        Instances, not among the others, of which only another problem was solved.
     """
     within = [gap for gap in gaps if gap is not None and 1 < gap < math.inf]
     close = f"within {percent_above(max(within))} of the optimum" if within else ""
@@ -83,8 +83,9 @@ def tightness(gaps: Sequence[float | None], infeasible: int = 0) -> str:
         (sum(gap is not None and math.isinf(gap) for gap in gaps), "without a bound"),
         (sum(gap is None for gap in gaps), "without a schedule"),
         (infeasible, "proved infeasible"),
+        (variants, "solved only as a variant of the problem"),
     )
-    total = len(gaps) + infeasible
+    total = len(gaps) + infeasible + variants
     return listing(
         f"{'all' if number == total > 1 else number} {what}" for number, what in numbers if number
     )
@@ -103,12 +104,10 @@ def times_the_optimum(mean: tuple[float, float], worst: tuple[float, float]) -> 
         return "always optimal"
     if math.isinf(high) and low <= 1:
         return "at an unknown distance from the optimum"
-    average = f"{in_words(ratio_text(*mean))} times the optimum on average"
-    return (
-        average
-        if math.isinf(worst[1])
-        else f"{average}, at worst {in_words(ratio_text(*worst))} times"
-    )
+    text = f"{in_words(ratio_text(*mean))} times the optimum on average"
+    if math.isfinite(worst[1]):
+        text += f", at worst {in_words(ratio_text(*worst))} times"
+    return text
 
 
 def in_words(ratio: str) -> str:

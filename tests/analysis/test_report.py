@@ -325,6 +325,24 @@ def test_schedules_of_an_instance_share_colors_and_open_with_the_algorithm(page)
     assert data["instances"][data["first"]]["worst"] == 1.5
 
 
+def test_two_runs_of_one_method_keep_their_own_schedules(tmp_path):
+    instance = toy(30, 10)
+    store(tmp_path, instance, "luck", objective=30.0, place=0, key="a" * 32)
+    store(tmp_path, instance, "luck", objective=10.0, place=1, key="b" * 32, seed=1)
+    ((entry,), _) = pictures.explorer(collect(Run(tmp_path)))
+    labels = [each["label"] for each in entry["schedules"]]
+    assert labels == ["luck #aaaaaa: 30", "luck #bbbbbb: 10"]
+    assert entry["progress"]["methods"] == ["luck #aaaaaa", "luck #bbbbbb"]
+
+
+def test_a_variant_of_the_problem_is_not_taken_for_the_problem(tmp_path):
+    store(tmp_path, toy(30, 10), "other", kind="exact", objective=10.0, bound=10.0,
+          problem="fixed", label="other:fixed=true")  # fmt: skip
+    assert headline(collect(Run(tmp_path))) == (
+        "1 instance of toy: 1 solved only as a variant of the problem.", []
+    )  # fmt: skip
+
+
 def test_more_bars_than_a_page_carries_are_left_out_with_a_note(run, monkeypatch):
     monkeypatch.setattr(pictures, "MOST_BARS", 3)  # of 5 schedules with one bar each
     entries, note = pictures.explorer(collect(Run(run)))
@@ -430,7 +448,8 @@ def test_nothing_is_wider_than_a_phone(page, tmp_path):
 
 ACTIONS = """
 const saved = [], seen = {};
-URL.createObjectURL = (blob) => { saved.push(blob); return "#"; };
+window.Blob = function (parts, { type }) { saved.push({ type, text: parts.join("") }); };
+URL.createObjectURL = () => "#";
 addEventListener("load", async () => {
   const pick = (id, text) => {
     const select = document.querySelector(id);
@@ -462,12 +481,15 @@ addEventListener("load", async () => {
   seen.highlight = document.querySelector("#highlight").selectedOptions[0].text;
   pick("#progress-method", "scan");
   seen.progress = document.querySelector('[data-figure="progress"] .plot').data.length;
-  for (const button of document.querySelectorAll(".buttons button")) button.click();
-  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const buttons = [...document.querySelectorAll(".buttons button")];
+  buttons.forEach((button) => button.click());
+  for (let turn = 0; turn < 100 && saved.length < buttons.length; turn += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
   seen.csv = []; seen.svg = 0;
-  for (const blob of saved) {
-    if (blob.type === "text/csv") seen.csv.push((await blob.text()).split("\\r\\n").slice(0, 2));
-    else seen.svg += (await blob.text()).startsWith("<svg");
+  for (const { type, text } of saved) {
+    if (type === "text/csv") seen.csv.push(text.split("\\r\\n").slice(0, 2));
+    else seen.svg += text.startsWith("<svg");
   }
   document.body.dataset.seen = JSON.stringify(seen);
 });
