@@ -424,10 +424,10 @@ def within_capacity(instance: ElasticInstance, runs: Sequence[Run]) -> Iterator[
     for run in runs:
         worker = _demand(instance.worker_types, run.worker_type)
         ps = _demand(instance.ps_types, run.ps_type) if run.ps_type is not None else {}
-        for server in {**run.workers, **(run.ps or {})}:
-            y, s = run.workers.get(server, 0), (run.ps or {}).get(server, 0)
-            use = [worker.get(r, 0.0) * y + ps.get(r, 0.0) * s for r in resources]
-            held.setdefault(server, []).append((rank[run.start], rank[run.end], use))
+        for name in {**run.workers, **(run.ps or {})}:
+            y, s = run.workers.get(name, 0), (run.ps or {}).get(name, 0)
+            amounts = [worker.get(r, 0.0) * y + ps.get(r, 0.0) * s for r in resources]
+            held.setdefault(name, []).append((rank[run.start], rank[run.end], amounts))
     times = sorted(rank, key=rank.__getitem__)
     for server in instance.servers:
         if server.id not in held:
