@@ -44,7 +44,11 @@ class Plan:
     def recorded_options(self) -> dict[str, Any]:
         """The `options` of the solution file: all of them, and the time limit where given."""
         limit = {} if self.time_limit is None else {"time_limit": self.time_limit}
-        return {**self.options, **limit}
+        plain = {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in self.options.items()
+        }
+        return plain | limit
 
     def versions(self) -> dict[str, str]:
         """Versions of all that could change the answer."""

@@ -4,7 +4,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -225,15 +225,11 @@ def _key(instance: Instance, plan: Plan) -> str:
         "instance": instance.sha256,
         "method": plan.method.name,
         "engine": plan.engine,
-        "options": {key: _plain(value) for key, value in plan.recorded_options().items()},
+        "options": plan.recorded_options(),
         "seed": plan.seed,
         "versions": plan.versions(),
     }
     return task_key(identity)
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def label(plan: Plan) -> str:
@@ -333,8 +329,8 @@ def _backend(cluster: str | None) -> Iterator[None]:
 
 def _perform(task: Task, parent: int | None) -> dict[str, Any]:
     """Do one task in a worker process, which does not outlive the process that started it."""
-    if parent not in (None, os.getpid()):
-        _die_with(cast(int, parent))
+    if parent is not None and parent != os.getpid():
+        _die_with(parent)
     return perform(task)
 
 
@@ -380,7 +376,7 @@ def perform(task: Task) -> dict[str, Any]:
 def _record(
     task: Task, made: Plan, ended: Attempt | None, outcome: TaskOutcome, message: str
 ) -> dict[str, Any]:
-    options: Mapping[str, Any] = made.recorded_options()
+    options = made.recorded_options()
     return {
         "key": task.key,
         "outcome": outcome,
@@ -394,7 +390,7 @@ def _record(
         "label": label(made),
         "kind": made.method.kind,
         "engine": made.engine,
-        "options": {key: _plain(value) for key, value in options.items()},
+        "options": options,
         "seed": made.seed,
         "problem": made.family.problem(options),
         "sense": made.family.sense(task.instance),

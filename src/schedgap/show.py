@@ -248,9 +248,9 @@ def run(found: "Run", *, as_json: bool) -> None:
         from schedgap.analysis.tables import readable
 
         shown = readable(summary) if len(summary) else summary
-        rows = [[str(cell) for cell in row] for row in shown.to_numpy()]
+        cells = [[str(cell) for cell in row] for row in shown.to_numpy()]
         spare = ("kind", "worst ratio", "guarantee", "tasks", "skipped", "optimum / bound")
-        table(list(shown.columns), rows, spare=spare)
+        table(list(shown.columns), cells, spare=spare)
         folders = " ".join(str(folder.path) for folder in found.folders)
         text = f"\n{found!r}\nschedgap report {folders}"
         out().print(text, markup=False, soft_wrap=True)

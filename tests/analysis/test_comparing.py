@@ -199,7 +199,7 @@ def test_workers_give_the_records_of_one(tmp_path: Path) -> None:
     assert len(runs[0]) == 2 * len(names) > 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_cluster_gives_the_same_records(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="needs the extra 'cluster'")
     instances = [sg.generate("hare", preset="small", seed=seed) for seed in (1, 2)]
