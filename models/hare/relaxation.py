@@ -7,8 +7,6 @@ is linear (E3): a convex mixed-integer program. `relaxation_linear` has the same
 
 from typing import Any
 
-import pyomo.environ as pyo
-
 from schedgap.instances.hare import HareInstance, arrays
 
 
@@ -43,9 +41,7 @@ def limit(instance: HareInstance, *, horizon_cap: bool) -> float:
     return float(serial + view.train.max(axis=1).sum() ** 2 / (2 * view.train.min()))
 
 
-def build(
-    instance: HareInstance, *, horizon_cap: bool = False, literal: bool = False
-) -> pyo.ConcreteModel:
+def build(instance: HareInstance, *, horizon_cap: bool = False, literal: bool = False) -> Any:
     """Return Hare_Sched_RL as a Pyomo model; solves nothing.
 
     Parameters
@@ -63,6 +59,8 @@ def build(
     Source: Hare_Sched_RL, Section 5.2. (6) is needed for the tasks of the last round only, and (7)
     is written with one barrier b_r for each round, which is C_n for the last.
     """
+    import pyomo.environ as pyo
+
     view = arrays(instance)
     train = view.train[:, view.gpu_class].tolist()  # c [i][m]
     duration = view.duration[:, view.gpu_class].tolist()  # c + s [i][m]
