@@ -266,8 +266,10 @@ class Relaxation:
             return EngineResult("unknown", None, None)
         begin = time.monotonic()
         watch = Watch(self._engine, None, clock, None, None)
-        run(self._engine, clock, watch)
-        watch.leave()
+        try:
+            run(self._engine, clock, watch)
+        finally:
+            watch.leave()
         return read_linear(self._engine, self._sides, seconds=time.monotonic() - begin)
 
     @property
