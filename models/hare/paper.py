@@ -95,7 +95,7 @@ GUARANTEES = {
     "theorem_4": Guarantee(
         claim="value <= alpha (2 + alpha) times the optimum",
         source="Theorem 4",
-        methods=("hare", "hare-prefix", "hare-fluid"),
+        methods=("hare", "hare-prefix"),
         assumptions=(
             "no task synchronizes longer than it trains",
             "alpha is finite: no synchronization time that is 0 on one GPU and not on another",
