@@ -1,7 +1,6 @@
 """Runs: kept whole, resumed, merged, shared, and read back as tables."""
 
 import math
-import os
 import shutil
 import subprocess
 import sys
@@ -227,7 +226,7 @@ compare(instances, run={run!r}, methods=["first:log={log}:pause=0.2"], workers=1
 
 def start(folder: Path, log: Path) -> "subprocess.Popen[bytes]":
     code = PROCESS.format(here=HERE, run=str(folder), log=log)
-    return subprocess.Popen([sys.executable, "-c", code], env={**os.environ})
+    return subprocess.Popen([sys.executable, "-c", code])
 
 
 def test_kill_9_loses_only_the_task_in_flight(tmp_path: Path) -> None:
@@ -245,7 +244,7 @@ def test_kill_9_loses_only_the_task_in_flight(tmp_path: Path) -> None:
     after = files(folder)
     assert {name: after[name] for name in before} == before
     assert len(Run(folder)) == 8
-    assert len(log.read_text().splitlines()) == 8 + 1  # the one in flight twice
+    assert len(log.read_text().splitlines()) in (8, 8 + 1)  # the one in flight twice, if one was
 
 
 def test_two_processes_share_a_folder(tmp_path: Path) -> None:
