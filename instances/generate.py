@@ -186,6 +186,34 @@ def generate(
     return instance_class(family).from_data(fields)
 
 
+def uniform(random: np.random.Generator, bounds: tuple[int, int], size: int) -> list[int]:
+    """Return uniform whole numbers, both ends included."""
+    drawn: list[int] = random.integers(*bounds, size, endpoint=True).tolist()
+    return drawn
+
+
+def check_settings(
+    request: Request, needed: Mapping[str, str], replaced: Mapping[str, Sequence[str]]
+) -> None:
+    """Refuse settings that mean nothing with the files that are given, or without them.
+
+    Parameters
+    ----------
+    request : Request
+    needed : Mapping[str, str]
+        Setting -> the role of the file without which it means nothing.
+    replaced : Mapping[str, Sequence[str]]
+        Role of a file -> the settings that it makes meaningless.
+    """
+    for key, role in needed.items():
+        if key in request.given and getattr(request, role) is None:
+            raise UsageError(f"option {key}: only with {role} from a file (--{role}-from)")
+    for role, keys in replaced.items():
+        for key in keys:
+            if key in request.given and getattr(request, role) is not None:
+                raise UsageError(f"option {key}: the {role} file decides this")
+
+
 def apportion(total: int, shares: Sequence[float]) -> list[int]:
     """Return whole numbers that sum to `total` in proportion to the shares (largest remainder).
 

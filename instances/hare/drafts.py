@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from schedgap.errors import UsageError
-from schedgap.instances.generate import Request, apportion
+from schedgap.instances.generate import Request, apportion, uniform
 from schedgap.instances.hare.workload import CLASSES, KIND_MEMORY, Model, models_of
 
 Speed = Callable[[Model, str], float]  # speedup of a model on a kind, over K80
@@ -107,12 +107,6 @@ def switching(drafts: Sequence[Draft], seconds: float) -> dict[str, Any]:
 
 
 # --- draws ---------------------------------------------------------------------------------------
-
-
-def uniform(random: np.random.Generator, bounds: tuple[int, int], size: int) -> list[int]:
-    """Return uniform whole numbers, both ends included."""
-    drawn: list[int] = random.integers(*bounds, size, endpoint=True).tolist()
-    return drawn
 
 
 def arrivals(random: np.random.Generator, span: int, jobs: int) -> list[int]:

@@ -24,7 +24,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from schedgap.errors import UsageError
-from schedgap.instances.generate import Made, Request, apportion
+from schedgap.instances.generate import Made, Request, apportion, check_settings, uniform
 from schedgap.instances.hare.drafts import (
     Draft,
     Speed,
@@ -35,7 +35,6 @@ from schedgap.instances.hare.drafts import (
     instance_of,
     table_speed,
     training_times,
-    uniform,
 )
 from schedgap.instances.hare.measured import (
     JobType,
@@ -60,22 +59,15 @@ REPLACED = {  # settings that a file makes meaningless
     "machines": ("mix",),
     "rates": ("bandwidth", "batch_factor"),
 }
+DRAWN = REPLACED | {"jobs": ("arrival_span",)}  # when only the arrivals are taken
 
 
-def check_settings(request: Request) -> None:
+def check_files(request: Request) -> None:
     """Refuse a setting that a file replaces, or one that means nothing without its file."""
-    for key, role in NEEDED.items():
-        if key in request.given and getattr(request, role) is None:
-            raise UsageError(f"option {key}: only with {role} from a file (--{role}-from)")
+    check_settings(request, NEEDED, REPLACED if not _only_arrivals(request) else DRAWN)
     for key in ("max_rounds", "steps_per_round"):
         if key in request.given and _only_arrivals(request):
             raise UsageError(f"option {key}: take=arrivals draws the rounds")
-    for role, keys in REPLACED.items():
-        for key in keys:
-            if key in request.given and getattr(request, role) is not None:
-                if role == "jobs" and key != "arrival_span" and _only_arrivals(request):
-                    continue
-                raise UsageError(f"option {key}: the {role} file decides this")
 
 
 def _only_arrivals(request: Request) -> bool:

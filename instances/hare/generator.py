@@ -19,6 +19,7 @@ from schedgap.instances.generate import (
     Preset,
     Request,
     apportion,
+    uniform,
 )
 from schedgap.instances.hare import examples
 from schedgap.instances.hare.drafts import (
@@ -28,9 +29,8 @@ from schedgap.instances.hare.drafts import (
     draw_jobs,
     instance_of,
     table_speed,
-    uniform,
 )
-from schedgap.instances.hare.from_traces import TAKE, check_settings, from_traces
+from schedgap.instances.hare.from_traces import TAKE, check_files, from_traces
 from schedgap.instances.hare.workload import CLASSES, KINDS
 from schedgap.instances.settings import Option
 
@@ -102,7 +102,7 @@ def paper(request: Request) -> Made:
     """Return the workload of Section 7.1, or one whose jobs, GPUs or speeds come from files."""
     mix = request.values["mix"]
     shares = MIXES[mix] if isinstance(mix, str) else mix
-    check_settings(request)
+    check_files(request)
     if request.jobs or request.machines or request.rates:
         return from_traces(request, shares)
     unknown = [kind for kind in shares if kind not in KINDS]
