@@ -73,6 +73,7 @@ def generate_columns(
     smoothing: float = 0.6,
     gap: float = 1e-6,
     rounds: int | None = None,
+    prices: Floats | None = None,
     threads: int = 1,
     seed: int = 0,
     on_bound: OnBound | None = None,
@@ -95,6 +96,8 @@ def generate_columns(
         Relative gap between master and bound at which the loop is closed.
     rounds : int or None
         Most rounds.
+    prices : array [i] or None
+        Good prices to smooth towards from the first round on, instead of the first master's.
     on_bound : callable or None
         Called when the bound has become better.
     """
@@ -102,10 +105,12 @@ def generate_columns(
     tags: list[Any] = []
     history: list[tuple[float, float, float]] = []
     best = -np.inf
-    center: Floats | None = None  # the prices of the best bound
+    center = prices  # of the best bound
     last: EngineResult | None = None
     end: Literal["closed", "stopped", "infeasible"] = "stopped"
     done = 0
+    if center is not None and not clock.expired():
+        best = pricing(center).bound
     while not clock.expired() and (rounds is None or done < rounds):
         result = relaxation.solve(clock)
         if result.status == "infeasible":
@@ -116,10 +121,10 @@ def generate_columns(
         asked = [result.duals]
         if done % 3 and center is not None:
             asked.insert(0, smoothing * center + (1 - smoothing) * result.duals)
-        for prices in asked:
-            priced = pricing(prices)
+        for tried in asked:
+            priced = pricing(tried)
             if priced.bound > best:
-                best, center = priced.bound, prices
+                best, center = priced.bound, tried
                 if on_bound is not None:
                     on_bound(best)
             fresh = _improving(priced.columns, result.duals)
