@@ -7,8 +7,15 @@ from typing import Any
 import numpy as np
 
 from schedgap.errors import InputError
-from schedgap.instances.hare import HareInstance
-from schedgap.models.hare import fluid, program_time_indexed, relaxation, relaxation_linear
+from schedgap.instances.hare import HareInstance, arrays
+from schedgap.models.hare import (
+    fluid,
+    lagrangian,
+    program_time_indexed,
+    relaxation,
+    relaxation_linear,
+)
+from schedgap.models.hare.lagrangian import Prices
 from schedgap.models.hare.relaxation_linear import Cut, Relaxed
 from schedgap.models.hare.windows import LARGEST_VALUE
 from schedgap.solvers.linear import Floats, LinearProgram, safe_bound
@@ -32,8 +39,9 @@ def check_certificate(instance: HareInstance, certificate: Mapping[str, Any]) ->
     instance : HareInstance
         The rows are built from its data alone.
     certificate : Mapping
-        `kind`, the `duals` as pairs (row, price), and what the kind's rows depend on. Its `value`
-        is not read. Prices need not be those of an optimum: any prove some bound.
+        `kind`, the `duals` as pairs (row, price), and what the kind's rows depend on; of the kind
+        `lagrangian` the `prices` by class of GPUs and cell of the `grid`. Its `value` is not read.
+        Prices need not be those of an optimum: any prove some bound.
 
     Raises
     ------
@@ -41,9 +49,12 @@ def check_certificate(instance: HareInstance, certificate: Mapping[str, Any]) ->
         When the certificate is not one of this family, or does not fit the instance.
     """
     kind = certificate.get("kind")
-    if not isinstance(kind, str) or kind not in _PROGRAMS:
-        raise InputError(f"need one of {', '.join(_PROGRAMS)}", path="certificate.kind")
+    if not isinstance(kind, str) or kind not in (*_PROGRAMS, "lagrangian"):
+        kinds = ", ".join((*_PROGRAMS, "lagrangian"))
+        raise InputError(f"need one of {kinds}", path="certificate.kind")
     try:
+        if kind == "lagrangian":
+            return _lagrangian(instance, certificate)
         program = _PROGRAMS[kind](instance, certificate)
         duals = _dense(program, certificate["duals"])
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
@@ -64,11 +75,43 @@ def _dense(program: LinearProgram, pairs: Any) -> Floats:
     return duals
 
 
-def _fluid(instance: HareInstance, certificate: Mapping[str, Any]) -> LinearProgram:
+def _grid(certificate: Mapping[str, Any]) -> Floats:
     grid = np.array(certificate["grid"], dtype=float)
     rising = len(grid) > 1 and grid[0] == 0 and bool((np.diff(grid) > 0).all())
     if not rising or not math.isfinite(grid[-1]):
         raise ValueError("grid: need increasing times from 0")
+    return grid
+
+
+def lagrangian_certificate(
+    instance: HareInstance, prices: Prices, *, steps: int
+) -> tuple[float, dict[str, Any]]:
+    """Return the bound that prices prove, once rounded to 12 digits, and the certificate."""
+    rounded = [[float(f"{price:.12g}") for price in row] for row in prices.price]
+    certificate = {
+        "kind": "lagrangian",
+        "grid": prices.grid.tolist(),
+        "prices": rounded,
+        "steps": steps,
+    }
+    value = _lagrangian(instance, certificate)
+    return value, certificate | {"value": value}
+
+
+def _lagrangian(instance: HareInstance, certificate: Mapping[str, Any]) -> float:
+    grid, price = _grid(certificate), np.array(certificate["prices"], dtype=float)
+    if price.shape != (len(arrays(instance).class_gpus), len(grid) - 1):
+        raise ValueError("prices: need one for each class of GPUs and cell")
+    if not np.isfinite(price).all() or price.min() < 0:
+        raise ValueError("prices: need numbers >= 0")
+    steps = certificate["steps"]
+    if not isinstance(steps, int) or not 1 <= steps <= lagrangian.MOST_STEPS:
+        raise ValueError("steps: need a number >= 1")
+    return lagrangian.bound(instance, Prices(grid, price), steps=steps)
+
+
+def _fluid(instance: HareInstance, certificate: Mapping[str, Any]) -> LinearProgram:
+    grid = _grid(certificate)
     return fluid.build(instance, grid, sync_rows=bool(certificate["sync_rows"])).program
 
 

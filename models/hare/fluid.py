@@ -176,6 +176,14 @@ def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> F
     return Fluid(program, block, grid, b, k, q)
 
 
+def capacity_prices(fluid: Fluid, duals: Floats) -> Floats:
+    """Return [k, q] what the duals [i] pay for a unit of GPU time of class k in cell q, >= 0."""
+    first, cells = len(fluid.blocks.job), len(fluid.grid) - 1
+    classes = fluid.blocks.train.shape[1]
+    own = np.nan_to_num(duals[first : first + classes * cells], posinf=0.0, neginf=0.0)
+    return np.asarray(np.maximum(0.0, -own).reshape(classes, cells))
+
+
 def power_grid(end: float, cells: int) -> Floats:
     """Return g_0 .. g_cells from 0 to `end`, finer early, where more jobs of weight are still open.
 

@@ -4,11 +4,13 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from schedgap.errors import UsageError
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare import fluid, relaxation, relaxation_conic
+from schedgap.models.hare import fluid, lagrangian, relaxation, relaxation_conic
 from schedgap.models.hare.algorithm import algorithm_1, list_wspt
-from schedgap.models.hare.certificates import certify, cut_certificate
+from schedgap.models.hare.certificates import certify, cut_certificate, lagrangian_certificate
 from schedgap.models.hare.relaxation_linear import build, with_cuts
 from schedgap.models.hare.solve_relaxation import (
     INTEGER_CELLS,
@@ -17,7 +19,7 @@ from schedgap.models.hare.solve_relaxation import (
     solve_prefix,
 )
 from schedgap.models.method import Call, Method, Option, Outcome
-from schedgap.solvers import EngineResult, solve
+from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.linear import Floats
 
 MOST_CELLS = 20_000  # items x machines beyond which no loop of cuts comes to an end
@@ -99,6 +101,53 @@ def fluid_lp(instance: HareInstance, call: Call) -> Outcome:
     )
 
 
+_COARSE = 2  # steps of time in a job's shortest task, while prices are looked for
+_SMOOTHING = 0.8
+_GAP = 1e-4  # relative, between the master and the bound, below which prices are good enough
+
+
+def lagrangian_bound(instance: HareInstance, call: Call) -> Outcome:
+    """Price GPU time as the fluid program does, then by column generation; return the best bound.
+
+    Every bound on the way is valid; the last word has a finer step of time.
+    """
+    from schedgap.solvers.column_generation import generate_columns
+
+    solution = solve_fluid(instance, replace(call, clock=call.clock.share(0.5)))
+    if solution.result.duals is None:
+        return Outcome(note=f"the fluid program was not solved ({solution.result.status})")
+    view, steps, grid = arrays(instance), call.options["steps"], solution.model.grid
+    first = lagrangian.Prices(
+        grid, fluid.capacity_prices(solution.model, np.asarray(solution.result.duals))
+    )
+    begin = call.clock.elapsed()
+    bound, certificate = lagrangian_certificate(instance, first, steps=steps)
+    call.progress.bound(bound)
+    trace: dict[str, Any] = {"fluid_prices": bound, "rounds": 0}
+    left = call.clock.remaining() - 3 * (call.clock.elapsed() - begin)  # for the last word
+    if call.options["rounds"] and left > 0:
+        call.progress.phase("looking for better prices")
+        result = generate_columns(
+            lagrangian.master(instance, first, steps=_COARSE),
+            lagrangian.pricing(instance, grid, steps=_COARSE),
+            clock=Clock(None if math.isinf(left) else left),
+            smoothing=_SMOOTHING,
+            gap=_GAP,
+            rounds=call.options["rounds"],
+            prices=lagrangian.duals_of(view, first),
+            threads=call.threads,
+            seed=call.seed,
+            on_bound=call.progress.bound,
+        )
+        trace |= {"rounds": result.rounds, "master": result.objective}
+        if result.prices is not None:
+            better = lagrangian.prices_of(view, grid, result.prices)
+            value, rival = lagrangian_certificate(instance, better, steps=steps)
+            if value > bound:
+                bound, certificate = value, rival
+    return Outcome(bound=bound, trace=trace, certificate=certificate)
+
+
 def _too_large(instance: HareInstance, *, integer: bool) -> str:
     """Why a loop of cuts is not begun, or nothing."""
     view = arrays(instance)
@@ -175,6 +224,20 @@ def relaxed_conic(instance: HareInstance, call: Call) -> Outcome:
 
 
 METHODS: tuple[Method, ...] = (
+    Method(
+        "lagrangian",
+        "bound",
+        lagrangian_bound,
+        "priced GPU time, every job scheduled alone; the strongest bound of full scale",
+        "ours",
+        ours=True,
+        engines=("highs",),
+        options=(
+            CELLS,
+            Option("rounds", "int", 40, "rounds of column generation for better prices", least=0),
+            Option("steps", "int", 16, "steps of time in a job's shortest task", least=1),
+        ),
+    ),
     Method(
         "critical-path",
         "bound",
