@@ -1,0 +1,104 @@
+"""Do generated servers hold the generated containers, and how much do all jobs ask for together?"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from schedgap.instances.elastic.workload import Kinds
+
+
+def scaled(servers: Kinds, workers: Kinds, ps: Kinds, jobs: Sequence[Any], part: float) -> Kinds:
+    """Return servers whose total of each resource is `part` of what all jobs together ask for.
+
+    A job asks for its quickest configuration: as many workers as the whole cluster holds, at most
+    its chunks, then as few as are as quick; ties by volume (share of the mean server times slots),
+    then list order. Capacities are rounded up on each server.
+    """
+    resources = list(servers[0]["capacity"])
+    total = {r: math.fsum(server["capacity"][r] for server in servers) for r in resources}
+    sizes = Counter(tuple(server["capacity"].items()) for server in servers)
+    asked = dict.fromkeys(resources, 0.0)
+    for job in jobs:
+        demand = _quickest(job, sizes, workers, ps, total)
+        for r in resources:
+            asked[r] += demand[r]
+    factor = {r: part * asked[r] / total[r] if total[r] else 0.0 for r in resources}
+    return [
+        server
+        | {"capacity": {r: math.ceil(c * factor[r] - 1e-9) for r, c in server["capacity"].items()}}
+        for server in servers
+    ]
+
+
+def _quickest(
+    job: Mapping[str, Any],
+    sizes: Mapping[tuple[tuple[str, float], ...], int],  # capacity -> number of such servers
+    workers: Kinds,
+    ps: Kinds,
+    total: Mapping[str, float],
+) -> dict[str, float]:
+    """Return the total demand of the quickest configuration of a job of an instance file."""
+    work = job["epochs"] * job["chunks"] * job["batches_per_chunk"]
+    choices: Sequence[dict[str, Any] | None] = ps or [None]
+    best: tuple[float, float, dict[str, float]] = (math.inf, math.inf, {})
+    for worker in workers:
+        e, b, v = worker["demand"], worker["demand"]["bandwidth"], job["train_time"][worker["id"]]
+        for kind in choices:
+            z = kind["demand"] if kind else {}
+            U = job["update_time"][kind["id"]] if kind else job["update_time"]
+            for central in (True, False):
+                holds = {size: room(dict(size), e, z if central else {}) for size in sizes}
+                whole = sum(holds[size] * count for size, count in sizes.items())
+                most = min(job["chunks"], max(holds.values()) if central else whole)
+                for N in [most] if kind else range(1, most + 1):
+                    if (1 if central or kind else 2) > N:
+                        continue
+                    part = 1.0 if kind else (N - 1) / N
+                    batch = v + U * part + (0 if central else 2 * job["gradient_size"] / b * part)
+                    d = max(1, math.ceil((work * batch - 1e-6) / N))
+                    if kind:
+                        N = max(1, math.ceil((work * batch - 1e-6) / d))
+                    count = 1 if central else ps_needed(N * b, z)
+                    demand = {r: N * e.get(r, 0) + count * z.get(r, 0) for r in total}
+                    volume = d * math.fsum(demand[r] / total[r] for r in total if total[r])
+                    if (d, volume) < best[:2]:
+                        best = d, volume, demand
+    return best[2] or dict.fromkeys(total, 0.0)
+
+
+def ps_needed(bandwidth: float, demand: Mapping[str, float]) -> int:
+    """Return how many PSs take so much bandwidth of workers elsewhere; 0 in the ring."""
+    return max(1, math.ceil((bandwidth - 1e-6) / demand["bandwidth"])) if demand else 0
+
+
+def room(
+    capacity: Mapping[str, float], demand: Mapping[str, float], beside: Mapping[str, float]
+) -> int:
+    """Return how many containers fit on an empty server beside another one; -1 if not even that."""
+    counts = []
+    for r, have in capacity.items():
+        left = have + 1e-6 - beside.get(r, 0)
+        if left < 0:
+            return -1
+        if demand.get(r, 0) > 0:
+            counts.append(math.floor(left / demand[r]))
+    return min(counts)
+
+
+def runs_somewhere(servers: Kinds, workers: Kinds, ps: Kinds) -> bool:
+    """Whether one worker fits, with its PS on the same server or with its PSs on another one."""
+    for worker in workers:
+        e = worker["demand"]
+        alone = [room(server["capacity"], e, {}) >= 1 for server in servers]
+        if not ps and any(alone):
+            return True
+        for kind in ps:
+            z, count = kind["demand"], ps_needed(e["bandwidth"], kind["demand"])
+            if any(room(server["capacity"], e, z) >= 1 for server in servers):
+                return True
+            holds = [room(server["capacity"], z, {}) >= count for server in servers]
+            pairs = ((g, h) for g, here in enumerate(alone) if here for h in range(len(servers)))
+            if any(holds[h] and g != h for g, h in pairs):
+                return True
+    return False

@@ -1,0 +1,198 @@
+"""The presets of family `elastic`: worked examples, small random instances, the paper's workload.
+
+Order of draws (PCG64; uniform whole numbers only): servers, worker types, PS types, then the jobs
+(see `workload.draw_jobs`); with files see `from_traces`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from schedgap.errors import UsageError
+from schedgap.instances.elastic import capacity, examples, workload
+from schedgap.instances.elastic.from_traces import TAKE, check_files, servers_of, traced_jobs
+from schedgap.instances.elastic.workload import Draft, Kinds, Units
+from schedgap.instances.generate import TRACE_OPTIONS, Generator, Made, Preset, Request
+from schedgap.instances.settings import Option
+
+FILES = ("jobs", "machines")
+HOUR = 3600.0
+
+
+def small(request: Request) -> Made:
+    """Return jobs on a few servers, with resources in small whole numbers."""
+    servers = workload.small_servers(request)
+    workers = workload.small_workers(request.random, request.values["worker_types"])
+    ps = _ps_types(request, workload.small_ps)
+    drafts = workload.draw_jobs(request, workers, ps, request.values["jobs"])
+    source = f"drawn with seed {request.seed}: small whole numbers"
+    fields = _fields(request, servers, workers, ps, drafts, workload.SMALL_UNITS)
+    return Made(fields, source, "slot")
+
+
+def paper(request: Request) -> Made:
+    """Return the workload of Section 7, or one whose jobs or servers come from files."""
+    check_files(request)
+    seconds = request.values["slot_seconds"] or HOUR
+    units = Units.of_slot(seconds)
+    if request.machines is None:
+        servers, told = workload.cloud_servers(request), []
+    else:
+        servers, sentence = servers_of(request)
+        told = [sentence]
+    workers = workload.cloud_workers(request.random, request.values["worker_types"])
+    ps = _ps_types(request, workload.cloud_ps)
+    if request.jobs is None:
+        drafts = workload.draw_jobs(request, workers, ps, request.values["jobs"])
+    else:
+        drafts, sentence = traced_jobs(request, workers, ps, units, seconds)
+        told.insert(0, sentence)
+    told.append(
+        f"{'all else ' if told else ''}drawn with seed {request.seed}: the ranges of Section 7;"
+        " EC2 sizes, memory and arrivals of our choice"
+    )
+    unit = "slot of 1 h" if seconds == HOUR else f"slot of {seconds:g} s"
+    fields = _fields(request, servers, workers, ps, drafts, units)
+    return Made(fields, "; ".join(told), unit)
+
+
+def _ps_types(request: Request, draw: Callable[..., Kinds]) -> Kinds:
+    """Draw the PS types; in the ring there are none."""
+    if request.values["architecture"] == "ring_allreduce":
+        if "ps_types" in request.given:
+            raise UsageError("option ps_types: Ring-AllReduce has no parameter servers")
+        return []
+    return draw(request.random, request.values["ps_types"])
+
+
+def _fields(
+    request: Request,
+    servers: Kinds,
+    workers: Kinds,
+    ps: Kinds,
+    drafts: Sequence[Draft],
+    units: Units,
+) -> dict[str, Any]:
+    """Return an instance's fields; refuse servers on which none of the jobs could run."""
+    value = request.values
+    jobs = [draft.to_data(workers, ps, units) for draft in drafts]
+    if value["capacity_fraction"] is not None:
+        servers = capacity.scaled(servers, workers, ps, jobs, value["capacity_fraction"])
+    if not capacity.runs_somewhere(servers, workers, ps):
+        needs = "a worker" if not ps else "a worker and its parameter servers"
+        raise UsageError(f"no server has room for {needs}: change servers, capacity or the seed")
+    horizon = value["horizon"]
+    if "horizon" not in request.given:  # arrivals of a trace may be later
+        horizon = max(horizon, *(draft.arrival for draft in drafts))
+    fields = {
+        "architecture": value["architecture"],
+        "objective": value["objective"],
+        "horizon": horizon,
+        "horizon_policy": value["horizon_policy"],
+        "resources": list(servers[0]["capacity"]),
+        "bandwidth_resource": "bandwidth",
+        "servers": servers,
+        "worker_types": workers,
+        "ps_types": ps,
+        "jobs": jobs,
+    }
+    if value["objective"] == "scheduled_weight":
+        fields["deadline"] = value["deadline"] or horizon
+    elif "deadline" in request.given:
+        raise UsageError("option deadline: only with objective=scheduled_weight")
+    return fields
+
+
+# --- presets -----------------------------------------------------------------------------------
+
+
+def _options(table: Sequence[Option], **defaults: Any) -> tuple[Option, ...]:
+    return tuple(replace(o, default=defaults.get(o.name, o.default)) for o in table)
+
+
+COMMON = (
+    Option(
+        "architecture", "choice", "parameter_server", "how jobs exchange gradients",
+        ("parameter_server", "ring_allreduce"),
+    ),
+    Option(
+        "objective", "choice", "weighted_completion", "program (2) or the batch problem (7)",
+        ("weighted_completion", "scheduled_weight"),
+    ),
+    Option("deadline", "int", None, "of scheduled_weight; else the horizon", least=2, most=10**9),
+    Option(
+        "horizon_policy", "choice", "open", "closed: no job runs after the horizon",
+        ("open", "closed"),
+    ),
+    Option(
+        "arrival_span", "int", None, "arrivals lie in 1..this; else half of the horizon", least=1,
+        most=10**9,
+    ),
+    Option(
+        "capacity_fraction", "float", None,
+        "scale each resource to this part of what all jobs together ask for", least=0.001, most=100,
+    ),
+)  # fmt: skip
+SMALL = (
+    Option("jobs", "int", 6, "number of jobs", least=1, most=10_000),
+    Option("servers", "int", 3, "number of servers", least=1, most=1000),
+    Option("gpus_per_server", "range", (2, 4), "GPUs of a server", least=1, most=1000),
+    Option("worker_types", "int", 2, "number of worker types", least=1, most=100),
+    Option("ps_types", "int", 2, "number of PS types", least=1, most=100),
+    Option("horizon", "int", 16, "slots", least=2, most=10**9),
+    Option("weights", "range", (1, 9), "weights of jobs", least=1, most=10**9),
+    Option("epochs", "range", (1, 3), "E", least=1, most=10**6),
+    Option("chunks", "range", (2, 4), "D, the most workers of a job", least=1, most=10**6),
+    Option("batches_per_chunk", "range", (1, 4), "K", least=1, most=10**6),
+    Option("train_time", "range", (4, 20), "of a mini-batch, in twentieths of a slot", least=0),
+    Option("update_time", "range", (0, 10), "in hundredths of a slot", least=0),
+    Option("gradient", "range", (0, 5), "tenths of a bandwidth unit times slots", least=0),
+    *COMMON,
+)
+PAPER = (
+    Option("jobs", "int", 100, "number of jobs", least=1, most=10_000),
+    Option("servers", "int", 150, "number of servers", least=1, most=10_000),
+    Option("worker_types", "int", 8, "number of worker types", least=1, most=1000),
+    Option("ps_types", "int", 10, "number of PS types", least=1, most=1000),
+    Option("horizon", "int", 150, "slots", least=2, most=10**9),
+    Option("weights", "range", (200, 5000), "weights of jobs", least=1, most=10**9),
+    Option("epochs", "range", (50, 100), "E", least=1, most=10**6),
+    Option("chunks", "range", (5, 50), "D, the most workers of a job", least=1, most=10**6),
+    Option("batches_per_chunk", "range", (10, 50), "K", least=1, most=10**6),
+    Option("train_time", "range", (1, 50), "of a mini-batch, in thousandths of an hour", least=0),
+    Option("update_time", "range", (10, 100), "milliseconds", least=0),
+    Option("gradient", "range", (30, 575), "size of the gradients, MB", least=0),
+    *COMMON,
+    *TRACE_OPTIONS,
+    Option("take", "choice", "all", "of the jobs of a file: all, or only their arrivals", TAKE),
+)
+
+
+def _example(name: str, make: Any) -> Preset:
+    summary = make.__doc__.partition("\n")[0].removeprefix("Return ")
+    return Preset(name, summary, make, seeded=False)
+
+
+GENERATOR = Generator(
+    (
+        _example("toy", examples.toy),
+        _example("toy-batch", examples.batch),
+        _example("toy-ring", examples.ring),
+        Preset("small", "6 jobs on 3 servers of 2-4 GPUs: solved in seconds", small, SMALL),
+        Preset(
+            "medium",
+            "15 jobs on 4 servers of 2-4 GPUs: bounds within a few per cent",
+            small,
+            _options(SMALL, jobs=15, servers=4, worker_types=3, horizon=40),
+        ),
+        Preset(
+            "paper",
+            "100 jobs on 150 EC2 servers, 8 worker and 10 PS types (Section 7)",
+            paper,
+            PAPER,
+            files=FILES,
+        ),
+    ),
+    default="small",
+    default_with_files="paper",
+)

@@ -1,0 +1,197 @@
+"""Generated instances of family `elastic`: reproducible, in their ranges, from traces."""
+
+import itertools
+import math
+from pathlib import Path
+
+import pytest
+
+from schedgap.errors import UsageError
+from schedgap.instances.families import FAMILIES
+from schedgap.instances.generate import generate
+from strategies.elastic import brute_force, placements
+
+TRACES = Path(__file__).parent.parent / "data" / "traces"
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch):
+    monkeypatch.setitem(FAMILIES, "elastic", "schedgap.instances.elastic:ElasticInstance")
+
+
+def made(preset=None, seed=0, jobs=None, machines=None, **settings):
+    return generate(
+        "elastic",
+        preset=preset,
+        seed=seed,
+        settings=settings,
+        jobs_from=TRACES / jobs if jobs else None,
+        machines_from=TRACES / machines if machines else None,
+    )
+
+
+def test_the_worked_examples_have_their_optima():
+    assert brute_force(made("toy")) == 27
+    assert brute_force(made("toy-batch")) == 5
+    assert brute_force(made("toy-ring")) == 5
+
+
+@pytest.mark.parametrize("preset", ["toy", "small", "medium", "paper"])
+def test_a_seed_gives_the_same_bytes_and_another_seed_others(preset):
+    assert made(preset, 3).to_data() == made(preset, 3).to_data()
+    if preset != "toy":
+        assert made(preset, 3) != made(preset, 4)
+
+
+@pytest.mark.parametrize(
+    ("preset", "jobs", "servers", "workers", "ps"),
+    [("small", 6, 3, 2, 2), ("medium", 15, 4, 3, 2), ("paper", 100, 150, 8, 10)],
+)
+@pytest.mark.parametrize("architecture", ["parameter_server", "ring_allreduce"])
+def test_sizes_of_the_presets(preset, jobs, servers, workers, ps, architecture):
+    instance = made(preset, architecture=architecture)
+    assert (len(instance.jobs), len(instance.servers)) == (jobs, servers)
+    assert len(instance.worker_types) == workers
+    assert len(instance.ps_types) == (0 if architecture == "ring_allreduce" else ps)
+    assert instance.architecture == architecture
+
+
+@pytest.mark.parametrize(
+    ("seed", "architecture"),
+    [*itertools.product(range(4), ["parameter_server", "ring_allreduce"])],
+)
+def test_every_job_of_the_small_preset_can_run(seed, architecture):
+    instance = made("small", seed, architecture=architecture)
+    assert all(placements(instance, job) for job in instance.jobs)
+
+
+def test_the_paper_preset_keeps_to_the_ranges_of_section_7():
+    instance = made("paper", 1)
+    assert instance.horizon == 150 and instance.meta["time_unit"] == "slot of 1 h"
+    for kind in instance.worker_types:
+        d = kind.demand
+        assert 1 <= d["gpu"] <= 4 and 1 <= d["cpu"] <= 16 and 100 <= d["bandwidth"] <= 5000
+        assert 4 * d["gpu"] <= d["memory"] <= 4 * d["gpu"] + 12
+    for kind in instance.ps_types:
+        d = kind.demand
+        assert "gpu" not in d and 1 <= d["cpu"] <= 16 and 5000 <= d["bandwidth"] <= 20_000
+    for job in instance.jobs:
+        assert 200 <= job.weight <= 5000 and 50 <= job.epochs <= 100
+        assert 5 <= job.chunks <= 50 and 10 <= job.batches_per_chunk <= 50
+        assert all(0.001 <= time <= 0.05 for time in job.train_time.values())
+        assert all(10 <= 3.6e6 * time + 1e-5 <= 101 for time in job.update_time.values())
+        assert 30 * 8 / 3600 - 1e-9 <= job.gradient_size <= 575 * 8 / 3600 + 1e-9
+    arrivals = [job.arrival for job in instance.jobs]
+    assert arrivals == sorted(arrivals) and arrivals[0] >= 1 and arrivals[-1] <= 75
+
+
+def test_types_with_more_gpus_train_no_slower():
+    instance = made("paper", 2)
+    power = {kind.id: (kind.demand["gpu"], kind.demand["cpu"]) for kind in instance.worker_types}
+    for job in instance.jobs:
+        for a, b in itertools.combinations(power, 2):
+            if power[a] < power[b]:
+                assert job.train_time[a] >= job.train_time[b]
+
+
+def test_a_batch_arrives_at_once_and_has_a_deadline():
+    instance = made("paper", objective="scheduled_weight", deadline=128)
+    assert instance.deadline == 128 and {job.arrival for job in instance.jobs} == {1}
+    assert made("small", objective="scheduled_weight").deadline == 16
+
+
+def test_capacity_is_scaled_to_the_part_of_what_the_jobs_ask_for():
+    settings = {"architecture": "ring_allreduce", "worker_types": 1}
+    plain = made("small", 5, **settings)
+    cut = made("small", 5, **settings, capacity_fraction=0.5)
+    (worker,) = plain.worker_types
+    asked = 0
+    for job in plain.jobs:  # least slots, then fewest workers
+        runs = placements(plain, job)
+        asked += min((run.duration, sum(run.workers.values())) for run in runs)[1]
+    for r in plain.resources:
+        total = sum(server.capacity[r] for server in plain.servers)
+        factor = 0.5 * asked * worker.demand[r] / total
+        assert [server.capacity[r] for server in cut.servers] == [
+            math.ceil(server.capacity[r] * factor - 1e-9) for server in plain.servers
+        ]
+
+
+@pytest.mark.parametrize(
+    ("file", "format"),
+    [
+        ("philly.csv", "philly"),
+        ("tiresias.csv", "tiresias"),
+        ("muri.csv", "tiresias"),
+        ("gavel12.trace", "gavel"),
+        ("openb_pods.csv", "openb-pods"),
+    ],
+)
+def test_a_traced_job_takes_its_running_time_on_its_gpus(file, format):
+    """GPUs of the trace as workers of the slowest type, on one server: within rounding."""
+    from schedgap.instances.elastic.from_traces import running_time
+    from schedgap.instances.traces import read_jobs
+
+    for architecture in ("parameter_server", "ring_allreduce"):
+        instance = made(jobs=file, slot_seconds=60, architecture=architecture)
+        trace = {job.id: job for job in read_jobs(TRACES / file).jobs}
+        slowest = min(
+            instance.worker_types, key=lambda kind: (kind.demand["gpu"], kind.demand["cpu"])
+        )
+        assert f"({format})" in instance.meta["source"]
+        first = min(trace[job.id].arrival for job in instance.jobs)
+        for job in instance.jobs:
+            origin = trace[job.id]
+            update = job.update_time
+            least = min(update.values()) if isinstance(update, dict) else update
+            slots = job.work * (job.train_time[slowest.id] + least) / origin.gpus
+            assert slots == pytest.approx(running_time(origin) / 60, rel=1e-6)
+            assert job.chunks >= origin.gpus
+            assert job.arrival == 1 + int((origin.arrival - first) / 60)
+
+
+def test_a_trace_without_running_times_brings_arrivals_and_gpus():
+    instance = made(jobs="gavel7.trace")
+    assert "no running times" in instance.meta["source"]
+    assert all(50 <= job.epochs <= 100 for job in instance.jobs)
+
+
+def test_only_the_arrivals_of_a_trace():
+    instance = made(jobs="philly.csv", take="arrivals", slot_seconds=600)
+    assert [job.id for job in instance.jobs][:2] == ["J1", "J2"]
+    assert instance.meta["time_unit"] == "slot of 600 s"
+    assert instance.horizon >= max(job.arrival for job in instance.jobs)
+
+
+@pytest.mark.parametrize("file", ["openb_nodes.csv", "pai_machines.csv", "tiresias_cluster.csv"])
+def test_servers_come_from_a_file_in_its_order(file):
+    from schedgap.instances.traces import read_machines
+
+    machines = {machine.id: machine for machine in read_machines(TRACES / file).machines}
+    instance = made(machines=file)
+    ids = [server.id for server in instance.servers]
+    assert ids == [name for name in machines if name in ids]
+    for server in instance.servers:
+        assert server.capacity["gpu"] == machines[server.id].gpus
+        assert server.capacity["bandwidth"] in (5000, 10_000, 25_000)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"preset": "paper", "deadline": 9}, "option deadline: only with objective=scheduled_weig"),
+        ({"preset": "paper", "first": 2}, "option first: only with jobs from a file"),
+        ({"jobs": "philly.csv", "arrival_span": 9}, "option arrival_span: the jobs file decides"),
+        (
+            {"preset": "small", "architecture": "ring_allreduce", "ps_types": 2},
+            "option ps_types: Ring-AllReduce has no parameter servers",
+        ),
+        ({"machines": "openb_nodes.csv", "servers": 9999}, "not enough for servers=9999"),
+        ({"preset": "small", "jobs": "philly.csv"}, "preset small takes no jobs from a file"),
+        ({"preset": "paper", "capacity_fraction": 0.001}, "no server has room for a worker"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_line(request_, message):
+    with pytest.raises(UsageError) as error:
+        made(**request_)
+    assert message in str(error.value) and "\n" not in str(error.value)
