@@ -24,7 +24,7 @@ METHODS: tuple[Method, ...] = (
     *run_search.METHODS,
     *run_baselines.METHODS,
 )
-ALIASES = {"exact": "cp-sat"}
+ALIASES = {"exact": "hybrid"}
 
 FAMILY = Family(
     name="hare",

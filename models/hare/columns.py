@@ -201,7 +201,9 @@ class Pricer:
         barrier, start = list(allowed.barrier), list(allowed.start)
         layer = priced.layers[-1]
         # least cost from a barrier to the end of the job
-        rest = job.weight * (job.arrival + layer.first_end + np.arange(len(layer.after), dtype=float))
+        rest = job.weight * (
+            job.arrival + layer.first_end + np.arange(len(layer.after), dtype=float)
+        )
         limit = priced.cost + slack
         for r in reversed(range(len(job.rounds))):
             layer = priced.layers[r]

@@ -11,6 +11,7 @@ from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare import program, program_cp_sat, program_time_indexed
 from schedgap.models.hare.certificates import certify
 from schedgap.models.hare.decode import to_steps, value_of
+from schedgap.models.hare.hybrid import hybrid
 from schedgap.models.hare.starting import starting_schedule
 from schedgap.models.hare.windows import steps
 from schedgap.models.method import Call, Method, Option, Outcome
@@ -76,6 +77,17 @@ def _outcome(
     return Outcome(schedule=schedule, bound=bound, trace=facts)
 
 
+def _at_critical_paths(
+    instance: HareInstance, schedule: HareSchedule, upper: int
+) -> Outcome | None:
+    """Return a schedule that costs no more than every job alone on the fastest GPUs, if it does."""
+    whole = steps(instance)
+    if upper > whole.least:
+        return None
+    trace = {"step": str(whole.step), "proof": "critical paths"}
+    return Outcome(schedule=schedule, bound=whole.real(whole.least), trace=trace)
+
+
 def _better(
     instance: HareInstance, first: HareSchedule, second: HareSchedule | None
 ) -> HareSchedule:
@@ -96,6 +108,8 @@ def big_m(instance: HareInstance, call: Call) -> Outcome:
     start = starting_schedule(instance, synchronization)
     call.progress.incumbent(start, start.value(instance))
     upper = value_of(instance, to_steps(instance, start, synchronization), start.gpu)
+    if closed := _at_critical_paths(instance, start, upper):
+        return closed
     call.progress.phase("building the program")
     model = program.build(
         instance,
@@ -136,12 +150,15 @@ def _cp_sat(by: program_cp_sat.By) -> Callable[[HareInstance, Call], Outcome]:
             return Outcome(note=f"too large: {intervals} intervals, at most {MOST_ROWS} are built")
         start = starting_schedule(instance, synchronization)
         call.progress.incumbent(start, start.value(instance))
+        upper = value_of(instance, to_steps(instance, start, synchronization), start.gpu)
+        if closed := _at_critical_paths(instance, start, upper):
+            return closed
         call.progress.phase("building the model")
         model = program_cp_sat.build(
             instance,
             by=by,
             synchronization=synchronization,
-            upper=value_of(instance, to_steps(instance, start, synchronization), start.gpu),
+            upper=upper,
             lower=whole.least,
         )
         call.progress.phase("solving with cp-sat")
@@ -188,6 +205,8 @@ def time_indexed(instance: HareInstance, call: Call) -> Outcome:
     if refusal := _too_large(instance, call, upper):
         return refusal
     call.progress.incumbent(start, start.value(instance))
+    if closed := _at_critical_paths(instance, start, upper):
+        return closed
     call.progress.phase("building the program")
     arrays_program = program_time_indexed.program(instance, upper)
     values = program_time_indexed.start_from(
@@ -240,7 +259,24 @@ def time_indexed_lp(instance: HareInstance, call: Call) -> Outcome:
     )
 
 
+def run_hybrid(instance: HareInstance, call: Call) -> Outcome:
+    """Run `exact`."""
+    return no_schedule(instance, call.options["synchronization"]) or hybrid(instance, call)
+
+
 METHODS: tuple[Method, ...] = (
+    Method(
+        "hybrid",
+        "exact",
+        run_hybrid,
+        "local search, CP-SAT, and branch and price over schedules of single jobs",
+        "ours",
+        ours=True,
+        engines=("cp-sat", "highs"),
+        drives=True,
+        options=(SYNCHRONIZATION,),
+        seeded=True,
+    ),
     Method(
         "big-m",
         "exact",

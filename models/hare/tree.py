@@ -18,9 +18,8 @@ from scipy import sparse
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.algorithm import algorithm_1
-from schedgap.models.hare.columns import Allowed, Column, Floats, JobData, Priced, Pricer
+from schedgap.models.hare.columns import Allowed, Column, Floats, JobData, Priced, Pricer, job_data
 from schedgap.models.hare.columns import column as cheapest_column
-from schedgap.models.hare.columns import job_data
 from schedgap.models.hare.decode import left_shifted, on_gpus, to_schedule, to_steps, value_of
 from schedgap.models.hare.windows import Ints, latest, steps
 from schedgap.solvers import Clock
@@ -46,7 +45,7 @@ class TreeResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Branch:
-    """Split a job: barrier or start `what` at or before `at`, or after; or task `what` on kind `at`.
+    """Split a job: barrier or start `what` up to `at` or later; or `what` on kind `at` or not.
 
     `distance`: by how much the mean of the columns in use must move on either side.
     """
@@ -180,9 +179,7 @@ class Tree:
     def _forget(self) -> None:
         """Open the program anew with the columns that were used lately."""
         recent = self.nodes - 200
-        kept = [
-            (n, item) for n, pool in enumerate(self._pool) for item in pool.used_since(recent)
-        ]
+        kept = [(n, item) for n, pool in enumerate(self._pool) for item in pool.used_since(recent)]
         made = self.made
         self._pool = [_Pool(job) for job in self.jobs]
         self._open_program()
@@ -209,9 +206,7 @@ class Tree:
         quantum = 2.0 ** (math.ceil(math.log2(max(1.0, largest))) - 52)
         return np.asarray(np.round(prices / quantum) * quantum)
 
-    def _price(
-        self, prices: Floats, windows: list[Allowed]
-    ) -> tuple[float, list[Priced] | None]:
+    def _price(self, prices: Floats, windows: list[Allowed]) -> tuple[float, list[Priced] | None]:
         """Return the bound of prices, and each job's cheapest schedules; None when one has none."""
         prefix = self._prefix(prices)
         priced = []
@@ -231,7 +226,8 @@ class Tree:
         best, prices = node.bound, node.prices
         bound, priced = self._price(prices, node.windows)
         best = max(best, bound)
-        smoothing = 0.7 if node.number == 0 else 0.5
+        # Near enough, branching gains more; at the root the bound and its reductions count.
+        smoothing, near = (0.7, 0.005) if node.number == 0 else (0.5, 0.1)
         shares = None
         for _ in range(rounds):
             if self._closed(best) or self.clock.expired():
@@ -254,8 +250,7 @@ class Tree:
                 if new or tried == 0:
                     break
                 tried = 0.0 if tried < 0.2 else tried / 2
-            # Near enough: branching gains more.
-            if not new or result.objective - best < 0.1 * (self.upper - best):
+            if not new or result.objective - best < near * (self.upper - best):
                 break
             self._add(new)
         return _Solved(best, prices, None if self._closed(best) else shares)
@@ -280,12 +275,10 @@ class Tree:
 
     def _reduce(self, solved: _Solved, windows: list[Allowed]) -> list[Allowed]:
         """Return windows without what no schedule better than the best known can use."""
-        prefix = self._prefix(solved.prices)
         bound, priced = self._price(solved.prices, windows)
         slack = self.upper - 1 - bound
         if priced is None or slack < 0:
             return []
-        del prefix
         return [
             self.pricer.reduce(job, found, allowed, slack)
             for job, found, allowed in zip(self.jobs, priced, windows, strict=True)
@@ -304,8 +297,7 @@ class Tree:
                 for j, (t, k) in zip(tasks, order, strict=True):
                     time[j], kinds[j] = t, k
             barrier = tuple(
-                max(time[j] + int(job.duration[j, kinds[j]]) for j in tasks)
-                for tasks in job.rounds
+                max(time[j] + int(job.duration[j, kinds[j]]) for j in tasks) for tasks in job.rounds
             )
             item = Column(barrier, tuple(kinds), tuple(time))
             if barrier[-1] <= job.span and item not in self._pool[n].known:
@@ -455,9 +447,7 @@ class Tree:
                 )
                 number += 1
         self._raise_lower(heap[:1])
-        return TreeResult(
-            self.schedule, self.upper, self.lower, self.root, self.nodes, self.made
-        )
+        return TreeResult(self.schedule, self.upper, self.lower, self.root, self.nodes, self.made)
 
     def _raise_lower(self, open_nodes: list[_Node]) -> None:
         """Take the least bound of what is open as the bound of all."""

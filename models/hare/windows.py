@@ -4,7 +4,6 @@ Every time is a whole number of steps. So is every start of a schedule in which 
 moved to the left, and with whole weights its value: the objective has a grid.
 """
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -161,6 +160,6 @@ def alike_jobs(instance: HareInstance) -> list[tuple[int, ...]]:
 def grid(instance: HareInstance) -> float | None:
     """Return the step on which the values of left-shifted schedules lie, or None without one."""
     try:
-        return math.inf if not arrays(instance).weight.any() else float(steps(instance).grid)
+        return float(steps(instance).grid)
     except ScaleError:
         return None
