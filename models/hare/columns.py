@@ -152,7 +152,7 @@ class Pricer:
                 self._group(job, same, allowed, prefix, first_start, first_end, shape)
                 for same in _same_masks(tasks, allowed)
             )
-            total = sum(len(group.tasks) * group.cheapest for group in groups)
+            total = np.sum([len(group.tasks) * group.cheapest for group in groups], axis=0)
             after = (before[:, None] + total).min(axis=0)
             after += allowed.barrier[r][first_end : last_end + 1]
             layers.append(_Layer(first_start, first_end, before, after, groups, total))

@@ -85,7 +85,9 @@ def program(instance: HareInstance, upper: int | None = None) -> LinearProgram:
     """
     view, whole, place = arrays(instance), steps(instance), layout(instance, upper)
     kinds = range(len(view.class_gpus))
-    rows, columns, entries = [], [], []
+    rows: list[Ints] = []
+    columns: list[Ints] = []
+    entries: list[Ints] = []
     low: list[float] = []
     high: list[float] = []
 
