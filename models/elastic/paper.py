@@ -1,0 +1,468 @@
+"""The elastic paper, traced: where its equations, lines, claims and slips stand in this source.
+
+Longer than other modules because it is a table, not code.
+"""
+
+from schedgap.models.paper import Algorithm, Equation, Erratum, Guarantee, Paper, Symbol
+
+CITATION = (
+    "R. Zhou, J. Pang, Q. Zhang, C. Wu, L. Jiao, Y. Zhong, Z. Li. Online Scheduling Algorithm for "
+    "Heterogeneous Distributed Machine Learning Jobs. IEEE Transactions on Cloud Computing, 2022."
+)
+
+PROBLEM = (
+    "Servers have GPUs, CPUs, memory and bandwidth. A training job runs a given number of epochs "
+    "over its data with synchronous gradient descent. For each job choose a worker type, a number "
+    "of workers and their servers, a type, number and servers of its parameter servers (PSs), and "
+    "a start slot; nothing of it changes until the job ends. More workers make a shorter run, and "
+    "a run that sits on one server needs no network and is quicker per mini-batch. In the "
+    "Ring-AllReduce version there are no PSs, and the time of a mini-batch depends on the number "
+    "of workers. The total weighted completion time is to be least, where slot t is the time from "
+    "t - 1 to t and a job that runs d slots from slot t on completes at t + d, one slot later than "
+    "it ends. With `objective` = `scheduled_weight` all jobs are there at slot 1, and the weight "
+    "of those with start + duration <= deadline is to be largest: the problem that the online "
+    "algorithm solves again and again. A schedule may be wasteful: longer, or with more workers or "
+    "PSs, than needed."
+)
+SCHEDULE = (
+    '`{"mode": "nonpreemptive", "jobs": {"j1": {"start": 1, "duration": 4, "worker_type": "w1", '
+    '"ps_type": "p1", "workers": {"s1": 2, "s2": 1}, "ps": {"s1": 1}}}}`: slots, and counts by '
+    "server; servers with none are left out, `mode` may be. In the ring there are no `ps_type` and "
+    "`ps`. All jobs are present, or any of them with `scheduled_weight`. Preemptive baselines have "
+    '`"mode": "preemptive"`, `restart_slots`, and for each job `segments`, a list of such runs; '
+    "every segment but the first loses the restart slots. They leave out rule V12."
+)
+
+SYMBOLS = (
+    Symbol("", "architecture", "word", "`parameter_server` (Section 3) or `ring_allreduce` (6)"),
+    Symbol("", "objective", "word", "`weighted_completion` (2) or `scheduled_weight` (7)"),
+    Symbol("T", "horizon", "integer >= 1", "slots of the time span; also the T of (11)"),
+    Symbol("", "horizon_policy", "word", "`open`, or `closed`: no job runs past slot T (E2)"),
+    Symbol("tau_i", "deadline", "integer >= 2", "with `scheduled_weight` only"),
+    Symbol("R, r", "resources", "ids", "resources; `bandwidth_resource` names that of b_m, B_p"),
+    Symbol("H, h", "servers", "list", "servers; their order breaks ties"),
+    Symbol("C_h^r", "servers[].capacity", ">= 0", "by resource, in its own unit; absent = 0"),
+    Symbol("M, m; P, p", "worker_types, ps_types", "list", "types; no PS types in the ring"),
+    Symbol("e_m^r, z_p^r", "demand", "0 or >= 1e-9", "of one worker or PS, by resource"),
+    Symbol("b_m, B_p", "demand[bandwidth]", "> 0", "the demand of the bandwidth resource"),
+    Symbol("J, j", "jobs", "list", "jobs; their order breaks ties"),
+    Symbol("a_j", "jobs[].arrival", "integer >= 1", "first slot in which the job may run"),
+    Symbol("w_j", "jobs[].weight", "> 0", "weight in the objective"),
+    Symbol(
+        "E_j, D_j, K_j", "jobs[].epochs, .chunks, .batches_per_chunk", "integer >= 1",
+        "mini-batches in all: their product; at most D_j workers",
+    ),
+    Symbol("v_jm", "jobs[].train_time", ">= 0", "slots per mini-batch, by worker type"),
+    Symbol("U_j^p", "jobs[].update_time", ">= 0", "slots, by PS type; in the ring one number"),
+    Symbol("pi_j", "jobs[].gradient_size", ">= 0", "bandwidth unit times slots"),
+    Symbol("rho", "", "derived", "mini-batches per slot and worker, (1) or (14)"),
+    Symbol("q_j", "", "derived", "all workers and PSs of the job are on one server"),
+    Symbol("x_jt, d_j", "start, duration", "integer >= 1", "first slot, number of slots"),
+    Symbol("y_jhm, s_jhp", "workers, ps", "integer >= 1", "counts by server"),
+    Symbol("c_j", "", "derived", "start + duration"),
+    Symbol("delta_h^r(t)", "", "derived", "price of a resource, lambda^(beta/C) - 1, (11)"),
+    Symbol("alpha", "alpha", "integer >= 1", "rounds of A_dual; the online algorithm's stretch"),
+)  # fmt: skip
+
+RULES = {
+    "V0": "The mode is nonpreemptive or preemptive, restart_slots a whole number >= 0.",
+    "V1": "(2a) Every job is scheduled, with (7a) any of them; no others.",
+    "V2": "(2m) Start and duration are whole slots, at least 1.",
+    "V3": "(2j) No job starts before its arrival.",
+    "V4": "(7b) start + duration <= deadline; a closed horizon: the last slot is at most T.",
+    "V5": "(2b) One worker type that the job has a time for, and at least one worker.",
+    "V6": "(2c) One PS type that the job has a time for; in the ring no PSs.",
+    "V7": "(2k), (2l) Counts are whole numbers, at least 1, on known servers.",
+    "V8": "(2e) At least one PS.",
+    "V9": "(2g) At most as many workers as the job has data chunks.",
+    "V10": "(2f) with (1) or (14): slots times workers suffice for all mini-batches.",
+    "V11": "(2i) The PSs on a server take the bandwidth of the workers on all other servers.",
+    "V12": "One uninterrupted run; if preemptive, segments in order that do not overlap.",
+    "V13": "(2h) In every slot, what runs on a server fits, of every resource.",
+}
+
+_DURATION = "by the duration of each mode, with a tolerance of 1e-6 worker-slots"
+_INDEX = "by index set: no column stands for what it forbids"
+_DOMAIN = "the domain of the variables"
+
+EQUATIONS = {
+    "1": Equation("implied", (), _DURATION),
+    "2": Equation("modelled", (), "the objective"),
+    "2a": Equation("modelled", ("eq_2a",)),
+    "2b": Equation("modelled", ("eq_2b",), "one type: each mode has one (E26)"),
+    "2c": Equation("modelled", ("eq_2c",), "one type: each mode has one (E26)"),
+    "2d": Equation("modelled", ("eq_2d",), "central modes on one server (E7)"),
+    "2e": Equation("modelled", ("eq_2e",), "one server with PSs suffices"),
+    "2f": Equation("implied", (), _DURATION + " (E26)"),
+    "2g": Equation("implied", (), "no mode has more workers than chunks"),
+    "2h": Equation("modelled", ("eq_2h",)),
+    "2i": Equation("modelled", ("eq_2i",)),
+    "2j": Equation("implied", (), _INDEX),
+    "2k": Equation("implied", (), _DOMAIN),
+    "2l": Equation("implied", (), _DOMAIN),
+    "2m": Equation("implied", (), _DOMAIN),
+    "2n": Equation("implied", (), _DOMAIN),
+    "2o": Equation("implied", (), "q is part of a mode"),
+    "3": Equation("background", (), "what a gamma-approximation means, in Lemma 2"),
+    "4": Equation("background", (), "a step of Lemma 2's proof"),
+    "5": Equation("background", (), "a step of Lemma 2's proof"),
+    "6": Equation("background", (), "the alpha that Lemma 2 needs (E13)"),
+    "7": Equation("modelled", (), "the objective"),
+    "7a": Equation("modelled", ("eq_7a",)),
+    "7b": Equation("implied", (), _INDEX),
+    "8": Equation("modelled", (), "the objective; each column is a placement with its start (E5)"),
+    "8a": Equation("modelled", ("eq_8a",)),
+    "8b": Equation("modelled", ("eq_8b",)),
+    "8c": Equation("implied", (), _DOMAIN),
+    "9": Equation("modelled", (), "the objective"),
+    "9a": Equation("modelled", ("eq_9a",)),
+    "9b": Equation("implied", (), _DOMAIN),
+    "10": Equation("background", (), "u_j: what the schedule of least cost leaves of the weight"),
+    "11": Equation("background", (), "the prices of Algorithm 3 (E8)"),
+    "12": Equation("background", (), "the cheapest schedule of one job: Algorithms 4 and 5"),
+    "12a": Equation("background", (), "one start"),
+    "13": Equation("background", (), "its placement for fixed types, start and duration"),
+    "13a": Equation("background", (), "central and split placements are searched apart (E7)"),
+    "13b": Equation("background", (), "at most D workers"),
+    "13c": Equation("background", (), "the number of workers"),
+    "13d": Equation("background", (), "bandwidth of PSs: binds when split (E27)"),
+    "13e": Equation("background", (), "at least one PS"),
+    "13f": Equation("background", (), "whole numbers"),
+    "13g": Equation("background", (), "whole numbers"),
+    "14": Equation("implied", (), _DURATION + " (E4)"),
+    "15": Equation("modelled", (), "the objective"),
+    "15a": Equation("replaced", ("eq_2d",), "q as in (2d), without PSs (E3)"),
+    "15b": Equation("replaced", ("eq_2h",), "as (2h), without PSs; printed as (15a) (E3)"),
+    "16": Equation("modelled", (), "the objective; rows as in (7)"),
+    "17": Equation("modelled", (), "the objective; rows as in (8), ring placements"),
+    "17a": Equation("replaced", ("eq_8a",), "as (8a)"),
+    "17b": Equation("replaced", ("eq_8b",), "as (8b)"),
+    "17c": Equation("implied", (), _DOMAIN),
+    "18": Equation("modelled", (), "the objective; rows as in (9)"),
+    "18a": Equation("replaced", ("eq_9a",), "as (9a)"),
+    "18b": Equation("implied", (), _DOMAIN),
+    "19": Equation("background", (), "as (10)"),
+    "20": Equation("background", (), "the cheapest schedule of one ring job: Algorithms 6 and 7"),
+    "20a": Equation("background", (), "one start"),
+    "21": Equation("background", (), "its placement for fixed type, number, start (E25)"),
+    "21a": Equation("background", (), "central and split placements are searched apart"),
+    "21b": Equation("background", (), "the number of workers"),
+    "21c": Equation("background", (), "the duration of a mode"),
+    "21d": Equation("background", (), "whole numbers"),
+    "21e": Equation("background", (), "whole numbers"),
+}
+
+ALGORITHMS = {
+    "1": Algorithm("An online algorithm, A_online", 11, "a_online"),
+    "2": Algorithm("A dual approximation algorithm, A_dual", 4, "a_dual"),
+    "3": Algorithm("Total weight maximization, A_maxweight", 16, "a_maxweight"),
+    "4": Algorithm("Subroutine for a split job, A_mincost1", 38, "cheapest_split"),
+    "5": Algorithm("Subroutine for a central job, A_mincost2", 13, "cheapest_central"),
+    "6": Algorithm("Subroutine for a central ring job, A_RAmincost1", 23, "cheapest_ring_central"),
+    "7": Algorithm("Subroutine for a split ring job, A_RAmincost2", 25, "cheapest_ring_split"),
+}
+
+GUARANTEES: dict[str, Guarantee] = {}
+
+_EDITORIAL = "A slip of the text only; nothing in a schedule depends on it."
+
+ERRATA = {
+    "E1": Erratum(
+        "(2)",
+        "c = t + d",
+        "A job that runs d slots from slot t on ends at time t + d - 1, one earlier. All values "
+        "are the true weighted completion time plus the sum of the weights.",
+        "Kept as the objective.",
+        "",
+        ("test_a_completion_time_is_one_slot_late",),
+    ),
+    "E2": Erratum(
+        "(2)",
+        "for all t in [T]",
+        "Capacity holds in these slots and starts lie in them, but nothing makes a job end by T, "
+        "and A_online itself runs past it.",
+        "The horizon is open: capacities persist, and there is no end.",
+        "horizon_policy=closed: the last slot of a job is at most T",
+        ("test_v4_a_closed_horizon_ends_the_last_slot",),
+    ),
+    "E3": Erratum(
+        "(15a)",
+        "two rows with this label",
+        _EDITORIAL,
+        "The text calls the second one, the capacity, (15b).",
+    ),
+    "E4": Erratum(
+        "(14)",
+        "a rate that depends on the number of workers",
+        "The left side of (2f), duration times workers times rate, is then not linear in y, even "
+        "for a fixed duration; and the duration is not monotone in the number.",
+        "Modes: the duration of every number of workers is computed beforehand.",
+        "",
+        ("test_more_ring_workers_can_be_slower",),
+    ),
+    "E5": Erratum(
+        "text under (8)",
+        "schedules that satisfy (7b), (2b), (2c), (2f), (2i), (2k), (2n)",
+        "(2d), (2e), (2g) and (2o) are missing, and that one schedule by itself keeps to the "
+        "capacities is not asked: the columns contain what (7) forbids.",
+        "All of them are put back, and a column fits on the empty cluster: a tighter program.",
+        "",
+        ("test_the_printed_columns_contain_what_the_program_forbids",),
+    ),
+    "E6": Erratum(
+        "text under (1)",
+        "rho is an upper bound of a time",
+        _EDITORIAL,
+        "rho is a rate; when split it is the least one.",
+    ),
+    "E7": Erratum(
+        "(2d), (13a)",
+        "q = 1 if and only if h = h' for all pairs of a worker's and a PS's server",
+        "With at least one worker and one PS it says that all is on one server. As a condition of "
+        "(13) with q = 0 it forbids a central placement, which would only be quicker.",
+        "Whether a run is central is read off its servers.",
+        "",
+        ("test_whether_a_run_is_central_is_read_off_its_servers",),
+    ),
+    "E8": Erratum(
+        "(11), Theorem 3, both assumptions",
+        "log without a base; sums of demands in different units",
+        "The denominator of Theorem 5 is that of Lemma 2 with gamma = 2 log lambda for base 2 "
+        "only. Adding GPUs to Mbit/s makes F depend on the units of the file.",
+        "Base 2; demands are divided by the mean capacity of the resource, and weights scaled.",
+        "normalise=false takes raw units",
+        (),
+    ),
+    "E9": Erratum(
+        "Algorithm 1, line 3",
+        "while t < tau_i",
+        "The text says arrived by time tau_i. Both agree if time tau is the end of slot tau.",
+        "The batch of round i are the jobs with arrival <= tau_i.",
+        "",
+        (),
+    ),
+    "E10": Erratum(
+        "4.1",
+        "tau_0 = 1, tau_i = 2^(i-1)",
+        "tau_1 = tau_0: the first interval is empty, and since no completion time is below 2, "
+        "round 1 can serve no job.",
+        "Kept.",
+        "",
+        ("test_a_completion_time_is_one_slot_late",),
+    ),
+    "E11": Erratum(
+        "text after Theorem 5",
+        "alpha may be set in each round",
+        "Round i runs from alpha tau_i to alpha tau_{i+1}; with an alpha that falls, rounds "
+        "overlap in time and capacity.",
+        "One alpha for all rounds.",
+        "a-online-compact chains the windows that are used",
+        (),
+    ),
+    "E12": Erratum(
+        "text after Theorem 5",
+        "alpha is close to 4",
+        "Theorem 5's alpha is in the hundreds for the paper's own settings; round 1 would start "
+        "after the time span.",
+        "4 by default.",
+        "alpha=theory",
+        (),
+    ),
+    "E13": Erratum(
+        "Lemma 2, (6)",
+        "floor of the quotient, plus 1",
+        "The last step needs the rest of the optimal set, but (5) bounds the weight of all that "
+        "was served, also outside of it. Two jobs of weight 10 and 6 that exclude each other: for "
+        "gamma = 2 one round of weight 6 is allowed, and 6 < 10.",
+        "Reported beside the printed value.",
+        "alpha=theory-repaired: ceil of the quotient, plus 1",
+        (),
+    ),
+    "E14": Erratum(
+        "Algorithm 3, line 6",
+        "the schedule is set to itself",
+        "When the split schedule is cheaper, it must be taken.",
+        "The split schedule is taken.",
+        "",
+        (),
+    ),
+    "E15": Erratum(
+        "Algorithm 3, line 2",
+        "for each job",
+        "The order decides what is served, and is not given.",
+        "By arrival, then list order.",
+        "order=density: by weight over least volume",
+        (),
+    ),
+    "E16": Erratum(
+        "Algorithm 4, lines 5 and 10",
+        "the workers still to place are counted down from one start for each duration",
+        "They are never counted afresh for the next server and the next start slot: later "
+        "candidates place no workers at all, cost least and win.",
+        "Counted afresh for each server of the PSs.",
+        "",
+        (),
+    ),
+    "E17": Erratum(
+        "Algorithm 4, lines 14-20",
+        "the last feasible number g of workers beside the PSs",
+        "g = N leaves no worker elsewhere and gives 0 PSs; the candidate is rejected in line 25 "
+        "though a smaller g is feasible.",
+        "g is at most N - 1, and there is at least one PS.",
+        "",
+        (),
+    ),
+    "E18": Erratum(
+        "Algorithm 7, lines 5-14",
+        "the workers still to place start at the duration; windows are closed; indices k and h",
+        "A wrong variable, never counted afresh; the window holds a slot too many; the servers "
+        "are walked in list order though they were sorted; and one server may take all workers, "
+        "which is not a split placement.",
+        "All workers, counted afresh for each start; half-open windows; sorted servers; a fill of "
+        "one server is discarded.",
+        "",
+        (),
+    ),
+    "E19": Erratum(
+        "Theorem 1",
+        "Algorithm 4 is optimal for (13)",
+        "False even with E16 and E17 mended: cheap servers are filled first, though workers beside "
+        "the PSs save PSs. It may also miss the only feasible placement.",
+        "An exact placement.",
+        "placement=repaired",
+        ("test_theorem_1_has_a_cheaper_placement_than_cheap_servers_first",),
+    ),
+    "E20": Erratum(
+        "Algorithm 5, line 6",
+        "compute y and s with (2h) and (13a)",
+        "It does not say how.",
+        "N workers and one PS on the server; N and the duration by the central rate.",
+        "",
+        (),
+    ),
+    "E21": Erratum(
+        "Algorithms 3 and 4",
+        "strictly less",
+        "All prices are 0 at first, so all costs tie, and the first worker type, the first PS "
+        "type and the shortest duration win.",
+        "The printed order.",
+        "tie=volume: least volume, then earliest end",
+        (),
+    ),
+    "E22": Erratum(
+        "6.3",
+        "the rate of a split ring job without the time of the exchange",
+        "It contradicts (14) and the text on Algorithm 7.",
+        "With it.",
+        "",
+        ("test_more_ring_workers_can_be_slower",),
+    ),
+    "E23": Erratum(
+        "5.2 and 6.3",
+        "the subroutine with number 1 is for split jobs with PSs and for central jobs in the ring",
+        _EDITORIAL,
+        "Told apart by q.",
+    ),
+    "E24": Erratum(
+        "Theorem 6",
+        "optimal solution of problem (16)",
+        "(16) is the batch problem. " + _EDITORIAL,
+        "Read as (20) and (21).",
+    ),
+    "E25": Erratum(
+        "(20), (21)",
+        "a minimum over y and s; equality in (12a), (20a) with the deadline (7b)",
+        "There is no s in the ring. " + _EDITORIAL,
+        "Over y.",
+    ),
+    "E26": Erratum(
+        "(2f)",
+        "for all p with a PS",
+        "There is none in the ring, where the rate depends on the number of workers as well.",
+        "Modes: worker type, PS type, number and q fix the duration.",
+        "",
+        ("test_the_toy_has_its_durations", "test_more_ring_workers_can_be_slower"),
+    ),
+    "E27": Erratum(
+        "text under (13)",
+        "(13d) is satisfied naturally",
+        "Only if all is on one server.",
+        "Imposed on split placements.",
+        "",
+        ("test_v11_parameter_servers_take_the_bandwidth_of_workers_elsewhere",),
+    ),
+    "E28": Erratum(
+        "Theorem 3",
+        "ratio 2 log lambda",
+        "It needs optimal subroutines (E19), prices so high that a schedule beyond the capacity "
+        "costs its weight, demands below 1 / log lambda of a server, which Algorithm 4 itself "
+        "does not keep to, and scaled weights.",
+        "The number is given with the list of the assumptions that the instance does not meet.",
+        "",
+        (),
+    ),
+    "E29": Erratum(
+        "7, settings",
+        "capacity is 0.2-0.5 of the demand; servers are EC2 instances; there are 150 of them",
+        "Any two of these fix the third.",
+        "EC2 sizes.",
+        "capacity_fraction rescales them",
+        ("test_capacity_is_scaled_to_the_part_of_what_the_jobs_ask_for",),
+    ),
+    "E30": Erratum(
+        "Fig. 9",
+        "p3.4xlarge and p2.2xlarge",
+        "EC2 has no such sizes. " + _EDITORIAL,
+        "Worker types of one and two GPUs stand for them.",
+    ),
+    "E31": Erratum(
+        "7, settings",
+        "figures for GPUs, CPUs and bandwidth",
+        "3.1 names memory as a fourth resource, without figures.",
+        "4 GiB for each GPU and 0-12 GiB more for a worker, 4-16 GiB for a PS.",
+        "",
+        ("test_the_paper_preset_keeps_to_the_ranges_of_section_7",),
+    ),
+    "E32": Erratum(
+        "Fig. 10",
+        "more workers for each job, less total weighted completion time",
+        "Not in general: rounding, the exchange between servers and packing all cost.",
+        "Reported as it comes out.",
+        "",
+        ("test_more_ring_workers_can_be_slower",),
+    ),
+    "E33": Erratum(
+        "7, (iii) and (iv)",
+        "preemptive baselines for a problem without preemption",
+        "They solve another problem.",
+        "Their schedules say so, pay for each restart, leave out rule V12 and get no ratio.",
+        "",
+        ("test_v12_segments_lose_the_slots_of_a_restart",),
+    ),
+    "E34": Erratum(
+        "proof of Lemma 1",
+        "the served weight twice, where the second is the optimum's; the online completion times "
+        "at the end",
+        _EDITORIAL,
+        "The second sum is over J_i*, and the last is over c_j*.",
+    ),
+    "E35": Erratum(
+        "Algorithms 2 and 3, line 1",
+        "Delta_h^r(0)",
+        _EDITORIAL,
+        "The symbol is not defined; delta(0) = 0.",
+    ),
+}
+
+PAPER = Paper(
+    citation=CITATION,
+    doi="10.1109/TCC.2022.3143153",
+    problem=PROBLEM,
+    schedule=SCHEDULE,
+    symbols=SYMBOLS,
+    rules=RULES,
+    equations=EQUATIONS,
+    algorithms=ALGORITHMS,
+    guarantees=GUARANTEES,
+    errata=ERRATA,
+)
