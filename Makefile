@@ -27,7 +27,7 @@ $(VENV)/dev.stamp: $(VENV)/run.stamp
 	@touch $@
 
 compare: $(VENV)/run.stamp  ## exact against algorithms and baselines on a small suite, with a report
-	$(BIN)/schedgap compare quick --workers $(WORKERS) --time-limit 10 --run runs/quick
+	$(BIN)/schedgap compare quick --workers $(WORKERS) --time-limit 5 --run runs/quick
 	$(BIN)/schedgap report runs/quick --out runs/quick/report.html
 
 test: $(VENV)/dev.stamp  ## the test suite
