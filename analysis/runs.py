@@ -230,6 +230,17 @@ class Run:
         return [record for record in self.records if record.outcome in FAILURES]
 
     @property
+    def incomplete(self) -> list[TaskRecord]:
+        """Records of methods that ended in their own way without a schedule or a bound."""
+        return [
+            record
+            for record in self.records
+            if record.outcome == "done"
+            and record.solution is not None
+            and record.solution.status == "unknown"
+        ]
+
+    @property
     def skipped(self) -> list[TaskRecord]:
         """Records of methods that are not for their instance."""
         return [record for record in self.records if record.outcome == "skipped"]

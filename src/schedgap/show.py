@@ -177,16 +177,18 @@ def solving(title: str) -> Iterator[Any]:
     if not sys.stderr.isatty():
         yield None
         return
-    state: dict[str, str] = {}
-    with Console(stderr=True).status(escape(title)) as status:
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    latest: dict[str, str] = {}
+    with Progress(*columns, console=Console(stderr=True), transient=True) as line:
+        shown = line.add_task(escape(title), total=None)
 
         def receive(message: tuple[Any, ...]) -> None:
-            kind, seconds, value = message[:3]
-            state[kind] = value if kind == "phase" else f"{value:.6g}"
-            facts = ", ".join(
-                text if key == "phase" else f"{key} {text}" for key, text in state.items()
-            )
-            status.update(escape(f"{title}: {facts} ({seconds:.1f} s)"))
+            kind, _, value = message[:3]
+            latest[kind] = value if kind == "phase" else f"{kind} {value:.6g}"
+            facts = [latest[key] for key in ("phase", "incumbent", "bound") if key in latest]
+            line.update(shown, description=escape(f"{title}: {', '.join(facts)}"))
 
         yield receive
 
@@ -256,6 +258,10 @@ def run(found: "Run", *, as_json: bool) -> None:
         out().print(text, markup=False, soft_wrap=True)
         for record in found.failures:
             note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")
+        for record in found.incomplete:
+            assert record.solution is not None
+            reason = record.solution.trace.get("note", "stopped at its limit")
+            note(f"{record.instance.name}: {record.label}: no schedule: {reason}")
     for text in found.contradictions:
         line = one_line(f"contradiction: {text}")
         Console(stderr=True, highlight=False).print(

@@ -210,11 +210,13 @@ def test_compare_shows_ratios_and_exits_70_on_a_contradiction(
 def test_compare_names_what_failed(schedgap: Call, toy_file: Call, tmp_path: Path) -> None:
     done = schedgap(
         "compare", toy_file(3, 1), "--workers", 1, "--run", tmp_path / "r",
-        "--methods", "exact,fails,crash,picky",
+        "--methods", "exact,fails,crash,picky,partial",
     )  # fmt: skip
     assert done.code == 0
     assert "t: fails: error: method fails failed: ValueError: a bug of ours\n" in done.err
     assert "t: crash: crash: SIGSEGV\n" in done.err
+    assert "t: partial: no schedule: 1 of 2 jobs left\n" in done.err
+    assert done.err.count("\n") == 3
 
 
 def test_report_writes_its_page_where_it_is_told(
