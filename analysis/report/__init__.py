@@ -30,13 +30,14 @@ __all__ = ["render", "write_report"]
 
 
 def write_report(
-    runs: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] | None = None
+    runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str] | None = None,
 ) -> Path:
     """Write the report of one or more run folders as one HTML file, and return where it lies.
 
     Parameters
     ----------
-    runs : Sequence[path]
+    runs : path or sequence of them
         Run folders; their records are shown together.
     out : path, optional
         By default `report.html` in the first folder.
@@ -46,8 +47,9 @@ def write_report(
     InputError
         When a folder is not a run, or the file cannot be written.
     """
-    target = Path(runs[0]) / "report.html" if out is None else Path(out)
-    write_text(target, render(collect(Run(*runs))))
+    folders = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
+    target = Path(folders[0]) / "report.html" if out is None else Path(out)
+    write_text(target, render(collect(Run(*folders))))
     return target
 
 

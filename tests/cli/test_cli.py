@@ -228,6 +228,7 @@ def test_report_writes_its_page_where_it_is_told(
     assert schedgap("report", folder).out.strip() == str(folder / "report.html")
     assert schedgap("report", folder, "--out", tmp_path / "x.html").code == 0
     assert (tmp_path / "x.html").read_text().startswith("<!doctype html>")
+    assert sg.report(str(folder)) == folder / "report.html"  # one folder needs no list
     done = schedgap("report", tmp_path)
     assert done.code == 2 and done.line.endswith("not a run folder: no 'tasks' in it")
 
