@@ -22,7 +22,7 @@ from schedgap.solvers.linear import Floats, LinearProgram
 Ints = NDArray[np.int64]
 MOST_STEPS = 200_000  # steps of time for a job whose rounds hold alike tasks
 MOST_WINDOW_STEPS = 400  # and for one with unlike tasks in a round, which needs their square
-_NOTHING = 1e-9  # of the most GPU time: rounding only, which HiGHS refuses as an entry
+_NOTHING = 1e-8  # GPU time in a cell: HiGHS refuses such small entries
 _EPS = float(np.finfo(float).eps)
 
 
@@ -314,7 +314,7 @@ def pricing(instance: HareInstance, grid: Floats, *, steps: int) -> Pricing:
 def _columns(view: HareArrays, plans: Sequence[Plan]) -> Columns:
     """Return a plan of each job as columns of the master."""
     use = np.array([own.use.ravel() for own in plans]).T
-    use = sparse.csc_array(np.where(use > _NOTHING * use.max(), use, 0.0))
+    use = sparse.csc_array(np.where(use > _NOTHING, use, 0.0))
     return Columns(
         cost=view.weight * np.array([own.completion for own in plans]),
         matrix=sparse.vstack([sparse.eye_array(view.jobs), use], format="csc"),

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from schedgap.errors import UsageError
 from schedgap.instances.hare import HareInstance
@@ -202,3 +203,35 @@ def test_the_same_call_gives_the_same_answer(name: str) -> None:
     assert first.bound == second.bound
     if first.schedule is not None:
         assert first.schedule.to_data(TOY) == second.schedule.to_data(TOY)
+
+
+@pytest.mark.nightly
+@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(hare_instances(max_total=7), st.sampled_from([1, 3, 12, 40]), st.booleans())
+def test_no_bound_passes_the_optimum_and_no_algorithm_beats_it(
+    instance: HareInstance, cells: int, switch: bool
+) -> None:
+    optimum = brute_force(instance)
+    bounds: list[tuple[str, dict[str, object]]] = [
+        ("critical-path", {}),
+        ("fluid-lp", {"cells": cells, "sync_rows": switch}),
+        ("lagrangian", {"cells": cells, "rounds": 5 * switch, "steps": 1 + cells % 8}),
+        ("relaxed-miqcp", {"horizon_cap": switch}),
+        ("relaxed-prefix", {"integer": True, "release_cuts": switch}),
+        ("relaxed-prefix", {"integer": False, "release_cuts": True}),
+        ("relaxed-conic", {}),
+    ]
+    for name, options in bounds:
+        if name == "relaxed-conic" and engine_status("clarabel") == "not installed":
+            continue
+        outcome = run(name, instance, **options)
+        assert outcome.bound is not None
+        # 1e-6: a binary program has the engine's bound, within its tolerances
+        slack = 1e-9 if outcome.certificate else 1e-6
+        assert outcome.bound <= optimum * (1 + slack) + 1e-12, name
+        if outcome.certificate:
+            assert check_certificate(instance, outcome.certificate) == outcome.bound
+    for name in ("hare", "hare-prefix", "hare-fluid"):
+        for gpu_rule in ("available", "finish"):
+            found = value(instance, run(name, instance, gpu_rule=gpu_rule))
+            assert found >= optimum * (1 - 1e-9)
