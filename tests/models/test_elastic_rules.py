@@ -3,14 +3,24 @@
 import copy
 import math
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticSchedule
+from schedgap.models.elastic.paper import PAPER
 from schedgap.models.elastic.rules import check, objective, relaxed
-from strategies.elastic import brute_force, elastic_instances, instance_of, placements, usage
+from strategies.elastic import (
+    best_schedule,
+    brute_force,
+    elastic_instances,
+    instance_of,
+    placements,
+    usage,
+)
 from strategies.elastic_examples import BATCH, J1, RING, RING_JOB, TOY, TOY_SCHEDULE
 
 
@@ -286,6 +296,80 @@ def test_the_rules_accept_exactly_the_enumerated_runs(instance):
             assert broken(instance, {"jobs": {job.id: shorter}}) == ["V10"]
         values.append(objective(instance, {"jobs": {job.id: data}}))
     assert min(values) == pytest.approx(brute_force(instance))
+
+
+@settings(max_examples=60, deadline=None)
+@given(elastic_instances(integer=False))
+def test_the_rules_accept_the_enumerated_optimum(instance):
+    value, best = best_schedule(instance)
+    if best is None:
+        assert value == math.inf
+        return
+    data = best.to_data(instance)
+    assert broken(instance, data) == []
+    assert objective(instance, data) == pytest.approx(value, rel=1e-12)
+    assert best.value(instance) == objective(instance, data)
+
+
+@settings(max_examples=60, deadline=None)
+@given(elastic_instances(max_jobs=3, max_servers=3, policy="open"), st.data())
+def test_v13_agrees_with_a_count_slot_by_slot(instance, data):
+    """Any runs at any starts: an overload is found where adding up slot by slot finds it."""
+    runs = {}
+    for job in instance.jobs:
+        choices = placements(instance, job)
+        if choices:
+            run = data.draw(st.sampled_from(choices))
+            start = data.draw(st.integers(job.arrival, job.arrival + 3))
+            runs[job.id] = replace(run, start=start)
+    places = [(s, r) for s in instance.servers for r in instance.resources]
+    expected = set()
+    for slot in range(1, max((run.end for run in runs.values()), default=1)):
+        uses = [usage(instance, run) for run in runs.values() if run.start <= slot < run.end]
+        for (server, r), *parts in zip(places, *uses, strict=True):
+            if math.fsum(parts) > server.capacity.get(r, 0) + 1e-6:
+                expected.add((server.id, r))
+    schedule = ElasticSchedule(runs).to_data(instance)
+    found = [item for item in check(instance, schedule, {}) if item.rule == "V13"]
+    assert {item.where[:2] for item in found} == expected
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=4,
+)
+VALUES = JSON | st.sampled_from([0, -1, 10**70, 1e308, "w1", "s1", "preemptive", {"s1": 10**30}])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_whatever_a_file_says_is_a_violation_or_bad_input(data):
+    """Any value at any place: an answer, never an error of ours."""
+    base = data.draw(st.sampled_from([TOY_SCHEDULE, in_segments((1, 2), (5, 2)), ring_run()]))
+    schedule = copy.deepcopy(base)
+    target = schedule
+    while True:
+        key = data.draw(st.sampled_from([*target])) if target else None
+        inner = target[key] if isinstance(target, dict) and target else None
+        if isinstance(inner, list):
+            inner = inner[0]
+        if not isinstance(inner, dict) or data.draw(st.booleans()):
+            break
+        target = inner
+    target[data.draw(st.sampled_from([key, "segments", "ps", "restart_slots", "x"]))] = data.draw(
+        VALUES
+    )
+    for instance in (TOY, BATCH, RING):
+        try:
+            found = list(check(instance, schedule, {}))
+        except InputError:
+            continue
+        for violation in found:
+            assert violation.rule in PAPER.rules and "\n" not in violation.message
+            assert violation.amount > 0
+        if not found:
+            assert math.isfinite(objective(instance, schedule))
 
 
 def test_a_schedule_survives_its_file():

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from hypothesis import strategies as st
 
-from schedgap.instances.elastic import ElasticInstance, Job, Placement
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job, Placement
 
 RESOURCES = ("gpu", "cpu", "bandwidth")
 TOLERANCE = 1e-6
@@ -177,20 +178,26 @@ def placements(instance: ElasticInstance, job: Job) -> tuple[Placement, ...]:
 
 
 def brute_force(instance: ElasticInstance) -> float:
-    """Return the optimum by enumeration; inf when there is no schedule.
+    """Return the optimum by enumeration; inf when there is no schedule."""
+    return best_schedule(instance)[0]
+
+
+def best_schedule(instance: ElasticInstance) -> tuple[float, ElasticSchedule | None]:
+    """Return the optimum by enumeration and a schedule of that value; (inf, None) if none exists.
 
     All left-shifted schedules are built job by job in the order of their starts: once the jobs that
     start before are placed, what is free only grows, so a job starts at the first slot in which it
     fits, and it then fits to its end. Left out are placements that use no less than another one
     everywhere and are not shorter, and branches that cannot become better than the best found.
     """
+    jobs = instance.jobs
     last = instance.deadline if instance.is_batch else None
     if not instance.is_batch and instance.horizon_policy == "closed":
         last = instance.horizon + 1
-    choices = [_undominated(instance, job) for job in instance.jobs]
-    least = [min((d for d, _ in each), default=math.inf) for each in choices]
-    worst = 0.0 if instance.is_batch else math.inf
-    best = worst
+    choices = [_undominated(instance, job) for job in jobs]
+    least = [min((run.duration for run, _ in each), default=math.inf) for each in choices]
+    best = 0.0 if instance.is_batch else math.inf
+    found: list[tuple[int, Placement]] | None = [] if instance.is_batch else None
 
     def first_fit(running: list[tuple[int, tuple[float, ...]]], use: Any, start: int) -> int:
         for slot in sorted({start, *(end for end, _ in running if end > start)}):
@@ -199,33 +206,33 @@ def brute_force(instance: ElasticInstance) -> float:
                 return slot
         raise AssertionError("every placement fits on the empty cluster")
 
-    def extend(waiting: frozenset[int], running: list[Any], last_start: int, value: float) -> None:
-        nonlocal best
+    def extend(waiting: frozenset[int], placed: list[Any], last_start: int, value: float) -> None:
+        nonlocal best, found
         if instance.is_batch:
-            best = max(best, value)
-            if value + sum(instance.jobs[n].weight for n in waiting) <= best:
+            if value > best:
+                best, found = value, placed
+            if value + sum(jobs[n].weight for n in waiting) <= best:
                 return
         else:
-            rest = sum(
-                instance.jobs[n].weight * (max(instance.jobs[n].arrival, last_start) + least[n])
-                for n in waiting
-            )
-            if value + rest >= best:
+            rest = (jobs[n].weight * (max(jobs[n].arrival, last_start) + least[n]) for n in waiting)
+            if value + sum(rest) >= best:
                 return
             if not waiting:
-                best = value
+                best, found = value, placed
+        running = [(run.end, use) for _, run, use in placed]
         for n in sorted(waiting):
-            job = instance.jobs[n]
-            for duration, use in choices[n]:
-                start = first_fit(running, use, max(job.arrival, last_start))
-                end = start + duration
-                if last is not None and end > last:
+            for run, use in choices[n]:
+                start = first_fit(running, use, max(jobs[n].arrival, last_start))
+                moved = replace(run, start=start)
+                if last is not None and moved.end > last:
                     continue
-                gain = job.weight * (1 if instance.is_batch else end)
-                extend(waiting - {n}, [*running, (end, use)], start, value + gain)
+                gain = jobs[n].weight * (1 if instance.is_batch else moved.end)
+                extend(waiting - {n}, [*placed, (n, moved, use)], start, value + gain)
 
-    extend(frozenset(range(len(instance.jobs))), [], 1, 0.0)
-    return best
+    extend(frozenset(range(len(jobs))), [], 1, 0.0)
+    if found is None:
+        return math.inf, None
+    return best, ElasticSchedule({jobs[n].id: run for n, run, _ in found})
 
 
 def usage(instance: ElasticInstance, run: Placement) -> tuple[float, ...]:
@@ -273,10 +280,10 @@ def _fits(instance: ElasticInstance, used: Any) -> bool:
     return all(part <= most + TOLERANCE for part, most in zip(used, whole, strict=True))
 
 
-def _undominated(instance: ElasticInstance, job: Job) -> list[tuple[int, tuple[float, ...]]]:
-    found = sorted({(run.duration, usage(instance, run)) for run in placements(instance, job)})
-    kept: list[tuple[int, tuple[float, ...]]] = []
-    for duration, use in found:
+def _undominated(instance: ElasticInstance, job: Job) -> list[tuple[Placement, tuple[float, ...]]]:
+    found = [(run, usage(instance, run)) for run in placements(instance, job)]
+    kept: list[tuple[Placement, tuple[float, ...]]] = []
+    for run, use in sorted(found, key=lambda item: (item[0].duration, item[1])):
         if not any(all(a <= b for a, b in zip(other, use, strict=True)) for _, other in kept):
-            kept.append((duration, use))
+            kept.append((run, use))
     return kept
