@@ -229,7 +229,7 @@ METHODS: tuple[Method, ...] = (
         "bound",
         lagrangian_bound,
         "priced GPU time, every job scheduled alone; the strongest bound of full scale",
-        "ours",
+        "Lagrangian relaxation of (8)",
         ours=True,
         engines=("highs",),
         options=(
@@ -289,7 +289,7 @@ METHODS: tuple[Method, ...] = (
         "bound",
         fluid_lp,
         "linear program over jobs, classes of GPUs and cells of time; for full scale",
-        "ours",
+        "mean busy times",
         ours=True,
         engines=("highs",),
         options=(
