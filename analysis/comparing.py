@@ -290,10 +290,14 @@ def _records(
         parallel = joblib.Parallel(
             n_jobs=count, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
         )
-        for data in parallel(claimed()):
-            folder.store(data)
-            claims.pop(data["key"]).close()
-            yield validate(TaskRecord, data)
+        try:
+            for data in parallel(claimed()):
+                folder.store(data)
+                claims.pop(data["key"]).close()
+                yield validate(TaskRecord, data)
+        finally:
+            for stack in list(claims.values()):
+                stack.close()
     for task in elsewhere:
         with folder.claim(task.key, wait=True):
             if _open(folder, task, retry):
@@ -352,8 +356,9 @@ def perform(task: Task) -> dict[str, Any]:
     reason = made.method.refuses(task.instance)
     if reason:
         return _record(task, made, None, "skipped", reason)
-    ended = attempt(task.instance, made)
+    ended: Attempt | None = None
     try:
+        ended = attempt(task.instance, made)
         solution = conclude(task.instance, made, ended)
     except SchedgapError as error:  # the method found out itself that it is not for this one
         return _record(task, made, ended, "skipped", str(error))

@@ -1,7 +1,7 @@
 """Solve one instance with one method, and let the family's rules judge the answer."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from schedgap.analysis.attempts import Attempt, Plan, attempt, plan
@@ -185,4 +185,15 @@ def _trace(ended: Attempt, certificate: Any) -> dict[str, Any]:
             if isinstance(value, str | int | float | list | dict)
         }
     trace["start_seconds"] = round(ended.start_seconds, 6)
-    return trace
+    return {key: _plain(value) for key, value in trace.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: lists, Python numbers, null for what is not finite."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):  # numpy
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

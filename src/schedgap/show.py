@@ -253,8 +253,8 @@ def run(found: "Run", *, as_json: bool) -> None:
         cells = [[str(cell) for cell in row] for row in shown.to_numpy()]
         spare = ("kind", "worst ratio", "guarantee", "tasks", "skipped", "optimum / bound")
         table(list(shown.columns), cells, spare=spare)
-        folders = " ".join(str(folder.path) for folder in found.folders)
-        text = f"\n{found!r}\nschedgap report {folders}"
+        places = " ".join(str(folder.path) for folder in found.folders)
+        text = f"\n{found!r}\nschedgap report {places}"
         out().print(text, markup=False, soft_wrap=True)
         for record in found.failures:
             note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")

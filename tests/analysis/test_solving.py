@@ -19,6 +19,7 @@ def test_an_exact_method_proves_the_optimum() -> None:
     assert (found.status, found.objective, found.bound) == ("optimal", 1, 1)
     assert found.schedule == {"place": 1}
     assert found.progress[-1][1:] == (1, 1)
+    assert (found.trace["alpha"], found.trace["loads"]) == (None, [1, 2])  # as JSON has it
     assert found.exit_code == 0
 
 
