@@ -194,11 +194,10 @@ def solve(
         show.json_document(found.to_data())
     else:
         show.solution(found)
-    if found.exit_code:
-        reason = found.trace.get("note") or found.trace.get("stopped") or "stopped at its limit"
+    reason = found.trace.get("note") or found.trace.get("stopped", "")
+    if found.exit_code or reason:
+        reason = reason or "stopped at its limit"
         show.note(f"{instance}: {found.method}: {found.status}: {reason}")
-    elif found.trace.get("note"):
-        show.note(f"{instance}: {found.method}: {found.trace['note']}")
     raise typer.Exit(found.exit_code)
 
 
@@ -212,7 +211,7 @@ def verify(
 
     The rules are written from the paper alone and share no code with what made the schedule.
     """
-    from schedgap.analysis.solution import load_solution
+    from schedgap.analysis.solution import certificate_file, load_solution
     from schedgap.analysis.verifying import verify as judge
     from schedgap.instances.families import load
 
@@ -220,7 +219,9 @@ def verify(
     try:
         verdict = judge(problem, load_solution(solution, problem))
     except InputError as error:
-        raise error if error.file else error.inside(str(solution)) from None
+        of_bound = error.path.startswith("certificate")
+        file = certificate_file(solution) if of_bound else solution
+        raise error if error.file else error.inside(str(file)) from None
     show.verdict(verdict, as_json=as_json)
     raise typer.Exit(0 if verdict else 1)
 

@@ -191,6 +191,24 @@ def test_verify_checks_the_certificate_of_a_bound(
     assert done.code == 2 and "a.json: schedule: nothing to verify" in done.line
 
 
+def test_a_certificate_that_is_none_is_named(schedgap: Call, tmp_path: Path) -> None:
+    file, out = tmp_path / "toy.json", tmp_path / "a.json"
+    schedgap("generate", "hare", "--preset", "toy", "--out", file)
+    assert schedgap("solve", file, "--method", "fluid-lp", "--out", out).code == 0
+    beside = tmp_path / "a.certificate.json"
+    data = json.loads(beside.read_text())
+    data["certificate"]["kind"] = "magic"
+    beside.write_text(json.dumps(data))
+    done = schedgap("verify", file, out)
+    assert done.code == 2 and done.line.startswith(f"{beside}: certificate.kind: ")
+
+
+def test_a_killed_method_says_so_beside_its_schedule(schedgap: Call, toy_file: Call) -> None:
+    done = schedgap("solve", toy_file(3, 1), "--method", "crash", "--json")
+    assert done.code == 0 and done.json["objective"] == 1
+    assert done.line.endswith("t.json: crash: feasible: SIGSEGV")
+
+
 def test_compare_shows_ratios_and_exits_70_on_a_contradiction(
     schedgap: Call, toy_file: Call, tmp_path: Path
 ) -> None:
