@@ -38,7 +38,7 @@ def runs(instance: Instance) -> Iterator[tuple[str, Attempt]]:
     for method, options, seconds in RUNS:
         words = " ".join(f"{key}={value}" for key, value in options.items())
         limit = "" if seconds is None else f"{seconds:g} s"
-        made = plan(instance, method, options=options, time_limit=seconds)
+        made = plan(instance, method, settings=options, time_limit=seconds)
         yield " ".join(part for part in (method, words, limit) if part), attempt(instance, made)
 
 
