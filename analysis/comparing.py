@@ -6,20 +6,69 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import psutil
 
-from schedgap.analysis.attempts import Attempt, Plan, attempt
-from schedgap.analysis.runs import FAILURES, Folder, Run, TaskOutcome, TaskRecord
+from schedgap.analysis.attempts import Attempt, Plan, attempt, plan
+from schedgap.analysis.runs import FAILURES, Folder, Run, TaskOutcome, TaskRecord, task_key
 from schedgap.analysis.solving import conclude
-from schedgap.analysis.tasks import Target, Task, instances_of, label, plan_of, tasks_of
-from schedgap.errors import ContradictionError, SchedgapError, UsageError
+from schedgap.errors import (
+    ContradictionError,
+    EngineUnavailableError,
+    InputError,
+    SchedgapError,
+    UsageError,
+)
+from schedgap.instances.families import load
+from schedgap.instances.instance import Instance
 from schedgap.instances.records import validate
+from schedgap.models.family import families, family
+from schedgap.models.method import Method
 
+Target = Instance | str | os.PathLike[str]
 OnRecord = Callable[[TaskRecord | None, int, int], None]  # (record, done, all); None at the start
+SUITE = "quick"
 DEFAULT_TIME_LIMIT = 60.0  # seconds of each task
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A method as the user names it: `hare`, `big-m@gurobi`, `hare:gpu_rule=finish`."""
+
+    method: str
+    engine: str | None = None
+    settings: tuple[tuple[str, object], ...] = ()
+
+    @classmethod
+    def read(cls, text: str) -> "Choice":
+        """Return the choice that a word on the command line names."""
+        head, *words = text.strip().split(":")
+        name, _, engine = head.partition("@")
+        settings: dict[str, object] = {}
+        for word in words:
+            key, equals, value = word.partition("=")
+            if not equals or not key or key in settings:
+                raise UsageError(f"method '{text}': need NAME or NAME:KEY=VALUE")
+            settings[key] = value
+        if not name:
+            raise UsageError(f"method '{text}': need NAME or NAME:KEY=VALUE")
+        return cls(name, engine or None, tuple(settings.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One method on one instance, by names: what is sent to a worker, and what a record says."""
+
+    key: str
+    instance: Instance
+    choice: Choice
+    time_limit: float | None
+    memory_limit: float | None
+    seed: int | None
 
 
 def compare(
@@ -65,8 +114,8 @@ def compare(
     UsageError, InputError, EngineUnavailableError
         Before anything is run. Contradictions among the results are in the run returned.
     """
-    problems = list(instances_of(targets))
-    tasks = list(tasks_of(problems, methods, time_limit, memory_limit, seed))
+    problems = list(_instances(targets))
+    tasks = list(_tasks(problems, methods, time_limit, memory_limit, seed))
     if workers is not None and workers < 1:
         raise UsageError(f"workers {workers}: need an integer >= 1")
     folder = Folder(run)
@@ -82,6 +131,127 @@ def compare(
         if on_record is not None and record is not None:
             on_record(record, done, len(tasks))
     return Run(folder.path)
+
+
+# --- what to do ------------------------------------------------------------------------------
+
+
+def _instances(targets: Target | Iterable[Target]) -> Iterator[Instance]:
+    """Yield each instance once, in the order given."""
+    single = isinstance(targets, Instance | str | os.PathLike)
+    given = [targets] if single else list(cast(Iterable[Target], targets))
+    seen: set[str] = set()
+    for target in given:
+        for instance in _expand(cast(Target, target)):
+            if instance.sha256 not in seen:
+                seen.add(instance.sha256)
+                yield instance
+    if not seen:
+        raise UsageError("no instances to compare on")
+
+
+def _expand(target: Target) -> list[Instance]:
+    if isinstance(target, Instance):
+        return [target]
+    path = Path(target)
+    if path.is_dir():
+        files = sorted(path.glob("[!.]*.json"))
+        if not files:
+            raise InputError("no instance files (*.json) in it", file=str(path))
+        return [load(file) for file in files]
+    if str(target) == SUITE and not path.exists():
+        return [item for owner in families() if owner.suite is not None for item in owner.suite()]
+    return [load(path)]
+
+
+def _tasks(
+    problems: Sequence[Instance],
+    methods: Sequence[str] | None,
+    time_limit: float | None,
+    memory_limit: float | None,
+    seed: int | None,
+) -> Iterator[Task]:
+    """Yield each task once; names and settings are checked before anything runs."""
+    chosen = None if methods is None else [Choice.read(text) for text in methods]
+    if chosen is not None:
+        owners = {instance.family: family(instance.family) for instance in problems}
+        for choice in chosen:
+            if not any(_has(name, choice.method) for name in owners):
+                next(iter(owners.values())).method(choice.method)  # raises, and names the others
+    seen: set[str] = set()
+    for instance in problems:
+        choices = _installed(instance) if chosen is None else chosen
+        for choice in choices:
+            if chosen is not None and not _has(instance.family, choice.method):
+                continue
+            task = Task("", instance, choice, time_limit, memory_limit, seed)
+            task = replace(task, key=_key(instance, _plan(task)))
+            if task.key not in seen:
+                seen.add(task.key)
+                yield task
+
+
+def _has(name: str, method: str) -> bool:
+    owner = family(name)
+    return method in owner.aliases or any(each.name == method for each in owner.methods)
+
+
+def _installed(instance: Instance) -> list[Choice]:
+    """Return every method of the family whose engines are there."""
+    found = []
+    for method in family(instance.family).methods:
+        try:
+            plan(instance, method.name, settings={})
+        except EngineUnavailableError:
+            continue
+        found.append(Choice(method.name))
+    return found
+
+
+def _plan(task: Task) -> Plan:
+    return plan(
+        task.instance,
+        task.choice.method,
+        engine=task.choice.engine,
+        time_limit=task.time_limit,
+        memory_limit=task.memory_limit,
+        seed=task.seed,
+        settings=dict(task.choice.settings),
+    )
+
+
+def _key(instance: Instance, plan: Plan) -> str:
+    identity = {
+        "instance": instance.sha256,
+        "method": plan.method.name,
+        "engine": plan.engine,
+        "options": plan.recorded_options(),
+        "seed": plan.seed,
+        "versions": plan.versions(),
+    }
+    return task_key(identity)
+
+
+def label(plan: Plan) -> str:
+    """Return a method's name with what differs from its defaults: `hare:gpu_rule=finish`."""
+    method: Method = plan.method
+    default = method.choose_engine(None)
+    engine = f"@{plan.engine}" if plan.engine != default else ""
+    changed = [
+        f":{option.name}={option.plain(plan.options[option.name])}"
+        for option in method.options
+        if plan.options[option.name] != option.default
+    ]
+    return method.name + engine + "".join(changed)
+
+
+def _open(folder: Folder, task: Task, retry: bool) -> bool:
+    """Return whether a task is still to be done."""
+    outcome = folder.outcome(task.key)
+    return outcome is None or (retry and outcome in FAILURES)
+
+
+# --- doing it --------------------------------------------------------------------------------
 
 
 def _records(
@@ -138,12 +308,6 @@ def _records(
                 yield None
 
 
-def _open(folder: Folder, task: Task, retry: bool) -> bool:
-    """Return whether a task is still to be done."""
-    outcome = folder.outcome(task.key)
-    return outcome is None or (retry and outcome in FAILURES)
-
-
 @contextmanager
 def _backend(cluster: str | None) -> Iterator[None]:
     """Hold the context in which tasks run: this machine, or a Dask cluster."""
@@ -188,7 +352,7 @@ def _die_with(parent: int) -> None:
 
 def perform(task: Task) -> dict[str, Any]:
     """Do one task and return its record as plain data; whatever happens is in the record."""
-    made = plan_of(task)
+    made = _plan(task)
     reason = made.method.refuses(task.instance)
     if reason:
         return _record(task, made, None, "skipped", reason)

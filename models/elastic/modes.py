@@ -110,7 +110,7 @@ def cluster(instance: ElasticInstance) -> Cluster:
                 capacity[:, r] = np.where(exact / power <= bare[:, r] + TOLERANCE, exact, exact - 1)
                 break
 
-    def units(amounts: Floats) -> Floats:
+    def whole_units(amounts: Floats) -> Floats:
         return np.where(whole, np.rint(amounts * scale), amounts)
 
     return Cluster(
@@ -121,8 +121,8 @@ def cluster(instance: ElasticInstance) -> Cluster:
         scale=scale,
         whole=whole,
         capacity=capacity,
-        worker_units=units(view.worker_demand),
-        ps_units=units(view.ps_demand),
+        worker_units=whole_units(view.worker_demand),
+        ps_units=whole_units(view.ps_demand),
         worker_demand=view.worker_demand,
         ps_demand=view.ps_demand,
         worker_bandwidth=view.worker_bandwidth,

@@ -7,7 +7,7 @@ itself, so dropping all others keeps a placement feasible. Section 6 of the pape
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +106,8 @@ class Fill:
         self.omega = np.take_along_axis(omega, self.order, 1)
         self.most = np.take_along_axis(np.minimum(most, workers), self.order, 1)
         self.upto = np.cumsum(self.most, axis=1)  # workers on the first k + 1 servers
-        self.paid = np.cumsum(self.most * self.omega, axis=1)  # their cost
+        self.before = before(self.upto)  # and on the first k
+        self.paid = before(np.cumsum(self.most * self.omega, axis=1))  # the cost of these
         self.total = self.upto[:, -1]
         self._span = int(self.total.max(initial=0)) + 1
         self._flat = (self.upto + self._span * np.arange(len(omega))[:, None]).ravel()
@@ -114,9 +115,16 @@ class Fill:
     def cost(self, rows: Ints, workers: Ints) -> Floats:
         """Return F(q) in given windows for q workers, 0 <= q <= total."""
         at = np.searchsorted(self._flat, rows * self._span + workers)
-        above = self._flat[at] - rows * self._span - workers
-        cost: Floats = self.paid.ravel()[at] - above * self.omega.ravel()[at]
+        rest = workers - self.before.ravel()[at]
+        cost: Floats = self.paid.ravel()[at] + rest * self.omega.ravel()[at]
         return cost
+
+
+def before(running: NDArray[Any]) -> NDArray[Any]:
+    """Return running totals [t, k] without the own term: 0, then what was reached."""
+    shifted = np.zeros_like(running)
+    shifted[:, 1:] = running[:, :-1]
+    return shifted
 
 
 def ring_split(fill: Fill, workers: int) -> Found:
@@ -201,8 +209,8 @@ def _best_beside(
     assert demand.ps is not None
     cost, s_best, g_best = np.full(len(t), np.inf), np.zeros_like(t), np.zeros_like(t)
     own, omega, total = fill.most[t, k], fill.omega[t, k], fill.total[t]
-    before = fill.upto[t, k] - own
-    wanted = np.minimum(own, np.maximum(0, N - before))  # g of the plain fill
+    ahead = fill.before[t, k]
+    wanted = np.minimum(own, np.maximum(0, N - ahead))  # g of the plain fill
     room = fits(free, demand.ps)
     left = np.arange(len(t))  # pairs for which more PSs may help
     for s in range(1, demand.most_ps() + 1):
@@ -217,7 +225,7 @@ def _best_beside(
         i = left[able]
         g = np.clip(wanted[i], low[able], high[able])
         away = N - g
-        skip = away > before[i]  # the fill passes n: leave out what it would put there
+        skip = away > ahead[i]  # the fill passes n: leave out what it would put there
         others = fill.cost(t[i], away + np.where(skip, own[i], 0))
         others -= np.where(skip, own[i] * omega[i], 0.0)
         value = g * omega[i] + s * price[i] + others
@@ -243,8 +251,8 @@ def _most_beside(
     N = demand.workers
     assert demand.ps is not None
     own, omega, total = fill.most[t, k], fill.omega[t, k], fill.total[t]
-    before = fill.upto[t, k] - own
-    rest = np.maximum(0, N - before)  # N^ when the walk comes to n
+    ahead = fill.before[t, k]
+    rest = np.maximum(0, N - ahead)  # N^ when the walk comes to n
     g = np.minimum(np.minimum(own, rest), N - 1)
     s = np.zeros_like(g)
     left = np.arange(len(t))
@@ -256,15 +264,15 @@ def _most_beside(
         g[left] -= 1
         left = left[g[left] >= 0]
     rest -= g
-    able = (g >= 0) & (rest <= total - before - own)
+    able = (g >= 0) & (rest <= total - ahead - own)
     cost = np.full(len(t), np.inf)
     i = np.flatnonzero(able)
     cost[i] = (
-        fill.cost(t[i], np.minimum(N, before[i]))
+        fill.cost(t[i], np.minimum(N, ahead[i]))
         + g[i] * omega[i]
         + s[i] * price[i]
-        + fill.cost(t[i], before[i] + own[i] + rest[i])
-        - fill.cost(t[i], before[i] + own[i])
+        + fill.cost(t[i], ahead[i] + own[i] + rest[i])
+        - fill.cost(t[i], ahead[i] + own[i])
     )
     return cost, s, g
 

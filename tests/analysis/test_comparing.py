@@ -13,9 +13,8 @@ import pytest
 from toy_family import toy
 
 import schedgap as sg
-from schedgap.analysis.comparing import compare
+from schedgap.analysis.comparing import Choice, compare
 from schedgap.analysis.runs import Folder, Run, read_record
-from schedgap.analysis.tasks import Choice
 from schedgap.errors import EngineUnavailableError, InputError, UsageError
 
 HERE = str(Path(__file__).parent)

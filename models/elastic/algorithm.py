@@ -1,0 +1,217 @@
+"""Algorithms 1 and 2: the online algorithm, and the batches that it hands on to Algorithm 3.
+
+Time t is the end of slot t. At time tau_i = 1, 1, 2, 4, 8, ... the jobs that have arrived and are
+not yet served are a batch; it is served in windows of tau_i slots that start alpha tau_i later.
+E9-E13 are the paper's errata as numbered in `paper.py`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from schedgap.errors import ContradictionError
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
+from schedgap.models.elastic.batch import (
+    Arrived,
+    Batch,
+    Constants,
+    Order,
+    Tie,
+    a_maxweight,
+    constants,
+)
+from schedgap.models.elastic.guarantees import alpha_of
+from schedgap.models.elastic.modes import Cluster, cluster
+from schedgap.models.elastic.placement import Rule
+from schedgap.models.elastic.pricing import Offer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settings:
+    """What A_online is given beside the jobs: the cluster, constants and rules."""
+
+    view: Cluster
+    fixed: Constants
+    alpha: int = 4
+    rule: Rule = "exact"
+    order: Order = "arrival"
+    tie: Tie = "order"
+    compact: bool = False  # ours: start a batch at once, not alpha tau_i later
+
+
+class Arrivals:
+    """The jobs of an instance, one by one: nobody sees a job before its time.
+
+    A job of arrival a is known at time a - 1. Who asks for later jobs moves the clock, and can no
+    longer start anything before it.
+    """
+
+    def __init__(self, instance: ElasticInstance) -> None:
+        """Sort the jobs by arrival, then by place in the list."""
+        self._coming = sorted(enumerate(instance.jobs), key=lambda item: item[1].arrival)
+        self._view = cluster(instance)
+        self._next = 0
+        self.now = 0
+
+    def until(self, time: int) -> list[Arrived]:
+        """Return the jobs of arrival <= time that have not been handed out; moves the clock."""
+        if time < self.now:
+            raise ContradictionError(f"the clock stands at {self.now}, asked for {time}")
+        self.now = time
+        found = []
+        while self._next < len(self._coming) and self._coming[self._next][1].arrival <= time:
+            found.append(Arrived.of(self._view, *self._coming[self._next]))
+            self._next += 1
+        return found
+
+    def all_here(self) -> bool:
+        """Whether no job is to come: there is nothing left to wait for."""
+        return self._next == len(self._coming)
+
+    def start(self, offer: Offer, shift: int) -> Offer:
+        """Return a schedule of a window at its real time; slots up to now are past."""
+        start = shift + offer.start
+        if start <= self.now:
+            raise ContradictionError(f"start in slot {start}, decided at time {self.now}")
+        return offer._replace(start=start)
+
+
+class Round(NamedTuple):
+    """One round i of A_online that served something."""
+
+    number: int  # i
+    tau: int
+    base: int  # the first window starts after this slot
+    batch: tuple[Arrived, ...]  # J_i
+    windows: tuple[Batch, ...]  # iota = 1, 2, ..., as A_maxweight left them
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnlineRun:
+    """The schedule of an online run, and its rounds."""
+
+    schedule: ElasticSchedule
+    rounds: tuple[Round, ...]
+
+    def trace(self) -> list[dict[str, Any]]:
+        """Return the rounds as plain data."""
+        return [
+            {
+                "tau": each.tau,
+                "base": each.base,
+                "batch": [arrived.job.id for arrived in each.batch],
+                "windows": [
+                    [arrived.job.id for arrived, _ in window.served] for window in each.windows
+                ],
+            }
+            for each in self.rounds
+        ]
+
+
+def a_dual(jobs: Sequence[Arrived], tau: int, given: Settings) -> tuple[Batch, ...]:
+    """Serve a batch in up to alpha windows of tau slots, each from zero prices on.
+
+    Returns
+    -------
+    tuple of Batch
+        For iota = 1, 2, ... what A_maxweight made of the jobs not served before. It ends when all
+        are served, as the paper remarks, or when a window can serve none of the rest.
+
+    Notes
+    -----
+    Source: Algorithm 2. Guarantee: Lemma 2, which has a gap (E13).
+    """
+    rest = list(jobs)  # A2 L1: J_i without J_i^s
+    windows: list[Batch] = []
+    for _ in range(given.alpha):  # A2 L2 iota
+        window = a_maxweight(
+            given.view,
+            rest,
+            tau,
+            given.fixed,
+            rule=given.rule,
+            order=given.order,
+            tie=given.tie,
+        )  # A2 L3
+        if not window.served:
+            break
+        windows.append(window)
+        taken = {arrived.place for arrived, _ in window.served}
+        rest = [arrived for arrived in rest if arrived.place not in taken]
+        if not rest:
+            break
+    return tuple(windows)  # A2 L4
+
+
+def a_online(arrivals: Arrivals, given: Settings) -> OnlineRun:
+    """Schedule jobs in batches, as they arrive.
+
+    Parameters
+    ----------
+    arrivals : Arrivals
+        Every job must have a mode.
+    given : Settings
+        T, F, kappa and alpha are known beforehand, as in the paper.
+
+    Returns
+    -------
+    OnlineRun
+        With `compact` a round starts as soon as its time has come and the round before has ended,
+        which is never later: the same decisions, the same bound on every completion.
+
+    Notes
+    -----
+    Source: Algorithm 1. Round i occupies slots alpha tau_i + 1 .. 2 alpha tau_i - 1, so rounds do
+    not overlap. Guarantee: 4 alpha (Theorem 5), on assumptions that can fail; see `guarantees`.
+    It ends: with tau > min d, an unserved job has a schedule of cost 0 in a window of its own.
+    """
+    placed: dict[str, Any] = {}
+    waiting: list[Arrived] = []  # A1 L1: J_i
+    rounds: list[Round] = []
+    i, end = 0, 0
+    while waiting or not arrivals.all_here():
+        i += 1  # A1 L2
+        tau = 2 ** (i - 1)  # tau_1 = tau_0 = 1: nothing can be served in round 1 (E10)
+        waiting += arrivals.until(tau)  # A1 L3-L5 (E9)
+        if min((job.shortest() for job in waiting), default=math.inf) >= tau:
+            continue  # no job fits: a batch of nothing
+        windows = a_dual(waiting, tau, given)  # A1 L6
+        base = max(tau, end) if given.compact else given.alpha * tau
+        end = base + len(windows) * tau
+        for iota, window in enumerate(windows):  # A1 L7
+            for arrived, offer in window.served:
+                run = arrivals.start(offer, base + iota * tau)  # A1 L8-L9
+                placed[arrived.job.id] = given.view.place(run.mode, run.start, run.workers, run.ps)
+        rounds.append(Round(i, tau, base, tuple(waiting), windows))
+        waiting = [job for job in waiting if job.job.id not in placed]  # A1 L10
+    return OnlineRun(ElasticSchedule(placed), tuple(rounds))  # A1 L11
+
+
+def run_online(
+    instance: ElasticInstance,
+    *,
+    alpha: int | str = 4,
+    F: float | None = None,
+    normalise: bool = True,
+    rule: Rule = "exact",
+    order: Order = "arrival",
+    tie: Tie = "order",
+    compact: bool = False,
+) -> OnlineRun:
+    """Run A_online on an instance; its a-priori constants are computed from all jobs.
+
+    Parameters
+    ----------
+    alpha : int, "theory" or "theory-repaired"
+        Windows of a round. The theorem's own value is in the hundreds at the paper's scale (E12);
+        the repaired one closes a gap in Lemma 2 (E13).
+    F, normalise, rule, order, tie
+        As in `batch.constants` and `batch.a_maxweight`.
+    compact : bool
+        Start a batch at once, not alpha tau later (ours).
+    """
+    fixed = constants(instance, F=F, normalise=normalise)
+    windows = alpha_of(alpha, instance, fixed)
+    given = Settings(cluster(instance), fixed, windows, rule, order, tie, compact)
+    return a_online(Arrivals(instance), given)

@@ -1,0 +1,133 @@
+"""What the paper promises: factors by hand, assumptions that fail, and Lemma 2's gap."""
+
+import math
+from itertools import combinations
+
+import pytest
+
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.algorithm import run_online
+from schedgap.models.elastic.batch import constants
+from schedgap.models.elastic.guarantees import (
+    fitting_weight,
+    gamma,
+    lemma_1,
+    theorem_3,
+    theorem_5,
+    theorem_alpha,
+    windows_needed,
+)
+from strategies.elastic import instance_of
+from strategies.elastic_examples import TOY
+
+
+def test_the_toy_s_factors() -> None:
+    """gamma = 2 log2 1201 = 20.46; x = log2(8/3) / log2(20.46/19.46) = 19.57: alpha 20, or 21."""
+    fixed = constants(TOY)
+    assert gamma(fixed) == pytest.approx(20.46, abs=0.001)
+    assert theorem_alpha(TOY, fixed) == 20
+    assert theorem_alpha(TOY, fixed, repaired=True) == 21
+    assert theorem_3(TOY)["factor"] == pytest.approx(20.46, abs=0.001)
+    assert theorem_5(TOY)["factor"] == 80
+    assert theorem_5(TOY, alpha=100)["factor"] == 400
+
+
+def test_the_printed_denominator_is_that_of_lemma_2() -> None:
+    """1 + loglog lambda - log(2 log lambda - 1) = log gamma - log(gamma - 1), base 2 (E8)."""
+    log = math.log2(constants(TOY).lam)
+    printed = 1 + math.log2(log) - math.log2(2 * log - 1)
+    assert printed == pytest.approx(math.log2(2 * log) - math.log2(2 * log - 1))
+
+
+def test_lemma_2_has_a_gap() -> None:
+    """J = {A: 10, B: 6}, never both in one window; serving B alone is within gamma = 2 of 10.
+
+    (6) gives alpha = floor(log2(10/6)) + 1 = 1, but one window served 6 < 10; ceil + 1 = 2 is
+    enough: the second window serves A, or again whatever is left.
+    """
+    weights = {"A": 10.0, "B": 6.0}
+    best, ratio = max(weights.values()), 2.0
+    assert weights["B"] >= best / ratio
+    assert windows_needed(best, min(weights.values()), ratio) == 1
+    assert weights["B"] < best
+    assert windows_needed(best, min(weights.values()), ratio, repaired=True) == 2
+    assert weights["B"] + weights["A"] >= best
+
+
+def test_the_repaired_number_of_windows_is_enough_for_the_worst_server() -> None:
+    """Unit conflicts: a window may serve any one set that is within gamma of the best of the rest.
+
+    Each window takes the least weight that it may; jobs conflict but for the drawn pairs.
+    """
+    weights = [5.0, 3.0, 3.0, 2.0, 2.0, 1.0]
+    compatible = [{0}, {1, 2}, {3, 4, 5}, {2, 3}, {0, 5}]
+    sets = {frozenset(c) for s in compatible for n in range(1, 4) for c in combinations(s, n)}
+    ratio = 1.8
+
+    def weight(jobs: frozenset[int]) -> float:
+        return math.fsum(weights[j] for j in jobs)
+
+    best = max(map(weight, sets))
+    worst: dict[frozenset[int], int] = {}
+
+    def windows(left: frozenset[int], served: float) -> int:
+        """Most windows until `best` is served, over all choices that gamma allows."""
+        if served >= best:
+            return 0
+        if left not in worst:
+            able = [s for s in sets if s <= left]
+            bar = max(map(weight, able)) / ratio
+            worst[left] = 1 + max(
+                windows(left - s, served + weight(s)) for s in able if weight(s) >= bar
+            )
+        return worst[left]
+
+    everything = frozenset(range(len(weights)))
+    needed = windows(everything, 0.0)
+    assert needed <= windows_needed(best, min(weights), ratio, repaired=True)
+    assert needed > 1
+
+
+def test_a_whole_quotient_is_not_lost_to_rounding() -> None:
+    """x = log2 8 / log2 2 = 3: both formulas say 4."""
+    assert windows_needed(8, 1, 2) == windows_needed(8, 1, 2, repaired=True) == 4
+    assert windows_needed(3**5, 1, 1.5) == 6  # 1.5 / 0.5 = 3
+
+
+def test_the_toy_packs_servers_full() -> None:
+    """One job takes both GPUs of a server, more than 1 / log lambda = 0.098 (A2)."""
+    found = theorem_3(TOY)
+    assert not found["holds"]
+    assert [words[:2] for words in found["failed"]] == ["A2"]
+    assert theorem_5(TOY)["failed"][-1] == "A5: alpha = 4 is at least 21"
+    assert [words[:2] for words in theorem_3(TOY, rule="repaired")["failed"]] == ["A2", "A3"]
+
+
+def test_each_assumption_can_fail_alone() -> None:
+    fine = _spacious()
+    assert theorem_3(fine)["holds"]
+    assert theorem_3(fine, F=1e-3)["failed"][0].startswith("A1")
+    assert [words[:2] for words in theorem_3(fine, rule="repaired")["failed"]] == ["A3"]
+    assert [words[:2] for words in theorem_3(_spacious(horizon=1))["failed"]] == ["A4"]
+    assert theorem_5(fine, alpha="theory-repaired")["holds"]
+    assert [words[:2] for words in theorem_5(fine, alpha=1)["failed"]] == ["A5"]
+
+
+def _spacious(horizon: int = 1000) -> ElasticInstance:
+    """Two jobs of one worker on servers that hardly notice them."""
+    job = {"train_time": {"w1": 1}, "update_time": {"p1": 0}}
+    roomy = {"gpu": 1000, "cpu": 4000, "bandwidth": 3000}
+    return instance_of(
+        [job, {**job, "weight": 2}],
+        horizon=horizon,
+        servers=[{"id": "s1", "capacity": roomy}],
+    )
+
+
+def test_a_run_that_serves_all_that_fit_is_certified() -> None:
+    found = run_online(TOY)
+    assert lemma_1(found.rounds, 4) == {"certified": True, "factor": 16, "short": []}
+    assert fitting_weight(found.rounds[0].batch, 2) == 5  # j1 takes 3 slots
+    # A bound that no window can reach leaves the run without a certificate.
+    none = lemma_1(found.rounds, 4, upper=lambda batch, tau: 9.0)
+    assert none == {"certified": False, "factor": None, "short": [2, 4]}
