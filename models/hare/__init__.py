@@ -6,6 +6,7 @@ from schedgap.models.hare import (
     certificates,
     paper,
     picture,
+    programs,
     rules,
     run_baselines,
     run_bounds,
@@ -40,6 +41,7 @@ FAMILY = Family(
     grid=windows.grid,
     check_certificate=certificates.check_certificate,
     guarantees=lambda instance, method: paper.PAPER.guarantee(method, instance),
+    programs=programs.PROGRAMS,
     suite=suite,
 )
 

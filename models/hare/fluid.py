@@ -134,29 +134,38 @@ def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> F
     rows = Rows(columns + jobs)
     every, f = np.arange(jobs), np.arange(columns)
     completion = columns + every
-    rows.add((b, f, 1.0), lower=block.size, upper=block.size)  # demand
-    rows.add(  # capacity
+    rows.add("demand", (b, f, 1.0), lower=block.size, upper=block.size)
+    rows.add(
+        "capacity",
         ((k * (cells - 1) + q)[inner], f[inner], train[inner]),
         upper=(view.class_size[:, None] * span).ravel(),
     )
     open_cell = ends[:-1] > view.arrival[:, None]  # [n, q] without the tail
     number = np.cumsum(open_cell.ravel()).reshape(open_cell.shape) - 1
     room = ends[:-1] - np.maximum(grid[:-1], view.arrival[:, None])
-    rows.add(  # width
+    rows.add(
+        "width",
         (number[n[inner], q[inner]], f[inner], train[inner]),
         upper=(widest[:, None] * room)[open_cell],
     )
-    rows.add(  # cut_length
-        (n, f, -duration / block.width[b]), (every, completion, 1.0), lower=view.arrival
+    rows.add(
+        "cut_length",
+        (n, f, -duration / block.width[b]),
+        (every, completion, 1.0),
+        lower=view.arrival,
     )
-    rows.add(  # mean_busy
-        (n, f, -block.share[b] * left / weight[n]), (every, completion, 1.0), lower=weight / 2
+    rows.add(
+        "mean_busy",
+        (n, f, -block.share[b] * left / weight[n]),
+        (every, completion, 1.0),
+        lower=weight / 2,
     )
-    if sync_rows:  # cut_sync: running sums, a column counts in all later cells too
+    if sync_rows:  # running sums: a column counts in all later cells too
         longest = np.zeros(jobs)
         np.maximum.at(longest, block.job, block.sync.max(axis=1))
         earlier = [f[q <= cell] for cell in range(cells - 1)]
         rows.add(
+            "cut_sync",
             *(
                 (number[n[j], cell], j, (duration / block.width[b])[j])
                 for cell, j in enumerate(earlier)
@@ -171,7 +180,14 @@ def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> F
         matrix=matrix,
         row_lower=row_lower,
         row_upper=row_upper,
-        integer=None,
+        row_names=rows.names(),
+        column_names=[
+            *(
+                f"f[{x},{y},{z}]"
+                for x, y, z in zip(b.tolist(), k.tolist(), q.tolist(), strict=True)
+            ),
+            *(f"C[{job}]" for job in range(jobs)),
+        ],
     )
     return Fluid(program, block, grid, b, k, q)
 

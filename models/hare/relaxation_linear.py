@@ -125,36 +125,44 @@ def build(instance: HareInstance, *, limit: float, integer: bool) -> Relaxed:
     later = ~np.isin(item.round, view.job_rounds[:-1])
 
     rows = Rows(items + 2 * grid.size + view.rounds)
-    rows.add((row, y, 1.0), lower=np.ones(items), upper=np.ones(items))  # eq_5
-    rows.add((row, z, 1.0), (g, x, -1.0), lower=np.zeros(items), upper=np.zeros(items))  # lin_start
-    rows.add((grid, z, 1.0), (grid, y, -item.head[:, None]), lower=np.zeros(grid.size))  # lin_lower
-    rows.add((grid, z, 1.0), (grid, y, -limit), upper=np.zeros(grid.size))  # lin_upper
-    for chosen in (is_last, ~is_last):  # eq_6, eq_7_end
+    rows.add("eq_5", (row, y, 1.0), lower=np.ones(items), upper=np.ones(items))
+    rows.add("lin_start", (row, z, 1.0), (g, x, -1.0), lower=np.zeros(items), upper=np.zeros(items))
+    rows.add("lin_lower", (grid, z, 1.0), (grid, y, -item.head[:, None]), lower=np.zeros(grid.size))
+    rows.add("lin_upper", (grid, z, 1.0), (grid, y, -limit), upper=np.zeros(grid.size))
+    for name, chosen in (("eq_6", is_last), ("eq_7_end", ~is_last)):
         at = np.arange(chosen.sum())
         rows.add(
+            name,
             (at, b[item.round[chosen]], 1.0),
             (at, x[chosen], -1.0),
             (at[:, None], y[chosen], -item.duration[chosen]),
             lower=np.zeros(len(at)),
         )
     at = np.arange(later.sum())
-    rows.add(  # eq_7_start
-        (at, x[later], 1.0), (at, b[item.round[later] - 1], -1.0), lower=np.zeros(len(at))
+    rows.add(
+        "eq_7_start",
+        (at, x[later], 1.0),
+        (at, b[item.round[later] - 1], -1.0),
+        lower=np.zeros(len(at)),
     )
     before, after = _neighbours(_alike_jobs(view))
     at = np.arange(len(before))
-    rows.add(  # cut_alike_jobs
-        (at, b[last[after]], 1.0), (at, b[last[before]], -1.0), lower=np.zeros(len(at))
+    rows.add(
+        "cut_alike_jobs",
+        (at, b[last[after]], 1.0),
+        (at, b[last[before]], -1.0),
+        lower=np.zeros(len(at)),
     )
     if integer:
         before, after = _neighbours(view.alike)
         at = np.arange(len(before))
-        rows.add(  # cut_alike_tasks
-            (at, x[after], 1.0), (at, x[before], -1.0), lower=np.zeros(len(at))
+        rows.add(
+            "cut_alike_tasks", (at, x[after], 1.0), (at, x[before], -1.0), lower=np.zeros(len(at))
         )
         before, after = _neighbours(view.class_gpus)
         at = np.broadcast_to(np.arange(len(before)), (items, len(before)))
-        rows.add(  # cut_load
+        rows.add(
+            "cut_load",
             (at, y[:, before], item.train[:, before]),
             (at, y[:, after], -item.train[:, after]),
             lower=np.zeros(len(before)),
@@ -167,10 +175,16 @@ def build(instance: HareInstance, *, limit: float, integer: bool) -> Relaxed:
     kinds = np.zeros(rows.columns, dtype=bool)
     kinds[y] = integer
     matrix, row_lower, row_upper = rows.arrays()
-    return Relaxed(
-        LinearProgram(cost, lower, upper, matrix, row_lower, row_upper, kinds if integer else None),
-        item,
-    )
+    program = LinearProgram(
+        cost, lower, upper, matrix, row_lower, row_upper, kinds if integer else None,
+        row_names=rows.names(),
+        column_names=[
+            *(f"x[{i}]" for i in range(items)),
+            *(f"{letter}[{i},{k}]" for letter in "yz" for i, k in np.ndindex(grid.shape)),
+            *(f"b[{q}]" for q in range(view.rounds)),
+        ],
+    )  # fmt: skip
+    return Relaxed(program, item)
 
 
 def _neighbours(groups: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
@@ -226,7 +240,7 @@ def with_cuts(relaxed: Relaxed, cuts: Sequence[Cut]) -> LinearProgram:
         z = y + items * machines
         terms.append((number, y, weight * (2 * cut.load + 2 * rho - train)))
         terms.append((number, z, -2 * weight))
-    rows.add(*terms, upper=[cut.load**2 for cut in cuts])
+    rows.add("eq_9", *terms, upper=[cut.load**2 for cut in cuts])
     matrix, row_lower, row_upper = rows.arrays()
     program = relaxed.program
     return replace(
@@ -234,6 +248,7 @@ def with_cuts(relaxed: Relaxed, cuts: Sequence[Cut]) -> LinearProgram:
         matrix=sparse.vstack([program.matrix, matrix], format="csr"),
         row_lower=np.append(program.row_lower, row_lower),
         row_upper=np.append(program.row_upper, row_upper),
+        row_names=[*(program.row_names or ()), *rows.names()],
     )
 
 

@@ -148,6 +148,7 @@ def canonical(
         matrix=sparse.vstack([program.matrix, sparse.csr_array(program.cost[None])], format="csr"),
         row_lower=np.append(program.row_lower, -np.inf),
         row_upper=np.append(program.row_upper, value + 1e-7 * max(1.0, abs(value))),
+        row_names=[*(program.row_names or ()), "fix_e28_value"],
     )
     best = tighten(replace(relaxed, program=narrowed), separate, solve, clock, cuts=found.cuts)
     return best.values if best.closed and best.values is not None else found.values

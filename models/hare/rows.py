@@ -16,20 +16,30 @@ class Rows:
     def __init__(self, columns: int) -> None:
         self.columns = columns
         self.parts: list[Any] = []
+        self.sets: list[tuple[str, int]] = []  # name and number of rows
         self.lower: list[Floats] = []
         self.upper: list[Floats] = []
 
     def add(
-        self, *terms: Term, lower: ArrayLike | None = None, upper: ArrayLike | None = None
+        self,
+        name: str,
+        *terms: Term,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
     ) -> None:
-        """Add a set of rows; a side that is not given is free."""
+        """Add a set of rows under one name; a side that is not given is free."""
         parts = [np.broadcast_arrays(*term) for term in terms]
         row, column, value = (np.concatenate([part[k].ravel() for part in parts]) for k in range(3))
         count = len(np.asarray(upper if lower is None else lower))
         entries = value.astype(float), (row.astype(np.int64), column.astype(np.int64))
+        self.sets.append((name, count))
         self.parts.append(sparse.csr_array(entries, shape=(count, self.columns)))
         self.lower.append(np.full(count, -np.inf) if lower is None else np.asarray(lower, float))
         self.upper.append(np.full(count, np.inf) if upper is None else np.asarray(upper, float))
+
+    def names(self) -> list[str]:
+        """Return `name[1]`, `name[2]`, ... of each set, in the order of the rows."""
+        return [f"{name}[{row}]" for name, count in self.sets for row in range(1, count + 1)]
 
     def arrays(self) -> tuple[Any, Floats, Floats]:
         """Return matrix [i, j], row_lower [i] and row_upper [i]."""

@@ -48,7 +48,7 @@ def solve_fluid(instance: HareInstance, call: Call) -> FluidSolution:
     from schedgap.solvers.highs import solve_arrays
 
     call.progress.phase("building the fluid program")
-    grid = fluid.power_grid(_end(instance), call.options["cells"])
+    grid = default_grid(instance, call.options["cells"])
     model = fluid.build(instance, grid, sync_rows=call.options.get("sync_rows", False))
     call.progress.phase("solving the fluid program")
     # The interior point is precise enough: prices prove what they prove, and a vertex costs more.
@@ -63,12 +63,13 @@ def solve_fluid(instance: HareInstance, call: Call) -> FluidSolution:
     return FluidSolution(model, result, result.values)
 
 
-def _end(instance: HareInstance) -> float:
-    """Return the end of the grid: the makespan of the shorter of two list schedules."""
+def default_grid(instance: HareInstance, cells: int) -> Floats:
+    """Return a grid up to the makespan of the shorter of two list schedules."""
     by_head = algorithm_1(instance, arrays(instance).head, gpu_rule="finish")
-    return min(
+    end = min(
         float(schedule.completion(instance).max()) for schedule in (by_head, list_wspt(instance))
     )
+    return fluid.power_grid(end, cells)
 
 
 def fluid_lp(instance: HareInstance, call: Call) -> Outcome:
