@@ -21,7 +21,7 @@ LEVELS = (0.0, 0.1, 0.2, 0.4, 0.8)
 HURRIES = (0.0, 0.5)  # how much an arrival counts beside work / weight in the first orders
 SPLIT = 200  # up to so many tasks each is placed on its own: more moves, and slower
 MARKS = 32  # partial schedules kept along a plan; a changed plan starts from the last in common
-STALL = 30  # moves in vain, for each batch of the instance, before a kick
+STALL = 1  # moves in vain, for each batch of the instance, before a kick
 
 OnImprovement = Callable[[HareSchedule, float], None]  # with its value, in the instance's units
 
@@ -115,7 +115,7 @@ class Search:
         how it chooses its GPUs.
         """
         work, rng, plan = self.work, self.rng, course.plan
-        up = rng.random() < 0.7
+        up = rng.random() < 0.5
         loss = [
             weight * (end - alone)
             for weight, end, alone in zip(work.weight, course.completion, self.alone, strict=True)
@@ -127,7 +127,7 @@ class Search:
         if rng.random() < 0.5:
             first = rng.randrange(end)
             end = rng.randrange(first, end) + 1
-        if len(self.prices) > 1 and rng.random() < 0.3:
+        if len(self.prices) > 1 and rng.random() < 0.2:
             choice = plan.choice[:]
             own = slice(start + first, start + end)
             choice[own] = [rng.randrange(len(self.prices))] * (end - first)
