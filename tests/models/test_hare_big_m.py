@@ -2,9 +2,8 @@
 
 from itertools import combinations, product
 
-from strategies.hare import instance_of
-
 from schedgap.models.hare import program
+from strategies.hare import instance_of
 
 # Two GPUs; J1 has two rounds of two tasks (tasks 0, 1 and 2, 3), J2 one task (4).
 INSTANCE = instance_of(
