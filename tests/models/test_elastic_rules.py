@@ -212,6 +212,23 @@ def test_v12_segments_lose_the_slots_of_a_restart():
     assert relaxed(in_segments((1, 3))) == ("V12",)
 
 
+def test_v10_every_part_of_a_mini_batch_counts_in_segments():
+    # 2 slots of 1 / 0.3 mini-batches: 6.667
+    job = {"train_time": {"w1": 0.3}, "update_time": {"p1": 0}}
+    run = toy(workers={"s1": 1}, duration=1)["jobs"]["j1"]
+    schedule = in_segments() | {"jobs": {"j1": {"segments": [run, run | {"start": 3}]}}}
+    schedule["restart_slots"] = 0
+    assert broken(instance_of([{**job, "epochs": 6}]), schedule) == []
+    (found,) = check(instance_of([{**job, "epochs": 7}]), schedule, {})
+    assert found.rule == "V10" and found.amount == pytest.approx(1 / 3)
+
+
+def test_v4_holds_for_the_last_segment():
+    closed = instance_of(jobs_of(TOY), horizon_policy="closed")
+    assert broken(closed, in_segments((1, 2), (9, 2))) == []  # slots 9 and 10 of 10
+    assert broken(closed, in_segments((1, 2), (9, 3))) == ["V4"]
+
+
 def test_v13_holds_in_every_slot_and_names_the_worst():
     # j1 in 1-3 and j2 in 3: two GPUs and two on s1 in slot 3 only
     shared = toy("j2", start=3, workers={"s1": 2}, ps={"s1": 1})
