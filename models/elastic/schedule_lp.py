@@ -1,0 +1,348 @@
+"""The bounds `schedule-lp` and `pooled-lp`: the linear relaxation of (8), by column generation.
+
+The capacities are the only rows that join the jobs. Under prices delta >= 0 of a unit of a resource
+for one slot, every schedule costs at least the sum over the jobs of the cheapest run, w (t + d) and
+its price, less the price of all capacity: the Lagrangian bound, which the prices alone certify.
+Servers of equal capacities can share their prices: the runs are closed under exchanging them, so
+the average over all exchanges of a fractional schedule is one, and uses them equally.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
+from schedgap.models.elastic.columns import Run, run_of, runs_from
+from schedgap.models.elastic.modes import Mode, cluster, modes
+from schedgap.models.elastic.placement import Floats, Ints
+from schedgap.models.elastic.pricing import Market
+from schedgap.models.elastic.windows import no_schedule, windows
+from schedgap.solvers.clock import Clock
+from schedgap.solvers.column_generation import (
+    ColumnGenerationResult,
+    Columns,
+    Priced,
+    generate_columns,
+)
+from schedgap.solvers.engine import OnBound
+from schedgap.solvers.linear import LinearProgram
+
+ROUNDING = 1e-9  # relative: prices of runs are sums of numbers >= 0, so this is far too much
+MOST_CELLS = 6_000_000  # servers x resources x slots under prices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prices:
+    """Prices >= 0 of a unit (of `Cluster`) of a resource for one slot, in objective units.
+
+    After the last slot all is free; a bound holds for whatever number of slots.
+    """
+
+    pool: Ints  # [h] pool of each server: 0, 1, ... in order of first appearance
+    price: Floats  # [pool, r, t]
+
+    def per_demand(self, instance: ElasticInstance) -> Floats:
+        """Return [t, h, r], of one unit of demand as given in the file."""
+        spread = self.price[self.pool] * cluster(instance).scale[:, None]
+        result: Floats = np.moveaxis(spread, 2, 0)
+        return result
+
+
+def pools(instance: ElasticInstance, *, pooled: bool) -> Ints:
+    """Return [h] the pool of each server: those of equal capacities, or each one by itself."""
+    if not pooled:
+        return np.arange(len(instance.servers))
+    seen: dict[bytes, int] = {}
+    rows = cluster(instance).capacity
+    return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows])
+
+
+def pool_capacity(instance: ElasticInstance, pool: Ints) -> Floats:
+    """Return [pool, r] the capacity of each pool, in units."""
+    capacity = cluster(instance).capacity
+    total = np.zeros((int(pool.max()) + 1, capacity.shape[1]))
+    np.add.at(total, pool, capacity)
+    return total
+
+
+def last_start(instance: ElasticInstance, job: int, mode: Mode, slots: int) -> int:
+    """Return the last start that the inner minimum needs: later ones cost no less."""
+    if instance.last_end is not None:
+        return instance.last_end - mode.duration
+    return max(slots, instance.jobs[job].arrival - 1) + 1
+
+
+def priced_slots(instance: ElasticInstance, schedule: ElasticSchedule | None) -> int:
+    """Return the number of slots with prices: to the last one that an optimal schedule uses."""
+    if instance.is_batch:
+        return (instance.last_end or 2) - 1
+    span = windows(instance, None if schedule is None else schedule.value(instance))
+    return span.slots if span is not None and schedule is not None else instance.horizon
+
+
+class Pricer:
+    """Cheapest runs of all jobs under given prices, and the bound that follows."""
+
+    def __init__(self, instance: ElasticInstance, pool: Ints) -> None:
+        self.instance, self.pool = instance, pool
+        self.view = cluster(instance)
+        self.capacity = pool_capacity(instance, pool)
+        self.jobs = [j for j in range(len(instance.jobs)) if modes(instance, j)]
+        self._by_type: list[list[list[Mode]]] = []
+        for j in range(len(instance.jobs)):
+            groups: dict[tuple[int, bool], list[Mode]] = {}
+            for mode in modes(instance, j):
+                groups.setdefault((mode.worker_type, mode.central), []).append(mode)
+            self._by_type.append(list(groups.values()))
+
+    def market(self, prices: Prices) -> Market:
+        """Return the empty cluster under prices."""
+        price = prices.per_demand(self.instance)
+        longest = max(mode.duration for j in self.jobs for mode in modes(self.instance, j))
+        return Market(
+            self.view,
+            price,
+            np.broadcast_to(self.view.capacity, price.shape),
+            longest=max(1, min(longest, len(price))),
+        )
+
+    def cheapest(
+        self, market: Market, job: int, *, several: bool = False
+    ) -> list[tuple[float, Run]]:
+        """Return (reduced cost but for the job's own price, run), the least first.
+
+        `several`: the best run of each worker type, central and split; else the best of all.
+        In a batch problem a run's cost is its price less the job's weight.
+        """
+        instance = self.instance
+        options = modes(instance, job)
+        given, found = instance.jobs[job], []
+        weight = 0.0 if instance.is_batch else given.weight
+        for group in self._by_type[job] if several else [options]:
+            end = instance.last_end
+            if end is None:
+                longest = max(mode.duration for mode in group)
+                end = max(market.slots, given.arrival - 1) + 1 + longest
+            offer = market.cheapest(group, given.arrival, end, weight=weight)
+            if offer is not None:
+                cost = offer.cost - (given.weight if instance.is_batch else 0.0)
+                found.append((cost, run_of(job, offer)))
+        return sorted(found)
+
+    def values(self, prices: Prices) -> tuple[Floats, list[list[tuple[float, Run]]]]:
+        """Return [j] the least cost of each job, and its good runs.
+
+        0 for a job that is better left out; infinite for one that cannot run at all.
+        """
+        market = self.market(prices)
+        least = np.full(len(self.instance.jobs), 0.0 if self.instance.is_batch else np.inf)
+        runs: list[list[tuple[float, Run]]] = [[] for _ in self.instance.jobs]
+        for j in self.jobs:
+            runs[j] = self.cheapest(market, j, several=True)
+            for cost, _ in runs[j]:
+                least[j] = min(least[j], cost)
+        return least, runs
+
+    def bound(self, prices: Prices, least: Floats) -> float:
+        """Return the Lagrangian bound of the least costs, rounding taken off.
+
+        A lower bound on the weighted completion time, or on minus the scheduled weight.
+        """
+        paid = float((prices.price.sum(axis=2) * self.capacity).sum())
+        size = float(np.abs(least).sum()) + paid + len(least)
+        if self.instance.is_batch:
+            size += float(sum(job.weight for job in self.instance.jobs))
+        return float(least.sum()) - paid - ROUNDING * size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScheduleLp:
+    """Where column generation stopped; of a batch problem all values are minus the weight."""
+
+    bound: float | None
+    prices: Prices | None
+    result: ColumnGenerationResult | None
+    infeasible: bool
+    runs: tuple[tuple[Run, float], ...]  # of the last master, with their shares
+
+
+def solve_lp(
+    instance: ElasticInstance,
+    schedule: ElasticSchedule | None,
+    *,
+    pooled: bool,
+    clock: Clock,
+    slots: int | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    gap: float = 1e-6,
+    on_bound: OnBound | None = None,
+) -> ScheduleLp:
+    """Solve the linear relaxation; every bound on the way is valid.
+
+    Parameters
+    ----------
+    schedule : ElasticSchedule or None
+        A known schedule: the first columns, and where prices end. Without one (a closed horizon),
+        artificial columns dearer than any schedule take its place.
+    slots : int or None
+        Number of slots with prices; None: as far as an optimal schedule can reach.
+    """
+    pool = pools(instance, pooled=pooled)
+    pricer = Pricer(instance, pool)
+    slots = slots or priced_slots(instance, schedule)
+    layout = _Layout(instance, pool, pricer.capacity, slots)
+    ceiling = _ceiling(instance)
+    known = [] if schedule is None else runs_from(instance, schedule)
+    jobs = len(instance.jobs)
+    first = layout.columns(known)
+    artificial = sparse.csr_array((layout.rows, 0))
+    costs = np.array([layout.cost(run) for run in known])
+    if schedule is None and not instance.is_batch:
+        artificial = sparse.eye_array(layout.rows, jobs, format="csr")
+        costs = np.append(costs, np.full(jobs, 2 * ceiling))
+    entries = sparse.hstack([first, artificial], format="csr")
+    master = LinearProgram(
+        cost=costs,
+        lower=np.zeros(len(costs)),
+        upper=np.full(len(costs), np.inf),
+        matrix=entries,
+        row_lower=layout.row_lower,
+        row_upper=layout.row_upper,
+    )
+
+    def pricing(duals: Floats) -> Priced:
+        prices = layout.prices(duals)
+        least, runs = pricer.values(prices)
+        fresh = [run for j in range(jobs) for cost, run in runs[j] if cost < duals[j] - 1e-9]
+        bound = pricer.bound(prices, least)
+        columns = None
+        if fresh:
+            cost = np.array([layout.cost(run) for run in fresh])
+            columns = Columns(cost, layout.columns(fresh), fresh)
+        return Priced(columns, bound)
+
+    result = generate_columns(
+        master, pricing, clock=clock, gap=gap, seed=seed, threads=threads, on_bound=on_bound
+    )
+    prices = None if result.prices is None else layout.prices(result.prices)
+    runs: list[tuple[Run, float]] = []
+    if result.values is not None:
+        every = [*known, *([None] * (len(costs) - len(known))), *result.tags]
+        runs = [
+            (run, float(share))
+            for run, share in zip(every, result.values, strict=True)
+            if run is not None and share > 1e-6
+        ]
+    infeasible = False
+    if result.bound is not None and not instance.is_batch and instance.last_end is not None:
+        infeasible = result.bound > ceiling * (1 + 1e-9) + 1e-6
+    return ScheduleLp(result.bound, prices, result, infeasible, tuple(runs))
+
+
+def _ceiling(instance: ElasticInstance) -> float:
+    """Return a value that no schedule within a closed horizon exceeds."""
+    return sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
+
+
+class _Layout:
+    """Rows of the master: the jobs, then pools x resources x slots in mean servers."""
+
+    def __init__(self, instance: ElasticInstance, pool: Ints, capacity: Floats, slots: int) -> None:
+        self.instance, self.pool, self.slots = instance, pool, slots
+        self.jobs = len(instance.jobs)
+        self.pools, self.resources = capacity.shape
+        mean = cluster(instance).capacity.mean(axis=0)
+        self.size = np.where(mean > 0, mean, 1.0)  # [r]
+        self.rows = self.jobs + capacity.size * slots
+        cells = np.repeat((capacity / self.size).ravel(), slots)
+        once = np.ones(self.jobs)
+        self.row_lower = np.concatenate(
+            [
+                np.full(self.jobs, -np.inf) if instance.is_batch else once,
+                np.full(len(cells), -np.inf),
+            ]
+        )
+        self.row_upper = np.concatenate([once, cells])
+
+    def cost(self, run: Run) -> float:
+        weight = self.instance.jobs[run.job].weight
+        return -weight if self.instance.is_batch else weight * run.end
+
+    def prices(self, duals: Floats) -> Prices:
+        """Return the prices behind duals [i]; those of the wrong sign count as 0."""
+        cells = np.maximum(0.0, -duals[self.jobs :])
+        cells = cells.reshape(self.pools, self.resources, self.slots) / self.size[:, None]
+        return Prices(self.pool, cells)
+
+    def columns(self, runs: Sequence[Run]) -> Any:
+        """Return the entries of runs, sparse [i, l]."""
+        view = cluster(self.instance)
+        rows, columns, entries = [], [], []
+        for at, run in enumerate(runs):
+            rows.append(np.array([run.job]))
+            entries.append(np.ones(1))
+            held: dict[int, Floats] = {}
+            for h, amounts in run.held(view).items():
+                k = int(self.pool[h])
+                held[k] = held.get(k, 0.0) + amounts
+            span = np.arange(run.start - 1, min(run.end - 1, self.slots))
+            count = 1
+            for k, amounts in held.items():
+                for r in np.flatnonzero(amounts):
+                    rows.append(self.jobs + (k * self.resources + r) * self.slots + span)
+                    entries.append(np.full(len(span), amounts[r] / self.size[r]))
+                    count += len(span)
+            columns.append(np.full(count, at))
+        if not runs:
+            return sparse.csc_array((self.rows, 0))
+        index = (np.concatenate(rows), np.concatenate(columns))
+        return sparse.csc_array((np.concatenate(entries), index), shape=(self.rows, len(runs)))
+
+
+def too_large(instance: ElasticInstance, slots: int) -> str | None:
+    """Return why prices by server, resource and slot cannot be held, or None."""
+    cells = slots * cluster(instance).capacity.size
+    if cells > MOST_CELLS:
+        return f"too large: {cells} servers x resources x slots, at most {MOST_CELLS}"
+    return None
+
+
+def certificate(kind: str, prices: Prices) -> dict[str, Any]:
+    """Return the prices, rounded to 12 digits, as plain JSON data."""
+    cells = [
+        [int(k), int(r), int(t) + 1, float(f"{prices.price[k, r, t]:.12g}")]
+        for k, r, t in np.argwhere(prices.price > 0)
+    ]
+    return {"kind": kind, "slots": prices.price.shape[2], "prices": cells}
+
+
+def certified(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
+    """Return the bound that the prices of a certificate prove, in the objective's own sense."""
+    pool = pools(instance, pooled=data["kind"] == "pooled-lp")
+    slots = data["slots"]
+    if not isinstance(slots, int) or slots < 1 or too_large(instance, slots):
+        raise ValueError("slots: need a number >= 1 of slots that are not too many")
+    shape = (int(pool.max()) + 1, len(instance.resources), slots)
+    price = np.zeros(shape)
+    for k, r, t, value in data["prices"]:
+        if not (0 <= k < shape[0] and 0 <= r < shape[1] and 1 <= t <= slots):
+            raise IndexError(f"no pool {k}, resource {r}, slot {t}")
+        if not 0 <= value < np.inf:
+            raise ValueError("prices: need numbers >= 0")
+        price[k, r, t - 1] = value
+    if no_schedule(instance) is not None:
+        raise ValueError("the instance has no schedule at all")
+    return lagrangian(instance, Prices(pool, price))
+
+
+def lagrangian(instance: ElasticInstance, prices: Prices) -> float:
+    """Return the bound that prices prove: on the optimum from below, of a batch from above."""
+    pricer = Pricer(instance, prices.pool)
+    if not pricer.jobs:
+        return 0.0
+    bound = pricer.bound(prices, pricer.values(prices)[0])
+    return -bound if instance.is_batch else bound

@@ -1,0 +1,219 @@
+"""The exact programs of family `elastic`: optima by hand, by enumeration, and by one another."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.errors import ScaleError
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
+from schedgap.models.elastic import (
+    program,
+    program_compact,
+    program_cp_sat,
+    program_time_indexed,
+    rules,
+)
+from schedgap.models.elastic.columns import placements as minimal
+from schedgap.models.elastic.columns import schedule_of
+from schedgap.models.elastic.modes import cluster, modes
+from schedgap.models.elastic.program import known_windows
+from schedgap.models.elastic.starting import starting_schedule
+from schedgap.models.elastic.windows import windows
+from schedgap.solvers import Clock, solve
+from schedgap.solvers.children import run_child
+from strategies.elastic import (
+    best_schedule,
+    brute_force,
+    elastic_instances,
+    instance_of,
+    placements,
+    usage,
+)
+from strategies.elastic_examples import BATCH, J1, RING, TOY
+
+OPTIMA = [(TOY, 27), (BATCH, 5), (RING, 5)]
+Solve = Callable[[ElasticInstance], float]
+
+
+def value(instance: ElasticInstance, schedule: ElasticSchedule) -> float:
+    """Return the objective by the rules, which must accept the schedule."""
+    data = schedule.to_data(instance)
+    assert list(rules.check(instance, data, {})) == []
+    return rules.objective(instance, data)
+
+
+def _pyomo(module: Any) -> Solve:
+    def optimum(instance: ElasticInstance) -> float:
+        model = module.build(instance)
+        result = solve(model, "highs", clock=Clock(60))
+        if result.status == "infeasible":
+            return math.inf
+        assert result.status == "optimal"
+        found = value(instance, module.read(model, instance))
+        assert found == pytest.approx(result.objective, rel=1e-6)
+        return found
+
+    return optimum
+
+
+def _compact(instance: ElasticInstance) -> float:
+    runs = program_compact.few_runs(instance, known_windows(instance), 200_000)
+    assert runs is not None
+    model = program_compact.build(instance, runs=runs)
+    result = solve(model, "highs", clock=Clock(60))
+    if result.status == "infeasible":
+        return math.inf
+    assert result.status == "optimal"
+    return value(instance, program_compact.read(model, instance, runs))
+
+
+HIGHS = {
+    "paper-milp": _pyomo(program),
+    "time-indexed": _pyomo(program_time_indexed),
+    "compact-exponential": _compact,
+}
+
+
+@pytest.mark.parametrize(("instance", "optimum"), OPTIMA)
+@pytest.mark.parametrize("name", HIGHS)
+def test_programs_find_the_optima_of_the_examples(
+    name: str, instance: ElasticInstance, optimum: float
+) -> None:
+    assert HIGHS[name](instance) == pytest.approx(optimum)
+
+
+def agree(instance: ElasticInstance) -> None:
+    optimum = brute_force(instance)
+    for name, program_of in HIGHS.items():
+        assert program_of(instance) == pytest.approx(optimum), name
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(elastic_instances(max_jobs=2))
+def test_programs_agree_with_enumeration(instance: ElasticInstance) -> None:
+    agree(instance)
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(elastic_instances(max_jobs=2, integer=False))
+def test_programs_agree_with_enumeration_on_fractions(instance: ElasticInstance) -> None:
+    agree(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@given(elastic_instances())
+def test_programs_agree_with_enumeration_at_length(instance: ElasticInstance) -> None:
+    agree(instance)
+
+
+@settings(max_examples=60, deadline=None)
+@given(elastic_instances())
+def test_an_optimal_schedule_lies_in_the_windows(instance: ElasticInstance) -> None:
+    """An optimal schedule from enumeration ends each job within what the first schedule allows."""
+    start = starting_schedule(instance)
+    optimum, best = best_schedule(instance)
+    if start is None or best is None:
+        return
+    assert (value(instance, start) >= optimum) is not instance.is_batch or optimum == value(
+        instance, start
+    )
+    span = windows(instance, start.value(instance))
+    assert span is not None
+    for j, job in enumerate(instance.jobs):
+        if job.id in best.placements:
+            assert best.completion(job.id) <= span.end[j]
+
+
+@settings(max_examples=60, deadline=None)
+@given(elastic_instances(max_jobs=1))
+def test_minimal_placements_hold_no_more_than_any_placement(instance: ElasticInstance) -> None:
+    """For each enumerated placement a minimal one is as short and holds no more anywhere."""
+    view = cluster(instance)
+    job = instance.jobs[0]
+    found = []
+    for mode in modes(instance, 0):
+        for workers, ps, _ in minimal(view, mode):
+            run = view.place(mode, 1, dict(workers), dict(ps))
+            found.append((run.duration, usage(instance, run)))
+    for run in placements(instance, job):
+        use = usage(instance, run)
+        assert any(
+            d <= run.duration and all(a <= b + 1e-9 for a, b in zip(held, use, strict=True))
+            for d, held in found
+        )
+
+
+def test_rows_are_named_after_equations() -> None:
+    from pyomo.environ import Constraint
+
+    def names(model: Any) -> set[str]:
+        return {row.name for row in model.component_objects(Constraint) if len(row)}
+
+    assert {"eq_2a", "eq_2b", "eq_2c", "eq_2d", "eq_2e", "eq_2h", "eq_2i"} <= names(
+        program.build(TOY)
+    )
+    assert "eq_7a" in names(program.build(BATCH))
+    assert {"eq_8a", "eq_8b"} <= names(program_compact.build(BATCH))
+    assert "eq_9a" in names(program_compact.build_dual(BATCH))
+
+
+@pytest.mark.parametrize(("instance", "optimum"), OPTIMA)
+def test_the_dual_program_is_worth_the_linear_relaxation(
+    instance: ElasticInstance, optimum: float
+) -> None:
+    """Weak duality holds on either side of the optimum, and the toy has no gap."""
+    model = program_compact.build_dual(instance)
+    result = solve(model, "highs", clock=Clock(60))
+    assert result.objective is not None
+    if instance.is_batch:
+        assert result.objective >= optimum - 1e-6
+    else:
+        assert result.objective == pytest.approx(optimum)
+
+
+def test_a_long_horizon_is_scheduled_without_a_table_of_slots() -> None:
+    # (12e6 + 6) / 3 = 4,000,002 slots with three workers on two servers; two such jobs exclude
+    # each other there, and 6,000,000 + 4,000,002 is what one after the other cannot be below
+    long = {**J1, "train_time": {"w1": 1e6}}
+    instance = instance_of([long, long])
+    start = starting_schedule(instance)
+    assert start is not None
+    assert value(instance, start) == 3 * (1 + 4_000_002) + 3 * (1 + 2 * 4_000_002)
+
+
+def agree_in_cp_sat(instances: list[ElasticInstance]) -> None:
+    found = run_child(
+        "strategies.elastic_cp_sat:schedules", instances, engine="cp-sat", limit=600
+    ).result()
+    for instance, both in zip(instances, found, strict=True):
+        for schedule in both or ():
+            none = 0.0 if instance.is_batch else math.inf
+            optimum = none if schedule is None else value(instance, schedule)
+            assert optimum == pytest.approx(brute_force(instance))
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(elastic_instances(max_jobs=2), min_size=4, max_size=4))
+def test_cp_sat_agrees_with_enumeration(instances: list[ElasticInstance]) -> None:
+    agree_in_cp_sat([TOY, BATCH, RING, *instances])
+
+
+@pytest.mark.nightly
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(elastic_instances(), min_size=10, max_size=10))
+def test_cp_sat_agrees_with_enumeration_at_length(instances: list[ElasticInstance]) -> None:
+    agree_in_cp_sat(instances)
+
+
+def test_weights_without_a_step_are_refused_by_cp_sat() -> None:
+    with pytest.raises(ScaleError, match="weights"):
+        program_cp_sat.build(instance_of([{**J1, "weight": math.pi}]))
+
+
+def test_a_schedule_of_nothing_is_read() -> None:
+    assert schedule_of(BATCH, []).placements == {}

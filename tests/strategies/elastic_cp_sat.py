@@ -1,0 +1,46 @@
+"""Optima by CP-SAT, for a child process: HiGHS and CP-SAT cannot share one."""
+
+from collections.abc import Callable
+from typing import Any
+
+from schedgap.errors import ScaleError
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
+from schedgap.models.elastic import program_compact, program_cp_sat
+from schedgap.models.elastic.columns import schedule_of
+from schedgap.models.elastic.program import known_windows
+from schedgap.models.elastic.starting import starting_schedule
+from schedgap.solvers import Clock, solve
+
+
+def schedules(
+    send: Callable[[Any], None], instances: list[ElasticInstance]
+) -> list[tuple[ElasticSchedule | None, ElasticSchedule | None] | None]:
+    """Return the schedules of the interval model and of the packing over all runs.
+
+    None in place of a schedule where there is none; None for an instance without whole numbers.
+    """
+    return [_both(instance) for instance in instances]
+
+
+def _both(
+    instance: ElasticInstance,
+) -> tuple[ElasticSchedule | None, ElasticSchedule | None] | None:
+    try:
+        model = program_cp_sat.build(instance)
+    except ScaleError:
+        return None
+    start = starting_schedule(instance)
+    hints = None if start is None else program_cp_sat.start_from(model, instance, start)
+    result = solve(model, "cp-sat", clock=Clock(60), start=hints)
+    assert result.status in ("optimal", "infeasible")
+    interval = packing = None
+    if result.status == "optimal":
+        interval = program_cp_sat.read(model, result.values, instance)
+    runs = program_compact.few_runs(instance, known_windows(instance), 200_000)
+    assert runs is not None
+    result = solve(program_compact.to_cp_sat(instance, runs), "cp-sat", clock=Clock(60))
+    assert result.status in ("optimal", "infeasible")
+    if result.status == "optimal":
+        chosen = [run for run, taken in zip(runs, result.values, strict=True) if taken]
+        packing = schedule_of(instance, chosen)
+    return interval, packing
