@@ -16,7 +16,8 @@ class Option:
 
     `range` is two whole numbers `20-40` (or one, `20`); `list` is whole numbers `1,2,4`; `shares`
     is `NAME:NUMBER,NAME:NUMBER` or one of the `choices`. Python callers may also give a pair, a
-    sequence or a mapping for these. `least` and `most` bound every number.
+    sequence or a mapping for these. A number may also be one of the `choices`, where there are
+    any. `least` and `most` bound every number.
     """
 
     name: str
@@ -45,6 +46,8 @@ class Option:
                 case "choice":
                     return {choice: choice for choice in self.choices}[word]
                 case "int" | "float":
+                    if word in self.choices:
+                        return word
                     if isinstance(value, bool):
                         raise ValueError
                     return self._bounded(int(word) if self.type == "int" else float(word))
@@ -90,6 +93,7 @@ class Option:
     @property
     def domain(self) -> str:
         """What values are allowed, in words."""
+        named = f"one of {', '.join(self.choices)}, or " if self.choices else ""
         ends = ((">=", self.least), ("<=", self.most))
         bounds = " and".join(f" {sign} {end:g}" for sign, end in ends if end is not None)
         match self.type:
@@ -98,15 +102,14 @@ class Option:
             case "choice":
                 return "one of " + ", ".join(self.choices)
             case "int":
-                return "an integer" + bounds
+                return named + "an integer" + bounds
             case "float":
-                return "a number" + bounds
+                return named + "a number" + bounds
             case "range":
                 return f"whole numbers{bounds}, as 2 or 1-3"
             case "list":
                 return f"whole numbers{bounds}, as 1,2,4"
             case "shares":
-                named = f"one of {', '.join(self.choices)}, or " if self.choices else ""
                 return f"{named}shares{bounds} that are not all 0, as A:1,B:2"
 
 
