@@ -106,7 +106,9 @@ def _settings(owner: str, rows: Sequence[dict[str, Any]]) -> None:
             row[owner],
             option["name"],
             _default(option),
-            ", ".join(option["choices"]) or option["type"],
+            ", ".join(
+                [*option["choices"], *([option["type"]] if option["type"] != "choice" else [])]
+            ),
             option["help"],
         )
         for row in rows
