@@ -89,8 +89,9 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnlineRun:
-    """The schedule of an online run, and its rounds."""
+    """The schedule of an online run, its rounds, and what it was given."""
 
+    given: Settings
     schedule: ElasticSchedule
     rounds: tuple[Round, ...]
 
@@ -185,7 +186,7 @@ def a_online(arrivals: Arrivals, given: Settings) -> OnlineRun:
                 placed[arrived.job.id] = given.view.place(run.mode, run.start, run.workers, run.ps)
         rounds.append(Round(i, tau, base, tuple(waiting), windows))
         waiting = [job for job in waiting if job.job.id not in placed]  # A1 L10
-    return OnlineRun(ElasticSchedule(placed), tuple(rounds))  # A1 L11
+    return OnlineRun(given, ElasticSchedule(placed), tuple(rounds))  # A1 L11
 
 
 def run_online(

@@ -156,7 +156,8 @@ class _Sums:
 
     def over(self, rows: Ints, starts: Ints, length: int) -> Floats:
         """Return [k, t] the sum over `length` columns from each start on."""
-        total, offset, level = None, 0, 0
+        total: Floats | None = None
+        offset, level = 0, 0
         while length >> level:
             if level == len(self._levels):
                 half = self._levels[-1]

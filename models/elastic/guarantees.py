@@ -30,7 +30,7 @@ def windows_needed(total: float, least: float, ratio: float, *, repaired: bool =
     least : float
         Least weight of a job.
     ratio : float
-        gamma > 1 of the algorithm that serves each window.
+        gamma of the algorithm that serves each window.
     repaired : bool
         ceil(x) + 1 instead of floor(x) + 1 (ours): after ceil(x) windows at most `least` is left,
         and a further one serves at least a whole job. Lemma 2 overlooks that what is left of the
@@ -40,6 +40,8 @@ def windows_needed(total: float, least: float, ratio: float, *, repaired: bool =
     -----
     Source: (6).
     """
+    if ratio <= 1:
+        return 1  # each window would be as good as the best
     x = (math.log2(total) - math.log2(least)) / (math.log2(ratio) - math.log2(ratio - 1))
     # A quotient that is whole must not fall to the next number by rounding.
     whole = round(x)

@@ -94,6 +94,10 @@ def test_a_whole_quotient_is_not_lost_to_rounding() -> None:
     assert windows_needed(3**5, 1, 1.5) == 6  # 1.5 / 0.5 = 3
 
 
+def test_a_window_as_good_as_the_best_is_enough() -> None:
+    assert windows_needed(10, 1, 1.0) == windows_needed(10, 1, 0.5, repaired=True) == 1
+
+
 def test_the_toy_packs_servers_full() -> None:
     """One job takes both GPUs of a server, more than 1 / log lambda = 0.098 (A2)."""
     found = theorem_3(TOY)
