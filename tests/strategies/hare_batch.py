@@ -110,6 +110,8 @@ def solve_batch(
                 "heard": progress.bounds,
                 "infeasible": outcome.infeasible,
                 "trace": dict(outcome.trace),
+                "note": outcome.note,
+                "certificate": outcome.certificate,
             }
         )
     return answers
@@ -128,4 +130,27 @@ def answers_of(
         engine=engine,
     )  # fmt: skip
     answers: list[dict[str, Any]] = reply.result()
+    return answers
+
+
+def tree_batch(
+    send: Callable[[Any], None], instances: Sequence[HareInstance]
+) -> list[tuple[int, int, list[int]]]:
+    """Run branch and price on many instances: upper, lower, and the bounds on the way, in steps."""
+    from schedgap.models.hare.starting import starting_schedule
+    from schedgap.models.hare.tree import Tree
+
+    answers = []
+    for instance in instances:
+        heard: list[int] = []
+        tree = Tree(instance, starting_schedule(instance), clock=Clock(), on_bound=heard.append)
+        result = tree.run()
+        answers.append((result.upper, result.lower, heard))
+    return answers
+
+
+def trees_of(instances: Sequence[HareInstance]) -> list[tuple[int, int, list[int]]]:
+    """Run `tree_batch` in a child."""
+    reply = run_child("strategies.hare_batch:tree_batch", instances, engine="highs")
+    answers: list[tuple[int, int, list[int]]] = reply.result()
     return answers
