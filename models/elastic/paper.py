@@ -3,6 +3,7 @@
 Longer than other modules because it is a table, not code.
 """
 
+from schedgap.models.elastic.guarantees import theorem_3, theorem_5
 from schedgap.models.paper import Algorithm, Equation, Erratum, Guarantee, Paper, Symbol
 
 CITATION = (
@@ -106,7 +107,7 @@ EQUATIONS = {
     "3": Equation("background", (), "what a gamma-approximation means, in Lemma 2"),
     "4": Equation("background", (), "a step of Lemma 2's proof"),
     "5": Equation("background", (), "a step of Lemma 2's proof"),
-    "6": Equation("background", (), "the alpha that Lemma 2 needs (E13)"),
+    "6": Equation("checked", ("windows_needed",), "the alpha that Lemma 2 needs (E13)"),
     "7": Equation("modelled", (), "the objective"),
     "7a": Equation("modelled", ("eq_7a",)),
     "7b": Equation("implied", (), _INDEX),
@@ -117,18 +118,32 @@ EQUATIONS = {
     "9": Equation("modelled", (), "the objective"),
     "9a": Equation("modelled", ("eq_9a",)),
     "9b": Equation("implied", (), _DOMAIN),
-    "10": Equation("background", (), "u_j: what the schedule of least cost leaves of the weight"),
-    "11": Equation("background", (), "the prices of Algorithm 3 (E8)"),
-    "12": Equation("background", (), "the cheapest schedule of one job: Algorithms 4 and 5"),
-    "12a": Equation("background", (), "one start"),
-    "13": Equation("background", (), "its placement for fixed types, start and duration"),
-    "13a": Equation("background", (), "central and split placements are searched apart (E7)"),
-    "13b": Equation("background", (), "at most D workers"),
-    "13c": Equation("background", (), "the number of workers"),
-    "13d": Equation("background", (), "bandwidth of PSs: binds when split (E27)"),
-    "13e": Equation("background", (), "at least one PS"),
-    "13f": Equation("background", (), "whole numbers"),
-    "13g": Equation("background", (), "whole numbers"),
+    "10": Equation(
+        "checked", ("a_maxweight",), "u_j: what the schedule of least cost leaves of the weight"
+    ),
+    "11": Equation("checked", ("a_maxweight",), "the prices of Algorithm 3 (E8)"),
+    "12": Equation(
+        "checked", ("cheapest_schedule",), "the cheapest schedule of one job: Algorithms 4 and 5"
+    ),
+    "12a": Equation("checked", ("cheapest_schedule",), "one start"),
+    "13": Equation(
+        "checked",
+        ("ps_split", "central_costs"),
+        "its placement for fixed types, start and duration",
+    ),
+    "13a": Equation(
+        "checked",
+        ("ps_split", "central_costs"),
+        "central and split placements are searched apart (E7)",
+    ),
+    "13b": Equation("checked", ("ps_split", "central_costs"), "at most D workers"),
+    "13c": Equation("checked", ("ps_split", "central_costs"), "the number of workers"),
+    "13d": Equation(
+        "checked", ("ps_split", "central_costs"), "bandwidth of PSs: binds when split (E27)"
+    ),
+    "13e": Equation("checked", ("ps_split", "central_costs"), "at least one PS"),
+    "13f": Equation("checked", ("ps_split", "central_costs"), "whole numbers"),
+    "13g": Equation("checked", ("ps_split", "central_costs"), "whole numbers"),
     "14": Equation("implied", (), _DURATION + " (E4)"),
     "15": Equation("modelled", (), "the objective"),
     "15a": Equation("replaced", ("eq_2d",), "q as in (2d), without PSs (E3)"),
@@ -141,28 +156,71 @@ EQUATIONS = {
     "18": Equation("modelled", (), "the objective; rows as in (9)"),
     "18a": Equation("replaced", ("eq_9a",), "as (9a)"),
     "18b": Equation("implied", (), _DOMAIN),
-    "19": Equation("background", (), "as (10)"),
-    "20": Equation("background", (), "the cheapest schedule of one ring job: Algorithms 6 and 7"),
-    "20a": Equation("background", (), "one start"),
-    "21": Equation("background", (), "its placement for fixed type, number, start (E25)"),
-    "21a": Equation("background", (), "central and split placements are searched apart"),
-    "21b": Equation("background", (), "the number of workers"),
-    "21c": Equation("background", (), "the duration of a mode"),
-    "21d": Equation("background", (), "whole numbers"),
-    "21e": Equation("background", (), "whole numbers"),
+    "19": Equation("checked", ("a_maxweight",), "as (10)"),
+    "20": Equation(
+        "checked",
+        ("cheapest_schedule",),
+        "the cheapest schedule of one ring job: Algorithms 6 and 7",
+    ),
+    "20a": Equation("checked", ("cheapest_schedule",), "one start"),
+    "21": Equation(
+        "checked",
+        ("ring_split", "central_costs"),
+        "its placement for fixed type, number, start (E25)",
+    ),
+    "21a": Equation(
+        "checked",
+        ("ring_split", "central_costs"),
+        "central and split placements are searched apart",
+    ),
+    "21b": Equation("checked", ("ring_split", "central_costs"), "the number of workers"),
+    "21c": Equation("checked", ("ring_split", "central_costs"), "the duration of a mode"),
+    "21d": Equation("checked", ("ring_split", "central_costs"), "whole numbers"),
+    "21e": Equation("checked", ("ring_split", "central_costs"), "whole numbers"),
 }
 
 ALGORITHMS = {
     "1": Algorithm("An online algorithm, A_online", 11, "a_online"),
     "2": Algorithm("A dual approximation algorithm, A_dual", 4, "a_dual"),
     "3": Algorithm("Total weight maximization, A_maxweight", 16, "a_maxweight"),
-    "4": Algorithm("Subroutine for a split job, A_mincost1", 38, "cheapest_split"),
-    "5": Algorithm("Subroutine for a central job, A_mincost2", 13, "cheapest_central"),
-    "6": Algorithm("Subroutine for a central ring job, A_RAmincost1", 23, "cheapest_ring_central"),
-    "7": Algorithm("Subroutine for a split ring job, A_RAmincost2", 25, "cheapest_ring_split"),
+    "4": Algorithm("Subroutine for a split job, A_mincost1", 38, "ps_split"),
+    "5": Algorithm("Subroutine for a central job, A_mincost2", 13, "central_costs"),
+    "6": Algorithm("Subroutine for a central ring job, A_RAmincost1", 23, "central_costs"),
+    "7": Algorithm("Subroutine for a split ring job, A_RAmincost2", 25, "ring_split"),
 }
 
-GUARANTEES: dict[str, Guarantee] = {}
+_OF_THEOREM_3 = (
+    "1 <= scaled weight by consumption <= F",
+    "no job takes more than 1 / log lambda of a resource of a server",
+    "split placements are of least cost",
+    "F prices out every job that would overflow a single server and slot",
+)
+GUARANTEES = {
+    "theorem_3": Guarantee(
+        claim="the optimum is at most 2 log lambda times the scheduled weight",
+        source="Theorem 3",
+        methods=("a-maxweight",),
+        assumptions=_OF_THEOREM_3,
+        evaluate=theorem_3,
+        verdict=(
+            "its proof needs four assumptions (E28), two of which fail at the paper's own scale; "
+            "the dual prices of a run give a ratio that holds"
+        ),
+        tests=("test_each_assumption_can_fail_alone", "test_the_toy_packs_servers_full"),
+    ),
+    "theorem_5": Guarantee(
+        claim="value <= 4 alpha times the optimum",
+        source="Theorem 5",
+        methods=("a-online", "a-online-compact"),
+        assumptions=(*_OF_THEOREM_3, "alpha is at least the theorem's, with Lemma 2 mended (E13)"),
+        evaluate=theorem_5,
+        verdict=(
+            "rests on Theorem 3 and on Lemma 2, which has a gap (E13); Lemma 1 is sound, so a run "
+            "that serves in every round as much weight as could be served is 4 alpha-competitive"
+        ),
+        tests=("test_lemma_2_has_a_gap", "test_a_run_that_serves_all_that_fit_is_certified"),
+    ),
+}
 
 _EDITORIAL = "A slip of the text only; nothing in a schedule depends on it."
 
@@ -231,7 +289,10 @@ ERRATA = {
         "only. Adding GPUs to Mbit/s makes F depend on the units of the file.",
         "Base 2; demands are divided by the mean capacity of the resource, and weights scaled.",
         "normalise=false takes raw units",
-        (),
+        (
+            "test_the_printed_denominator_is_that_of_lemma_2",
+            "test_constants_without_scales_are_sums_of_unlike_units",
+        ),
     ),
     "E9": Erratum(
         "Algorithm 1, line 3",
@@ -239,7 +300,7 @@ ERRATA = {
         "The text says arrived by time tau_i. Both agree if time tau is the end of slot tau.",
         "The batch of round i are the jobs with arrival <= tau_i.",
         "",
-        (),
+        ("test_jobs_are_handed_out_at_their_arrival",),
     ),
     "E10": Erratum(
         "4.1",
@@ -257,7 +318,7 @@ ERRATA = {
         "overlap in time and capacity.",
         "One alpha for all rounds.",
         "a-online-compact chains the windows that are used",
-        (),
+        ("test_alpha_one_and_the_compact_variant_by_hand",),
     ),
     "E12": Erratum(
         "text after Theorem 5",
@@ -266,7 +327,7 @@ ERRATA = {
         "after the time span.",
         "4 by default.",
         "alpha=theory",
-        (),
+        ("test_alpha_of_the_theorem",),
     ),
     "E13": Erratum(
         "Lemma 2, (6)",
@@ -276,7 +337,10 @@ ERRATA = {
         "gamma = 2 one round of weight 6 is allowed, and 6 < 10.",
         "Reported beside the printed value.",
         "alpha=theory-repaired: ceil of the quotient, plus 1",
-        (),
+        (
+            "test_lemma_2_has_a_gap",
+            "test_the_repaired_number_of_windows_is_enough_for_the_worst_server",
+        ),
     ),
     "E14": Erratum(
         "Algorithm 3, line 6",
@@ -284,7 +348,7 @@ ERRATA = {
         "When the split schedule is cheaper, it must be taken.",
         "The split schedule is taken.",
         "",
-        (),
+        ("test_a_split_schedule_is_taken_where_none_is_central",),
     ),
     "E15": Erratum(
         "Algorithm 3, line 2",
@@ -292,7 +356,10 @@ ERRATA = {
         "The order decides what is served, and is not given.",
         "By arrival, then list order.",
         "order=density: by weight over least volume",
-        (),
+        (
+            "test_the_first_job_of_a_batch_takes_the_server_for_nothing",
+            "test_by_density_the_batch_is_served_as_well_as_can_be",
+        ),
     ),
     "E16": Erratum(
         "Algorithm 4, lines 5 and 10",
@@ -301,7 +368,7 @@ ERRATA = {
         "candidates place no workers at all, cost least and win.",
         "Counted afresh for each server of the PSs.",
         "",
-        (),
+        ("test_workers_are_counted_afresh_for_every_server_of_the_pss",),
     ),
     "E17": Erratum(
         "Algorithm 4, lines 14-20",
@@ -310,7 +377,7 @@ ERRATA = {
         "though a smaller g is feasible.",
         "g is at most N - 1, and there is at least one PS.",
         "",
-        (),
+        ("test_one_worker_at_least_is_away_from_the_pss",),
     ),
     "E18": Erratum(
         "Algorithm 7, lines 5-14",
@@ -321,7 +388,7 @@ ERRATA = {
         "All workers, counted afresh for each start; half-open windows; sorted servers; a fill of "
         "one server is discarded.",
         "",
-        (),
+        ("test_a_ring_that_one_server_holds_is_not_split",),
     ),
     "E19": Erratum(
         "Theorem 1",
@@ -330,7 +397,10 @@ ERRATA = {
         "the PSs save PSs. It may also miss the only feasible placement.",
         "An exact placement.",
         "placement=repaired",
-        ("test_theorem_1_has_a_cheaper_placement_than_cheap_servers_first",),
+        (
+            "test_theorem_1_is_false_even_when_algorithm_4_is_mended",
+            "test_algorithm_4_can_miss_that_there_is_a_placement",
+        ),
     ),
     "E20": Erratum(
         "Algorithm 5, line 6",
@@ -338,7 +408,7 @@ ERRATA = {
         "It does not say how.",
         "N workers and one PS on the server; N and the duration by the central rate.",
         "",
-        (),
+        ("test_the_cheapest_placement_is_that_of_enumeration",),
     ),
     "E21": Erratum(
         "Algorithms 3 and 4",
@@ -347,7 +417,7 @@ ERRATA = {
         "type and the shortest duration win.",
         "The printed order.",
         "tie=volume: least volume, then earliest end",
-        (),
+        ("test_ties_by_volume_take_the_least_volume_then_the_earliest_end",),
     ),
     "E22": Erratum(
         "6.3",
@@ -399,7 +469,10 @@ ERRATA = {
         "does not keep to, and scaled weights.",
         "The number is given with the list of the assumptions that the instance does not meet.",
         "",
-        (),
+        (
+            "test_the_toy_packs_servers_full",
+            "test_each_assumption_can_fail_alone",
+        ),
     ),
     "E29": Erratum(
         "7, settings",

@@ -1,11 +1,14 @@
-"""The slips of the elastic paper that its problem alone shows, without any algorithm."""
+"""The elastic paper's slips that need no engine to be shown, and the table that tells them."""
 
 import re
 from itertools import pairwise
 
+import numpy as np
 from hypothesis import given, settings
 
+from schedgap.models.elastic.batch import a_maxweight, batch_of, constants
 from schedgap.models.elastic.paper import PAPER
+from schedgap.models.elastic.placement import Demand, cheapest
 from schedgap.models.elastic.rules import check, objective
 from strategies.elastic import brute_force, elastic_instances, instance_of, placements
 
@@ -55,6 +58,37 @@ def test_whether_a_run_is_central_is_read_off_its_servers():
     assert broken(instance, duration=6, ps={"s2": 1}) == []
     # a central run as long as a split one is wasteful, not forbidden
     assert broken(instance, duration=6) == []
+
+
+def test_a_split_schedule_is_taken_where_none_is_central():
+    """E14: the GPU is on one server, the CPU for the PS on the other; literally l_j stays empty."""
+    servers = [
+        {"id": "s1", "capacity": {"gpu": 1, "cpu": 2, "bandwidth": 1}},
+        {"id": "s2", "capacity": {"cpu": 2, "bandwidth": 3}},
+    ]
+    fields = {"objective": "scheduled_weight", "deadline": 2, "servers": servers}
+    view, jobs = batch_of(instance := instance_of([ONE], **fields))
+    ((_, offer),) = a_maxweight(view, jobs, 2, constants(instance)).served
+    assert (offer.workers, offer.ps) == ({0: 1}, {1: 1})
+
+
+def split(worker_prices, ps_prices, free):
+    """Algorithm 4 as mended: two workers of 1 GPU, PSs of 1 CPU, all of bandwidth 1."""
+    demand = Demand(2, np.array([1.0, 0, 1]), np.array([0.0, 1, 1]))
+    arrays = (np.array(each, dtype=float) for each in (worker_prices, ps_prices, free))
+    return cheapest(demand, *arrays, rule="repaired")
+
+
+def test_workers_are_counted_afresh_for_every_server_of_the_pss():
+    """E16: s1 has no CPU for a PS; then s2 is tried with 0 workers left: literally 2 PSs for 20."""
+    found = split([1, 2], [10, 10], [[2, 0, 2], [0, 2, 2]])
+    assert found == (22, {0: 2}, {1: 2})
+
+
+def test_one_worker_at_least_is_away_from_the_pss():
+    """E17: both workers fit beside the PS; literally g = 2, s = 0, and no schedule is found."""
+    found = split([1, 2], [10, 10], [[2, 1, 3], [1, 0, 1]])
+    assert found == (13, {0: 1, 1: 1}, {0: 1})
 
 
 @settings(max_examples=40, deadline=None)
