@@ -115,16 +115,16 @@ class Search:
         how it chooses its GPUs.
         """
         work, rng, plan = self.work, self.rng, course.plan
-        up = rng.random() < 0.5
         loss = [
-            weight * (end - alone)
+            weight * max(end - alone, 0)
             for weight, end, alone in zip(work.weight, course.completion, self.alone, strict=True)
         ]
+        up = any(loss) and rng.random() < 0.8
         n = rng.choices(range(work.jobs), loss if up else None)[0]
         start = work.job_batches[n]
         places = [place for place, job in enumerate(plan.order) if job == n]
         first, end = 0, len(places)
-        if rng.random() < 0.5:
+        if rng.random() < 0.3:
             first = rng.randrange(end)
             end = rng.randrange(first, end) + 1
         if len(self.prices) > 1 and rng.random() < 0.2:
@@ -191,19 +191,17 @@ def local_search(
     if best is None:
         return shown
     show(best)
-    current, tried, vain = best, 0, 0
+    current, tried, vain, kicks = best, 0, 0, 0
     while best.value > Partial(work).least() and tried != moves and not clock.expired():
         tried += 1
+        if vain > STALL * len(work.batches):  # some moves from the best, whatever they cost
+            current, vain, kicks = best, 0, rng.randint(1, 4)
         plan, first = search.neighbor(current)
-        course = search.follow(plan, current.value, current, first)
+        course = search.follow(plan, math.inf if kicks > 0 else current.value, current, first)
+        kicks -= 1
         vain = 0 if course and course.value < current.value else vain + 1
         current = course or current
         if current.value < best.value:
             best = current
             show(best)
-        if vain > STALL * len(work.batches):  # kick: some moves from the best, whatever they cost
-            current, vain = best, 0
-            for _ in range(rng.randint(1, 4)):
-                plan, first = search.neighbor(current)
-                current = search.follow(plan, math.inf, current, first) or current
     return shown

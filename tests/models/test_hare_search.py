@@ -15,7 +15,7 @@ from schedgap.instances.hare import arrays
 from schedgap.models.hare import rules
 from schedgap.models.hare.algorithm import list_wspt
 from schedgap.models.hare.dispatch import Partial, Timeline, to_schedule, workload
-from schedgap.models.hare.search import local_search
+from schedgap.models.hare.search import Search, local_search
 from schedgap.solvers.clock import Clock
 from strategies.hare import brute_force, hare_instances, instance_of
 from strategies.hare_examples import FIGURE_4, THREE_UNIT_TASKS, TOY, TWO_GPUS, UNLIKE_ROUNDS
@@ -224,6 +224,10 @@ def test_the_search_ends_at_the_critical_path_bound():
         ],
     )
     assert local_search(instance, clock=ENDLESS).value(instance) == 10  # moves without limit
+    search = Search(instance, "finish", ENDLESS, seed=0)
+    course = search.follow(next(search.first_plans()))
+    for _ in range(50):  # no job loses anything, and still there are neighbors
+        assert sorted(search.neighbor(course)[0].order) == [0, 1]
 
 
 def test_times_without_a_common_step_are_placed_all_the_same():
