@@ -1,5 +1,6 @@
 """Cutting planes: solve, separate, add rows, repeat. A family supplies the separation."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from scipy import sparse
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.engine import EngineResult, OnBound
 from schedgap.solvers.highs import Relaxation, solve_arrays
-from schedgap.solvers.linear import Floats, LinearProgram
+from schedgap.solvers.linear import Floats, LinearProgram, safe_bound
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +26,7 @@ class Rows:
 
 
 Separation = Callable[[Floats], Rows | None]
+Solve = Callable[[LinearProgram], EngineResult]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,8 +35,8 @@ class CuttingPlaneResult:
 
     `end`: `closed`, the last point breaks no row of the family; `stopped` by clock or rounds;
     `infeasible`, with a valid proof. `bound` is the best of all rounds: every round's is valid, and
-    rows are only added. `last` is the last round that gave a point, and `program` what it solved,
-    so that its duals can be certified.
+    rows are only added; that of a linear program is evaluated again from its duals. `last` is the
+    last round that gave a point, and `program` what it solved, so that its duals can be certified.
     """
 
     end: Literal["closed", "stopped", "infeasible"]
@@ -51,6 +53,7 @@ def cutting_planes(
     *,
     clock: Clock,
     rounds: int | None = None,
+    solve: Solve | None = None,
     threads: int = 1,
     seed: int = 0,
     on_bound: OnBound | None = None,
@@ -61,31 +64,38 @@ def cutting_planes(
     Parameters
     ----------
     program : LinearProgram
-        With the rows that are there from the start. A mixed-integer one is solved as such in every
-        round, from scratch; a linear one starts from the last basis.
+        With the rows that are there from the start.
     separate : callable
         From a point [j] to rows that it breaks, or None when there are none.
     clock : Clock
         Stops the loop.
     rounds : int or None
         Most solves.
+    solve : callable or None
+        How a program is solved, within the clock. By default HiGHS: a mixed-integer one from
+        scratch, a linear one from the last basis.
     on_bound : callable or None
         Called when the bound has become better.
     """
     begin = time.monotonic()
-    relaxation = None if program.is_mixed else Relaxation(program, threads=threads, seed=seed)
+    relaxation = None
+    if solve is None and not program.is_mixed:
+        relaxation = Relaxation(program, threads=threads, seed=seed, options=options)
     best = -np.inf
     last: EngineResult | None = None
     end: Literal["closed", "stopped", "infeasible"] = "stopped"
     solved, done = program, 0
     while not clock.expired() and (rounds is None or done < rounds):
-        if relaxation is None:
-            result = solve_arrays(program, clock=clock, threads=threads, seed=seed, options=options)
-        else:
+        if relaxation is not None:
             result = relaxation.solve(clock)
+        elif solve is not None:
+            result = solve(program)
+        else:
+            result = solve_arrays(program, clock=clock, threads=threads, seed=seed, options=options)
         done += 1
-        if result.bound is not None and result.bound > best:
-            best = result.bound
+        bound = _bound(program, result)
+        if bound is not None and bound > best:
+            best = bound
             if on_bound is not None:
                 on_bound(best)
         if result.status == "infeasible":
@@ -111,6 +121,14 @@ def cutting_planes(
         rounds=done,
         seconds=time.monotonic() - begin,
     )
+
+
+def _bound(program: LinearProgram, result: EngineResult) -> float | None:
+    """Return what a round proves: by its duals where all columns have the bounds for it."""
+    if program.is_mixed or result.duals is None:
+        return result.bound
+    proved = safe_bound(program, result.duals)
+    return proved if math.isfinite(proved) else result.bound
 
 
 def _with_rows(program: LinearProgram, rows: Rows) -> LinearProgram:

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
 from schedgap.models.hare.rows import Rows
+from schedgap.solvers.cuts import Rows as NewRows
 from schedgap.solvers.linear import Floats, LinearProgram
 
 Ints = NDArray[np.int64]
@@ -215,8 +216,8 @@ def _alike_jobs(view: HareArrays) -> list[list[int]]:
 # --- cuts --------------------------------------------------------------------------------------
 
 
-def with_cuts(relaxed: Relaxed, cuts: Sequence[Cut]) -> LinearProgram:
-    """Return the program with cuts as its last rows.
+def rows_of(relaxed: Relaxed, cuts: Sequence[Cut]) -> NewRows:
+    """Return cuts as rows over the columns of the program.
 
     Notes
     -----
@@ -226,8 +227,6 @@ def with_cuts(relaxed: Relaxed, cuts: Sequence[Cut]) -> LinearProgram:
     sum c (x - rho) is at least sum over pairs of c c' = (A^2 - sum c^2) / 2. The square lies above
     its tangent, A^2 >= 2 A* A - A*^2.
     """
-    if not cuts:
-        return relaxed.program
     item = relaxed.items
     items, machines = item.train.shape
     rows = Rows(len(relaxed.program.cost))
@@ -242,13 +241,23 @@ def with_cuts(relaxed: Relaxed, cuts: Sequence[Cut]) -> LinearProgram:
         terms.append((number, z, -2 * weight))
     rows.add("eq_9", *terms, upper=[cut.load**2 for cut in cuts])
     matrix, row_lower, row_upper = rows.arrays()
-    program = relaxed.program
+    return NewRows(row_lower, row_upper, matrix)
+
+
+def with_cuts(relaxed: Relaxed, cuts: Sequence[Cut]) -> LinearProgram:
+    """Return the program with cuts as its last rows."""
+    if not cuts:
+        return relaxed.program
+    program, rows = relaxed.program, rows_of(relaxed, cuts)
     return replace(
         program,
-        matrix=sparse.vstack([program.matrix, matrix], format="csr"),
-        row_lower=np.append(program.row_lower, row_lower),
-        row_upper=np.append(program.row_upper, row_upper),
-        row_names=[*(program.row_names or ()), *rows.names()],
+        matrix=sparse.vstack([program.matrix, rows.matrix], format="csr"),
+        row_lower=np.append(program.row_lower, rows.lower),
+        row_upper=np.append(program.row_upper, rows.upper),
+        row_names=[
+            *(program.row_names or ()),
+            *(f"eq_9[{number}]" for number in range(1, len(cuts) + 1)),
+        ],
     )
 
 

@@ -1,15 +1,19 @@
 """The loops that add rows (9) to the relaxation until none is violated, and its canonical point."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
-from schedgap.models.hare.relaxation_linear import Cut, Relaxed, Separate, with_cuts
-from schedgap.solvers import Clock, EngineResult
+from schedgap.models.hare.relaxation_linear import Cut, Relaxed, Separate, rows_of, with_cuts
+from schedgap.solvers import Clock
+from schedgap.solvers.cuts import Rows as NewRows
+from schedgap.solvers.cuts import Solve, cutting_planes
 from schedgap.solvers.engine import OnBound
-from schedgap.solvers.linear import Floats, LinearProgram, safe_bound
+from schedgap.solvers.linear import Floats, LinearProgram
+
+MOST_ROUNDS = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,47 +37,41 @@ class Tightened:
 def tighten(
     relaxed: Relaxed,
     separate: Separate,
-    solve: Callable[[LinearProgram], EngineResult],
+    solve: Solve,
     clock: Clock,
     *,
     cuts: Sequence[Cut] = (),
     on_bound: OnBound | None = None,
-    most_rounds: int = 400,
+    most_rounds: int = MOST_ROUNDS,
 ) -> Tightened:
     """Solve, add the cuts that the point violates, and repeat until there are none."""
-    found = Tightened(None, None, False, list(cuts), 0, relaxed.program)
-    for number in range(1, most_rounds + 1):
-        program = with_cuts(relaxed, found.cuts)
-        result = solve(program)
-        bound, duals = result.bound, None
-        if not program.is_mixed and result.duals is not None:
-            bound, duals = safe_bound(program, result.duals), np.asarray(result.duals)
-        if bound is None or (found.bound is not None and bound < found.bound):
-            bound, duals, program = found.bound, found.duals, found.program
-        values = found.values if result.values is None else np.asarray(result.values)
-        if on_bound is not None and bound is not None and bound != found.bound:
-            on_bound(bound)
-        found = Tightened(values, bound, False, found.cuts, number, program, duals)
-        if result.status != "optimal" or values is None:
-            break
-        missing = separate(relaxed, values)
-        if not missing:
-            return replace(found, closed=True)
-        if clock.expired():
-            break
-        found = replace(found, cuts=found.cuts + missing)
-    return found
+    held = list(cuts)
+
+    def missing(values: Floats) -> NewRows | None:
+        fresh = separate(relaxed, values)
+        held.extend(fresh)
+        return rows_of(relaxed, fresh) if fresh else None
+
+    ended = cutting_planes(
+        with_cuts(relaxed, cuts), missing, clock=clock, rounds=most_rounds, solve=solve,
+        on_bound=on_bound,
+    )  # fmt: skip
+    values = duals = None
+    if ended.last is not None:
+        values, duals = np.asarray(ended.last.values), ended.last.duals
+    return Tightened(
+        values, ended.bound, ended.end == "closed", held, ended.rounds, ended.program, duals
+    )
 
 
 def tighten_binary(
     relaxed: Relaxed,
     separate: Separate,
-    solve: Callable[[LinearProgram], EngineResult],
+    solve: Solve,
     clock: Clock,
     *,
     cuts: Sequence[Cut] = (),
     on_bound: OnBound | None = None,
-    most_rounds: int = 400,
 ) -> Tightened:
     """Solve with binary y, close the cuts with that y fixed, and repeat until both values meet.
 
@@ -89,7 +87,7 @@ def tighten_binary(
 
     found = Tightened(None, None, False, list(cuts), 0, relaxed.program)
     best = np.inf
-    for number in range(1, most_rounds + 1):
+    for number in range(1, MOST_ROUNDS + 1):
         result = solve(with_cuts(relaxed, found.cuts))
         if result.bound is not None and (found.bound is None or result.bound > found.bound):
             found = replace(found, bound=result.bound)
@@ -129,7 +127,7 @@ def canonical(
     relaxed: Relaxed,
     found: Tightened,
     separate: Separate,
-    solve: Callable[[LinearProgram], EngineResult],
+    solve: Solve,
     clock: Clock,
 ) -> Floats:
     """Return the point of least sum of starts with the same y and, within 1e-7, the same value.
