@@ -31,7 +31,7 @@ from schedgap.solvers.engine import OnBound
 from schedgap.solvers.linear import LinearProgram
 
 ROUNDING = 1e-9  # relative: prices of runs are sums of numbers >= 0, so this is far too much
-MOST_CELLS = 6_000_000  # servers x resources x slots under prices
+MOST_CELLS = 2_000_000  # servers x resources x slots under prices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +101,8 @@ class Pricer:
     def market(self, prices: Prices) -> Market:
         """Return the empty cluster under prices."""
         price = prices.per_demand(self.instance)
-        longest = max(mode.duration for j in self.jobs for mode in modes(self.instance, j))
+        durations = [mode.duration for j in self.jobs for mode in modes(self.instance, j)]
+        longest = max(durations, default=1)
         return Market(
             self.view,
             price,
@@ -274,7 +275,7 @@ class _Layout:
 
     def prices(self, duals: Floats) -> Prices:
         """Return the prices behind duals [i]; those of the wrong sign count as 0."""
-        cells = np.maximum(0.0, -duals[self.jobs :])
+        cells = np.maximum(0.0, -duals[self.jobs :]) + 0.0  # no -0.0
         cells = cells.reshape(self.pools, self.resources, self.slots) / self.size[:, None]
         return Prices(self.pool, cells)
 

@@ -1,0 +1,186 @@
+"""The bounds of family `elastic`: values by hand, below enumerated optima, and certified."""
+
+import copy
+import math
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.errors import InputError
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.certificates import check_certificate
+from schedgap.models.elastic.pooled import choices, mean_busy_times
+from schedgap.models.elastic.run_bounds import METHODS as BOUNDS
+from schedgap.models.elastic.run_bounds import least_of
+from schedgap.models.elastic.windows import no_schedule
+from schedgap.models.method import Call, Outcome
+from schedgap.solvers.clock import Clock
+from strategies.elastic import brute_force, elastic_instances, instance_of
+from strategies.elastic_examples import BATCH, J1, RING, TOY
+
+METHODS = {method.name: method for method in BOUNDS}
+
+
+class Silence:
+    """Progress that nobody watches."""
+
+    def incumbent(self, schedule: Any, objective: float) -> None: ...
+
+    def bound(self, value: float) -> None: ...
+
+    def phase(self, text: str) -> None: ...
+
+
+def run(name: str, instance: ElasticInstance, **options: object) -> Outcome:
+    method = METHODS[name]
+    call = Call(
+        method.parse(options), method.choose_engine(None), Clock(60), seed=0, progress=Silence()
+    )
+    return method.run(instance, call)
+
+
+def bounds_of(instance: ElasticInstance) -> dict[str, Outcome]:
+    """Return the outcome of every bound that serves the instance."""
+    return {
+        name: run(name, instance)
+        for name, method in METHODS.items()
+        if method.refuses(instance) is None
+    }
+
+
+def test_the_toy_has_no_gap() -> None:
+    """j1 alone ends at 1 + 3 and j2 at 2 + 1: 3 x 4 + 5 x 3 = 27, which a schedule attains."""
+    assert run("no-contention", TOY).bound == 27
+    for name in ("schedule-lp", "pooled-lp", "pooled-lp-coarse", "dual-lp"):
+        assert run(name, TOY).bound == pytest.approx(27, rel=1e-6), name
+
+
+def test_the_ring_example_has_no_gap() -> None:
+    assert run("schedule-lp", RING).bound == pytest.approx(5, rel=1e-6)
+
+
+def test_two_jobs_that_exclude_each_other_share_their_slots() -> None:
+    """On one server j1 takes both GPUs for 3 of 3 slots, or one for 6: too long. j2 needs both for
+    one slot or one for two. So j1 to the share x leaves 2 (3 - 3 x) GPU slots for 2 of j2: x = 2/3
+    and all of j2 would be 3 x 2/3 + 5 = 7."""
+    assert run("schedule-lp", BATCH).bound == pytest.approx(7, rel=1e-6)
+    assert run("no-contention", BATCH).bound == 8
+
+
+def test_mean_busy_times_by_hand() -> None:
+    """Jobs (release, p, w): A (0, 3, 1), B (1, 1, 1). A runs in [0, 1], B in [1, 2], A in [2, 4]:
+    A's mean is (1 x 0.5 + 2 x 3) / 3 = 13/6, B's is 1.5. A job without volume: its release."""
+    times = mean_busy_times([0, 1, 2], [3, 1, 0], [1, 1, 1])
+    assert times == pytest.approx([13 / 6, 1.5, 2])
+
+
+def test_golden_section_finds_the_least() -> None:
+    theta, _ = least_of(lambda x: (x - 3) ** 2, 10, lambda: False)
+    assert theta == pytest.approx(3, abs=1e-5)
+    assert least_of(lambda x: x, 10, lambda: False)[0] == 0
+
+
+def check(instance: ElasticInstance) -> None:
+    """Every bound is on its side of the optimum, and its certificate proves it."""
+    optimum = brute_force(instance)
+    sign = -1 if instance.is_batch else 1
+    found = bounds_of(instance)
+    for name, outcome in found.items():
+        if outcome.infeasible:
+            assert optimum == math.inf
+            continue
+        assert outcome.bound is not None, name
+        assert sign * outcome.bound <= sign * optimum + 1e-9 * (1 + abs(optimum)), name
+        assert outcome.certificate is not None
+        assert check_certificate(instance, outcome.certificate) == outcome.bound, name
+    if optimum < math.inf:
+        best = found["schedule-lp"].bound
+        assert best is not None
+        assert found["pooled-lp"].bound == pytest.approx(best, rel=1e-5, abs=1e-5)
+        for name, outcome in found.items():
+            assert outcome.bound is not None
+            assert sign * outcome.bound <= sign * best + 1e-5 * (1 + abs(best)) or (
+                name in ("volume", "dual-lp")
+            ), name
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(elastic_instances(max_jobs=3))
+def test_bounds_are_valid_and_certified(instance: ElasticInstance) -> None:
+    check(instance)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(elastic_instances(max_jobs=2, integer=False))
+def test_bounds_are_valid_on_fractions(instance: ElasticInstance) -> None:
+    check(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=1200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.booleans().flatmap(lambda integer: elastic_instances(integer=integer)))
+def test_bounds_are_valid_at_length(instance: ElasticInstance) -> None:
+    check(instance)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(elastic_instances(max_jobs=2), st.data())
+def test_any_prices_prove_a_bound(instance: ElasticInstance, data: st.DataObject) -> None:
+    """Prices and numbers of slots out of the blue are certificates, too; only weaker ones."""
+    if no_schedule(instance):
+        return
+    optimum = brute_force(instance)
+    slots = data.draw(st.integers(1, 8))
+    price = st.floats(0, 3, allow_nan=False)
+    cells = st.tuples(
+        st.integers(0, len(instance.servers) - 1), st.integers(0, 2), st.integers(1, slots), price
+    )
+    fine = {"kind": "schedule-lp", "slots": slots, "prices": data.draw(st.lists(cells))}
+    blocks = st.tuples(st.integers(0, 2), st.integers(0, (slots - 1) // 2), price)
+    rough = {
+        "kind": "pooled-lp-coarse",
+        "block": 2,
+        "slots": slots,
+        "prices": data.draw(st.lists(blocks)),
+    }
+    for certificate in (fine, rough):
+        bound = check_certificate(instance, certificate)
+        assert bound >= optimum - 1e-9 if instance.is_batch else bound <= optimum + 1e-9
+
+
+def test_a_certificate_of_raised_prices_proves_less() -> None:
+    """Doubling all prices of an optimal dual loses value where the relaxation has contention."""
+    instance = instance_of([J1, J1, J1])
+    outcome = run("schedule-lp", instance)
+    assert outcome.certificate is not None
+    assert outcome.certificate["prices"]
+    raised = copy.deepcopy(dict(outcome.certificate))
+    raised["prices"] = [[k, r, t, 2 * value] for k, r, t, value in raised["prices"]]
+    assert check_certificate(instance, raised) < check_certificate(instance, outcome.certificate)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"kind": "fluid-lp"},
+        {"kind": "schedule-lp"},
+        {"kind": "schedule-lp", "slots": 3, "prices": [[9, 0, 1, 1.0]]},
+        {"kind": "schedule-lp", "slots": 3, "prices": [[0, 0, 1, -1.0]]},
+        {"kind": "schedule-lp", "slots": 10**9, "prices": []},
+        {"kind": "pooled-lp-coarse", "block": 0, "slots": 3, "prices": []},
+        {"kind": "volume", "resource": "time"},
+    ],
+)
+def test_a_certificate_that_does_not_fit_is_refused(broken: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="certificate"):
+        check_certificate(TOY, broken)
+
+
+def test_choices_leave_out_what_takes_longer_and_more() -> None:
+    """j1 of the toy: the central N = 1 (6 slots; 1 GPU) and N = 2 (3 slots; 2 GPUs), and the split
+    N = 3 (4 slots; 3 GPUs), which N = 2 beats, as it beats split N = 2 (6 slots)."""
+    found = choices(TOY, 0)
+    assert found.duration.tolist() == [3, 6]
+    assert found.demand[:, 0].tolist() == [2, 1]
