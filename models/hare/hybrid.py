@@ -22,7 +22,7 @@ Send = Callable[[Any], None]
 
 MOVES = 150  # of the local search, for each task
 SEARCH_SHARE, SEARCH_SECONDS = 0.08, 4.0
-CP_SAT_SHARE, CP_SAT_SECONDS = 0.08, 4.0
+CP_SAT_SHARE, CP_SAT_SECONDS = 0.3, 4.0  # a cold start of its process included
 FLUID_SHARE, FLUID_SECONDS = 0.3, 60.0
 MOST_TASKS = 5000  # larger ones are for the bounds and algorithms that scale
 
@@ -98,6 +98,7 @@ def hybrid(instance: HareInstance, call: Call) -> Outcome:
     found = Found(instance, call, synchronization)
     found.offer(starting_schedule(instance, synchronization))
     if arrays(instance).tasks > MOST_TASKS:
+        _fluid(instance, call, found, call.clock.share(FLUID_SHARE, most=FLUID_SECONDS))
         return found.outcome(f"too large for an exact search: over {MOST_TASKS} tasks")
     if synchronization == "fixed":
         return _fixed(instance, call, found)
