@@ -21,7 +21,7 @@ LEVELS = (0.0, 0.1, 0.2, 0.4, 0.8)
 HURRIES = (0.0, 0.5)  # how much an arrival counts beside work / weight in the first orders
 SPLIT = 200  # up to so many tasks each is placed on its own: more moves, and slower
 MARKS = 32  # partial schedules kept along a plan; a changed plan starts from the last in common
-STALL = 1  # moves in vain, for each batch of the instance, before a kick
+STALL = 10  # moves in vain, for each batch of the instance, before a kick
 
 OnImprovement = Callable[[HareSchedule, float], None]  # with its value, in the instance's units
 
