@@ -98,7 +98,7 @@ def hybrid(instance: HareInstance, call: Call) -> Outcome:
     found = Found(instance, call, synchronization)
     found.offer(starting_schedule(instance, synchronization))
     if arrays(instance).tasks > MOST_TASKS:
-        _fluid(instance, call, found, call.clock.share(FLUID_SHARE, most=FLUID_SECONDS))
+        _fluid(instance, call, found, call.clock)
         return found.outcome(f"too large for an exact search: over {MOST_TASKS} tasks")
     if synchronization == "fixed":
         return _fixed(instance, call, found)
