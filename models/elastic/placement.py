@@ -35,7 +35,7 @@ def fits(free: Floats, demand: Floats) -> Ints:
         Of one container, same units; some entry is > 0.
     """
     needed = np.flatnonzero(demand > 0)
-    counts = np.floor(free[..., needed[0]] / demand[needed[0]])
+    counts = np.asarray(np.floor(free[..., needed[0]] / demand[needed[0]]))
     for r in needed[1:]:
         np.minimum(counts, np.floor(free[..., r] / demand[r]), out=counts)
     result: Ints = np.maximum(counts, 0).astype(np.int64)

@@ -1,0 +1,149 @@
+"""Algorithms 4-7 in printed form against the fast search, and the study of Theorem 1."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.modes import Mode, cluster, modes
+from schedgap.models.elastic.pricing import Market, Offer
+from schedgap.models.elastic.subroutines import (
+    Counts,
+    Priced,
+    best_split,
+    cheapest_central,
+    cheapest_ring_central,
+    cheapest_ring_split,
+    cheapest_split,
+    greedy_split,
+)
+from schedgap.models.elastic.theorem_1 import main, study
+from strategies.elastic import elastic_instances, instance_of
+from strategies.elastic_examples import RING, THEOREM_1_PRICES, theorem_1
+
+TAU = 9
+
+
+def priced(instance: ElasticInstance, seed: int, dear: int) -> Priced:
+    """Random whole prices below `dear`, so that many tie, and random free amounts."""
+    view, random = cluster(instance), np.random.default_rng(seed)
+    shape = (TAU - 1, *view.capacity.shape)
+    price = random.integers(0, dear, shape).astype(float)
+    used = np.where(random.random(shape) < 0.4, random.random(shape), 0.0) * view.capacity
+    free = np.where(view.whole, np.floor(view.capacity - used), view.capacity - used)
+    return Priced(view, price, free, TAU)
+
+
+def fast(instance: ElasticInstance, given: Priced, central: bool) -> Offer | None:
+    market = Market(given.view, given.price, given.free, longest=TAU)
+    candidates = [mode for mode in modes(instance, 0) if mode.central == central]
+    return market.cheapest(candidates, 1, TAU, rule="repaired")
+
+
+@given(
+    elastic_instances(max_jobs=1, max_servers=3, max_chunks=4, integer=False, placeable=True),
+    st.integers(0, 10**6),
+    st.sampled_from([1, 3]),
+)
+@settings(max_examples=80, deadline=None)
+def test_the_printed_loops_and_the_search_agree(
+    instance: ElasticInstance, seed: int, dear: int
+) -> None:
+    """To the last tie: type, duration, start, and every server."""
+    case, job = priced(instance, seed, dear), instance.jobs[0]
+    if instance.is_ring:
+        printed = cheapest_ring_central(case, job), cheapest_ring_split(case, job)
+    else:
+        printed = cheapest_central(case, job), cheapest_split(case, job)
+    for central, expected in zip((True, False), printed, strict=True):
+        found = fast(instance, case, central)
+        assert (found is None) == (expected is None)
+        if found is not None and expected is not None:
+            assert found.cost == pytest.approx(expected.cost, rel=1e-12)
+            assert found[1:] == expected[1:]
+
+
+def test_more_ring_workers_can_cost_more_slots() -> None:
+    """At a price of 1 for a GPU and slot: N = 1 costs 6, N = 2 costs 8; split 14, 18, 20."""
+    view = cluster(RING)
+    price = np.zeros((TAU - 1, 2, 3))
+    price[:, :, 0] = 1
+    free = np.broadcast_to(view.capacity, price.shape)
+    case = Priced(view, price, free, TAU)
+    central, split = (
+        cheapest_ring_central(case, RING.jobs[0]),
+        cheapest_ring_split(case, RING.jobs[0]),
+    )
+    assert central == Offer(6, Mode(0, None, 1, True, 6), 1, {0: 1}, {})
+    # A fill of two workers sits on one server, so three are the first split placement.
+    assert split == Offer(18, Mode(0, None, 3, False, 6), 1, {0: 2, 1: 1}, {})
+
+
+def _of_theorem_1(**server: float) -> tuple[Any, ...]:
+    instance = theorem_1(**server)
+    demand = cluster(instance).demand(Mode(0, 0, 2, False, 1))
+    prices = [np.array([THEOREM_1_PRICES[role][h] for h in "AB"]) for role in ("worker", "ps")]
+    return demand, *prices, cluster(instance).capacity
+
+
+def test_the_literal_algorithm_4_places_no_workers() -> None:
+    """With the PSs on A nothing fits, but both workers are counted off; B then gets 2 PSs, 20."""
+    found = greedy_split(*_of_theorem_1(), count_afresh=False, leave_one=False)
+    assert found == Counts(20.0, {}, {1: 2})
+
+
+def test_theorem_1_is_false() -> None:
+    assert greedy_split(*_of_theorem_1()) == Counts(22.0, {0: 2}, {1: 2})
+    assert best_split(*_of_theorem_1()) == Counts(13.0, {0: 1, 1: 1}, {1: 1})
+    small = {"gpu": 1, "cpu": 1, "bandwidth": 2}
+    assert greedy_split(*_of_theorem_1(**small)) is None
+    assert best_split(*_of_theorem_1(**small)) == Counts(13.0, {0: 1, 1: 1}, {1: 1})
+
+
+def test_a_last_worker_beside_the_parameter_servers_spoils_the_candidate() -> None:
+    """As printed, g = N = 1 on the cheap server gives 0 PSs: rejected; g = 0 would do (E17).
+
+    Server 0 takes a worker and a PS, server 1 a worker only at price 5: PSs on 0, worker on 1.
+    """
+    instance = instance_of(
+        [{"train_time": {"w1": 1}, "update_time": {"p1": 0}}],
+        servers=[
+            {"id": "s1", "capacity": {"gpu": 0, "cpu": 2, "bandwidth": 3}},
+            {"id": "s2", "capacity": {"gpu": 1, "cpu": 4, "bandwidth": 4}},
+        ],
+    )
+    demand = cluster(instance).demand(Mode(0, 0, 1, False, 1))
+    case = demand, np.array([1.0, 5.0]), np.array([1.0, 1.0]), cluster(instance).capacity
+    assert greedy_split(*case) == Counts(6.0, {1: 1}, {0: 1})
+    swapped = demand, np.array([5.0, 1.0]), np.array([1.0, 9.0]), cluster(instance).capacity
+    assert greedy_split(*swapped) == Counts(2.0, {1: 1}, {0: 1})
+    # With the PS on the server of the worker: g = 1 = N, no PS, though no worker fits elsewhere.
+    both = demand, np.ones(2), np.ones(2), np.array([[1.0, 4, 4], [1, 4, 4]])
+    assert greedy_split(*both) == Counts(2.0, {1: 1}, {0: 1})
+    assert greedy_split(*both, leave_one=False) == Counts(2.0, {0: 1}, {1: 1})
+
+
+def test_the_study_shows_which_variant_fails_how() -> None:
+    literal, afresh, repaired, exact = study(400, seed=1)
+    assert literal.invalid > 200
+    assert afresh.invalid == repaired.invalid == exact.invalid == 0
+    assert afresh.nothing > repaired.nothing > 0 == exact.nothing
+    assert repaired.worse > 0 == exact.worse
+    assert repaired.ratio > exact.ratio == 1.0
+
+
+def test_the_study_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--cases", "5", "--seed", "3"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "variant", "literal", "count", "repaired", "exact", "of",
+    ]  # fmt: skip
+
+
+@pytest.mark.nightly
+def test_exact_placements_are_exact_on_thousands_of_cases() -> None:
+    *_, exact = study(5000, seed=5)
+    assert (exact.nothing, exact.invalid, exact.worse, exact.ratio) == (0, 0, 0, 1.0)
