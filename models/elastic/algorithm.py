@@ -16,9 +16,11 @@ from schedgap.models.elastic.batch import (
     Arrived,
     Batch,
     Constants,
+    ModesOf,
     Order,
     Tie,
     a_maxweight,
+    arrived,
     constants,
 )
 from schedgap.models.elastic.guarantees import alpha_of
@@ -47,10 +49,10 @@ class Arrivals:
     longer start anything before it.
     """
 
-    def __init__(self, instance: ElasticInstance) -> None:
+    def __init__(self, instance: ElasticInstance, modes_of: ModesOf | None = None) -> None:
         """Sort the jobs by arrival, then by place in the list."""
-        self._coming = sorted(enumerate(instance.jobs), key=lambda item: item[1].arrival)
-        self._view = cluster(instance)
+        self._instance, self._modes_of = instance, modes_of
+        self._coming = sorted(range(len(instance.jobs)), key=lambda j: instance.jobs[j].arrival)
         self._next = 0
         self.now = 0
 
@@ -60,9 +62,11 @@ class Arrivals:
             raise ContradictionError(f"the clock stands at {self.now}, asked for {time}")
         self.now = time
         found = []
-        while self._next < len(self._coming) and self._coming[self._next][1].arrival <= time:
-            found.append(Arrived.of(self._view, *self._coming[self._next]))
-            self._next += 1
+        for j in self._coming[self._next :]:
+            if self._instance.jobs[j].arrival > time:
+                break
+            found.append(arrived(self._instance, j, self._modes_of))
+        self._next += len(found)
         return found
 
     def all_here(self) -> bool:
@@ -101,10 +105,8 @@ class OnlineRun:
             {
                 "tau": each.tau,
                 "base": each.base,
-                "batch": [arrived.job.id for arrived in each.batch],
-                "windows": [
-                    [arrived.job.id for arrived, _ in window.served] for window in each.windows
-                ],
+                "batch": [job.job.id for job in each.batch],
+                "windows": [[job.job.id for job, _ in window.served] for window in each.windows],
             }
             for each in self.rounds
         ]
@@ -138,8 +140,8 @@ def a_dual(jobs: Sequence[Arrived], tau: int, given: Settings) -> tuple[Batch, .
         if not window.served:
             break
         windows.append(window)
-        taken = {arrived.place for arrived, _ in window.served}
-        rest = [arrived for arrived in rest if arrived.place not in taken]
+        taken = {each.place for each, _ in window.served}
+        rest = [each for each in rest if each.place not in taken]
         if not rest:
             break
     return tuple(windows)  # A2 L4
@@ -181,9 +183,9 @@ def a_online(arrivals: Arrivals, given: Settings) -> OnlineRun:
         base = max(tau, end) if given.compact else given.alpha * tau
         end = base + len(windows) * tau
         for iota, window in enumerate(windows):  # A1 L7
-            for arrived, offer in window.served:
+            for each, offer in window.served:
                 run = arrivals.start(offer, base + iota * tau)  # A1 L8-L9
-                placed[arrived.job.id] = given.view.place(run.mode, run.start, run.workers, run.ps)
+                placed[each.job.id] = given.view.place(run.mode, run.start, run.workers, run.ps)
         rounds.append(Round(i, tau, base, tuple(waiting), windows))
         waiting = [job for job in waiting if job.job.id not in placed]  # A1 L10
     return OnlineRun(given, ElasticSchedule(placed), tuple(rounds))  # A1 L11
@@ -199,6 +201,7 @@ def run_online(
     order: Order = "arrival",
     tie: Tie = "order",
     compact: bool = False,
+    modes_of: ModesOf | None = None,
 ) -> OnlineRun:
     """Run A_online on an instance; its a-priori constants are computed from all jobs.
 
@@ -211,8 +214,10 @@ def run_online(
         As in `batch.constants` and `batch.a_maxweight`.
     compact : bool
         Start a batch at once, not alpha tau later (ours).
+    modes_of : callable, optional
+        Which modes a job may take, at least one; all of them by default.
     """
-    fixed = constants(instance, F=F, normalise=normalise)
+    fixed = constants(instance, F=F, normalise=normalise, modes_of=modes_of)
     windows = alpha_of(alpha, instance, fixed)
     given = Settings(cluster(instance), fixed, windows, rule, order, tie, compact)
-    return a_online(Arrivals(instance), given)
+    return a_online(Arrivals(instance, modes_of), given)

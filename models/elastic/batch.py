@@ -4,19 +4,23 @@ Prices start at 0 and grow exponentially with use, (11); a job is served when it
 price of its cheapest schedule. E8, E15, E21 are the paper's errata as numbered in `paper.py`.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
-from schedgap.models.elastic.modes import Cluster, Mode, cluster, job_modes, modes
+from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Rule, slack
 from schedgap.models.elastic.pricing import Market, Offer
 
 Order = Literal["arrival", "density"]
 Tie = Literal["order", "volume"]
+
+
+ModesOf = Callable[[Cluster, Job], tuple[Mode, ...]]  # which modes a job may take
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +30,6 @@ class Arrived:
     place: int  # in the list of jobs
     job: Job
     modes: tuple[Mode, ...]
-
-    @classmethod
-    def of(cls, view: Cluster, place: int, job: Job) -> "Arrived":
-        """Return the job with its modes; ScaleError when it could use millions of workers."""
-        return cls(place, job, job_modes(view, job))
 
     def shortest(self) -> float:
         """Least duration, in slots; infinite when the job can never run."""
@@ -71,8 +70,19 @@ class Constants:
         return float(self.volumes(view, _within(of, self.horizon)).min())
 
 
+def arrived(instance: ElasticInstance, j: int, modes_of: ModesOf | None = None) -> Arrived:
+    """Return the job with index j, and its modes: all of them, or those that `modes_of` allows."""
+    job = instance.jobs[j]
+    own = modes(instance, j) if modes_of is None else modes_of(cluster(instance), job)
+    return Arrived(j, job, own)
+
+
 def constants(
-    instance: ElasticInstance, *, F: float | None = None, normalise: bool = True
+    instance: ElasticInstance,
+    *,
+    F: float | None = None,
+    normalise: bool = True,
+    modes_of: ModesOf | None = None,
 ) -> Constants:
     """Return the constants of A_maxweight for an instance.
 
@@ -82,6 +92,8 @@ def constants(
         Greatest weight for a unit of consumption; else the least that the instance's jobs allow.
     normalise : bool
         Scale amounts and weights (ours); False is the literal reading, sums of unlike units.
+    modes_of : callable, optional
+        Which modes a job may take; all of them by default.
 
     Notes
     -----
@@ -94,7 +106,7 @@ def constants(
     bare = Constants(instance.horizon, 1.0, 1.0, per_unit, 1.0)
     spans = []  # weight, v_min, v_max
     for j, job in enumerate(instance.jobs):
-        own = _within(modes(instance, j), instance.horizon)
+        own = _within(arrived(instance, j, modes_of).modes, instance.horizon)
         if own:
             volumes = bare.volumes(view, own)
             spans.append((job.weight, float(volumes.min()), float(volumes.max())))
@@ -127,7 +139,7 @@ class Batch:
     @property
     def weight(self) -> float:
         """Weight of the served jobs."""
-        return float(sum(arrived.job.weight for arrived, _ in self.served))
+        return math.fsum(each.job.weight for each, _ in self.served)
 
 
 def a_maxweight(
@@ -165,12 +177,12 @@ def a_maxweight(
     """
     market = Market.empty(view, deadline - 1)  # A3 L1: x = 0, beta = 0, delta = 0 (E35)
     served: list[tuple[Arrived, Offer]] = []  # J_i^s
-    for arrived in _in_order(view, jobs, fixed, order):  # A3 L2
-        best = _cheapest(market, arrived, deadline, fixed, rule, tie)  # A3 L3-L7
+    for each in _in_order(view, jobs, fixed, order):  # A3 L2
+        best = _cheapest(market, each, deadline, fixed, rule, tie)  # A3 L3-L7
         if best is None:
             continue
-        if fixed.kappa * arrived.job.weight - best.cost > 0:  # A3 L8-L9
-            served.append((arrived, best))  # A3 L10-L12
+        if fixed.kappa * each.job.weight - best.cost > 0:  # A3 L8-L9
+            served.append((each, best))  # A3 L10-L12
             _commit(market, best, fixed)  # A3 L13-L14
     # A3 L15-L16
     prices = np.moveaxis(market.price[:-1], 0, 2) / fixed.kappa
@@ -181,26 +193,28 @@ def _in_order(
     view: Cluster, jobs: Sequence[Arrived], fixed: Constants, order: Order
 ) -> Iterator[Arrived]:
     """Jobs that can run at all, in the order of the loop."""
-    able = [arrived for arrived in jobs if arrived.modes]
+    able = [each for each in jobs if each.modes]
     if order == "density":
-        able.sort(key=lambda arrived: -_density(view, arrived, fixed))
+        density = {each.place: _density(view, each, fixed) for each in able}
+        able.sort(key=lambda each: (-density[each.place], each.place))
     return iter(able)
 
 
-def _density(view: Cluster, arrived: Arrived, fixed: Constants) -> float:
-    return arrived.job.weight / fixed.least_volume(view, arrived.modes)
+def _density(view: Cluster, job: Arrived, fixed: Constants) -> float:
+    """Weight by least volume, which is not 0: every worker takes bandwidth."""
+    return job.job.weight / fixed.least_volume(view, job.modes)
 
 
 def _cheapest(
-    market: Market, arrived: Arrived, deadline: int, fixed: Constants, rule: Rule, tie: Tie
+    market: Market, job: Arrived, deadline: int, fixed: Constants, rule: Rule, tie: Tie
 ) -> Offer | None:
     """Return l_j: the central schedule, or a split one that costs less (E14: l, not l_j)."""
     view = market.view
     if tie == "volume":
-        volumes = [float(f"{volume:.9g}") for volume in fixed.volumes(view, arrived.modes)]
-        return market.cheapest(arrived.modes, 1, deadline, rule=rule, volumes=volumes)
-    central = [mode for mode in arrived.modes if mode.central]
-    split = [mode for mode in arrived.modes if not mode.central]
+        volumes = [float(f"{volume:.9g}") for volume in fixed.volumes(view, job.modes)]
+        return market.cheapest(job.modes, 1, deadline, rule=rule, volumes=volumes)
+    central = [mode for mode in job.modes if mode.central]
+    split = [mode for mode in job.modes if not mode.central]
     best = market.cheapest(central, 1, deadline, rule=rule)  # A3 L3: A_mincost2, A_RAmincost1
     below = np.inf if best is None else best.cost - slack(best.cost)
     other = market.cheapest(  # A3 L4: A_mincost1, A_RAmincost2
@@ -230,14 +244,14 @@ def _commit(market: Market, offer: Offer, fixed: Constants) -> None:
 def batch_of(instance: ElasticInstance) -> tuple[Cluster, tuple[Arrived, ...]]:
     """Return the cluster of an instance and all its jobs in list order, as a batch."""
     view = cluster(instance)
-    return view, tuple(Arrived.of(view, j, job) for j, job in enumerate(instance.jobs))
+    return view, tuple(arrived(instance, j) for j in range(len(instance.jobs)))
 
 
 def schedule_of(view: Cluster, batch: Batch) -> ElasticSchedule:
     """Return the schedule of the served jobs."""
     return ElasticSchedule(
         {
-            arrived.job.id: view.place(offer.mode, offer.start, offer.workers, offer.ps)
-            for arrived, offer in batch.served
+            each.job.id: view.place(offer.mode, offer.start, offer.workers, offer.ps)
+            for each, offer in batch.served
         }
     )

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.errors import ContradictionError
-from schedgap.instances.elastic import ElasticInstance
+from schedgap.instances.elastic import ElasticInstance, Job
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.algorithm import Arrivals, Settings, a_dual, a_online, run_online
 from schedgap.models.elastic.batch import batch_of, constants
 from schedgap.models.elastic.guarantees import lemma_1
-from schedgap.models.elastic.modes import cluster, modes
+from schedgap.models.elastic.modes import Cluster, Mode, cluster, job_modes, modes
 from schedgap.models.elastic.pricing import Market
 from strategies.elastic import brute_force, elastic_instances
 from strategies.elastic_examples import RING, TOY
@@ -50,6 +50,17 @@ def test_the_ring_by_hand() -> None:
     run = found.schedule.placements["j1"]
     assert (run.start, run.duration, run.workers) == (33, 6, {"s1": 1})
     assert found.schedule.value(RING) == 39
+
+
+def test_modes_can_be_restricted() -> None:
+    """One worker: j2 needs 2 slots, j1 6. tau = 4: j2 in slot 17, c = 19; tau = 8: 33, c = 39."""
+
+    def single(view: Cluster, job: Job) -> tuple[Mode, ...]:
+        return tuple(mode for mode in job_modes(view, job) if mode.workers == 1)
+
+    run = run_online(TOY, modes_of=single)
+    assert run.schedule.value(TOY) == 5 * 19 + 3 * 39
+    assert run.given.fixed.kappa == pytest.approx(10 / 3)  # j1 central, 6 (11/12 + 3/4), by 3
 
 
 def test_windows_of_a_batch_follow_each_other() -> None:
