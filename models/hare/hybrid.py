@@ -13,6 +13,7 @@ from schedgap.models.hare import program_cp_sat
 from schedgap.models.hare.decode import to_steps, value_of
 from schedgap.models.hare.search import local_search
 from schedgap.models.hare.starting import starting_schedule
+from schedgap.models.hare.tree import MOST_CELLS, Tree, cells
 from schedgap.models.hare.windows import Synchronization, steps
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock, solve
@@ -24,6 +25,7 @@ MOVES = 150  # of the local search, for each task
 SEARCH_SHARE, SEARCH_SECONDS = 0.08, 4.0
 CP_SAT_SHARE, CP_SAT_SECONDS = 0.3, 4.0  # a cold start of its process included
 FLUID_SHARE, FLUID_SECONDS = 0.3, 60.0
+MANY_CELLS = 2_000_000
 MOST_TASKS = 5000  # larger ones are for the bounds and algorithms that scale
 
 
@@ -120,8 +122,9 @@ def hybrid(instance: HareInstance, call: Call) -> Outcome:
         clock = call.clock.share(0.5, most=2.0 + clock.elapsed())
         _tree(instance, call, found, clock)
         return found.outcome()
-    if _tree(instance, call, found, call.clock) is None:
+    if cells(instance, found.upper or 0) > MANY_CELLS:  # the tree's own first bound takes long
         _fluid(instance, call, found, call.clock.share(FLUID_SHARE, most=FLUID_SECONDS))
+    if _tree(instance, call, found, call.clock) is None:
         _cp_sat(instance, call, found, call.clock, synchronization)
     return found.outcome()
 
@@ -156,7 +159,7 @@ def _cp_sat(
         limit=_seconds(clock),
         on_message=found.hear,
         engine="cp-sat",
-        seconds=_seconds(clock),
+        clock=clock,
         seed=call.seed,
         threads=call.threads,
     )
@@ -173,7 +176,7 @@ def _tree(instance: HareInstance, call: Call, found: Found, clock: Clock) -> boo
         limit=_seconds(clock),
         on_message=found.hear,
         engine="highs",
-        seconds=_seconds(clock),
+        clock=clock,
         seed=call.seed,
     )
     complete = found.judge(reply, "branch-and-price")
@@ -188,7 +191,7 @@ def _fluid(instance: HareInstance, call: Call, found: Found, clock: Clock) -> No
         limit=_seconds(clock),
         on_message=found.hear,
         engine="highs",
-        seconds=_seconds(clock),
+        clock=clock,
     )
     found.judge(reply, "fluid-lp")
 
@@ -197,7 +200,7 @@ def _seconds(clock: Clock) -> float | None:
     return None if clock.limit is None else clock.remaining()
 
 
-# --- in the children -------------------------------------------------------------------------
+# --- in the children, by the clock of the caller: the monotonic time of one machine is one ------
 
 
 def cp_sat_child(
@@ -207,14 +210,13 @@ def cp_sat_child(
     lower: int,
     synchronization: Synchronization,
     *,
-    seconds: float | None,
+    clock: Clock,
     seed: int,
     threads: int,
 ) -> dict[str, Any]:
     """Search with CP-SAT from a schedule and a bound in grid steps."""
     begin = to_steps(instance, schedule, synchronization)
     upper = value_of(instance, begin, schedule.gpu)
-    clock = Clock(seconds)
     model = program_cp_sat.build(
         instance, synchronization=synchronization, upper=upper, lower=lower
     )
@@ -243,15 +245,12 @@ def tree_child(
     instance: HareInstance,
     schedule: HareSchedule,
     *,
-    seconds: float | None,
+    clock: Clock,
     seed: int,
 ) -> dict[str, Any]:
     """Run branch and price from a schedule."""
-    from schedgap.models.hare.tree import Tree, fits
-
-    clock = Clock(seconds)
     upper = value_of(instance, to_steps(instance, schedule), schedule.gpu)
-    if not fits(instance, upper):
+    if cells(instance, upper) > MOST_CELLS:
         return {"complete": False, "too_large": True}
     tree = Tree(
         instance,
@@ -267,18 +266,18 @@ def tree_child(
         "root_bound": steps(instance).real(result.root),
         "nodes": result.nodes,
         "columns": result.columns,
-        "seconds": round(clock.elapsed(), 3),
+        "seconds": round(clock.elapsed(), 3),  # from the call on
     }
 
 
-def fluid_child(send: Send, instance: HareInstance, *, seconds: float | None) -> dict[str, Any]:
+def fluid_child(send: Send, instance: HareInstance, *, clock: Clock) -> dict[str, Any]:
     """Find the bound that scales."""
     import math
 
     from schedgap.models.hare.run_bounds import METHODS
 
     [method] = [method for method in METHODS if method.name == "fluid-lp"]
-    outcome = method.run(instance, Call(method.parse({}), "highs", Clock(seconds), 0, _Silent()))
+    outcome = method.run(instance, Call(method.parse({}), "highs", clock, 0, _Silent()))
     if outcome.bound is not None:
         grid = float(steps(instance).grid)
         send(("bound", math.ceil(outcome.bound / grid * (1 - 1e-9) - 1e-6)))

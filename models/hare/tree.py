@@ -75,11 +75,11 @@ class _Solved:
     shares: Floats | None  # by column of the program; None when the node is closed or out of time
 
 
-def fits(instance: HareInstance, upper: int) -> bool:
-    """Return whether the tables of the pricing fit the memory."""
+def cells(instance: HareInstance, upper: int) -> float:
+    """Return the size of the tables of the pricing, over all rounds."""
     view, whole = arrays(instance), steps(instance)
     span = (latest(whole, upper) - whole.arrival).astype(float)
-    return bool((span[view.round_job] ** 2).sum() <= MOST_CELLS)
+    return float((span[view.round_job] ** 2).sum())
 
 
 class Tree:
@@ -207,10 +207,15 @@ class Tree:
         return np.asarray(np.round(prices / quantum) * quantum)
 
     def _price(self, prices: Floats, windows: list[Allowed]) -> tuple[float, list[Priced] | None]:
-        """Return the bound of prices, and each job's cheapest schedules; None when one has none."""
+        """Return the bound of prices, and each job's cheapest schedules.
+
+        No schedules: inf when a job has none, -inf when the clock is up.
+        """
         prefix = self._prefix(prices)
         priced = []
         for job, allowed in zip(self.jobs, windows, strict=True):
+            if self.clock.expired():
+                return -math.inf, None
             found = self.pricer.price(job, allowed, prefix)
             if found is None:
                 return math.inf, None
@@ -243,10 +248,12 @@ class Tree:
                 trial = self._rounded(tried * prices + (1 - tried) * master)
                 bound, priced = self._price(trial, node.windows)
                 if priced is None:
-                    return _Solved(math.inf, prices, None)
+                    return _Solved(max(best, bound), prices, None)
                 new = self._improving(priced, self._prefix(master), worth)
                 if bound > best:
                     best, prices = bound, trial
+                    if node.number == 0:
+                        self._raise_lower(best)
                 if new or tried == 0:
                     break
                 tried = 0.0 if tried < 0.2 else tried / 2
@@ -410,7 +417,7 @@ class Tree:
         heap, number = [root], 1
         while heap and not self.clock.expired():
             node = heapq.heappop(heap)
-            self._raise_lower([node, *heap[:1]])
+            self._raise_lower(node.bound)
             if self._closed(node.bound):
                 heap = []
                 break
@@ -446,12 +453,12 @@ class Tree:
                     _Node(node.bound, number, child, solved.prices, solved.bound, branch, side),
                 )
                 number += 1
-        self._raise_lower(heap[:1])
+        self._raise_lower(min([math.inf, *(node.bound for node in heap)]))
         return TreeResult(self.schedule, self.upper, self.lower, self.root, self.nodes, self.made)
 
-    def _raise_lower(self, open_nodes: list[_Node]) -> None:
-        """Take the least bound of what is open as the bound of all."""
-        bound = min([float(self.upper), *(node.bound for node in open_nodes)])
+    def _raise_lower(self, bound: float) -> None:
+        """Take a bound on all that is open, if it is better; closed nodes hold nothing better."""
+        bound = min(float(self.upper), bound)
         if bound > self.lower:
             self.lower = math.ceil(bound)
             if self._on_bound is not None:
