@@ -1,0 +1,203 @@
+"""`exact` of family `elastic`, and the enumeration between two bounds that ends it."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic import rules, schedule_lp
+from schedgap.models.elastic.columns import schedule_of
+from schedgap.models.elastic.enumeration import Enumerated, price_and_enumerate
+from schedgap.models.elastic.run_exact import METHODS as EXACT
+from schedgap.models.elastic.schedule_lp import Prices
+from schedgap.models.elastic.starting import starting_schedule
+from schedgap.models.elastic.windows import no_schedule
+from schedgap.models.method import Call, Outcome
+from schedgap.solvers import Clock
+from schedgap.solvers.availability import engine_status
+from schedgap.solvers.children import run_child
+from strategies.elastic import brute_force, elastic_instances, instance_of
+from strategies.elastic_examples import BATCH, J1, RING, TOY
+
+METHODS = {method.name: method for method in EXACT}
+
+
+class Silence:
+    """Progress that nobody watches."""
+
+    def incumbent(self, schedule: Any, objective: float) -> None: ...
+
+    def bound(self, value: float) -> None: ...
+
+    def phase(self, text: str) -> None: ...
+
+
+def run(
+    name: str, instance: ElasticInstance, engine: str | None = None, limit: float = 60
+) -> Outcome:
+    method = METHODS[name]
+    call = Call(
+        method.parse({}), method.choose_engine(engine), Clock(limit), seed=0, progress=Silence()
+    )
+    return method.run(instance, call)
+
+
+def check(instance: ElasticInstance, outcome: Outcome) -> None:
+    """The outcome is the optimum with its proof."""
+    optimum = brute_force(instance)
+    if outcome.infeasible:
+        assert optimum == math.inf
+        return
+    data = outcome.schedule.to_data(instance)
+    assert list(rules.check(instance, data, {})) == []
+    assert rules.objective(instance, data) == pytest.approx(optimum)
+    assert outcome.bound == pytest.approx(optimum, rel=1e-6)
+
+
+@pytest.mark.parametrize(("instance", "optimum"), [(TOY, 27), (BATCH, 5), (RING, 5)])
+def test_exact_proves_the_examples(instance: ElasticInstance, optimum: float) -> None:
+    outcome = run("price-and-enumerate", instance)
+    assert outcome.bound == pytest.approx(optimum)
+    check(instance, outcome)
+
+
+@pytest.mark.parametrize("name", ["time-indexed", "compact-exponential", "paper-milp"])
+@pytest.mark.parametrize("engine", ["highs", "gurobi"])
+def test_methods_prove_the_examples(name: str, engine: str) -> None:
+    if engine_status(engine) not in ("available", "limited licence"):
+        pytest.skip(f"{engine}: {engine_status(engine)}")
+    for instance in (TOY, BATCH, RING):
+        check(instance, run(name, instance, engine))
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.booleans().flatmap(lambda whole: elastic_instances(max_jobs=3, integer=whole)))
+def test_exact_agrees_with_enumeration(instance: ElasticInstance) -> None:
+    check(instance, run("price-and-enumerate", instance))
+
+
+@pytest.mark.nightly
+@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.booleans().flatmap(lambda whole: elastic_instances(max_jobs=3, integer=whole)))
+def test_exact_agrees_with_enumeration_at_length(instance: ElasticInstance) -> None:
+    check(instance, run("price-and-enumerate", instance))
+
+
+def enumerated(instance: ElasticInstance, prices: Prices) -> None:
+    """The search by prices alone, in HiGHS, ends with the optimum or with the known schedule."""
+    start = starting_schedule(instance)
+    sign = -1 if instance.is_batch else 1
+    upper = None if start is None else sign * start.value(instance)
+    result = price_and_enumerate(instance, prices, upper, engine="highs", clock=Clock(60))
+    settle(instance, upper, result)
+
+
+def settle(instance: ElasticInstance, upper: float | None, result: Enumerated) -> None:
+    optimum = brute_force(instance) * (-1 if instance.is_batch else 1)
+    assert result.complete
+    if result.infeasible:
+        assert optimum == math.inf
+    elif result.runs is None:
+        assert upper == pytest.approx(optimum, rel=1e-6)
+    else:
+        data = schedule_of(instance, result.runs).to_data(instance)
+        assert list(rules.check(instance, data, {})) == []
+        found = rules.objective(instance, data) * (-1 if instance.is_batch else 1)
+        assert found == pytest.approx(optimum)
+    if not result.infeasible:
+        assert result.lower == pytest.approx(optimum, rel=1e-6)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(elastic_instances(), st.data())
+def test_any_prices_lead_to_the_optimum(instance: ElasticInstance, data: st.DataObject) -> None:
+    """Prices off the relaxation's only make the search longer; a closed horizon may be empty."""
+    if no_schedule(instance):
+        return
+    start = starting_schedule(instance)
+    slots = schedule_lp.priced_slots(instance, start)
+    pool = schedule_lp.pools(instance, pooled=True)
+    price = np.zeros((int(pool.max()) + 1, 3, slots))
+    for at in np.ndindex(*price.shape):
+        if data.draw(st.integers(0, 3)) == 0:
+            price[at] = data.draw(st.sampled_from([0.1, 0.3, 1.0]))
+    enumerated(instance, Prices(pool, price))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.booleans().flatmap(lambda whole: elastic_instances(integer=whole)))
+def test_the_prices_of_the_relaxation_lead_to_the_optimum(instance: ElasticInstance) -> None:
+    enumerate_from_lp(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.booleans().flatmap(lambda whole: elastic_instances(integer=whole)))
+def test_the_prices_of_the_relaxation_lead_to_the_optimum_at_length(
+    instance: ElasticInstance,
+) -> None:
+    enumerate_from_lp(instance)
+
+
+def enumerate_from_lp(instance: ElasticInstance) -> None:
+    if no_schedule(instance):
+        return
+    lp = schedule_lp.solve_lp(instance, starting_schedule(instance), pooled=True, clock=Clock(60))
+    assert lp.prices is not None
+    if lp.infeasible:
+        assert brute_force(instance) == math.inf
+    else:
+        enumerated(instance, lp.prices)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(elastic_instances(), min_size=5, max_size=5))
+def test_cp_sat_packs_the_runs_that_prices_leave(instances: list[ElasticInstance]) -> None:
+    pack_in_cp_sat(instances)
+
+
+@pytest.mark.nightly
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(elastic_instances(), min_size=10, max_size=10))
+def test_cp_sat_packs_the_runs_that_prices_leave_at_length(
+    instances: list[ElasticInstance],
+) -> None:
+    pack_in_cp_sat(instances)
+
+
+def pack_in_cp_sat(instances: list[ElasticInstance]) -> None:
+    """Zero prices: their bound is that of no contention, and the gap grows from there."""
+    able = [instance for instance in instances if no_schedule(instance) is None]
+    found = run_child("strategies.elastic_cp_sat:enumerated", able, engine="cp-sat").result()
+    for instance, (upper, result) in zip(able, found, strict=True):
+        settle(instance, upper, result)
+
+
+def test_a_stopped_search_keeps_schedule_and_bound() -> None:
+    instance = instance_of([J1] * 6)
+    outcome = run("price-and-enumerate", instance, limit=0.01)
+    data = outcome.schedule.to_data(instance)
+    assert list(rules.check(instance, data, {})) == []
+    assert outcome.bound is not None
+    assert outcome.bound <= rules.objective(instance, data)
+
+
+def test_too_many_columns_are_refused_with_a_schedule() -> None:
+    method = METHODS["paper-milp"]
+    options = method.parse({"max_columns": 5})
+    outcome = method.run(TOY, Call(options, "highs", Clock(60), seed=0, progress=Silence()))
+    assert "too large" in outcome.note
+    assert outcome.schedule is not None
+
+
+def test_a_closed_horizon_without_a_schedule_is_proved_empty() -> None:
+    """Each of two jobs needs 3 slots with all GPUs of a server, or 4 on both: 3 slots hold two jobs
+    on two servers, not three."""
+    two = instance_of([J1, J1], horizon=3, horizon_policy="closed")
+    check(two, run("price-and-enumerate", two))
+    three = instance_of([J1, J1, J1], horizon=3, horizon_policy="closed")
+    assert run("price-and-enumerate", three).infeasible
