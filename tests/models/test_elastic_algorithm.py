@@ -78,6 +78,18 @@ def test_windows_of_a_batch_follow_each_other() -> None:
     assert [each.tau for each in found.rounds] == [4, 8]
 
 
+def test_compact_rounds_wait_for_the_windows_of_the_round_before() -> None:
+    """Five jobs as above and one of arrival 5: windows end with slots 8, 12, 16; it starts in 17,
+    not in slot 9, where its time tau = 8 has come but the servers are full."""
+    data = TOY.to_data()
+    job = data["jobs"][0] | {"arrival": 1}
+    jobs = [job | {"id": f"j{n}"} for n in range(5)] + [job | {"id": "late", "arrival": 5}]
+    found = run_online(ElasticInstance.from_data(data | {"jobs": jobs}), compact=True)
+    starts = {name: run.start for name, run in found.schedule.placements.items()}
+    assert sorted(starts[job["id"]] for job in jobs[:5]) == [5, 5, 9, 9, 13]
+    assert starts["late"] == 17
+
+
 def test_a_dual_stops_when_nothing_more_fits() -> None:
     """In windows of two slots only j2 can ever be served, whatever alpha."""
     view, jobs = batch_of(TOY)
@@ -161,6 +173,7 @@ def test_schedules_are_valid_and_keep_what_lemma_1_certifies(instance: ElasticIn
             assert objective <= 4 * alpha * optimum + 1e-9
         # No completion is later than alpha tau_{i+1} = 2 alpha tau_i, compact or not.
         for each in found.rounds:
+            assert each.windows
             for window in each.windows:
                 for arrived, _ in window.served:
                     run = found.schedule.placements[arrived.job.id]

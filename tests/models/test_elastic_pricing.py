@@ -142,9 +142,10 @@ def test_changed_prices_are_those_of_a_new_market() -> None:
         assert market.cheapest(candidates, 1, T + 1) == fresh.cheapest(candidates, 1, T + 1)
         for mode in candidates:
             starts = np.arange(1, max(1, T + 2 - mode.duration))
-            costs = market.costs(mode, starts)
+            costs = fresh.costs(mode, starts).tolist()
+            assert market.costs(mode, starts).tolist() == costs
             offers = [market.offer(mode, int(start)) for start in starts]
-            assert costs.tolist() == [np.inf if each is None else each.cost for each in offers]
+            assert [np.inf if each is None else each.cost for each in offers] == costs
 
 
 def test_ties_by_volume_take_the_least_volume_then_the_earliest_end() -> None:
