@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.batch import a_maxweight, batch_of, constants
 from schedgap.models.elastic.modes import Mode, cluster, modes
+from schedgap.models.elastic.placement import slack
 from schedgap.models.elastic.pricing import Market, Offer
 from schedgap.models.elastic.subroutines import (
     Counts,
@@ -64,6 +66,55 @@ def test_the_printed_loops_and_the_search_agree(
         if found is not None and expected is not None:
             assert found.cost == pytest.approx(expected.cost, rel=1e-12)
             assert found[1:] == expected[1:]
+
+
+def plain_maxweight(instance: ElasticInstance, F: float) -> list[tuple[int, Offer]]:
+    """Algorithm 3 on the printed subroutines: beta in units, prices by (11) from scratch."""
+    view, fixed = cluster(instance), constants(instance, F=F)
+    tau = instance.deadline
+    assert tau is not None
+    beta, served = np.zeros((tau - 1, *view.capacity.shape)), []
+    capacity = np.where(view.capacity > 0, view.capacity, 1)
+    for j, job in enumerate(instance.jobs):
+        price = (fixed.lam ** (beta / capacity) - 1) * fixed.per_unit
+        case = Priced(view, price, view.capacity - beta, tau)
+        if instance.is_ring:
+            best, other = cheapest_ring_central(case, job), cheapest_ring_split(case, job)
+        else:
+            best, other = cheapest_central(case, job), cheapest_split(case, job)
+        if best is None or (other is not None and other.cost < best.cost - slack(best.cost)):
+            best = other
+        if best is not None and fixed.kappa * job.weight - best.cost > 0:
+            served.append((j, best))
+            for h, count in best.workers.items():
+                beta[best.start - 1 : best.end - 1, h] += (
+                    count * view.worker_units[best.mode.worker_type]
+                )
+            for h, count in best.ps.items():
+                assert best.mode.ps_type is not None
+                beta[best.start - 1 : best.end - 1, h] += count * view.ps_units[best.mode.ps_type]
+    return served
+
+
+@given(
+    elastic_instances(
+        max_jobs=4, max_servers=3, objective="scheduled_weight", placeable=True, max_chunks=4
+    ),
+    st.sampled_from([0.01, 1.0, 100.0]),
+)
+@settings(max_examples=100, deadline=None)
+def test_whole_batches_are_served_as_the_printed_algorithms_do(
+    instance: ElasticInstance, F: float
+) -> None:
+    assert instance.deadline is not None
+    view, jobs = batch_of(instance)
+    fixed = constants(instance, F=F)
+    found = a_maxweight(view, jobs, instance.deadline, fixed, rule="repaired").served
+    expected = plain_maxweight(instance, F)
+    assert [each.place for each, _ in found] == [j for j, _ in expected]
+    for (_, offer), (_, other) in zip(found, expected, strict=True):
+        assert offer.cost == pytest.approx(other.cost, rel=1e-9)
+        assert offer[1:] == other[1:]
 
 
 def test_more_ring_workers_can_cost_more_slots() -> None:
