@@ -218,7 +218,8 @@ def _sides(program: LinearProgram) -> list[tuple[float, float]]:
 def _column_bounds(
     program: LinearProgram, columns: list[str]
 ) -> Iterable[tuple[str, float, float]]:
-    return zip(columns, program.lower.tolist(), program.upper.tolist(), strict=True)
+    lower, upper = program.whole_bounds()
+    return zip(columns, lower.tolist(), upper.tolist(), strict=True)
 
 
 def _whole(program: LinearProgram, columns: list[str]) -> list[str]:

@@ -107,11 +107,7 @@ def pass_program(engine: Any, program: LinearProgram, *, relaxed: bool = False) 
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = program.matrix.shape
     lp.offset_ = program.offset
-    lower, upper = program.lower, program.upper
-    if program.integer is not None and not relaxed:
-        # HiGHS 1.15.1 can return a fractional bound of an integer column as "optimal".
-        lower = np.where(program.integer, np.ceil(lower - 1e-9), lower)
-        upper = np.where(program.integer, np.floor(upper + 1e-9), upper)
+    lower, upper = (program.lower, program.upper) if relaxed else program.whole_bounds()
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = program.cost, lower, upper
     lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise

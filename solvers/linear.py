@@ -75,6 +75,17 @@ class LinearProgram:
             rounded[self.integer] = np.round(rounded[self.integer]) + 0.0  # no -0.0
         return rounded
 
+    def whole_bounds(self) -> tuple[Floats, Floats]:
+        """Return lower and upper [j], those of integer columns rounded inward: the same program.
+
+        HiGHS 1.15.1 can return a wrong optimum where an integer column has a fractional bound.
+        """
+        if self.integer is None:
+            return self.lower, self.upper
+        lower = np.where(self.integer, np.ceil(self.lower - 1e-9), self.lower)
+        upper = np.where(self.integer, np.floor(self.upper + 1e-9), self.upper)
+        return lower + 0.0, upper + 0.0
+
     def objective(self, values: Floats) -> float:
         """Return the objective of values [j]."""
         return math.fsum((self.cost * values).tolist()) + self.offset

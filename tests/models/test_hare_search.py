@@ -2,7 +2,6 @@
 
 import math
 import random
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -246,9 +245,9 @@ def test_times_without_a_common_step_are_placed_all_the_same():
 def test_the_clock_is_respected_at_full_scale():
     instance = generate("hare", preset="paper", seed=0)
     arrays(instance)
-    start = time.monotonic()
-    schedule = local_search(instance, clock=Clock(1.5))
-    assert time.monotonic() - start < 3
+    clock = Clock(3)
+    schedule = local_search(instance, clock=clock)
+    assert clock.elapsed() < 3 + 3  # a busy machine may stall, a search that never looks may not
     assert violations(instance, schedule) == []
     # Holes and patience are worth far more than the list rule's order alone (3.2 times here).
     assert schedule.value(instance) < 0.5 * list_wspt(instance).value(instance)
