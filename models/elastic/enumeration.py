@@ -25,7 +25,7 @@ from schedgap.models.elastic.windows import Windows, value_step, windows
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.linear import LinearProgram
 
-MOST_ENTRIES = 6_000_000  # runs x servers x resources x slots of a packing
+MOST_ENTRIES = 3_000_000  # runs x servers x resources x slots of a packing
 FIRST_GAP = 0.01  # of L
 GROWTH = 1.7
 
@@ -106,8 +106,8 @@ class Reduced:
                         entries += mode.duration * len(workers) * len(view.scale)
                         if entries > MOST_ENTRIES:
                             return Cheap(runs, reduced, [], False)
-                if clock.expired():
-                    return Cheap(runs, reduced, [], False)
+                    if clock.expired():
+                        return Cheap(runs, reduced, [], False)
         absent = [-value if instance.is_batch else math.inf for value in self.least.tolist()]
         return Cheap(runs, reduced, absent, complete)
 
@@ -126,7 +126,8 @@ def without_symmetry(instance: ElasticInstance, cheap: Cheap) -> tuple[list[Run]
     chosen = int(numbers.argmax())
 
     def is_sorted(run: Run) -> bool:
-        held, last = dict.fromkeys(range(len(pool)), (0, 0)), {}
+        held = dict.fromkeys(range(len(pool)), (0, 0))
+        last: dict[int, tuple[int, int]] = {}  # by pool
         for h, count in run.workers:
             held[h] = (count, held[h][1])
         for h, count in run.ps:

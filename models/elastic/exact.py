@@ -29,7 +29,10 @@ Send = Callable[[Any], None]
 
 LP_SHARE = 0.4
 CP_SAT_SHARE, CP_SAT_SECONDS = 0.25, 20.0
+GUIDED_SHARE, GUIDED_SECONDS = 0.15, 10.0
 GUIDES = (1.0, 0.6, 0.3, 0.1)  # of the prices, where they guide a list
+LISTS = 60  # without a better schedule, for each job
+NOISE = 0.15  # of the mean distance of ends, where lists are shaken
 MOST_MODE_STARTS = 3_000_000  # jobs x modes x slots that are priced one by one
 
 
@@ -174,7 +177,8 @@ def _price(instance: ElasticInstance, call: Call, found: Found, clock: Clock) ->
     prices: Prices | None = value["prices"]
     if prices is not None and not found.closed:
         call.progress.phase("lists by prices")
-        _guided(instance, found, prices, value["runs"], call.clock.share(0.1, most=5.0))
+        clock = call.clock.share(GUIDED_SHARE, most=GUIDED_SECONDS)
+        found.trace["lists"] = _guided(instance, found, prices, value["runs"], clock, call.seed)
     return prices
 
 
@@ -184,22 +188,44 @@ def _guided(
     prices: Prices,
     runs: Sequence[tuple[Run, float]],
     clock: Clock,
-) -> None:
-    """Dispatch the jobs in the order of their mean ends in the relaxation, under its prices."""
-    middle = np.full(len(instance.jobs), np.inf)
-    for j in range(len(middle)):
-        own = [(run.end, share) for run, share in runs if run.job == j]
-        if own:
-            middle[j] = sum(end * share for end, share in own) / sum(share for _, share in own)
-    jobs = [j for j in range(len(middle)) if modes(instance, j)]
-    order = sorted(jobs, key=lambda j: (middle[j], j))
+    seed: int,
+) -> int:
+    """Dispatch the jobs by their mean ends in the relaxation, under its prices; shake the list.
+
+    Returns the number of lists that were tried.
+    """
+    jobs = [j for j in range(len(instance.jobs)) if modes(instance, j)]
+    own: dict[int, list[tuple[int, float]]] = {j: [] for j in jobs}
+    for run, share in runs:
+        own[run.job].append((run.end, share))
+    late = max((run.end for run, _ in runs), default=0) + 1.0
+    key = {
+        j: sum(end * share for end, share in ends) / sum(share for _, share in ends)
+        if ends
+        else late
+        for j, ends in own.items()
+    }
     price = prices.per_demand(instance)
-    for factor in GUIDES:
-        if clock.expired():
-            return
-        listed = dispatch(instance, order, factor * price)
+    random = np.random.default_rng(seed)
+    tried = failed = 0
+    while not clock.expired() and not found.closed and failed < LISTS * len(jobs):
+        shaken = dict(key)
+        factor = GUIDES[tried % len(GUIDES)]
+        if tried >= len(GUIDES):
+            spread = NOISE * (max(key.values()) - min(key.values()) + 1.0)
+            scale = spread * random.uniform(0.1, 1.0)
+            shaken = {j: end + scale * random.standard_normal() for j, end in key.items()}
+            factor = random.choice(GUIDES) * random.uniform(0.5, 1.2)
+        listed = dispatch(instance, sorted(jobs, key=lambda j: (shaken[j], j)), factor * price)
+        tried, failed = tried + 1, failed + 1
+        before = found.upper
         if listed is not None:
             found.offer_runs(listed)
+        if found.upper != before and listed is not None:
+            failed = 0
+            if tried > len(GUIDES):  # shake the better list from now on
+                key |= {run.job: float(run.end) for run in listed}
+    return tried
 
 
 def _intervals(instance: ElasticInstance, call: Call, found: Found, clock: Clock) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.columns import Run, runs_from, schedule_of
 from schedgap.models.elastic.modes import MOST_WORKERS, Cluster, cluster, modes
-from schedgap.models.elastic.placement import fits, ps_needed, reach
+from schedgap.models.elastic.placement import fits, reach
 from schedgap.models.elastic.program import known_windows
 from schedgap.models.elastic.program_compact import check_whole, whole_weights
 from schedgap.models.elastic.windows import Windows
@@ -159,24 +159,22 @@ def _placement(
     for h in H:
         model.add_implication(cen[h], psat[h])
     for p in sorted({mode.ps_type for mode in options if mode.ps_type is not None}):
-        of_type = [(mode, var) for mode, var in zip(options, z, strict=True) if mode.ps_type == p]
-        needed = max(
-            ps_needed(view.worker_bandwidth[mode.worker_type], view.ps_bandwidth[p], mode.workers)
-            for mode, _ in of_type
-        )
+        chosen_ps = [(mode, var) for mode, var in zip(options, z, strict=True) if mode.ps_type == p]
+        needed = max(view.demand(mode).most_ps() for mode, _ in chosen_ps)
         room = np.minimum(fits(view.capacity, view.ps_units[p]), needed).tolist()
-        here = sum(var for _, var in of_type)
+        here = sum(var for _, var in chosen_ps)
         for h in H:
             number = model.new_int_var(0, room[h], f"s[{j},{h},{p}]")
             ps[h].append((p, number))
             model.add(number <= room[h] * psat[h])
             model.add(number <= room[h] * here)
             model.add(number >= psat[h] + here - 1)
-            for m in sorted({mode.worker_type for mode, _ in of_type}):
-                both = [var for mode, var in of_type if mode.worker_type == m]
-                total = sum(mode.workers * var for mode, var in of_type if mode.worker_type == m)
+            for m in sorted({mode.worker_type for mode, _ in chosen_ps}):
+                both = [(mode, var) for mode, var in chosen_ps if mode.worker_type == m]
+                total = sum(mode.workers * var for mode, var in both)
                 [own] = [var for kind, var in workers[h] if kind == m]
-                _serve(model, view, (m, p), (number, room[h]), total - own, (both, psat[h]))
+                when = ([var for _, var in both], psat[h])
+                _serve(model, view, (m, p), (number, room[h]), total - own, when)
     return workers, ps
 
 

@@ -12,7 +12,7 @@ from schedgap.models.elastic import (
     program_cp_sat,
     program_time_indexed,
 )
-from schedgap.models.elastic.columns import fits_together, runs_from
+from schedgap.models.elastic.columns import fits_together, runs_from, schedule_of
 from schedgap.models.elastic.exact import exact
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.program_compact import whole_weights
@@ -140,7 +140,7 @@ def compact(instance: ElasticInstance, call: Call) -> Outcome:
         found = None
         if result.values is not None:
             taken = [run for run, value in zip(runs, chosen, strict=True) if value]
-            found = program_compact.schedule_of(instance, taken)
+            found = schedule_of(instance, taken)
         return start.outcome(result, found, bound)
     model = program_compact.build(instance, runs=runs)
     result = solve(

@@ -55,7 +55,7 @@ def check(instance: ElasticInstance, outcome: Outcome) -> None:
     data = outcome.schedule.to_data(instance)
     assert list(rules.check(instance, data, {})) == []
     assert rules.objective(instance, data) == pytest.approx(optimum)
-    assert outcome.bound == pytest.approx(optimum, rel=1e-6)
+    assert outcome.bound == pytest.approx(optimum, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize(("instance", "optimum"), [(TOY, 27), (BATCH, 5), (RING, 5)])
@@ -109,7 +109,7 @@ def settle(instance: ElasticInstance, upper: float | None, result: Enumerated) -
         found = rules.objective(instance, data) * (-1 if instance.is_batch else 1)
         assert found == pytest.approx(optimum)
     if not result.infeasible:
-        assert result.lower == pytest.approx(optimum, rel=1e-6)
+        assert result.lower == pytest.approx(optimum, rel=1e-6, abs=1e-6)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
