@@ -40,7 +40,8 @@ METHODS = (
             ),
             Option(
                 "moves", "int", None,
-                f"plans to try (default: until the time limit, {MOVES_WITHOUT_LIMIT} without one)",
+                f"plans to try (default: {MOVES_WITHOUT_LIMIT}; with a time limit, until it is up or a "
+                "hundred kicks were in vain)",
                 least=0,
             ),
         ),

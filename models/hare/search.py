@@ -22,6 +22,7 @@ HURRIES = (0.0, 0.5)  # how much an arrival counts beside work / weight in the f
 SPLIT = 200  # up to so many tasks each is placed on its own: more moves, and slower
 MARKS = 32  # partial schedules kept along a plan; a changed plan starts from the last in common
 STALL = 10  # moves in vain, for each batch of the instance, before a kick
+PATIENCE = 100  # kicks in a row that led to nothing better, before the search ends by itself
 
 OnImprovement = Callable[[HareSchedule, float], None]  # with its value, in the instance's units
 
@@ -161,7 +162,8 @@ def local_search(
     clock : Clock
         The schedule of `list_wspt` is returned in any case (0.3 s for 24,000 tasks).
     moves : int or None
-        Changed plans to try, >= 0. A number, a seed and an endless clock repeat the answer.
+        Changed plans to try, >= 0; None ends after `PATIENCE` kicks in vain. A seed and an endless
+        clock repeat the answer.
     gpu_rule : "finish" or "available"
         Whether tasks prefer slots where they are synchronized first, or that start first.
     on_improvement : function
@@ -191,17 +193,20 @@ def local_search(
     if best is None:
         return shown
     show(best)
-    current, tried, vain, kicks = best, 0, 0, 0
+    current, tried, vain, kicks, patience = best, 0, 0, 0, PATIENCE
     while best.value > Partial(work).least() and tried != moves and not clock.expired():
         tried += 1
         if vain > STALL * len(work.batches):  # some moves from the best, whatever they cost
             current, vain, kicks = best, 0, rng.randint(1, 4)
+            patience -= 1
+            if moves is None and patience < 0:
+                break
         plan, first = search.neighbor(current)
         course = search.follow(plan, math.inf if kicks > 0 else current.value, current, first)
         kicks -= 1
         vain = 0 if course and course.value < current.value else vain + 1
         current = course or current
         if current.value < best.value:
-            best = current
+            best, patience = current, PATIENCE
             show(best)
     return shown
