@@ -40,8 +40,8 @@ METHODS = (
             ),
             Option(
                 "moves", "int", None,
-                f"plans to try (default: {MOVES_WITHOUT_LIMIT}; with a time limit, until it is up or a "
-                "hundred kicks were in vain)",
+                f"plans to try (default: {MOVES_WITHOUT_LIMIT}; with a time limit, until it is up "
+                "or a hundred kicks were in vain)",
                 least=0,
             ),
         ),
