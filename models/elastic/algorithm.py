@@ -167,7 +167,8 @@ def a_online(arrivals: Arrivals, given: Settings) -> OnlineRun:
     -----
     Source: Algorithm 1. Round i occupies slots alpha tau_i + 1 .. 2 alpha tau_i - 1, so rounds do
     not overlap. Guarantee: 4 alpha (Theorem 5), on assumptions that can fail; see `guarantees`.
-    It ends: with tau > min d, an unserved job has a schedule of cost 0 in a window of its own.
+    It ends: in an empty window the first unserved job has a schedule of cost 0 once tau exceeds its
+    duration with a single worker, for which Algorithm 4's own placements do, too.
     """
     placed: dict[str, Any] = {}
     waiting: list[Arrived] = []  # A1 L1: J_i

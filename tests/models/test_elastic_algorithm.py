@@ -9,13 +9,19 @@ from hypothesis import strategies as st
 from schedgap.errors import ContradictionError
 from schedgap.instances.elastic import ElasticInstance, Job
 from schedgap.models.elastic import rules
-from schedgap.models.elastic.algorithm import Arrivals, Settings, a_dual, a_online, run_online
+from schedgap.models.elastic.algorithm import (
+    Arrivals,
+    Settings,
+    a_dual,
+    a_online,
+    run_online,
+)
 from schedgap.models.elastic.batch import batch_of, constants
 from schedgap.models.elastic.guarantees import lemma_1
 from schedgap.models.elastic.modes import Cluster, Mode, cluster, job_modes, modes
 from schedgap.models.elastic.pricing import Market
 from strategies.elastic import brute_force, elastic_instances
-from strategies.elastic_examples import RING, TOY
+from strategies.elastic_examples import RING, TOY, theorem_1
 
 
 def value(instance: ElasticInstance, **options: Any) -> float:
@@ -50,6 +56,20 @@ def test_the_ring_by_hand() -> None:
     run = found.schedule.placements["j1"]
     assert (run.start, run.duration, run.workers) == (33, 6, {"s1": 1})
     assert found.schedule.value(RING) == 39
+
+
+def test_the_mended_algorithm_4_ends_where_it_misses_a_placement() -> None:
+    """Example C with a small server B: two workers only with one on each server, the PS on B.
+
+    Exact: tau = 2, d = 1, start 4 x 2 + 1 = 9, c = 10. Greedy placements miss it; one worker beside
+    the PS on B takes 2 slots: tau = 4, start 17, c = 19.
+    """
+    small = theorem_1(gpu=1, cpu=1, bandwidth=2)
+    assert value(small) == 10
+    found = run_online(small, rule="repaired")
+    assert found.schedule.value(small) == 19
+    assert [(each.tau, len(each.windows)) for each in found.rounds] == [(2, 0), (4, 1)]
+    assert lemma_1(found.rounds, 4)["short"] == [2]
 
 
 def test_modes_can_be_restricted() -> None:
@@ -173,7 +193,7 @@ def test_schedules_are_valid_and_keep_what_lemma_1_certifies(instance: ElasticIn
             assert objective <= 4 * alpha * optimum + 1e-9
         # No completion is later than alpha tau_{i+1} = 2 alpha tau_i, compact or not.
         for each in found.rounds:
-            assert each.windows
+            assert each.windows or options.get("rule") == "repaired"
             for window in each.windows:
                 for arrived, _ in window.served:
                     run = found.schedule.placements[arrived.job.id]
