@@ -82,7 +82,7 @@ def render(found: Results) -> str:
         "layouts": shared_layouts(),
         "results": table(found.run).to_csv(index=False, lineterminator="\r\n"),
     }
-    names = [str(folder.path) for folder in found.run.folders]
+    names = [folder.path.resolve().name for folder in found.run.folders]
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
