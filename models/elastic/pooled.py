@@ -7,16 +7,16 @@ a block of slots. Each step only relaxes the problem.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.columns import runs_from
-from schedgap.models.elastic.modes import Mode, cluster, modes
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits, ps_needed
-from schedgap.models.elastic.schedule_lp import ROUNDING, priced_slots
+from schedgap.models.elastic.schedule_lp import ROUNDING
 from schedgap.models.elastic.windows import earliest, no_schedule, shortest
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.column_generation import Columns, Priced, generate_columns
@@ -26,27 +26,22 @@ from schedgap.solvers.linear import LinearProgram
 MOST_SLOTS = 200_000
 
 
-def least_ps(instance: ElasticInstance, mode: Mode) -> int:
-    """Return the fewest PSs with which a mode runs on the empty cluster; 0 in the ring.
+@lru_cache(maxsize=1 << 16)
+def least_ps(view: Cluster, m: int, p: int, workers: int) -> int:
+    """Return the fewest PSs with which a split mode runs on the empty cluster.
 
-    Split: over all servers n that hold the PSs, with as many workers beside them as fit.
+    Over all servers n that hold the PSs, with as many workers beside them as fit.
     """
-    view = cluster(instance)
-    if mode.ps_type is None:
-        return 0
-    if mode.central:
-        return 1
-    demand = view.demand(mode)
+    demand = view.demand(Mode(m, p, workers, False, 1))
     assert demand.ps is not None
-    N, most = mode.workers, demand.most_ps()
     room = fits(view.capacity, demand.ps)
-    for s in range(1, most + 1):
+    for s in range(1, demand.most_ps() + 1):
         n = np.flatnonzero(room >= s)
         if not len(n):
             break
         beside = fits(view.capacity[n] - s * demand.ps, demand.worker)
-        g = np.minimum(beside, N - 1).max()
-        if ps_needed(demand.bandwidth, demand.ps_bandwidth, N - int(g)) <= s:
+        g = int(np.minimum(beside, workers - 1).max())
+        if ps_needed(demand.bandwidth, demand.ps_bandwidth, workers - g) <= s:
             return s
     raise AssertionError("every mode has a placement")
 
@@ -59,17 +54,18 @@ class Choices:
     demand: Floats  # [k, r] on all servers together, in units
 
 
+@lru_cache(maxsize=1 << 12)
 def choices(instance: ElasticInstance, job: int) -> Choices:
     """Return the undominated modes of a job, by duration."""
-    view = cluster(instance)
-    own = modes(instance, job)
-    rows = {
-        (mode.duration, *(view.worker_units[mode.worker_type] * mode.workers + extra).tolist())
-        for mode in own
-        for extra in [_ps_demand(instance, mode)]
-    }
-    resources = len(view.scale)
-    table = np.array(sorted(rows), dtype=float).reshape(len(rows), resources + 1)
+    view, rows = cluster(instance), set()
+    for mode in modes(instance, job):
+        demand = mode.workers * view.worker_units[mode.worker_type]
+        if mode.ps_type is not None:
+            m, p = mode.worker_type, mode.ps_type
+            ps = 1 if mode.central else least_ps(view, m, p, mode.workers)
+            demand = demand + ps * view.ps_units[p]
+        rows.add((mode.duration, *demand.tolist()))
+    table = np.array(sorted(rows), dtype=float).reshape(len(rows), len(view.scale) + 1)
     kept: list[int] = []
     for k in range(len(table)):
         if not kept or not (table[kept] <= table[k]).all(axis=1).any():
@@ -77,10 +73,22 @@ def choices(instance: ElasticInstance, job: int) -> Choices:
     return Choices(table[kept, 0].astype(np.int64), table[kept, 1:])
 
 
-def _ps_demand(instance: ElasticInstance, mode: Mode) -> Any:
-    if mode.ps_type is None:
-        return 0.0
-    return least_ps(instance, mode) * cluster(instance).ps_units[mode.ps_type]
+def crowded_slots(instance: ElasticInstance) -> int:
+    """Return a number of slots after which little is contended, for prices; any is valid.
+
+    The last arrival, then half as long again as the scarcest resource is busy with all jobs.
+    """
+    if instance.last_end is not None:
+        return min(instance.last_end - 1, MOST_SLOTS)
+    total = cluster(instance).capacity.sum(axis=0)
+    busy = np.zeros(len(total))
+    for j in range(len(instance.jobs)):
+        own = choices(instance, j)
+        busy += (own.demand * own.duration[:, None]).min(axis=0)
+    share = float((busy[total > 0] / total[total > 0]).max(initial=0.0))
+    longest = max(shortest(instance, j) or 0 for j in range(len(instance.jobs)))
+    last = max(job.arrival for job in instance.jobs)
+    return int(min(max(1, last + math.ceil(1.5 * share) + longest), MOST_SLOTS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,7 +179,6 @@ class CoarseLp:
 
 def solve_coarse(
     instance: ElasticInstance,
-    schedule: ElasticSchedule | None,
     *,
     block: int,
     clock: Clock,
@@ -184,13 +191,16 @@ def solve_coarse(
 
     Parameters
     ----------
-    schedule : ElasticSchedule or None
-        A known schedule: first columns, and where prices end.
     each : int
         Columns of a job to add in a round.
+
+    Notes
+    -----
+    The first columns run each job after the last price; where the horizon ends before, artificial
+    columns dearer than any schedule do.
     """
     pricer = CoarsePricer(instance)
-    slots = min(priced_slots(instance, schedule), MOST_SLOTS)
+    slots = crowded_slots(instance)
     jobs, R, B = len(instance.jobs), len(pricer.capacity), -(-slots // block)
     size = np.where(pricer.capacity > 0, pricer.capacity, 1.0)
     length = np.full(B, float(block))
@@ -210,15 +220,14 @@ def solve_coarse(
         return -weight if instance.is_batch else weight * end
 
     known, costs = [], []
-    view = cluster(instance)
-    for run in [] if schedule is None else runs_from(instance, schedule):
-        demand = np.sum(list(run.held(view).values()), axis=0)
-        known.append(column(run.job, run.start, run.mode.duration, demand))
-        costs.append(worth(run.job, run.end))
-    if schedule is None and not instance.is_batch:
-        dear = 2 * sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
-        known += list(np.eye(jobs, jobs + len(cells)))
-        costs += [dear] * jobs
+    if not instance.is_batch:
+        known = list(np.eye(jobs, jobs + len(cells)))
+        if instance.last_end is None:
+            late = [max(slots + 1, job.arrival) for job in instance.jobs]
+            costs = [worth(j, t + (shortest(instance, j) or 0)) for j, t in enumerate(late)]
+        else:
+            dear = 2 * sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
+            costs = [dear] * jobs
     rows = jobs + len(cells)
     once = np.ones(jobs)
     master = LinearProgram(

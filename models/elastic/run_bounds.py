@@ -35,6 +35,7 @@ def _lp(kind: str) -> Callable[[ElasticInstance, Call], Outcome]:
     def run(instance: ElasticInstance, call: Call) -> Outcome:
         if reason := no_schedule(instance):
             return Outcome(infeasible=True, note=reason)
+        call.progress.bound(pooled.no_contention(instance))
         start = starting_schedule(instance)
         slots = schedule_lp.priced_slots(instance, start)
         if reason := schedule_lp.too_large(instance, slots):
@@ -71,11 +72,9 @@ def coarse(instance: ElasticInstance, call: Call) -> Outcome:
     if reason := no_schedule(instance):
         return Outcome(infeasible=True, note=reason)
     call.progress.bound(pooled.no_contention(instance))
-    start = starting_schedule(instance)
     call.progress.phase("generating columns")
     found = pooled.solve_coarse(
         instance,
-        start,
         block=call.options["block"],
         clock=call.clock,
         seed=call.seed,

@@ -11,7 +11,7 @@ from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.pricing import Market
 from schedgap.models.elastic.windows import no_schedule, shortest
 
-MOST_CELLS = 3_000_000  # servers x resources x slots of a market
+MOST_CELLS = 200_000  # servers x resources x slots of a market; a minute for 100 jobs on more
 
 
 def volume(view: Cluster, mode: Mode) -> float:
