@@ -1,16 +1,14 @@
 """The paper's algorithms as methods: `a-online`, `a-online-compact`, `a-maxweight`."""
 
-import math
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic import rules
+from schedgap.models.elastic import rules, windows
 from schedgap.models.elastic.algorithm import run_online
 from schedgap.models.elastic.batch import a_maxweight, batch_of, constants, schedule_of
 from schedgap.models.elastic.guarantees import gamma, lemma_1
-from schedgap.models.elastic.modes import modes
 from schedgap.models.method import Call, Method, Option, Outcome
 
 _SHOWN = 20  # violations kept in a trace
@@ -28,14 +26,8 @@ def needs_batch(instance: ElasticInstance) -> str | None:
 
 def no_schedule(instance: ElasticInstance) -> Outcome | None:
     """Return the proof that some job can never run as it must, if there is one."""
-    for j, job in enumerate(instance.jobs):
-        least = min((mode.duration for mode in modes(instance, j)), default=math.inf)
-        if math.isinf(least):
-            return Outcome(infeasible=True, note=f"job {job.id} fits on no servers")
-        if instance.last_end is not None and job.arrival + least > instance.last_end:
-            note = f"job {job.id} cannot end by slot {instance.horizon}"
-            return Outcome(infeasible=True, note=note)
-    return None
+    reason = windows.no_schedule(instance)
+    return Outcome(infeasible=True, note=reason) if reason else None
 
 
 def deliver(
