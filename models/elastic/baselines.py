@@ -13,7 +13,7 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job, Placement
 from schedgap.models.elastic.algorithm import Arrivals, OnlineRun, Settings, a_online
-from schedgap.models.elastic.batch import Arrived, Constants, constants
+from schedgap.models.elastic.batch import Arrived, Constants, ModesOf, constants
 from schedgap.models.elastic.modes import (
     Cluster,
     Mode,
@@ -211,25 +211,7 @@ def _latest(market: Market, mode: Mode, end: int) -> Offer | None:
     return market.offer(mode, int(able[-1])) if len(able) else None
 
 
-class FewerModes(Arrivals):
-    """Jobs that may run in some of their modes only."""
-
-    def __init__(
-        self, instance: ElasticInstance, choose: Callable[[Cluster, Job], tuple[Mode, ...]]
-    ) -> None:
-        """Hand out jobs with the modes that `choose` leaves."""
-        super().__init__(instance)
-        self._choose = choose
-
-    def until(self, time: int) -> list[Arrived]:
-        """Return the jobs of arrival <= time that have not been handed out."""
-        return [
-            Arrived(each.place, each.job, self._choose(self._view, each.job))
-            for each in super().until(time)
-        ]
-
-
-def of_number(workers: int) -> Callable[[Cluster, Job], tuple[Mode, ...]]:
+def of_number(workers: int) -> ModesOf:
     """Return the choice of all modes with this number of workers, fewer where it cannot be."""
 
     def choose(view: Cluster, job: Job) -> tuple[Mode, ...]:
@@ -263,7 +245,7 @@ def _most(view: Cluster, job: Job, m: int, p: int | None, central: bool) -> int:
 def fixed_number(instance: ElasticInstance, workers: int) -> OnlineRun:
     """Run A_online with the same number of workers for all jobs, as far as it can be."""
     given = Settings(cluster(instance), constants(instance))
-    return a_online(FewerModes(instance, of_number(workers)), given)
+    return a_online(Arrivals(instance, of_number(workers)), given)
 
 
 def with_one_type(instance: ElasticInstance, worker_type: int) -> ElasticInstance | None:
