@@ -33,6 +33,7 @@ GUIDED_SHARE, GUIDED_SECONDS = 0.15, 10.0
 GUIDES = (1.0, 0.6, 0.3, 0.1)  # of the prices, where they guide a list
 LISTS = 60  # without a better schedule, for each job
 NOISE = 0.15  # of the mean distance of ends, where lists are shaken
+COARSE_BLOCK = 5  # slots that share a price where all else is too large
 MOST_MODE_STARTS = 3_000_000  # jobs x modes x slots that are priced one by one
 
 
@@ -130,6 +131,7 @@ def exact(instance: ElasticInstance, call: Call) -> Outcome:
     slots = schedule_lp.priced_slots(instance, found.schedule)
     size = slots * sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
     if schedule_lp.too_large(instance, slots) or size > MOST_MODE_STARTS:
+        _coarse(instance, call, found)
         return found.outcome("too large for an exact search")
     prices = _price(instance, call, found, call.clock.share(LP_SHARE))
     if found.closed:
@@ -180,6 +182,23 @@ def _price(instance: ElasticInstance, call: Call, found: Found, clock: Clock) ->
         clock = call.clock.share(GUIDED_SHARE, most=GUIDED_SECONDS)
         found.trace["lists"] = _guided(instance, found, prices, value["runs"], clock, call.seed)
     return prices
+
+
+def _coarse(instance: ElasticInstance, call: Call, found: Found) -> None:
+    """Bound what is too large for all else."""
+    call.progress.phase("coarse bound")
+    reply = run_child(
+        "schedgap.models.elastic.exact:coarse_child",
+        instance,
+        limit=_seconds(call.clock),
+        on_message=found.hear,
+        engine="highs",
+        seconds=_seconds(call.clock),
+        seed=call.seed,
+        threads=call.threads,
+    )
+    if value := found.take(reply, "pooled-lp-coarse"):
+        found.trace["pooled-lp-coarse"] = value
 
 
 def _guided(
@@ -303,6 +322,21 @@ def price_child(
             "columns": len(lp.result.tags),
         }
     return {"prices": lp.prices, "runs": lp.runs, "infeasible": lp.infeasible, "trace": trace}
+
+
+def coarse_child(
+    send: Send, instance: ElasticInstance, *, seconds: float | None, seed: int, threads: int
+) -> dict[str, Any]:
+    """Solve the relaxation on one pool of servers."""
+    lp = pooled.solve_coarse(
+        instance,
+        block=COARSE_BLOCK,
+        clock=Clock(seconds),
+        seed=seed,
+        threads=threads,
+        on_bound=lambda bound: send(("bound", bound)),
+    )
+    return {"bound": lp.bound, "rounds": lp.rounds, "columns": lp.columns}
 
 
 def interval_child(

@@ -23,7 +23,7 @@ from schedgap.solvers.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.engine import OnBound
 from schedgap.solvers.linear import LinearProgram
 
-MOST_SLOTS = 200_000
+MOST_SLOTS = 5_000  # with prices
 
 
 @lru_cache(maxsize=1 << 16)

@@ -201,3 +201,14 @@ def test_a_closed_horizon_without_a_schedule_is_proved_empty() -> None:
     check(two, run("price-and-enumerate", two))
     three = instance_of([J1, J1, J1], horizon=3, horizon_policy="closed")
     assert run("price-and-enumerate", three).infeasible
+
+
+def test_what_is_too_large_has_a_schedule_and_a_coarse_bound() -> None:
+    """Two jobs of 4,000,002 slots with three workers on both servers: one after the other at worst,
+    3 x 4,000,003 + 3 x 8,000,005; each alone costs 3 x 4,000,003."""
+    long = {**J1, "train_time": {"w1": 1e6}}
+    instance = instance_of([long, long])
+    outcome = run("price-and-enumerate", instance)
+    assert "too large" in outcome.note
+    assert outcome.schedule.value(instance) <= 3 * 4_000_003 + 3 * 8_000_005
+    assert 6 * 4_000_003 <= outcome.bound <= outcome.schedule.value(instance)
