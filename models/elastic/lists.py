@@ -1,0 +1,217 @@
+"""List schedules: jobs one by one, each where it is cheapest beside those before; then improved.
+
+Offline and without preemption. Without prices the cheapest is the earliest end; with the prices of
+a linear relaxation a job also pays for what it takes from the others.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.columns import Run, run_of
+from schedgap.models.elastic.modes import cluster, modes
+from schedgap.models.elastic.placement import Floats
+from schedgap.models.elastic.pooled import Coarse, CoarsePricer
+from schedgap.models.elastic.pricing import Market
+from schedgap.models.elastic.starting import volume
+from schedgap.models.elastic.windows import shortest
+
+FACTORS = 1.0, 0.3, 0.1, 0.0  # of the prices, pass by pass: less and less caution
+Stop = Callable[[], bool]
+
+
+class Timetable:
+    """Runs that fit together, and the market on which the next job finds its own.
+
+    Attributes
+    ----------
+    runs : dict
+        The run of each placed job, by index of the job.
+    slots : int
+        Runs end by this slot. Without a closed horizon it grows when a job finds no place.
+    """
+
+    def __init__(
+        self, instance: ElasticInstance, price: Floats | None = None, runs: Iterable[Run] = ()
+    ) -> None:
+        """Place some runs that fit together.
+
+        Parameters
+        ----------
+        price : array [t, r], optional
+            Of a unit of demand as given in the file for a slot, >= 0, the same on all servers;
+            after its last slot 0.
+        """
+        self.instance, self.view = instance, cluster(instance)
+        self._price = np.zeros((0, len(instance.resources))) if price is None else price
+        self._volumes: dict[int, list[float]] = {}
+        self.runs = {run.job: run for run in runs}
+        longest = max(shortest(instance, j) or 0 for j in range(len(instance.jobs)))
+        self.slots = max(job.arrival for job in instance.jobs) + 2 * longest
+        self.slots = max([self.slots, len(self._price) + longest, *self._ends()])
+        if instance.last_end is not None:
+            self.slots = instance.last_end - 1
+        self._open_market()
+
+    def _ends(self) -> list[int]:
+        return [run.end - 1 for run in self.runs.values()]
+
+    def _open_market(self) -> None:
+        shape = self.slots, *self.view.capacity.shape
+        price = np.zeros(shape)
+        priced = min(self.slots, len(self._price))
+        price[:priced] = self._price[:priced, None, :]
+        free = np.broadcast_to(self.view.capacity, shape).copy()
+        for run in self.runs.values():
+            for h, amount in run.held(self.view).items():
+                free[run.start - 1 : run.end - 1, h] -= amount
+        self.market = Market(self.view, price, free, longest=self.slots)
+
+    def insert(self, job: int) -> bool:
+        """Run a job where weight x (start + duration) + price is least; False where none fits."""
+        given, options = self.instance.jobs[job], modes(self.instance, job)
+        if job not in self._volumes:
+            self._volumes[job] = [volume(self.view, mode) for mode in options]
+        while True:
+            offer = self.market.cheapest(
+                options,
+                given.arrival,
+                self.slots + 1,
+                weight=given.weight,
+                volumes=self._volumes[job],
+            )
+            if offer is not None:
+                break
+            if self.instance.last_end is not None:
+                return False
+            self.slots *= 2
+            self._open_market()
+        self.runs[job] = run_of(job, offer)
+        self._hold(self.runs[job], 1)
+        return True
+
+    def put(self, run: Run) -> None:
+        """Run a job as it ran before."""
+        self.runs[run.job] = run
+        self._hold(run, 1)
+
+    def remove(self, job: int) -> Run:
+        """Take a job out."""
+        run = self.runs.pop(job)
+        self._hold(run, -1)
+        return run
+
+    def _hold(self, run: Run, sign: int) -> None:
+        span = slice(run.start - 1, run.end - 1)
+        held = run.held(self.view)
+        servers = np.array(list(held))
+        free = self.market.free[span, servers] - sign * np.array(list(held.values()))
+        price = self.market.price[span, servers]
+        self.market.change(run.start, run.end - 1, servers, price, free)
+
+    def value(self) -> float:
+        """Return sum w_j (start_j + duration_j) of the placed jobs."""
+        return math.fsum(self.instance.jobs[j].weight * run.end for j, run in self.runs.items())
+
+
+def wspt_order(instance: ElasticInstance) -> list[int]:
+    """Return the jobs by least volume / weight, ties in list order."""
+    view = cluster(instance)
+
+    def rank(j: int) -> tuple[float, int]:
+        least = min(volume(view, mode) for mode in modes(instance, j))
+        return least / instance.jobs[j].weight, j
+
+    return sorted(range(len(instance.jobs)), key=rank)
+
+
+def wspt_list(instance: ElasticInstance) -> list[Run] | None:
+    """Run the jobs by least volume / weight, each where it ends first; every job has a mode.
+
+    Volume is demand x duration, each resource as a share of all servers' total. Of equal ends the
+    least volume, then the first mode; central before split, servers in list order. None when the
+    horizon is closed and a job finds no place in it.
+    """
+    return _listed(Timetable(instance), wspt_order(instance))
+
+
+def _listed(table: Timetable, order: Sequence[int]) -> list[Run] | None:
+    if not all(table.insert(j) for j in order):
+        return None
+    return list(table.runs.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """What a linear relaxation over modes on one pool of servers says: prices, and an order."""
+
+    price: Floats  # [t, r] of a unit of demand as given in the file, for one slot
+    order: tuple[int, ...]  # jobs by completion in the Lagrangian solution
+
+
+def guide(instance: ElasticInstance, prices: Coarse) -> Guide:
+    """Read prices per slot and the order of completions off the prices of `pooled-lp-coarse`."""
+    pricer, paid = CoarsePricer(instance), prices.paid()
+    ends = []
+    for j in range(len(instance.jobs)):
+        cost, start, duration, _ = pricer.best(prices, paid, j)
+        k = int(cost.argmin())
+        ends.append((int(start[k] + duration[k]), j))
+    price = np.repeat(prices.price, prices.block, axis=1)[:, : prices.slots]
+    return Guide((price * cluster(instance).scale[:, None]).T, tuple(j for _, j in sorted(ends)))
+
+
+def lp_guided(instance: ElasticInstance, given: Guide) -> list[Run] | None:
+    """Run the jobs in the order of the guide, each where it costs least with its prices.
+
+    None when the horizon is closed and a job finds no place in it.
+    """
+    return _listed(Timetable(instance, given.price), given.order)
+
+
+def improve(
+    instance: ElasticInstance,
+    given: Guide,
+    runs: Sequence[Run],
+    *,
+    stop: Stop,
+    on_better: Callable[[list[Run], float], None],
+    factors: Sequence[float] = FACTORS[1:],
+) -> list[Run]:
+    """Take jobs out one by one and put each where it costs least, under lower and lower prices.
+
+    The jobs with the largest weight x (completion - arrival) go first. With each factor passes are
+    repeated while they help. Returns the best schedule met, which is never worse than `runs`.
+    """
+    best, value = list(runs), _value(instance, runs)
+    for factor in factors:
+        helps = True
+        while helps and not stop():
+            helps = False
+            table = Timetable(instance, factor * given.price, best)
+            for j in _heaviest_first(instance, best):
+                if stop():
+                    break
+                before = table.remove(j)
+                if not table.insert(j):
+                    table.put(before)
+                found = table.value()
+                if found < value * (1 - 1e-12):
+                    helps, best, value = True, list(table.runs.values()), found
+                    on_better(best, value)
+    return best
+
+
+def _value(instance: ElasticInstance, runs: Iterable[Run]) -> float:
+    return math.fsum(instance.jobs[run.job].weight * run.end for run in runs)
+
+
+def _heaviest_first(instance: ElasticInstance, runs: Iterable[Run]) -> list[int]:
+    def delay(run: Run) -> float:
+        job = instance.jobs[run.job]
+        return job.weight * (run.end - job.arrival)
+
+    return [run.job for run in sorted(runs, key=lambda run: (-delay(run), run.job))]

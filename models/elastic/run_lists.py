@@ -1,0 +1,92 @@
+"""List schedules as methods: by weight over volume, and led by the prices of a relaxation."""
+
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic import lists
+from schedgap.models.elastic.columns import Run, schedule_of
+from schedgap.models.elastic.pooled import coarse_bound, no_contention, solve_coarse
+from schedgap.models.elastic.run_algorithms import needs_completion, no_schedule
+from schedgap.models.method import Call, Method, Option, Outcome
+
+_NO_PLACE = "a job found no place before the end of the closed horizon"
+
+
+def run_wspt_list(instance: ElasticInstance, call: Call) -> Outcome:
+    """Run `wspt-list`."""
+    if proof := no_schedule(instance):
+        return proof
+    runs = lists.wspt_list(instance)
+    return Outcome(note=_NO_PLACE) if runs is None else Outcome(schedule_of(instance, runs))
+
+
+def run_lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
+    """Run `lp-guided`: relaxation, list, passes of improvement; the best of all schedules met."""
+    if proof := no_schedule(instance):
+        return proof
+
+    def report(runs: list[Run], value: float) -> None:
+        call.progress.incumbent(schedule_of(instance, runs), value)
+
+    call.progress.phase("a first list")
+    first = lists.wspt_list(instance)
+    values: dict[str, float] = {}
+    if first is not None:
+        start = schedule_of(instance, first)
+        values["wspt_list"] = start.value(instance)
+        call.progress.incumbent(start, values["wspt_list"])
+    bound = no_contention(instance)
+    call.progress.bound(bound)
+    call.progress.phase("the relaxation")
+    solved = solve_coarse(
+        instance,
+        block=call.options["block"],
+        clock=call.clock,
+        seed=call.seed,
+        threads=call.threads,
+        on_bound=call.progress.bound,
+    )
+    best = first
+    if solved.prices is not None:
+        bound = max(bound, coarse_bound(instance, solved.prices))
+        guide = lists.guide(instance, solved.prices)
+        if not call.clock.expired():
+            call.progress.phase("the list by prices")
+            second = lists.lp_guided(instance, guide)
+            if second is not None:
+                values["list"] = schedule_of(instance, second).value(instance)
+                if best is None or values["list"] < values["wspt_list"]:
+                    best = second
+                    report(second, values["list"])
+        if best is not None and call.options["improve"]:
+            call.progress.phase("improving")
+            best = lists.improve(instance, guide, best, stop=call.clock.expired, on_better=report)
+    if best is None:
+        return Outcome(bound=bound, note=_NO_PLACE)
+    schedule = schedule_of(instance, best)
+    return Outcome(schedule, bound=bound, trace={"first": values, "rounds": solved.rounds})
+
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "wspt-list",
+        "algorithm",
+        run_wspt_list,
+        "jobs by weight over least volume, each where it ends first",
+        "list scheduling",
+        ours=True,
+        refuses=needs_completion,
+    ),
+    Method(
+        "lp-guided",
+        "algorithm",
+        run_lp_guided,
+        "jobs as in a linear relaxation, each where it costs least; then reinserted",
+        "(8), (9); list scheduling",
+        ours=True,
+        engines=("highs",),
+        options=(
+            Option("block", "int", 5, "slots that share a price", least=1),
+            Option("improve", "bool", True, "take jobs out and put them back while it helps"),
+        ),
+        refuses=needs_completion,
+    ),
+)
