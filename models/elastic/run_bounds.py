@@ -109,6 +109,8 @@ def dual_lp(instance: ElasticInstance, call: Call) -> Outcome:
     result = solve(
         model, call.engine or "highs", clock=call.clock, threads=call.threads, seed=call.seed
     )
+    if result.status == "unbounded" and start is None:  # zero prices are feasible
+        return Outcome(infeasible=True, note="the dual is unbounded: the relaxation is empty")
     if result.objective is None:
         return Outcome(note=f"the program was not solved ({result.status})")
     price = np.zeros((*cluster(instance).capacity.shape, slots))

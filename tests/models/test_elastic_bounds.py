@@ -76,6 +76,13 @@ def test_mean_busy_times_by_hand() -> None:
     assert times == pytest.approx([13 / 6, 1.5, 2])
 
 
+def test_an_unbounded_dual_shows_a_horizon_that_is_too_short() -> None:
+    """Four jobs of 3 slots with both GPUs of one of two servers, in 3 slots: two can run."""
+    instance = instance_of([J1] * 4, horizon=3, horizon_policy="closed")
+    assert brute_force(instance) == math.inf
+    assert run("dual-lp", instance).infeasible
+
+
 def test_golden_section_finds_the_least() -> None:
     theta, _ = least_of(lambda x: (x - 3) ** 2, 10, lambda: False)
     assert theta == pytest.approx(3, abs=1e-5)
