@@ -44,6 +44,7 @@ class Watch:
         on_bound: OnBound | None,
     ) -> None:
         self.error: BaseException | None = None
+        self.mixed = mixed is not None
         self._engine, self._program, self._clock = engine, mixed, clock
         self._on_incumbent, self._on_bound = on_incumbent, on_bound
         self._bound = -math.inf
@@ -159,7 +160,9 @@ def _run_alone(engine: Any, clock: Clock, watch: Watch) -> None:
             set_option(engine, "presolve", "choose")
         status = engine.getModelStatus().name
         pointless = status == "kOptimal" and engine.getInfo().primal_solution_status != _FEASIBLE
-        if not (pointless or status in _UNDECIDED) or clock.expired():
+        # The presolve of HiGHS 1.15.1 can call a feasible mixed-integer program infeasible.
+        doubtful = status == "kInfeasible" and watch.mixed
+        if not (pointless or doubtful or status in _UNDECIDED) or clock.expired():
             break
 
 

@@ -278,6 +278,24 @@ def test_highs_keeps_the_optimum_that_a_restart_at_the_root_loses() -> None:
     assert result.objective == pytest.approx(-97.06293412846047, abs=1e-9)
 
 
+def test_highs_does_not_believe_a_presolve_that_finds_no_solution() -> None:
+    # HiGHS 1.15.1 calls this program infeasible; without presolve it finds the optimum, -2.
+    data = json.loads((Path(__file__).parent / "data" / "false_infeasible.json").read_text())
+    rows, columns, values = zip(*data["entries"], strict=True)
+    program = LinearProgram(
+        data["cost"],
+        [-math.inf if value is None else value for value in data["lower"]],
+        [math.inf if value is None else value for value in data["upper"]],
+        sparse.csr_array((values, (rows, columns)), shape=(59, 35)),
+        [-math.inf if value is None else value for value in data["row_lower"]],
+        [math.inf if value is None else value for value in data["row_upper"]],
+        data["integer"],
+    )
+    result = solve(program, "highs", clock=Clock(60))
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(-2)
+
+
 @pytest.mark.parametrize(
     ("objective", "bound", "sense", "grid", "expected"),
     [
