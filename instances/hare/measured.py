@@ -9,8 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from schedgap.instances.generate import Request
-from schedgap.instances.hare.drafts import uniform
+from schedgap.instances.generate import Request, uniform
 
 JobType = tuple[str, int]  # as measured: name, GPUs
 

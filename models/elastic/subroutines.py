@@ -105,7 +105,7 @@ def cheapest_split(given: Priced, job: Job) -> Offer | None:
     Every duration is tried, not only those of the modes: the others never cost less.
     """
     view = given.view
-    best: Offer | None = None  # A4 L1; A4 L2 omega is given
+    best: Offer | None = None  # A4 L1-L2: omega is given
     for m in _worker_types(view, job):  # A4 L3
         for p in _ps_types(view, job):  # A4 L4
             needed = job.work * float(batch_slots(view, job, m, p, np.array([1]), False)[0])
@@ -131,7 +131,7 @@ def cheapest_split(given: Priced, job: Job) -> Offer | None:
 def cheapest_central(given: Priced, job: Job) -> Offer | None:
     """Return the schedule of Algorithm 5, A_mincost2: q = 1, N workers and one PS (E20)."""
     view = given.view
-    best: Offer | None = None  # A5 L1; A5 L2 omega is given
+    best: Offer | None = None  # A5 L1-L2: omega is given
     for m in _worker_types(view, job):  # A5 L3
         for p in _ps_types(view, job):
             needed = job.work * float(batch_slots(view, job, m, p, np.array([1]), True)[0])

@@ -22,20 +22,19 @@ def _available(method: Method) -> bool:
 def _solve(family: Family, method: Method, instance: Any, **settings: Any) -> sg.Solution:
     if not _available(method):
         pytest.skip(f"{method.name} needs {', '.join(method.engines)}")
-    if method.refuses(instance):
-        pytest.skip(f"{method.name}: {method.refuses(instance)}")
     return sg.solve(instance, method.name, time_limit=20, seed=3, **settings)
 
 
-def _tiny(family: Family) -> Any:
-    return family.suite()[0]
+def _tiny(family: Family, method: Method) -> Any:
+    """Return the first instance of the quick suite that the method takes."""
+    return next(instance for instance in family.suite() if not method.refuses(instance))
 
 
 @pytest.mark.parametrize(("family", "method"), CASES, ids=NAMES)
 def test_a_schedule_is_feasible_and_its_objective_recomputed(
     family: Family, method: Method
 ) -> None:
-    instance = _tiny(family)
+    instance = _tiny(family, method)
     solution = _solve(family, method, instance)
     if solution.schedule is None:
         assert solution.status in ("bound", "infeasible", "unknown")
@@ -49,7 +48,7 @@ def test_a_schedule_is_feasible_and_its_objective_recomputed(
 @pytest.mark.parametrize(("family", "method"), CASES, ids=NAMES)
 def test_a_kind_keeps_its_word(family: Family, method: Method) -> None:
     """A bound brings no schedule, an algorithm no bound, an exact method proves a small optimum."""
-    instance = _tiny(family)
+    instance = _tiny(family, method)
     solution = _solve(family, method, instance)
     if method.kind == "bound":
         assert solution.status == "bound"
@@ -67,7 +66,7 @@ def test_a_kind_keeps_its_word(family: Family, method: Method) -> None:
 def test_bounds_and_schedules_lie_on_their_sides_of_the_optimum(
     family: Family, method: Method
 ) -> None:
-    instance = _tiny(family)
+    instance = _tiny(family, method)
     best = sg.solve(instance, "exact", time_limit=20)
     assert best.status == "optimal" and best.objective is not None
     solution = _solve(family, method, instance)
@@ -75,7 +74,7 @@ def test_bounds_and_schedules_lie_on_their_sides_of_the_optimum(
     slack = MEETS * max(1.0, abs(best.objective))
     if solution.bound is not None:
         assert sign * solution.bound <= sign * best.objective + slack
-    if solution.objective is not None:
+    if solution.objective is not None and not family.relaxed(solution.schedule):
         assert sign * solution.objective >= sign * best.objective - slack
 
 
@@ -83,7 +82,7 @@ def test_bounds_and_schedules_lie_on_their_sides_of_the_optimum(
 def test_a_seed_repeats_an_algorithm(family: Family, method: Method) -> None:
     if method.kind not in ("algorithm", "baseline"):
         return
-    instance = _tiny(family)
+    instance = _tiny(family, method)
     first, second = _solve(family, method, instance), _solve(family, method, instance)
     assert first.schedule == second.schedule
 
