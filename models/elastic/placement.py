@@ -319,7 +319,7 @@ def cheapest(
     free : array [h, r]
         What is free throughout the window.
     central : bool
-        Everything on one server (8.6 below), or on at least two.
+        Everything on one server, or on at least two.
 
     Notes
     -----
