@@ -4,6 +4,7 @@ CP-SAT settles small instances; branch and price, whose bounds are sums of exact
 no engine, the others. Each runs in a child process, for HiGHS and CP-SAT cannot share one.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +25,7 @@ Send = Callable[[Any], None]
 MOVES = 150  # of the local search, for each task
 SEARCH_SHARE, SEARCH_SECONDS = 0.08, 4.0
 CP_SAT_SHARE, CP_SAT_SECONDS = 0.3, 4.0  # a cold start of its process included
-FLUID_SHARE, FLUID_SECONDS = 0.3, 60.0
+LAGRANGIAN_SHARE, LAGRANGIAN_SECONDS = 0.3, 60.0
 MANY_CELLS = 2_000_000
 MOST_TASKS = 5000  # larger ones are for the bounds and algorithms that scale
 
@@ -100,20 +101,11 @@ def hybrid(instance: HareInstance, call: Call) -> Outcome:
     found = Found(instance, call, synchronization)
     found.offer(starting_schedule(instance, synchronization))
     if arrays(instance).tasks > MOST_TASKS:
-        _fluid(instance, call, found, call.clock)
+        _lagrangian(instance, call, found, call.clock)
         return found.outcome(f"too large for an exact search: over {MOST_TASKS} tasks")
     if synchronization == "fixed":
         return _fixed(instance, call, found)
-    call.progress.phase("local search")
-    found.offer(
-        local_search(
-            instance,
-            clock=call.clock.share(SEARCH_SHARE, most=SEARCH_SECONDS),
-            seed=call.seed,
-            moves=MOVES * arrays(instance).tasks,
-            on_improvement=lambda schedule, value: found.offer(schedule),
-        )
-    )
+    _search(instance, call, found, call.clock.share(SEARCH_SHARE, most=SEARCH_SECONDS), MOVES)
     if found.closed:
         return found.outcome()
     clock = call.clock.share(CP_SAT_SHARE, most=CP_SAT_SECONDS)
@@ -123,10 +115,27 @@ def hybrid(instance: HareInstance, call: Call) -> Outcome:
         _tree(instance, call, found, clock)
         return found.outcome()
     if cells(instance, found.upper or 0) > MANY_CELLS:  # the tree's own first bound takes long
-        _fluid(instance, call, found, call.clock.share(FLUID_SHARE, most=FLUID_SECONDS))
+        _lagrangian(
+            instance, call, found, call.clock.share(LAGRANGIAN_SHARE, most=LAGRANGIAN_SECONDS)
+        )
     if _tree(instance, call, found, call.clock) is None:
+        _search(instance, call, found, call.clock.share(0.5), 10 * MOVES)
         _cp_sat(instance, call, found, call.clock, synchronization)
     return found.outcome()
+
+
+def _search(instance: HareInstance, call: Call, found: Found, clock: Clock, moves: int) -> None:
+    """Run the local search with so many moves for each task."""
+    call.progress.phase("local search")
+    found.offer(
+        local_search(
+            instance,
+            clock=clock,
+            seed=call.seed,
+            moves=moves * arrays(instance).tasks,
+            on_improvement=lambda schedule, value: found.offer(schedule),
+        )
+    )
 
 
 def _fixed(instance: HareInstance, call: Call, found: Found) -> Outcome:
@@ -183,17 +192,17 @@ def _tree(instance: HareInstance, call: Call, found: Found, clock: Clock) -> boo
     return None if reply.outcome == "done" and "too_large" in reply.value else complete
 
 
-def _fluid(instance: HareInstance, call: Call, found: Found, clock: Clock) -> None:
-    call.progress.phase("fluid bound")
+def _lagrangian(instance: HareInstance, call: Call, found: Found, clock: Clock) -> None:
+    call.progress.phase("pricing GPU time")
     reply = run_child(
-        "schedgap.models.hare.hybrid:fluid_child",
+        "schedgap.models.hare.hybrid:lagrangian_child",
         instance,
         limit=_seconds(clock),
         on_message=found.hear,
         engine="highs",
         clock=clock,
     )
-    found.judge(reply, "fluid-lp")
+    found.judge(reply, "lagrangian")
 
 
 def _seconds(clock: Clock) -> float | None:
@@ -270,28 +279,30 @@ def tree_child(
     }
 
 
-def fluid_child(send: Send, instance: HareInstance, *, clock: Clock) -> dict[str, Any]:
-    """Find the bound that scales."""
-    import math
-
+def lagrangian_child(send: Send, instance: HareInstance, *, clock: Clock) -> dict[str, Any]:
+    """Find the bound that scales; what is proved on the way is sent at once."""
     from schedgap.models.hare.run_bounds import METHODS
 
-    [method] = [method for method in METHODS if method.name == "fluid-lp"]
-    outcome = method.run(instance, Call(method.parse({}), "highs", clock, 0, _Silent()))
+    [method] = [method for method in METHODS if method.name == "lagrangian"]
+    progress = _Bounds(send, float(steps(instance).grid))
+    outcome = method.run(instance, Call(method.parse({}), "highs", clock, 0, progress))
     if outcome.bound is not None:
-        grid = float(steps(instance).grid)
-        send(("bound", math.ceil(outcome.bound / grid * (1 - 1e-9) - 1e-6)))
+        progress.bound(outcome.bound)
     return {"complete": False, "bound": outcome.bound}
 
 
-class _Silent:
-    """Progress of a method that nobody watches."""
+class _Bounds:
+    """Progress of a method of which only the bounds are passed on, in whole grid steps."""
+
+    def __init__(self, send: Send, grid: float) -> None:
+        self._send, self._grid = send, grid
 
     def incumbent(self, schedule: Any, objective: float) -> None:
         """Say nothing."""
 
     def bound(self, value: float) -> None:
-        """Say nothing."""
+        """Pass a bound on, rounded up to the grid with room for round-off."""
+        self._send(("bound", math.ceil(value / self._grid * (1 - 1e-9) - 1e-6)))
 
     def phase(self, text: str) -> None:
         """Say nothing."""

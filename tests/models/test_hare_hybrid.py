@@ -1,0 +1,46 @@
+"""The parts of `exact` that only large instances need, on small ones."""
+
+from typing import Any
+
+import pytest
+
+from schedgap.instances.generate import generate
+from schedgap.instances.hare import HareInstance
+from schedgap.solvers import Clock
+from schedgap.solvers.children import run_child
+from strategies.hare import brute_force, instance_of
+
+
+def sent(instance: HareInstance) -> list[int]:
+    """Return the bounds, in grid steps, that the child for large instances sends."""
+    heard: list[Any] = []
+    reply = run_child(
+        "schedgap.models.hare.hybrid:lagrangian_child", instance,
+        clock=Clock(20), engine="highs", on_message=heard.append,
+    )  # fmt: skip
+    assert reply.outcome == "done" and reply.value["complete"] is False
+    assert {kind for kind, _ in heard} == {"bound"}
+    return [value for _, value in heard]
+
+
+@pytest.mark.parametrize(("length", "weight"), [(3, 1), (0.7, 2), (41, 5)])
+def test_the_bound_of_a_job_alone_is_its_optimum_and_no_step_more(
+    length: float, weight: int
+) -> None:
+    """One task on one GPU: all values are multiples of length x weight, so one grid step."""
+    job = {"rounds": 1, "tasks_per_round": 1, "training_time": {"GPU": length}, "weight": weight}
+    assert max(sent(instance_of({"g1": "GPU"}, [job]))) == 1
+
+
+def test_bounds_that_are_passed_on_are_below_the_optimum() -> None:
+    """The toy: optimum 8, grid 0.5. CE4: optimum 807, grid 1, two jobs on two equal GPUs."""
+    assert max(sent(generate("hare", preset="toy"))) <= 16
+    assert max(sent(generate("hare", preset="ce4"))) <= 807
+    few = instance_of(
+        ["g1", "g2"],
+        [
+            {"rounds": 2, "tasks_per_round": 1, "training_time": {"kind-g1": 2, "kind-g2": 5}},
+            {"rounds": 1, "tasks_per_round": 2, "training_time": {"kind-g1": 3, "kind-g2": 4}},
+        ],
+    )
+    assert max(sent(few)) <= brute_force(few)
