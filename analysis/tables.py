@@ -112,12 +112,20 @@ RATIO_COLUMNS = [
 
 
 def _guarantee(run: Run, record: TaskRecord, ratio: RatioInterval) -> dict[str, Any]:
-    """Return what the paper promises for this method (with its defaults) on this instance."""
+    """Return what the paper promises for this method, with its options, on this instance."""
     none = {"guarantee": None, "claim": "", "holds": None, "failed": "", "within": None}
     owner = family(record.instance.family)
-    if owner.guarantees is None or record.label != record.method or record.problem:
+    if owner.guarantees is None or record.problem:
         return none
-    said = owner.guarantees(run.instance(record.instance.sha256), record.method)
+    options = {
+        option: option.parse(record.options[option.name])
+        for option in owner.method(record.method).options
+        if option.name in record.options
+    }
+    changed = {
+        option.name: value for option, value in options.items() if value != option.default
+    }
+    said = owner.guarantees(run.instance(record.instance.sha256), record.method, changed)
     if not said:
         return none
     factor, holds = said.get("factor"), bool(said.get("holds"))

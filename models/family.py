@@ -64,8 +64,8 @@ class Family:
     programs: Mapping[str, Callable[[Any], Any]] = field(
         default_factory=dict
     )  # name -> build(instance), a Pyomo model
-    guarantees: Callable[[Any, str], Mapping[str, Any]] | None = (
-        None  # (instance, method) -> {claim, factor, holds, failed}
+    guarantees: Callable[[Any, str, Mapping[str, Any]], Mapping[str, Any]] | None = (
+        None  # (instance, method, options not at their defaults) -> {claim, factor, holds, failed}
     )
     suite: Callable[[], list[Any]] | None = None  # small instances of the quick comparison
 

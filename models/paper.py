@@ -35,17 +35,19 @@ class Guarantee:
     """A printed claim on an algorithm's ratio.
 
     `evaluate(instance)` returns `claim`, `factor` (None where there is none), `holds` (whether the
-    instance meets the assumptions) and `failed` (those it does not meet). `verdict` says whether
-    the claim stands, and `tests` show it.
+    instance meets the assumptions) and `failed` (those it does not meet). It takes the options of
+    the methods that are named in `options` as keywords; with another option changed from its
+    default the paper promises nothing. `verdict` says whether the claim stands, and `tests` show it.
     """
 
     claim: str
     source: str
     methods: tuple[str, ...]
     assumptions: tuple[str, ...]
-    evaluate: Callable[[Any], Mapping[str, Any]]
+    evaluate: Callable[..., Mapping[str, Any]]
     verdict: str
     tests: tuple[str, ...]
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +91,14 @@ class Paper:
     guarantees: Mapping[str, Guarantee]
     errata: Mapping[str, Erratum]
 
-    def guarantee(self, method: str, instance: Any) -> Mapping[str, Any]:
-        """Return what the paper promises of a method on an instance; empty when nothing."""
+    def guarantee(
+        self, instance: Any, method: str, changed: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return what the paper promises of a method on an instance; empty when nothing.
+
+        `changed`: the options that are not at their defaults.
+        """
         for claim in self.guarantees.values():
-            if method in claim.methods:
-                return claim.evaluate(instance)
+            if method in claim.methods and set(changed) <= set(claim.options):
+                return claim.evaluate(instance, **changed)
         return {}

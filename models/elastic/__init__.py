@@ -40,7 +40,7 @@ FAMILY = Family(
     grid=windows.value_step,
     relaxed=rules.relaxed,
     check_certificate=certificates.check_certificate,
-    guarantees=lambda instance, method: paper.PAPER.guarantee(method, instance),
+    guarantees=paper.PAPER.guarantee,
     programs=programs.PROGRAMS,
     suite=suite,
 )

@@ -148,9 +148,17 @@ def theorem_3(
     *,
     F: float | None = None,
     normalise: bool = True,
-    rule: Rule = "exact",
+    placement: Rule = "exact",
+    **free: object,
 ) -> dict[str, Any]:
     """Return what Theorem 3 (Theorem 8 for the ring) says of A_maxweight on an instance.
+
+    Parameters
+    ----------
+    F, normalise, placement
+        Options of the run.
+    free
+        Other options of the run, on which the claim does not depend.
 
     Returns
     -------
@@ -159,7 +167,7 @@ def theorem_3(
         assumptions; `failed`, those that it does not meet, in words.
     """
     fixed = constants(instance, F=F, normalise=normalise)
-    failed = failed_assumptions(instance, fixed, rule=rule)
+    failed = failed_assumptions(instance, fixed, rule=placement)
     return {
         "claim": "optimum <= 2 log lambda x value (Theorem 3)",
         "factor": gamma(fixed),
@@ -174,9 +182,17 @@ def theorem_5(
     alpha: int | str = 4,
     F: float | None = None,
     normalise: bool = True,
-    rule: Rule = "exact",
+    placement: Rule = "exact",
+    **free: object,
 ) -> dict[str, Any]:
-    """Return what Theorem 5 says of A_online on an instance, run with this alpha.
+    """Return what Theorem 5 says of A_online on an instance, run with these options.
+
+    Parameters
+    ----------
+    alpha, F, normalise, placement
+        Options of the run.
+    free
+        Other options of the run, on which the claim does not depend.
 
     Returns
     -------
@@ -186,7 +202,7 @@ def theorem_5(
         `failed`, those that are not, in words.
     """
     fixed = constants(instance, F=F, normalise=normalise)
-    failed = failed_assumptions(instance, fixed, rule=rule)
+    failed = failed_assumptions(instance, fixed, rule=placement)
     run, needed = alpha_of(alpha, instance, fixed), theorem_alpha(instance, fixed, repaired=True)
     if run < needed:
         failed.append(f"A5: alpha = {run} is at least {needed}")

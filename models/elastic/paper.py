@@ -183,10 +183,10 @@ ALGORITHMS = {
     "1": Algorithm("An online algorithm, A_online", 11, "a_online"),
     "2": Algorithm("A dual approximation algorithm, A_dual", 4, "a_dual"),
     "3": Algorithm("Total weight maximization, A_maxweight", 16, "a_maxweight"),
-    "4": Algorithm("Subroutine for a split job, A_mincost1", 38, "ps_split"),
-    "5": Algorithm("Subroutine for a central job, A_mincost2", 13, "central_costs"),
-    "6": Algorithm("Subroutine for a central ring job, A_RAmincost1", 23, "central_costs"),
-    "7": Algorithm("Subroutine for a split ring job, A_RAmincost2", 25, "ring_split"),
+    "4": Algorithm("Subroutine for a split job, A_mincost1", 38, "cheapest_split"),
+    "5": Algorithm("Subroutine for a central job, A_mincost2", 13, "cheapest_central"),
+    "6": Algorithm("Subroutine for a central ring job, A_RAmincost1", 23, "cheapest_ring_central"),
+    "7": Algorithm("Subroutine for a split ring job, A_RAmincost2", 25, "cheapest_ring_split"),
 }
 
 _OF_THEOREM_3 = (
@@ -195,6 +195,7 @@ _OF_THEOREM_3 = (
     "split placements are of least cost",
     "F prices out every job that would overflow a single server and slot",
 )
+_SUBROUTINES = ("placement", "F", "normalise", "order", "tie")
 GUARANTEES = {
     "theorem_3": Guarantee(
         claim="the optimum is at most 2 log lambda times the scheduled weight",
@@ -207,6 +208,7 @@ GUARANTEES = {
             "the dual prices of a run give a ratio that holds"
         ),
         tests=("test_each_assumption_can_fail_alone", "test_the_toy_packs_servers_full"),
+        options=_SUBROUTINES,
     ),
     "theorem_5": Guarantee(
         claim="value <= 4 alpha times the optimum",
@@ -219,6 +221,7 @@ GUARANTEES = {
             "that serves in every round as much weight as could be served is 4 alpha-competitive"
         ),
         tests=("test_lemma_2_has_a_gap", "test_a_run_that_serves_all_that_fit_is_certified"),
+        options=("alpha", "compact", *_SUBROUTINES),
     ),
 }
 
@@ -327,7 +330,10 @@ ERRATA = {
         "after the time span.",
         "4 by default.",
         "alpha=theory",
-        ("test_alpha_of_the_theorem",),
+        (
+            "test_alpha_of_the_theorem",
+            "test_alpha_is_in_the_hundreds_at_the_scale_of_the_paper",
+        ),
     ),
     "E13": Erratum(
         "Lemma 2, (6)",
@@ -368,7 +374,11 @@ ERRATA = {
         "candidates place no workers at all, cost least and win.",
         "Counted afresh for each server of the PSs.",
         "",
-        ("test_workers_are_counted_afresh_for_every_server_of_the_pss",),
+        (
+            "test_workers_are_counted_afresh_for_every_server_of_the_pss",
+            "test_the_literal_algorithm_4_places_no_workers",
+            "test_the_study_shows_which_variant_fails_how",
+        ),
     ),
     "E17": Erratum(
         "Algorithm 4, lines 14-20",
@@ -377,7 +387,10 @@ ERRATA = {
         "though a smaller g is feasible.",
         "g is at most N - 1, and there is at least one PS.",
         "",
-        ("test_one_worker_at_least_is_away_from_the_pss",),
+        (
+            "test_one_worker_at_least_is_away_from_the_pss",
+            "test_a_last_worker_beside_the_parameter_servers_spoils_the_candidate",
+        ),
     ),
     "E18": Erratum(
         "Algorithm 7, lines 5-14",

@@ -40,7 +40,7 @@ FAMILY = Family(
     problem=lambda options: "fixed" if options.get("synchronization") == "fixed" else "",
     grid=windows.grid,
     check_certificate=certificates.check_certificate,
-    guarantees=lambda instance, method: paper.PAPER.guarantee(method, instance),
+    guarantees=paper.PAPER.guarantee,
     programs=programs.PROGRAMS,
     suite=suite,
 )

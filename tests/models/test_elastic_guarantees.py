@@ -6,6 +6,7 @@ from itertools import combinations
 import pytest
 
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.instances.generate import generate
 from schedgap.models.elastic.algorithm import run_online
 from schedgap.models.elastic.batch import constants
 from schedgap.models.elastic.guarantees import (
@@ -17,6 +18,7 @@ from schedgap.models.elastic.guarantees import (
     theorem_alpha,
     windows_needed,
 )
+from schedgap.models.elastic.paper import PAPER
 from strategies.elastic import instance_of
 from strategies.elastic_examples import TOY
 
@@ -104,14 +106,14 @@ def test_the_toy_packs_servers_full() -> None:
     assert not found["holds"]
     assert [words[:2] for words in found["failed"]] == ["A2"]
     assert theorem_5(TOY)["failed"][-1] == "A5: alpha = 4 is at least 21"
-    assert [words[:2] for words in theorem_3(TOY, rule="repaired")["failed"]] == ["A2", "A3"]
+    assert [words[:2] for words in theorem_3(TOY, placement="repaired")["failed"]] == ["A2", "A3"]
 
 
 def test_each_assumption_can_fail_alone() -> None:
     fine = _spacious()
     assert theorem_3(fine)["holds"]
     assert theorem_3(fine, F=1e-3)["failed"][0].startswith("A1")
-    assert [words[:2] for words in theorem_3(fine, rule="repaired")["failed"]] == ["A3"]
+    assert [words[:2] for words in theorem_3(fine, placement="repaired")["failed"]] == ["A3"]
     assert [words[:2] for words in theorem_3(_spacious(horizon=1))["failed"]] == ["A4"]
     assert theorem_5(fine, alpha="theory-repaired")["holds"]
     assert [words[:2] for words in theorem_5(fine, alpha=1)["failed"]] == ["A5"]
@@ -126,6 +128,35 @@ def _spacious(horizon: int = 1000) -> ElasticInstance:
         horizon=horizon,
         servers=[{"id": "s1", "capacity": roomy}],
     )
+
+
+def test_a_promise_is_that_of_the_run_s_own_options() -> None:
+    """The toy's theorem asks for alpha = 20 as printed; beyond it the factor is 4 alpha."""
+    factors = {
+        alpha: PAPER.guarantee(TOY, "a-online", {"alpha": alpha, "order": "density"})["factor"]
+        for alpha in (1, 30, "theory", "theory-repaired")
+    }
+    assert factors == {1: 80, 30: 120, "theory": 80, "theory-repaired": 84}
+    raw = PAPER.guarantee(TOY, "a-online", {"normalise": False, "F": 7.0})
+    lam = 2 * 10 * 2 * 3 * 7 + 1  # 2 T H R F + 1
+    x = math.log2(8 / 3) / (math.log2(2 * math.log2(lam)) - math.log2(2 * math.log2(lam) - 1))
+    assert raw["factor"] == 4 * (math.floor(x) + 1)
+    repaired = PAPER.guarantee(TOY, "a-maxweight", {"placement": "repaired"})
+    assert any(words.startswith("A3") for words in repaired["failed"])
+    assert PAPER.guarantee(TOY, "a-online", {"some": "other"}) == {}
+
+
+def test_alpha_is_in_the_hundreds_at_the_scale_of_the_paper() -> None:
+    """E12: with T = 150, H = 150, R = 4 and F >= 1, log lambda > log2 180000 > 17.4, gamma > 34.8.
+
+    100 weights sum to 100 times the least or more: x > log2(100) / log2(34.8 / 33.8) > 158.
+    """
+    instance = generate("elastic", preset="paper", seed=1, settings={"worker_types": 1})
+    fixed = constants(instance)
+    assert fixed.F >= 1 and (fixed.horizon, len(instance.servers)) == (150, 150)
+    alpha = theorem_alpha(instance, fixed)
+    assert alpha > 158
+    assert alpha * 1 > instance.horizon  # round 1, tau = 1, would start after the time span
 
 
 def test_a_run_that_serves_all_that_fit_is_certified() -> None:
