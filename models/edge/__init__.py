@@ -1,0 +1,1 @@
+"""Family `edge`: parameter-server jobs in an edge-cloud network, total completion time."""
