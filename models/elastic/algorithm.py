@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from schedgap.errors import ContradictionError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
+from schedgap.models.arrivals import Arriving
 from schedgap.models.elastic.batch import (
     Arrived,
     Batch,
@@ -42,43 +42,17 @@ class Settings:
     compact: bool = False  # ours: start a batch at once, not alpha tau_i later
 
 
-class Arrivals:
-    """The jobs of an instance, one by one: nobody sees a job before its time.
-
-    A job of arrival a is known at time a - 1. Who asks for later jobs moves the clock, and can no
-    longer start anything before it.
-    """
+class Arrivals(Arriving[Arrived]):
+    """The jobs of an instance, one by one; a job of arrival a is known at time a - 1."""
 
     def __init__(self, instance: ElasticInstance, modes_of: ModesOf | None = None) -> None:
         """Sort the jobs by arrival, then by place in the list."""
-        self._instance, self._modes_of = instance, modes_of
-        self._coming = sorted(range(len(instance.jobs)), key=lambda j: instance.jobs[j].arrival)
-        self._next = 0
-        self.now = 0
-
-    def until(self, time: int) -> list[Arrived]:
-        """Return the jobs of arrival <= time that have not been handed out; moves the clock."""
-        if time < self.now:
-            raise ContradictionError(f"the clock stands at {self.now}, asked for {time}")
-        self.now = time
-        found = []
-        for j in self._coming[self._next :]:
-            if self._instance.jobs[j].arrival > time:
-                break
-            found.append(arrived(self._instance, j, self._modes_of))
-        self._next += len(found)
-        return found
-
-    def all_here(self) -> bool:
-        """Whether no job is to come: there is nothing left to wait for."""
-        return self._next == len(self._coming)
+        arrival = [job.arrival for job in instance.jobs]
+        super().__init__(arrival, lambda j: arrived(instance, j, modes_of))
 
     def start(self, offer: Offer, shift: int) -> Offer:
         """Return a schedule of a window at its real time; slots up to now are past."""
-        start = shift + offer.start
-        if start <= self.now:
-            raise ContradictionError(f"start in slot {start}, decided at time {self.now}")
-        return offer._replace(start=start)
+        return offer._replace(start=self.may_start(shift + offer.start))
 
 
 class Round(NamedTuple):
