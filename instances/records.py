@@ -89,12 +89,13 @@ class FileSchema(GenerateJsonSchema):
         return False
 
 
-def require_unique(ids: Iterable[str], *path: str | int, key: str = "id") -> None:
-    """Refuse an id that a list holds twice; the path names the second one."""
+def require_unique(ids: Iterable[str], *path: str | int, key: str | None = "id") -> None:
+    """Refuse an id that a list holds twice; the path names the second one (`key` None: itself)."""
     seen: set[str] = set()
     for index, name in enumerate(ids):
         if name in seen:
-            raise problem(f"duplicate id '{name}'", *path, index, key)
+            where = (*path, index) if key is None else (*path, index, key)
+            raise problem(f"duplicate id '{name}'", *where)
         seen.add(name)
 
 
@@ -266,6 +267,8 @@ def _explain(record: type[BaseModel], detail: ErrorDetails) -> tuple[Sequence[st
             return path, ("must be > 0" if given <= 0 else f"must be >= {SMALLEST:g}") + shown
         case "greater_than_equal":
             return path, f"must be >= {_number(context['ge'])}{shown}"
+        case "greater_than":
+            return path, f"must be > {_number(context['gt'])}{shown}"
         case "less_than_equal":
             return path, f"too large: must be <= {_number(context['le'])}{shown}"
         case "float_type" | "float_parsing" if type(given) is int:

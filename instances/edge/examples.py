@@ -1,0 +1,84 @@
+"""Worked examples of family `edge`, small enough to solve by hand."""
+
+from typing import Any
+
+from schedgap.instances.generate import Made, Request
+
+
+def toy(request: Request) -> Made:
+    """Return three jobs on two edge servers and a cloud; optimum 5."""
+    servers = [_server("edge-1", 2, 1), _server("edge-2", 2, 1), _server("cloud", 4, 2)]
+    delays = {"edge-1": 1, "edge-2": 1, "cloud": 3}
+    jobs = [
+        _job("j1", 1, (2, 3, 2), 1200, delays, megabytes=3750),
+        _job("j2", 1, (2, 4, 1), 1800, delays),
+        _job("j3", 2, (1, 2, 2), 900, delays),
+    ]
+    return _made(16, servers, jobs)
+
+
+def toy_b(request: Request) -> Made:
+    """Return three equal jobs on one edge server and a cloud; optimum 9."""
+    servers = [_server("edge-1", 2, 1), _server("cloud", 4, 1)]
+    delays = {"edge-1": 1, "cloud": 3}
+    jobs = [_job(f"j{n}", 1, (2, 4, 1), 1800, delays, megabytes=1125) for n in (1, 2, 3)]
+    return _made(16, servers, jobs)
+
+
+def toy_c(request: Request) -> Made:
+    """Return a long and a short job on one server with one worker; optimum 6."""
+    delays = {"edge-1": 1}
+    jobs = [_job("j1", 1, (4, 1, 1), 3600, delays), _job("j2", 1, (1, 1, 1), 3600, delays)]
+    return _made(8, [_server("edge-1", 1, 1)], jobs)
+
+
+def toy_batch(request: Request) -> Made:
+    """Return toy-b's jobs, as many as possible in slots 5-8 (round 3); optimum 3."""
+    made = toy_b(request)
+    return Made({**made.fields, "batch_round": 3}, made.source, made.time_unit)
+
+
+def _server(name: str, workers: int, ps: int) -> dict[str, Any]:
+    return {
+        "id": name,
+        "kind": name.partition("-")[0],
+        "workers": {"gpu": workers},
+        "parameter_servers": {"cpu": ps},
+    }
+
+
+def _job(
+    name: str,
+    arrival: int,
+    volume: tuple[int, int, int],
+    seconds: float,
+    delays: dict[str, int],
+    megabytes: float = 0.0,
+) -> dict[str, Any]:
+    epochs, chunks, minibatches = volume
+    return {
+        "id": name,
+        "arrival": arrival,
+        "worker_type": "gpu",
+        "ps_type": "cpu",
+        "epochs": epochs,
+        "chunks": chunks,
+        "minibatches_per_chunk": minibatches,
+        "compute_seconds": float(seconds),
+        "update_seconds": 0.0,
+        "gradient_megabytes": float(megabytes),
+        "bandwidth_mbps": 100.0,
+        "transfer_delay": delays,
+    }
+
+
+def _made(horizon: int, servers: list[dict[str, Any]], jobs: list[dict[str, Any]]) -> Made:
+    fields = {
+        "horizon": horizon,
+        "slot_seconds": 3600,
+        "worker_types": ["gpu"],
+        "ps_types": ["cpu"],
+        "servers": servers,
+        "jobs": jobs,
+    }
+    return Made(fields, "jobs of our own, worked out by hand", "slot of 1 h")
