@@ -56,7 +56,7 @@ def _not_null(value: Any) -> Any:
 
 def _version_1(value: int) -> int:
     if value != 1:
-        raise problem(f"must be 1, got {_short(value)}")
+        raise problem(f"must be 1, got {short(value)}")
     return value
 
 
@@ -133,7 +133,7 @@ def json_path(parts: Iterable[str | int]) -> str:
         elif re.fullmatch(r"[\w/+-]{1,60}", part):
             text += f".{part}" if text else part
         else:  # a key that would not read as one
-            text += f"[{_short(part)}]"
+            text += f"[{short(part)}]"
     return text
 
 
@@ -255,7 +255,7 @@ def _explain(record: type[BaseModel], detail: ErrorDetails) -> tuple[Sequence[st
     path += loc[len(inside) :]
     kind, context = detail["type"], detail.get("ctx", {})
     given = detail.get("input")
-    shown = f", got {_short(given)}"
+    shown = f", got {short(given)}"
     match kind:
         case "schedgap":
             return (*path, *context["path"]), str(context["message"])
@@ -303,7 +303,8 @@ def _number(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """Return a JSON value that fits into one line of an error."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 40 else text[:37] + "..."
 

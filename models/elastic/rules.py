@@ -5,7 +5,6 @@ V8 (2e), V9 (2g), V10 (2f) with (1) or (14), V11 (2i), V12 no preemption, V13 (2
 values break V2 or V5-V8 is left out of the other rules, so that one fault gives one message.
 """
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -13,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedgap.errors import InputError
 from schedgap.instances.elastic.instance import ElasticInstance, Job
-from schedgap.instances.records import json_path
+from schedgap.instances.records import short
+from schedgap.instances.shapes import Shapes, is_whole, require, require_keys, schedule_error
 from schedgap.instances.verdict import TOLERANCE, Violation
 
 MODES = ("nonpreemptive", "preemptive")
 LATEST = 10**60  # beyond every duration that the largest instance can ask for
-_KEYS = {"start": "number", "duration": "number", "worker_type": "string", "workers": "object"}
-_PS_KEYS = {"ps_type": "string", "ps": "object"}
+_KEYS: Shapes = {"start": "number", "duration": "number", "worker_type": "string", "workers": "object"}
+_PS_KEYS: Shapes = {"ps_type": "string", "ps": "object"}
 
 
 class Run(NamedTuple):
@@ -117,35 +116,35 @@ def relaxed(schedule: Any) -> tuple[str, ...]:
 
 def _read(instance: ElasticInstance, schedule: Any) -> Plan:
     """Return the schedule, or refuse its shape."""
-    _require(schedule, "object")
+    require(schedule, "object")
     for key in schedule:
         if key not in ("mode", "restart_slots", "jobs"):
-            raise _error("unknown key", key)
+            raise schedule_error("unknown key", key)
     mode = schedule.get("mode", "nonpreemptive")
-    _require(mode, "string", "mode")
+    require(mode, "string", "mode")
     if "jobs" not in schedule:
-        raise _error("missing key", "jobs")
-    _require(schedule["jobs"], "object", "jobs")
+        raise schedule_error("missing key", "jobs")
+    require(schedule["jobs"], "object", "jobs")
     if mode == "preemptive" and "restart_slots" not in schedule:
-        raise _error("missing key", "restart_slots")
+        raise schedule_error("missing key", "restart_slots")
     if mode == "nonpreemptive" and "restart_slots" in schedule:
-        raise _error("only with mode preemptive", "restart_slots")
+        raise schedule_error("only with mode preemptive", "restart_slots")
     restart = schedule.get("restart_slots", 0)
-    _require(restart, "number", "restart_slots")
+    require(restart, "number", "restart_slots")
     known = {job.id: job for job in instance.jobs}
     jobs: dict[str, list[Run]] = {}
     unknown, split = [], []
     for name, data in schedule["jobs"].items():
-        _require(data, "object", "jobs", name)
+        require(data, "object", "jobs", name)
         parts: list[tuple[str, tuple[str | int, ...], Any]] = [(name, ("jobs", name), data)]
         if mode == "preemptive" or "segments" in data:
             split.append(name)
             for key in data:
                 if key != "segments":
-                    raise _error("unknown key", "jobs", name, key)
+                    raise schedule_error("unknown key", "jobs", name, key)
             if "segments" not in data:
-                raise _error("missing key", "jobs", name, "segments")
-            _require(data["segments"], "list", "jobs", name, "segments")
+                raise schedule_error("missing key", "jobs", name, "segments")
+            require(data["segments"], "list", "jobs", name, "segments")
             parts = [
                 (f"{name} segment {k + 1}", ("jobs", name, "segments", k), part)
                 for k, part in enumerate(data["segments"])
@@ -162,35 +161,18 @@ def _read(instance: ElasticInstance, schedule: Any) -> Plan:
 def _run(
     instance: ElasticInstance, job: Job, name: str, path: tuple[str | int, ...], data: Any
 ) -> Run:
-    _require(data, "object", *path)
-    for key in data:
-        if key not in _KEYS and key not in _PS_KEYS:
-            raise _error("unknown key", *path, key)
-    for key, kind in (_KEYS | _PS_KEYS).items():
-        if key in data:
-            _require(data[key], kind, *path, key)
-        elif key in _KEYS or not instance.is_ring:
-            raise _error("missing key", *path, key)
+    require(data, "object", *path)
+    if instance.is_ring:
+        require_keys(data, _KEYS, _PS_KEYS, *path)
+    else:
+        require_keys(data, {**_KEYS, **_PS_KEYS}, {}, *path)
     for role in ("workers", "ps"):
         for server, count in data.get(role, {}).items():
-            _require(count, "number", *path, role, server)
+            require(count, "number", *path, role, server)
     return Run(
         name, job, data["start"], data["duration"], data["worker_type"],
         data.get("ps_type"), data["workers"], data.get("ps"),
     )  # fmt: skip
-
-
-def _require(value: Any, kind: str, *path: str | int) -> None:
-    types: Any = {
-        "object": Mapping, "list": (list, tuple), "string": str, "number": (int, float),
-    }[kind]  # fmt: skip
-    if not isinstance(value, types) or isinstance(value, bool):
-        article = "an" if kind == "object" else "a"
-        raise _error(f"need {article} {kind}, got {_short(value)}", *path)
-
-
-def _error(message: str, *path: str | int) -> InputError:
-    return InputError(message, path=json_path(("schedule", *path)))
 
 
 # --- rules -------------------------------------------------------------------------------------
@@ -216,7 +198,7 @@ def _violations(instance: ElasticInstance, plan: Plan) -> Iterator[Violation]:
             yield from long_enough(instance, runs)
         else:
             yield from segments_in_order(runs)
-            if _is_whole(plan.restart_slots, 0):
+            if is_whole(plan.restart_slots, 0, LATEST):
                 yield from enough_in_all(instance, runs, plan.restart_slots)
     yield from within_capacity(instance, [run for runs in sound.values() for run in runs])
 
@@ -233,10 +215,10 @@ def _own_faults(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
 def known_mode(plan: Plan) -> Iterator[Violation]:
     """Rule V0: the mode is one of the two, and restart_slots a whole number >= 0."""
     if plan.mode not in MODES:
-        message = f"mode {_short(plan.mode)}: must be {' or '.join(MODES)}"
+        message = f"mode {short(plan.mode)}: must be {' or '.join(MODES)}"
         yield Violation("V0", ("mode",), 1, message)
-    if not _is_whole(plan.restart_slots, 0):
-        message = f"restart_slots {_short(plan.restart_slots)}: must be an integer >= 0"
+    if not is_whole(plan.restart_slots, 0, LATEST):
+        message = f"restart_slots {short(plan.restart_slots)}: must be an integer >= 0"
         yield Violation("V0", ("restart_slots",), 1, message)
 
 
@@ -246,14 +228,14 @@ def scheduled_once(instance: ElasticInstance, plan: Plan) -> Iterator[Violation]
         if job.id not in plan.jobs and not instance.is_batch:
             yield Violation("V1", (job.id,), 1, f"{job.id} is not scheduled")
     for name in plan.unknown:
-        yield Violation("V1", (name,), 1, f"no job {_short(name)}")
+        yield Violation("V1", (name,), 1, f"no job {short(name)}")
 
 
 def whole_slots(run: Run) -> Iterator[Violation]:
     """Rule V2, (2m): start and duration are integers >= 1."""
     for key, value in (("start", run.start), ("duration", run.duration)):
-        if not _is_whole(value, 1):
-            message = f"{run.name}: {key} {_short(value)}, must be an integer >= 1"
+        if not is_whole(value, 1, LATEST):
+            message = f"{run.name}: {key} {short(value)}, must be an integer >= 1"
             yield Violation("V2", (run.name, key), 1, message)
 
 
@@ -302,8 +284,8 @@ def one_ps_type(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
 
 def _type_fault(name: str, known: Sequence[str], times: Mapping[str, float]) -> str:
     if name not in known:
-        return f"{_short(name)} does not exist"
-    return "" if name in times else f"{_short(name)} is barred: the job has no time for it"
+        return f"{short(name)} does not exist"
+    return "" if name in times else f"{short(name)} is barred: the job has no time for it"
 
 
 def whole_counts(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
@@ -312,10 +294,10 @@ def whole_counts(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
     for role, counts in (("workers", run.workers), ("ps", run.ps or {})):
         for server, count in counts.items():
             if server not in known:
-                message = f"{run.name}: {role} on {_short(server)}, which is no server"
+                message = f"{run.name}: {role} on {short(server)}, which is no server"
                 yield Violation("V7", (run.name, server), 1, message)
-            elif not _is_whole(count, 1):
-                message = f"{run.name}: {_short(count)} {role} on {server}, must be an integer >= 1"
+            elif not is_whole(count, 1, LATEST):
+                message = f"{run.name}: {short(count)} {role} on {server}, must be an integer >= 1"
                 yield Violation("V7", (run.name, server), 1, message)
 
 
@@ -449,12 +431,3 @@ def within_capacity(instance: ElasticInstance, runs: Sequence[Run]) -> Iterator[
 def _demand(types: Sequence[Any], name: str) -> Mapping[str, float]:
     found: Mapping[str, float] = next(kind.demand for kind in types if kind.id == name)
     return found
-
-
-def _is_whole(value: Any, least: int) -> bool:
-    return type(value) is int and least <= value <= LATEST
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 40 else text[:37] + "..."

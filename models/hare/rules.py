@@ -4,7 +4,6 @@ V0 shape, V1 ids, V2 equation (5), V3 (4), V4 (7), V5 (8), V6 fixed synchronizat
 earlier rule rejects is left out of the later ones, so that one fault gives one message.
 """
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 
 from schedgap.errors import InputError
 from schedgap.instances.hare.instance import Gpu, HareInstance, Task
+from schedgap.instances.records import short
 from schedgap.instances.verdict import TOLERANCE, Violation
 
 KEYS = ("job", "round", "task", "gpu", "start")
@@ -76,7 +76,7 @@ def _violations(
 ) -> Iterator[Violation]:
     for key in schedule:
         if key != "assignments":
-            yield Violation("V0", ("schedule",), 1, f"schedule: unknown key {_short(key)}")
+            yield Violation("V0", ("schedule",), 1, f"schedule: unknown key {short(key)}")
     found: list[Violation] = []
     times: Counter[tuple[int, int, int]] = Counter()  # how often each task is named
     runs = _read(instance, schedule["assignments"], times, found)
@@ -126,23 +126,23 @@ def _read(
 def _malformed(item: Any) -> str:
     """Rule V0: exactly the five keys; ids strings, counts integers, a finite start."""
     if not isinstance(item, Mapping):
-        return f": need an object, got {_short(item)}"
+        return f": need an object, got {short(item)}"
     if item.keys() != _KEYS:
         for key in KEYS:
             if key not in item:
                 return f".{key}: missing key"
-        return f": unknown key {_short(next(key for key in item if key not in KEYS))}"
+        return f": unknown key {short(next(key for key in item if key not in KEYS))}"
     for key in ("job", "gpu"):
         if type(item[key]) is not str:
-            return f".{key}: need a string, got {_short(item[key])}"
+            return f".{key}: need a string, got {short(item[key])}"
     for key in ("round", "task"):
         if type(item[key]) is not int:
-            return f".{key}: not an integer, got {_short(item[key])}"
+            return f".{key}: not an integer, got {short(item[key])}"
     start = item["start"]
     if isinstance(start, bool) or not isinstance(start, (int, float)):
-        return f".start: need a number, got {_short(start)}"
+        return f".start: need a number, got {short(start)}"
     if not abs(start) <= LATEST:
-        return f".start: need a finite number up to {LATEST:g}, got {_short(start)}"
+        return f".start: need a finite number up to {LATEST:g}, got {short(start)}"
     return ""
 
 
@@ -157,14 +157,14 @@ def _unknown(
         return "job: none"
     job, r, i, gpu = item.get("job"), item.get("round"), item.get("task"), item.get("gpu")
     if type(job) is not str or job not in jobs:
-        return f"job: no job {_short(job)}"
+        return f"job: no job {short(job)}"
     own = rounds[jobs[job]]
     if type(r) is not int or not 1 <= r <= len(own):
-        return f"round: job '{job}' has rounds 1 to {len(own)}, not {_short(r)}"
+        return f"round: job '{job}' has rounds 1 to {len(own)}, not {short(r)}"
     if type(i) is not int or not 1 <= i <= len(own[r - 1]):
-        return f"task: {job} round {r} has tasks 1 to {len(own[r - 1])}, not {_short(i)}"
+        return f"task: {job} round {r} has tasks 1 to {len(own[r - 1])}, not {short(i)}"
     if type(gpu) is not str or gpu not in gpus:
-        return f"gpu: {job} round {r} task {i} is on {_short(gpu)}, which is no GPU"
+        return f"gpu: {job} round {r} task {i} is on {short(gpu)}, which is no GPU"
     return ""
 
 
@@ -275,8 +275,3 @@ def _task(instance: HareInstance, n: int, r: int, i: int) -> str:
 
 def _name(instance: HareInstance, run: Run) -> tuple[str, str]:
     return _task(instance, run.job, run.round, run.number), instance.gpus[run.gpu].id
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 40 else text[:37] + "..."
