@@ -1,0 +1,175 @@
+"""The instance file of family `ring`."""
+
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from schedgap.instances.instance import Instance
+from schedgap.instances.records import (
+    LARGEST,
+    SMALLEST,
+    Absent,
+    Count,
+    Id,
+    NonEmpty,
+    NonNegative,
+    Positive,
+    Record,
+    problem,
+    require_unique,
+)
+
+MOST_SLOTS = 100_000
+MOST_GPUS = 100_000  # of one server
+MOST_GPUS_IN_ALL = 1_000_000
+FINEST_SCALE = 10_000
+
+
+class Server(Record):
+    """One server; its place in the list breaks ties."""
+
+    id: Id
+    gpus: Annotated[int, Field(ge=1, le=MOST_GPUS)]
+    """O_s, identical GPUs."""
+
+
+class Job(Record):
+    """One training job: its workers, one on each GPU, form one ring from its start to its end."""
+
+    id: Id
+    gpus: Count
+    """G_j = w_j, GPUs asked for."""
+    iterations: Count
+    """F_j, training iterations to do."""
+    gradient_size: NonNegative
+    """m_j, in units of data."""
+    batch_size: Count
+    """M_j, samples of a mini-batch."""
+    forward_time_per_sample: NonNegative
+    """Delta^f_j, in slots."""
+    backward_time: NonNegative
+    """Delta^b_j, in slots."""
+    estimated_slots: Absent[Positive] = None
+    """rho-hat_j, the execution time that algorithms reckon with; else that of the best placement."""
+    spread_factor: Annotated[float, Field(ge=1, le=LARGEST)] = 1.0
+    """lambda_j, of Algorithm 3: it looks at servers with lambda_j G_j GPUs together."""
+
+    @property
+    def chunk(self) -> float:
+        """m_j (w_j - 1) / w_j: what a worker sends, and reduces, in an iteration; units of data."""
+        return self.gradient_size / self.gpus * (self.gpus - 1)
+
+
+class Degradation(Record):
+    """f(alpha, k), the factor by which k contending jobs divide the bandwidth between servers."""
+
+    kind: Literal["linear", "power"]
+    """linear: k + alpha (k - 1), the paper's example; power: k^(1 + alpha), ours."""
+    alpha: Annotated[float, Field(ge=0, le=10)]
+
+
+class RingInstance(Instance):
+    """Ring-all-reduce jobs that are all there at once; minimise the makespan.
+
+    Source: Yu, Ji, Rajan and Liu, "On Scheduling Ring-All-Reduce Learning Jobs in Multi-Tenant GPU
+    Clusters with Communication Contention", Section 4, Table 1.
+    """
+
+    title: ClassVar[str] = "ring-all-reduce jobs under communication contention"
+
+    family: Literal["ring"]
+    horizon: Annotated[int, Field(ge=1, le=MOST_SLOTS)]
+    """T: every job must be complete by the end of this slot."""
+    servers: NonEmpty[Server]
+    jobs: NonEmpty[Job]
+    bandwidth_between: Positive
+    """b^e, of a link between servers, in units of data per slot."""
+    bandwidth_within: Positive
+    """b^i, of a link inside a server, in units of data per slot."""
+    compute_speed: Positive
+    """C, what a GPU reduces, in units of data per slot."""
+    contention_factor: Annotated[float, Field(ge=SMALLEST, le=1)]
+    """xi_1 of (7)."""
+    overhead_per_server: Annotated[float, Field(ge=0, le=1)]
+    """xi_2, latency of an iteration for each server that the job uses, in slots."""
+    degradation: Degradation
+    clamp_contention: bool = True
+    """(7) as k = max(1, xi_1 p): a link is never faster for being shared; false: k = xi_1 p."""
+    rate_scale: Annotated[int, Field(ge=1, le=FINEST_SCALE)] = 1
+    """Progress is counted in 1 / rate_scale iterations; 1 is the paper's rounding."""
+
+    @cached_property
+    def gpus(self) -> int:
+        """N, GPUs of all servers."""
+        return sum(server.gpus for server in self.servers)
+
+    @cached_property
+    def most_crowded(self) -> int:
+        """Largest p_j[t] that a schedule can have, at least 1: a server holds so many rings."""
+        rings = sum(job.gpus >= 2 for job in self.jobs)
+        return max(1, min(max(server.gpus for server in self.servers), rings))
+
+    def degradation_factor(self, crowd: int) -> float:
+        """Return f(alpha, k) of (7) for p = `crowd` >= 1 spread jobs on a server, this one too."""
+        k = self.contention_factor * crowd
+        if self.clamp_contention:
+            k = max(1.0, k)
+        alpha = self.degradation.alpha
+        if self.degradation.kind == "linear":
+            return k + alpha * (k - 1)
+        return float(k ** (1 + alpha))
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return what is allowed but breaks an assumption of the paper, in one line each."""
+        alone = self.degradation_factor(1)
+        if alone == 1:
+            return ()
+        return (
+            f"a spread job alone has degradation factor {alone:g}, the paper asks for 1: "
+            "set clamp_contention true",
+        )
+
+    def summary(self) -> dict[str, str]:
+        """Return sizes and horizon."""
+        return {
+            "jobs": f"{len(self.jobs)} of 1-{max(job.gpus for job in self.jobs)} GPUs",
+            "servers": str(len(self.servers)),
+            "GPUs": str(self.gpus),
+            "horizon": f"{self.horizon} slots",
+        }
+
+    @model_validator(mode="after")
+    def _cross_field_rules(self) -> Self:
+        for name in ("servers", "jobs"):
+            require_unique((item.id for item in getattr(self, name)), name)
+        if self.gpus > MOST_GPUS_IN_ALL:
+            raise problem(f"too many GPUs: at most {MOST_GPUS_IN_ALL}, got {self.gpus}", "servers")
+        self._check_degradation()
+        for j, job in enumerate(self.jobs):
+            exchange = 2 * job.chunk / self.bandwidth_within + job.chunk / self.compute_speed
+            compute = job.forward_time_per_sample * job.batch_size + job.backward_time
+            if exchange + self.overhead_per_server + compute <= 0:
+                raise problem("per-iteration time is 0", "jobs", j)
+        return self
+
+    def _check_degradation(self) -> None:
+        """Refuse a factor that makes more neighbours, or a spread as such, faster."""
+        last = 0.0
+        for p in range(1, self.most_crowded + 1):
+            factor = self.degradation_factor(p)
+            if factor <= 0 or factor < last:
+                what = "negative" if factor < 0 else "0" if factor == 0 else "fall"
+                raise problem(
+                    f"contention_factor {self.contention_factor:g} with alpha "
+                    f"{self.degradation.alpha:g} makes the degradation factor {what} at p={p}; "
+                    "set clamp_contention true",
+                    "contention_factor",
+                )
+            last = factor
+        if self.bandwidth_within < self.bandwidth_between / self.degradation_factor(1):
+            raise problem(
+                "must be at least the between-server bandwidth"
+                + ("" if self.clamp_contention else " over the degradation factor at p=1"),
+                "bandwidth_within",
+            )

@@ -1,0 +1,83 @@
+"""A schedule of family `ring`: for each job its first and last slot, and its workers by server."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from schedgap.instances.ring.instance import RingInstance
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One job's life: slots start..end, and its workers; servers without one are left out."""
+
+    start: int  # a_j, first active slot, from 1
+    end: int  # last active slot
+    placement: Mapping[str, int]  # y_js by server id
+    gpus: Mapping[str, tuple[int, ...]] | None = None  # numbers from 0 by server id
+
+    @property
+    def slots(self) -> int:
+        """rho_j, the execution time in slots."""
+        return self.end - self.start + 1
+
+    def to_data(self, job: str) -> dict[str, Any]:
+        """Return the run as it stands in a solution file."""
+        placement = {server: int(count) for server, count in self.placement.items()}
+        data = {"job": job, "start": int(self.start), "end": int(self.end), "placement": placement}
+        if self.gpus is not None:
+            data["gpus"] = {server: [int(g) for g in held] for server, held in self.gpus.items()}
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class RingSchedule:
+    """The runs of all jobs by job id; `facts` are informative keys such as order, theta, kappa."""
+
+    runs: Mapping[str, Run]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def makespan(self) -> int:
+        """Last slot of the last job."""
+        return max(run.end for run in self.runs.values())
+
+    def value(self, instance: RingInstance) -> int:
+        """Return the makespan; for searching only, the rules recompute it."""
+        return self.makespan
+
+    def to_data(self, instance: RingInstance) -> dict[str, Any]:
+        """Return the schedule of a solution file; jobs in the order of the instance."""
+        jobs = [self.runs[job.id].to_data(job.id) for job in instance.jobs if job.id in self.runs]
+        return {"jobs": jobs, **self.facts}
+
+    @classmethod
+    def from_data(cls, instance: RingInstance, data: Mapping[str, Any]) -> "RingSchedule":
+        """Return the schedule that a verified solution file holds."""
+        runs = {}
+        for row in data["jobs"]:
+            gpus = row.get("gpus")
+            held = None if gpus is None else {s: tuple(numbers) for s, numbers in gpus.items()}
+            runs[row["job"]] = Run(row["start"], row["end"], dict(row["placement"]), held)
+        facts = {key: value for key, value in data.items() if key != "jobs"}
+        return cls(runs, facts)
+
+    def numbered(self, instance: RingInstance) -> "RingSchedule":
+        """Return the schedule with GPU numbers: by start, each job takes the lowest free ones.
+
+        That never fails where the counts fit: intervals are coloured in order of their starts.
+        """
+        free: dict[str, list[int]] = {s.id: list(range(s.gpus)) for s in instance.servers}
+        held: list[tuple[int, Mapping[str, Sequence[int]]]] = []  # last slot, numbers by server
+        runs: dict[str, Run] = {}
+        for job, run in sorted(self.runs.items(), key=lambda item: item[1].start):
+            for _, numbers in (ended := [entry for entry in held if entry[0] < run.start]):
+                for server, back in numbers.items():
+                    free[server] = sorted([*free[server], *back])
+            held = [entry for entry in held if entry not in ended]
+            taken = {server: tuple(free[server][:count]) for server, count in run.placement.items()}
+            for server, numbers in taken.items():
+                free[server] = free[server][len(numbers) :]
+            held.append((run.end, taken))
+            runs[job] = replace(run, gpus=taken)
+        return replace(self, runs=runs)

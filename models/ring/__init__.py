@@ -1,0 +1,1 @@
+"""Family `ring`: ring-all-reduce jobs under communication contention, makespan."""
