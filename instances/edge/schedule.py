@@ -32,21 +32,23 @@ class Placement:
         """xi_j by (2f): all workers are on the server of the PS."""
         return set(self.workers) == {self.ps_server}
 
-    def to_data(self) -> dict[str, Any]:
-        """Return the run as it stands in a solution file."""
-        return {
+    def to_data(self, *, segment: bool = False) -> dict[str, Any]:
+        """Return the run, or the segment of a preemptive one, as it stands in a solution file."""
+        data: dict[str, Any] = {
             "start": int(self.start),
-            "completion": int(self.completion),
+            "end" if segment else "completion": int(self.completion),
             "workers": {server: int(count) for server, count in self.workers.items()},
             "ps_server": self.ps_server,
         }
+        extra = {"overhead": int(self.overhead)} if segment else {"colocated": self.colocated}
+        return data | extra
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Placement":
-        """Return the run that a verified solution file holds."""
+        """Return the run or the segment that a verified solution file holds."""
         return cls(
             data["start"],
-            data["completion"],
+            data["end"] if "end" in data else data["completion"],
             dict(data["workers"]),
             data["ps_server"],
             data.get("overhead", 0),
@@ -75,10 +77,9 @@ class EdgeSchedule:
         for job in instance.jobs:
             found = self.placements.get(job.id)
             if isinstance(found, Placement):
-                jobs[job.id] = found.to_data() | {"colocated": found.colocated}
+                jobs[job.id] = found.to_data()
             elif found is not None:
-                runs = [run.to_data() | {"overhead": int(run.overhead)} for run in found]
-                jobs[job.id] = {"segments": runs}
+                jobs[job.id] = {"segments": [run.to_data(segment=True) for run in found]}
         return {"relaxed": list(self.relaxed), "jobs": jobs} if self.relaxed else {"jobs": jobs}
 
     @classmethod

@@ -5,6 +5,7 @@ from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
 from schedgap.models.family import Bar, Chart
+from schedgap.models.lanes import Span, stack
 
 
 def chart(instance: ElasticInstance, schedule: Mapping[str, Any]) -> Chart:
@@ -13,25 +14,18 @@ def chart(instance: ElasticInstance, schedule: Mapping[str, Any]) -> Chart:
     Slot t is drawn from t - 1 to t. A bar's text says how many workers and PSs the job has there.
     """
     placed = ElasticSchedule.from_data(instance, schedule)
-    held: dict[str, list[tuple[Placement, str]]] = {server.id: [] for server in instance.servers}
+    held: dict[str, list[Span]] = {server.id: [] for server in instance.servers}
     for job in placed.placements:
         for run in placed.segments(job):
             for server in {**run.workers, **run.ps}:
-                held[server].append((run, job))
+                text = f"{job} on {server}: {_counts(run, server)}"
+                held[server].append(Span(run.start - 1, run.end - 1, job, text))
     lanes: list[str] = []
     bars: list[Bar] = []
-    for server, runs in held.items():
-        free: list[int] = []  # end of the last run on each lane of this server
-        names: list[str] = []
-        for run, job in sorted(runs, key=lambda item: item[0].start):
-            row = next((k for k, end in enumerate(free) if end <= run.start), len(free))
-            if row == len(free):
-                free.append(0)
-                names.append(f"{server} ({row + 1})" if row else server)
-            free[row] = run.end
-            text = f"{job} on {server}: {_counts(run, server)}"
-            bars.append(Bar(names[row], run.start - 1, run.end - 1, job, text))
-        lanes += names or [server]
+    for server, spans in held.items():
+        of_server, on_them = stack(server, spans)
+        lanes += of_server
+        bars += on_them
     return Chart(tuple(lanes), tuple(bars), "slot")
 
 
