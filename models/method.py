@@ -10,7 +10,7 @@ from schedgap.instances.settings import Option
 from schedgap.instances.solution import Kind
 from schedgap.solvers.clock import Clock
 
-__all__ = ["Call", "Method", "Option", "Outcome", "Progress", "check_instance"]
+__all__ = ["Call", "Method", "Option", "Outcome", "Progress", "Unheard", "check_instance"]
 
 
 class Progress(Protocol):
@@ -24,6 +24,19 @@ class Progress(Protocol):
 
     def phase(self, text: str) -> None:
         """What is being done, in a few words."""
+
+
+class Unheard:
+    """Progress that nobody hears: of a run whose findings are not the method's own."""
+
+    def incumbent(self, schedule: Any, objective: float) -> None:
+        """Say nothing."""
+
+    def bound(self, value: float) -> None:
+        """Say nothing."""
+
+    def phase(self, text: str) -> None:
+        """Say nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,19 @@
 """A first schedule for the exact methods and bounds: jobs one by one, each where it ends first."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.columns import Run, run_of, schedule_of
+from schedgap.models.bracket import Bracket
+from schedgap.models.elastic import pooled
+from schedgap.models.elastic.columns import Run, fits_together, run_of, runs_from, schedule_of
 from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.pricing import Market
-from schedgap.models.elastic.windows import no_schedule, shortest
+from schedgap.models.elastic.windows import no_schedule, shortest, value_step
+from schedgap.models.method import Call
 
 MOST_CELLS = 200_000  # servers x resources x slots of a market; a minute for 100 jobs on more
 
@@ -39,6 +43,31 @@ def starting_schedule(instance: ElasticInstance) -> ElasticSchedule | None:
     known = [schedule_of(instance, runs) for runs in found if runs is not None]
     sign = -1.0 if instance.is_batch else 1.0
     return min(known, key=lambda schedule: sign * schedule.value(instance), default=None)
+
+
+def first_bracket(instance: ElasticInstance, call: Call) -> Bracket:
+    """Return the bracket of a first schedule and of every job alone.
+
+    Values are those of the minimisation: of a batch problem minus the weight.
+    """
+    sign, step = -1.0 if instance.is_batch else 1.0, value_step(instance)
+
+    def up(bound: float) -> float:
+        """Round up to the step of all values, an engine's tolerance granted."""
+        return bound if step is None else math.ceil(bound / step - 1e-6) * step
+
+    found = Bracket(
+        call,
+        lambda schedule: sign * schedule.value(instance),
+        real=lambda value: sign * value,
+        up=up,
+        keep=lambda s: s if fits_together(instance, runs_from(instance, s)) else None,
+    )
+    found.bound(sign * pooled.no_contention(instance))
+    start = starting_schedule(instance)
+    if start is not None:
+        found.offer(start)
+    return found
 
 
 def dispatch(

@@ -12,10 +12,9 @@ from schedgap.models.hare import program, program_cp_sat, program_time_indexed
 from schedgap.models.hare.certificates import certify
 from schedgap.models.hare.decode import to_steps, value_of
 from schedgap.models.hare.hybrid import hybrid
-from schedgap.models.hare.starting import starting_schedule
+from schedgap.models.hare.starting import first_bracket, starting_schedule
 from schedgap.models.hare.windows import steps
 from schedgap.models.method import Call, Method, Option, Outcome
-from schedgap.solvers import EngineResult, solve
 
 SYNCHRONIZATION = Option(
     "synchronization",
@@ -43,141 +42,69 @@ def no_schedule(instance: HareInstance, synchronization: str) -> Outcome | None:
     return None
 
 
-def _stream(
-    instance: HareInstance, call: Call, read: Callable[[Any], HareSchedule] | None
-) -> dict[str, Any]:
-    """Return callbacks that pass an engine's findings on, in the instance's units."""
-    whole = steps(instance)
-
-    def on_incumbent(objective: float, values: Any) -> None:
-        if read is not None and values is not None:
-            schedule = read(values)
-            call.progress.incumbent(schedule, schedule.value(instance))
-
-    def on_bound(bound: float) -> None:
-        call.progress.bound(whole.real(round_up(bound)))
-
-    return {"on_incumbent": on_incumbent, "on_bound": on_bound}
-
-
 def round_up(bound: float) -> int:
     """Return the least grid value that is not below a bound, an engine's tolerance granted."""
     return math.ceil(bound - 1e-6 * max(1.0, abs(bound)))
 
 
-def _outcome(
-    instance: HareInstance, result: EngineResult, schedule: HareSchedule | None, **trace: Any
-) -> Outcome:
-    """Return what an engine found, its bound in the instance's units."""
-    whole = steps(instance)
-    bound = None if result.bound is None else whole.real(round_up(result.bound))
-    facts = {"engine_says": result.log, "step": str(whole.step), **trace}
-    if result.status == "optimal":
-        facts["proof"] = "complete search"
-    return Outcome(schedule=schedule, bound=bound, trace=facts)
-
-
-def _at_critical_paths(
-    instance: HareInstance, schedule: HareSchedule, upper: int
-) -> Outcome | None:
-    """Return a schedule that costs no more than every job alone on the fastest GPUs, if it does."""
-    whole = steps(instance)
-    if upper > whole.least:
-        return None
-    trace = {"step": str(whole.step), "proof": "critical paths"}
-    return Outcome(schedule=schedule, bound=whole.real(whole.least), trace=trace)
-
-
-def _better(
-    instance: HareInstance, first: HareSchedule, second: HareSchedule | None
-) -> HareSchedule:
-    if second is None or first.value(instance) <= second.value(instance):
-        return first
-    return second
-
-
 def big_m(instance: HareInstance, call: Call) -> Outcome:
     """Solve the paper's program as printed, its disjunctions by big-M rows."""
     synchronization = call.options["synchronization"]
-    if found := no_schedule(instance, synchronization):
-        return found
+    if proof := no_schedule(instance, synchronization):
+        return proof
     view, whole = arrays(instance), steps(instance)
     rows = view.tasks**2 * view.gpus
     if rows > MOST_ROWS:
         return Outcome(note=f"too large: about {rows} rows, at most {MOST_ROWS} are built")
-    start = starting_schedule(instance, synchronization)
-    call.progress.incumbent(start, start.value(instance))
-    upper = value_of(instance, to_steps(instance, start, synchronization), start.gpu)
-    if closed := _at_critical_paths(instance, start, upper):
-        return closed
+    found = first_bracket(instance, call, synchronization)
+    if found.closed:
+        return found.outcome()
     call.progress.phase("building the program")
     model = program.build(
         instance,
         pairwise=call.options["pairwise"],
         synchronization=synchronization,
-        upper=upper,
+        upper=int(found.upper or 0),
     )
-    call.progress.phase(f"solving with {call.engine}")
-    result = solve(
+    found.solve(
         model,
-        call.engine or "highs",
-        clock=call.clock,
-        threads=call.threads,
-        seed=call.seed,
+        lambda values: program.read(model, instance, synchronization=synchronization),
         grid=float(whole.grid),
-        on_bound=lambda bound: call.progress.bound(bound),
+        real=lambda bound: round_up(bound / float(whole.grid)),
     )
-    bound = None
-    if result.bound is not None:
-        bound = whole.real(round_up(result.bound / float(whole.grid)))
-    found_schedule = None
-    if result.objective is not None:
-        found_schedule = program.read(model, instance, synchronization=synchronization)
-    trace = {"engine_says": result.log, "step": str(whole.step)}
-    if result.status == "optimal":
-        trace["proof"] = "complete search"
-    return Outcome(_better(instance, start, found_schedule), bound, trace=trace)
+    return found.outcome()
 
 
 def _cp_sat(by: program_cp_sat.By) -> Callable[[HareInstance, Call], Outcome]:
     def run(instance: HareInstance, call: Call) -> Outcome:
         synchronization = call.options["synchronization"]
-        if found := no_schedule(instance, synchronization):
-            return found
+        if proof := no_schedule(instance, synchronization):
+            return proof
         view, whole = arrays(instance), steps(instance)
         intervals = view.tasks * (len(view.class_gpus) if by == "kind" else view.gpus)
         if intervals > MOST_ROWS:
             return Outcome(note=f"too large: {intervals} intervals, at most {MOST_ROWS} are built")
-        start = starting_schedule(instance, synchronization)
-        call.progress.incumbent(start, start.value(instance))
-        upper = value_of(instance, to_steps(instance, start, synchronization), start.gpu)
-        if closed := _at_critical_paths(instance, start, upper):
-            return closed
+        found = first_bracket(instance, call, synchronization)
+        if found.closed:
+            return found.outcome()
         call.progress.phase("building the model")
         model = program_cp_sat.build(
             instance,
             by=by,
             synchronization=synchronization,
-            upper=upper,
+            upper=int(found.upper or 0),
             lower=whole.least,
         )
-        call.progress.phase("solving with cp-sat")
-        result = solve(
+        found.solve(
             model,
-            "cp-sat",
-            clock=call.clock,
-            threads=call.threads,
-            seed=call.seed,
+            lambda values: program_cp_sat.read(values, instance, by=by),
+            real=round_up,
             grid=1,
             start=program_cp_sat.start_from(
-                instance, start, by=by, synchronization=synchronization
+                instance, found.schedule, by=by, synchronization=synchronization
             ),
-            **_stream(instance, call, lambda values: program_cp_sat.read(values, instance, by=by)),
         )
-        found_schedule = None
-        if result.values is not None:
-            found_schedule = program_cp_sat.read(result.values, instance, by=by)
-        return _outcome(instance, result, _better(instance, start, found_schedule))
+        return found.outcome()
 
     return run
 
@@ -198,40 +125,30 @@ def _too_large(instance: HareInstance, call: Call, upper: int) -> Outcome | None
 
 def time_indexed(instance: HareInstance, call: Call) -> Outcome:
     """Solve the program over starts in steps; a known schedule narrows it."""
-    view = arrays(instance)
-    start = starting_schedule(instance)
-    begin = to_steps(instance, start)
-    upper = value_of(instance, begin, start.gpu)
+    found = first_bracket(instance, call, "relaxed")
+    upper = int(found.upper or 0)
     if refusal := _too_large(instance, call, upper):
         return refusal
-    call.progress.incumbent(start, start.value(instance))
-    if closed := _at_critical_paths(instance, start, upper):
-        return closed
+    if found.closed:
+        return found.outcome()
     call.progress.phase("building the program")
     arrays_program = program_time_indexed.program(instance, upper)
+    found.trace |= {"columns": len(arrays_program.cost), "rows": len(arrays_program.row_lower)}
     values = program_time_indexed.start_from(
-        instance, begin, view.gpu_class[start.gpu], upper=upper
+        instance,
+        to_steps(instance, found.schedule),
+        arrays(instance).gpu_class[found.schedule.gpu],
+        upper=upper,
     )
     cp_sat = call.engine == "cp-sat"
-    model = program_time_indexed.to_cp_sat(arrays_program) if cp_sat else arrays_program
-    call.progress.phase(f"solving with {call.engine}")
-
-    def read(found: Any) -> HareSchedule:
-        return program_time_indexed.read(found, instance, upper=upper)
-
-    result = solve(
-        model,
-        call.engine or "highs",
-        clock=call.clock,
-        threads=call.threads,
-        seed=call.seed,
+    found.solve(
+        program_time_indexed.to_cp_sat(arrays_program) if cp_sat else arrays_program,
+        lambda values: program_time_indexed.read(values, instance, upper=upper),
+        real=round_up,
         grid=1,
         start=values.tolist() if cp_sat else values,
-        **_stream(instance, call, read),
     )
-    found = None if result.values is None else read(result.values)
-    size = {"columns": len(arrays_program.cost), "rows": len(arrays_program.row_lower)}
-    return _outcome(instance, result, _better(instance, start, found), **size)
+    return found.outcome()
 
 
 def time_indexed_lp(instance: HareInstance, call: Call) -> Outcome:

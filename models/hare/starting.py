@@ -3,8 +3,31 @@
 import numpy as np
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+from schedgap.models.bracket import Bracket
 from schedgap.models.hare.algorithm import algorithm_1, list_wspt
-from schedgap.models.hare.windows import Synchronization
+from schedgap.models.hare.decode import to_schedule, to_steps, value_of
+from schedgap.models.hare.windows import Synchronization, steps
+from schedgap.models.method import Call
+
+
+def first_bracket(instance: HareInstance, call: Call, synchronization: Synchronization) -> Bracket:
+    """Return the bracket, in grid steps, of a first schedule and the critical paths."""
+    whole = steps(instance)
+
+    def shift(schedule: HareSchedule) -> HareSchedule:
+        """Move a schedule to the left: its value is then on the grid."""
+        begin = to_steps(instance, schedule, synchronization)
+        return to_schedule(instance, begin, schedule.gpu)
+
+    def measure(schedule: HareSchedule) -> int:
+        begin = np.round(schedule.start / float(whole.step)).astype(np.int64)
+        return value_of(instance, begin, schedule.gpu)
+
+    found = Bracket(call, measure, real=whole.real, up=round, keep=shift, close=0)
+    found.trace["step"] = str(whole.step)
+    found.bound(whole.least)
+    found.offer(starting_schedule(instance, synchronization))
+    return found
 
 
 def starting_schedule(

@@ -1,26 +1,28 @@
 """The parts of `exact` that only large instances need, on small ones."""
 
-from typing import Any
-
 import pytest
 
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
+from schedgap.models.bracket import Bracket
+from schedgap.models.method import Call, Unheard
 from schedgap.solvers import Clock
-from schedgap.solvers.children import run_child
 from strategies.hare import brute_force, instance_of
 
 
-def sent(instance: HareInstance) -> list[int]:
-    """Return the bounds, in grid steps, that the child for large instances sends."""
-    heard: list[Any] = []
-    reply = run_child(
-        "schedgap.models.hare.hybrid:lagrangian_child", instance,
-        clock=Clock(20), engine="highs", on_message=heard.append,
-    )  # fmt: skip
-    assert reply.outcome == "done" and reply.value["complete"] is False
-    assert {kind for kind, _ in heard} == {"bound"}
-    return [value for _, value in heard]
+def sent(instance: HareInstance) -> list[float]:
+    """Return the bounds, in grid steps, that the stage for large instances sends."""
+    heard: list[float] = []
+
+    class Ear(Unheard):
+        def bound(self, value: float) -> None:
+            heard.append(value)
+
+    found = Bracket(Call({}, None, Clock(20), 0, Ear()), lambda schedule: 0)
+    stage = "schedgap.models.hare.hybrid:lagrangian_stage"
+    report = found.child("lagrangian", stage, instance, engine="highs")
+    assert report is not None and not report.complete and found.schedule is None
+    return heard
 
 
 @pytest.mark.parametrize(("length", "weight"), [(3, 1), (0.7, 2), (41, 5)])

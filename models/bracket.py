@@ -1,0 +1,307 @@
+"""The best schedule and bound so far of a method, and the stages that move them together.
+
+A stage is a function `stage(found, ..., clock=, seed=, threads=) -> Report`: it tells `found` every
+better schedule and bound at once, so that what it had is kept when it is stopped. Run by `child`,
+it has a process and an engine of its own, for engines cannot share one.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any, Protocol
+
+from schedgap.errors import ContradictionError
+from schedgap.models.method import Call, Outcome
+from schedgap.solvers import Clock, EngineResult, solve
+from schedgap.solvers.children import run_child
+
+__all__ = ["Bracket", "Finder", "Relay", "Report", "solve_program"]
+
+_APART = 1e-6  # relative: a bound that lies further past a schedule is wrong
+
+
+class Finder(Protocol):
+    """What hears of schedules and bounds: a bracket, or the line to it from a child process."""
+
+    def offer(self, schedule: Any) -> None:
+        """Take a feasible schedule of the whole problem."""
+
+    def bound(self, value: float) -> None:
+        """Take a valid bound, in the units of the bracket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a stage ended.
+
+    `complete`: it left nothing out, so that its schedule and bound are the last word. `infeasible`:
+    it proved that no schedule exists. `trace` is plain JSON data for the reader; `value` is for the
+    stages after it.
+    """
+
+    complete: bool = False
+    infeasible: bool = False
+    trace: Mapping[str, Any] = field(default_factory=dict)
+    value: Any = None
+
+
+class Bracket:
+    """The best schedule and bound so far; what is better is passed on to the caller.
+
+    Parameters
+    ----------
+    call : Call
+        Of the method: its clock, seed, threads and progress.
+    measure : callable
+        From a schedule to its value as stages count it: whole steps, say; less is better.
+    real : callable
+        From such a value to the instance's own units and sense.
+    up : callable
+        From a bound to the least value of any schedule that is not below it.
+    keep : callable
+        From a schedule to the form in which it is kept (moved to the left, say); None for one that
+        breaks a rule by less than an engine's tolerance: it is dropped, and the trace says so.
+    close : float
+        Relative: values that differ by less are one value; 0 for whole numbers.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        measure: Callable[[Any], float],
+        *,
+        real: Callable[[float], float] = float,
+        up: Callable[[float], float] = float,
+        keep: Callable[[Any], Any] = lambda schedule: schedule,
+        close: float = 1e-9,
+    ) -> None:
+        self.call = call
+        self._measure, self._real, self._up, self._keep = measure, real, up, keep
+        self._close = close
+        self.schedule: Any = None
+        self.upper: float | None = None
+        self.lower = -math.inf
+        self.infeasible = False
+        self.proofs: list[str] = []
+        self.trace: dict[str, Any] = {}
+
+    def offer(self, schedule: Any) -> None:
+        """Keep a schedule if it is better."""
+        schedule = self._keep(schedule)
+        if schedule is None:
+            self.trace["dropped"] = "a schedule that its engine accepts within its tolerances only"
+            return
+        value = self._measure(schedule)
+        if self.upper is None or value < self.upper - self._close * max(1.0, abs(value)):
+            self.upper, self.schedule = value, schedule
+            self.call.progress.incumbent(schedule, self._real(value))
+
+    def bound(self, value: float) -> None:
+        """Keep a bound if it is better."""
+        if not math.isfinite(value):
+            return
+        lower = self._up(value)
+        if lower > self.lower:
+            self.lower = lower
+            self.call.progress.bound(self._real(lower))
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is left to prove."""
+        if self.infeasible:
+            return True
+        if self.upper is None:
+            return False
+        return self.lower >= self.upper - self._close * max(1.0, abs(self.upper))
+
+    def take(self, name: str, report: Report) -> Report:
+        """Write down how a stage ended; ContradictionError when it disproves what was known."""
+        if report.trace:
+            self.trace[name] = dict(report.trace)
+        if report.complete:
+            self.proofs.append(name)
+        if report.infeasible:
+            self.infeasible = True
+        if self.upper is not None and (
+            self.infeasible or self.lower - self.upper > _APART * max(1.0, abs(self.upper))
+        ):
+            proved = "that there is no schedule" if self.infeasible else self._real(self.lower)
+            raise ContradictionError(
+                f"{name} proves {proved}, beside a schedule of {self._real(self.upper)}"
+            )
+        return report
+
+    def solve(
+        self, program: Any, read: Callable[[Any], Any], **settings: Any
+    ) -> EngineResult:
+        """Solve one program of the whole problem with the method's engine, in this process.
+
+        Parameters are those of `solve_program`, but for the call's own.
+        """
+        call, engine = self.call, self.call.engine or "highs"
+        call.progress.phase(f"solving with {engine}")
+        result, report = solve_program(
+            self,
+            program,
+            engine,
+            clock=call.clock,
+            seed=call.seed,
+            threads=call.threads,
+            read=read,
+            **settings,
+        )
+        self.trace |= report.trace
+        self.take("complete search", replace(report, trace={}))
+        return result
+
+    def child(
+        self,
+        name: str,
+        stage: str,
+        *args: Any,
+        clock: Clock | None = None,
+        engine: str | None = None,
+        **kwargs: Any,
+    ) -> Report | None:
+        """Run a stage in a child process.
+
+        Parameters
+        ----------
+        name : str
+            Of the stage, in the trace and among the proofs.
+        stage : str
+            "package.module:function".
+        clock : Clock or None
+            The stage's own; None: all that is left.
+        engine : str or None
+            The one that the stage loads.
+
+        Returns
+        -------
+        Report or None
+            None when the stage was stopped from outside; what it had found is kept.
+        """
+        clock = self.call.clock if clock is None else clock
+        reply = run_child(
+            f"{__name__}:_run",
+            stage,
+            *args,
+            limit=None if clock.limit is None else clock.remaining(),
+            on_message=self._hear,
+            engine=engine,
+            clock=clock,
+            seed=self.call.seed,
+            threads=self.call.threads,
+            **kwargs,
+        )
+        if isinstance(reply.error, Exception):
+            raise reply.error
+        if reply.outcome != "done":
+            self.trace[name] = f"{reply.outcome}: {str(reply.error)[-200:]}"
+            return None
+        report: Report = reply.value
+        return self.take(name, report)
+
+    def _hear(self, message: tuple[str, Any]) -> None:
+        kind, content = message
+        if kind == "schedule":
+            self.offer(content)
+        else:
+            self.bound(content)
+
+    def outcome(self, note: str = "") -> Outcome:
+        """Return the best of everything."""
+        if self.infeasible:
+            return Outcome(infeasible=True, note=note or "complete search", trace=self.trace)
+        if self.closed:
+            self.trace["proof"] = self.proofs or ["bounds meet"]
+        return Outcome(
+            schedule=self.schedule,
+            bound=self._real(self.lower) if math.isfinite(self.lower) else None,
+            note=note,
+            trace=self.trace,
+        )
+
+
+def solve_program(
+    found: Finder,
+    program: Any,
+    engine: str,
+    *,
+    clock: Clock,
+    read: Callable[[Any], Any],
+    real: Callable[[float], float] = float,
+    **settings: Any,
+) -> tuple[EngineResult, Report]:
+    """Solve one program in this process; schedules and bounds go to `found` as they come.
+
+    Parameters
+    ----------
+    read : callable
+        From an engine's values to a schedule; a Pyomo model holds its values itself (given None).
+    real : callable
+        From the program's bound to the units of `found`.
+    **settings
+        `seed`, `threads`, `grid`, `start`, `options` of `schedgap.solvers.solve`.
+    """
+
+    def better(objective: float, values: Any) -> None:
+        if values is not None:
+            found.offer(read(values))
+
+    result = solve(
+        program,
+        engine,
+        clock=clock,
+        on_incumbent=better,
+        on_bound=lambda bound: found.bound(real(bound)),
+        **settings,
+    )
+    if result.objective is not None:
+        found.offer(read(result.values))
+    if result.bound is not None:
+        found.bound(real(result.bound))
+    trace = {"engine_says": result.log, "seconds": round(result.seconds, 3)}
+    done = result.status in ("optimal", "infeasible")
+    return result, Report(done, result.status == "infeasible", trace)
+
+
+class Relay:
+    """Progress of a method that runs as a stage of another one."""
+
+    def __init__(self, found: Finder, real: Callable[[float], float] = float) -> None:
+        self._found, self._real = found, real
+
+    def incumbent(self, schedule: Any, objective: float) -> None:
+        """Pass a schedule on."""
+        self._found.offer(schedule)
+
+    def bound(self, value: float) -> None:
+        """Pass a bound on, in the units of the bracket."""
+        self._found.bound(self._real(value))
+
+    def phase(self, text: str) -> None:
+        """Keep what is being done to itself."""
+
+
+class _Line:
+    """The line from a child process to the bracket."""
+
+    def __init__(self, send: Callable[[Any], None]) -> None:
+        self._send = send
+
+    def offer(self, schedule: Any) -> None:
+        """Send a schedule."""
+        self._send(("schedule", schedule))
+
+    def bound(self, value: float) -> None:
+        """Send a bound."""
+        self._send(("bound", value))
+
+
+def _run(send: Callable[[Any], None], stage: str, /, *args: Any, **kwargs: Any) -> Report:
+    """Run a stage in this child process."""
+    module, name = stage.split(":")
+    report: Report = getattr(import_module(module), name)(_Line(send), *args, **kwargs)
+    return report

@@ -1,0 +1,140 @@
+"""Brackets: what is kept, what is passed on, and what the end of a stage proves."""
+
+from typing import Any
+
+import pytest
+
+from schedgap.errors import ContradictionError, ScaleError
+from schedgap.models.bracket import Bracket, Relay, Report
+from schedgap.models.method import Call
+from schedgap.solvers import Clock
+from schedgap.solvers.linear import LinearProgram
+
+
+class Ear:
+    """Progress that remembers."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, float]] = []
+
+    def incumbent(self, schedule: Any, objective: float) -> None:
+        self.heard.append(("incumbent", objective))
+
+    def bound(self, value: float) -> None:
+        self.heard.append(("bound", value))
+
+    def phase(self, text: str) -> None: ...
+
+
+def bracket(ear: Ear | None = None, limit: float | None = None, **settings: Any) -> Bracket:
+    """Return a bracket whose schedules are their own values."""
+    call = Call({}, "highs", Clock(limit), 7, ear or Ear())
+    return Bracket(call, lambda schedule: schedule, **settings)
+
+
+def test_only_what_is_better_is_passed_on() -> None:
+    ear = Ear()
+    found = bracket(ear, real=lambda value: -value)
+    for value in (5.0, 5.0, 5.0 - 1e-12, 4.0, 6.0):
+        found.offer(value)
+    for lower in (-float("inf"), 1.0, 0.5, 3.0):
+        found.bound(lower)
+    assert ear.heard == [("incumbent", -5), ("incumbent", -4), ("bound", -1), ("bound", -3)]
+    assert (found.upper, found.lower, found.closed) == (4, 3, False)
+    outcome = found.outcome("why")
+    assert (outcome.schedule, outcome.bound, outcome.note) == (4, -3, "why")
+    assert "proof" not in outcome.trace
+
+
+def test_whole_numbers_are_compared_without_a_tolerance() -> None:
+    """Of values near 1e12, a relative tolerance of 1e-9 would take 1,000 for one."""
+    found = bracket(close=0)
+    found.offer(10**12)
+    found.offer(10**12 - 1)
+    found.bound(10**12 - 2)
+    assert (found.upper, found.closed) == (10**12 - 1, False)
+    found.bound(10**12 - 1)
+    assert found.closed and found.outcome().trace["proof"] == ["bounds meet"]
+
+
+def test_bounds_go_up_to_the_grid() -> None:
+    found = bracket(up=lambda bound: float(-(-bound // 1)))
+    found.bound(2.5)
+    assert found.lower == 3
+
+
+def test_a_schedule_is_kept_in_its_own_form_or_dropped() -> None:
+    found = bracket(keep=lambda schedule: None if schedule < 0 else schedule // 1)
+    found.offer(-1.0)
+    assert found.schedule is None and "tolerances" in found.trace["dropped"]
+    found.offer(2.5)
+    assert found.schedule == 2
+
+
+def test_a_stage_that_disproves_what_is_known_is_a_contradiction() -> None:
+    found = bracket()
+    found.offer(5.0)
+    found.bound(5.1)
+    with pytest.raises(ContradictionError, match=r"stage proves 5\.1, beside a schedule of 5"):
+        found.take("stage", Report())
+    found = bracket()
+    found.offer(5.0)
+    with pytest.raises(ContradictionError, match="no schedule"):
+        found.take("stage", Report(complete=True, infeasible=True))
+
+
+def test_a_proof_that_there_is_no_schedule() -> None:
+    found = bracket()
+    found.take("stage", Report(complete=True, infeasible=True, trace={"nodes": 3}))
+    outcome = found.outcome()
+    assert found.closed and outcome.infeasible and outcome.trace == {"stage": {"nodes": 3}}
+
+
+def test_a_stage_in_a_process_of_its_own() -> None:
+    found = bracket(limit=30)
+    report = found.child("both", "strategies.stages:both", 9.0)
+    assert report is not None and report.value == "kept"
+    assert found.closed
+    assert found.outcome().trace == {"both": {"seed": 7, "threads": 1}, "proof": ["both"]}
+
+
+def test_what_a_stage_had_found_survives_it() -> None:
+    found = bracket()
+    assert found.child("endless", "strategies.stages:endless", clock=Clock(0.5)) is None
+    assert found.schedule == 9
+    assert str(found.outcome().trace["endless"]).startswith("timeout")
+
+
+def test_an_error_of_a_stage_is_raised_as_it_is() -> None:
+    with pytest.raises(ScaleError, match="too fine"):
+        bracket().child("failing", "strategies.stages:failing")
+
+
+def test_one_program_in_this_process() -> None:
+    """min 3x with 2x >= 3 and x whole: x = 2 and 6; without whole numbers 4.5."""
+    import numpy as np
+    from scipy import sparse
+
+    program = LinearProgram(
+        cost=np.array([3.0]),
+        lower=np.zeros(1),
+        upper=np.array([5.0]),
+        matrix=sparse.csr_array([[2.0]]),
+        row_lower=np.array([3.0]),
+        row_upper=np.array([np.inf]),
+        integer=np.array([True]),
+    )
+    found = bracket()
+    result = found.solve(program, lambda values: 3.0 * values[0], grid=3)
+    assert result.status == "optimal"
+    assert (found.schedule, found.lower) == (6, 6)
+    assert found.outcome().trace["proof"] == ["complete search"]
+
+
+def test_a_method_as_a_stage_of_another() -> None:
+    found = bracket()
+    relay = Relay(found, real=lambda bound: bound / 2)
+    relay.incumbent(9.0, 18.0)
+    relay.bound(8.0)
+    relay.phase("unheard")
+    assert (found.upper, found.lower) == (9, 4)
