@@ -1,4 +1,4 @@
-"""Gurobi: linear, mixed-integer and convex quadratic programs, where a licence admits them."""
+"""Gurobi: linear, mixed-integer and quadratic programs, where a licence admits them."""
 
 import math
 import time
@@ -49,7 +49,7 @@ def solve_arrays(
     options : mapping or None
         Gurobi parameters by name; they win over ours.
     quadratics, square
-        Convex quadratic rows, and the part of degree two of the objective.
+        Quadratic rows, convex or not, and the part of degree two of the objective.
 
     Raises
     ------

@@ -16,6 +16,13 @@ def paper_milp(instance: ElasticInstance) -> Any:
     return program.build(instance)
 
 
+def paper_miqcp(instance: ElasticInstance) -> Any:
+    """Return (2), (15), or (7), (16), with the products of duration, workers and rate."""
+    from schedgap.models.elastic import program_miqcp
+
+    return program_miqcp.build(instance)
+
+
 def time_indexed(instance: ElasticInstance) -> Any:
     """Return the program with a copy of the placement for each job, mode and start."""
     from schedgap.models.elastic import program_time_indexed
@@ -45,6 +52,7 @@ def dual_lp(instance: ElasticInstance) -> Any:
 
 PROGRAMS: Mapping[str, Callable[[ElasticInstance], Any]] = {
     "paper-milp": paper_milp,
+    "paper-miqcp": paper_miqcp,
     "time-indexed": time_indexed,
     "compact-exponential": compact_exponential,
     "dual-lp": dual_lp,

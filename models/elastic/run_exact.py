@@ -1,6 +1,7 @@
 """The exact methods: each joins one program to the engines that can solve it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from schedgap.errors import ScaleError
@@ -10,6 +11,7 @@ from schedgap.models.elastic import (
     program,
     program_compact,
     program_cp_sat,
+    program_miqcp,
     program_time_indexed,
 )
 from schedgap.models.elastic.columns import schedule_of
@@ -23,14 +25,14 @@ from schedgap.models.method import Call, Method, Option, Outcome
 MAX_COLUMNS = Option(
     "max_columns", "int", 60_000, "give up when the program has more columns", least=1
 )
-_TIGHT = {  # HiGHS: where amounts are not whole, 1e-6 would be a second tolerance
-    "mip_feasibility_tolerance": 1e-9,
-    "primal_feasibility_tolerance": 1e-9,
+_TIGHT = {  # where amounts are not whole, 1e-6 would be a second tolerance
+    "highs": {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9},
+    "gurobi": {"FeasibilityTol": 1e-9, "IntFeasTol": 1e-9},
 }
 
 
 def _options(call: Call) -> dict[str, Any] | None:
-    return _TIGHT if call.engine == "highs" else None
+    return _TIGHT.get(call.engine or "")
 
 
 def _span(instance: ElasticInstance, found: Bracket) -> Windows:
@@ -189,6 +191,16 @@ METHODS: tuple[Method, ...] = (
         "(2), (15); (7), (16)",
         engines=("highs", "gurobi"),
         options=(MAX_COLUMNS,),
+        seeded=True,
+    ),
+    Method(
+        "paper-miqcp",
+        "exact",
+        _pyomo(program_miqcp, program_miqcp.size),
+        "the paper's program with its own products; tiny instances, for teaching",
+        "(2), (15); (7), (16)",
+        engines=("gurobi",),
+        options=(replace(MAX_COLUMNS, default=5000),),
         seeded=True,
     ),
 )
