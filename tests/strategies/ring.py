@@ -145,3 +145,63 @@ def slot_by_slot(
         if None not in ends:
             break
     return ends, within
+
+
+def optimum(instance: RingInstance) -> int | None:
+    """Return the least makespan of all schedules, by trying every start and placement; or None.
+
+    From slot to slot: any set of waiting jobs starts in any way that fits, then the slot passes.
+    Nothing is pruned but what cannot end before the best schedule known.
+    """
+    rooms = [server.gpus for server in instance.servers]
+    ways = [list(placements_of(instance, job.gpus)) for job in instance.jobs]
+    needs = [job.iterations * instance.rate_scale for job in instance.jobs]
+    alone = [
+        min((-(-needs[j] // rate) for placed in ways[j] if (rate := _alone(instance, j, placed))),
+            default=None)
+        for j in range(len(needs))
+    ]  # fmt: skip
+    if None in alone:
+        return None
+    best = min(instance.horizon, sum(length for length in alone if length is not None)) + 1
+
+    def choose(
+        t: int, j: int, free: tuple[int, ...], running: dict[int, tuple[Counts, int]], rest: list[int]
+    ) -> None:
+        """Decide on the waiting jobs from j on, in slot t, then let it pass."""
+        if j == len(rest):
+            pass_slot(t, running, rest)
+            return
+        choose(t, j + 1, free, running, rest)
+        for placed in ways[rest[j]]:
+            if all(free[s] >= count for s, count in placed.items()):
+                left = tuple(room - placed.get(s, 0) for s, room in enumerate(free))
+                more = running | {rest[j]: (placed, needs[rest[j]])}
+                choose(t, j, left, more, rest[:j] + rest[j + 1 :])
+
+    def pass_slot(t: int, running: dict[int, tuple[Counts, int]], rest: list[int]) -> None:
+        nonlocal best
+        after = {}
+        for j, (placed, left) in running.items():
+            crowds = [
+                sum(s in other and len(other) > 1 for other, _ in running.values()) for s in placed
+            ]
+            p = max(crowds) if len(placed) > 1 else 0
+            left -= plain_rate(instance, j, len(placed), p)
+            if left > 0:
+                after[j] = placed, left
+        if not after and not rest:
+            best = min(best, t)
+        elif t + max((alone[j] or 0 for j in rest), default=1) < best:
+            free = list(rooms)
+            for placed, _ in after.values():
+                for s, count in placed.items():
+                    free[s] -= count
+            choose(t + 1, 0, tuple(free), after, rest)
+
+    choose(1, 0, tuple(rooms), {}, list(range(len(needs))))
+    return best if best <= instance.horizon else None
+
+
+def _alone(instance: RingInstance, j: int, placed: Counts) -> int:
+    return plain_rate(instance, j, len(placed), 0 if len(placed) == 1 else 1)
