@@ -1,0 +1,132 @@
+"""Runs: a group with its servers; every run of a group; runs of schedules, and schedules of runs."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
+from schedgap.models.edge.problem import Group, Problem, Task, problem
+
+
+class Run(NamedTuple):
+    """A group with its servers, by index."""
+
+    group: Group
+    workers: tuple[tuple[int, int], ...]  # (server, workers >= 1), servers ascending
+    host: int  # server of the PS
+
+    @property
+    def colocated(self) -> bool:
+        """xi_j: all workers are beside the PS."""
+        return [s for s, _ in self.workers] == [self.host]
+
+
+def runs_of(view: Problem, task: Task, group: Group) -> Iterator[Run]:
+    """Yield every run of a group on the empty network.
+
+    A split mode that would land on one server is left out: the job is there in a mode that is
+    together, with no more workers and slots.
+    """
+    n = group.mode.workers
+    if group.mode.together:
+        for s in view.hosts(task, group):
+            yield Run(group, ((s, n),), s)
+        return
+    open_to = np.flatnonzero(task.ready <= group.start).tolist()
+    hosts = [s for s in open_to if view.ps[s, task.ps_type] >= 1]
+    room = [(s, int(view.workers[s, task.worker_type])) for s in open_to]
+    for spread in _spreads(n, [(s, w) for s, w in room if w]):
+        for host in hosts:
+            if [s for s, _ in spread] != [host]:
+                yield Run(group, spread, host)
+
+
+def _spreads(n: int, room: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Yield every way to put n workers on servers with so much room."""
+    if n == 0:
+        yield ()
+        return
+    if sum(w for _, w in room) < n:
+        return
+    (s, most), rest = room[0], room[1:]
+    for here in range(min(n, most) + 1):
+        own = ((s, here),) if here else ()
+        for others in _spreads(n - here, rest):
+            yield own + others
+
+
+def count_runs(view: Problem) -> int:
+    """Return the number of runs of all groups, without making them."""
+    total = 0
+    for task in view.tasks:
+        known: dict[tuple[int, bytes], int] = {}
+        for k, mode in enumerate(task.modes):
+            for start in view.starts(task, k):
+                group = Group(task.job, mode, start)
+                if mode.together:
+                    total += len(view.hosts(task, group))
+                    continue
+                open_to = task.ready <= start
+                key = mode.workers, open_to.tobytes()
+                if key not in known:
+                    known[key] = _count_split(view, task, mode.workers, open_to)
+                total += known[key]
+    return total
+
+
+def _count_split(view: Problem, task: Task, n: int, open_to: np.ndarray) -> int:
+    room = view.workers[open_to, task.worker_type].tolist()
+    ps = view.ps[open_to, task.ps_type].tolist()
+    ways = [1] + [0] * n  # [k] ways to put k workers on the servers so far
+    for most in room:
+        ways = [sum(ways[k - here] for here in range(min(k, most) + 1)) for k in range(n + 1)]
+    alone = sum(w >= n and p >= 1 for w, p in zip(room, ps, strict=True))
+    return ways[n] * sum(p >= 1 for p in ps) - alone
+
+
+def schedule_of(instance: EdgeInstance, runs: Iterable[Run]) -> EdgeSchedule:
+    """Return the schedule of some runs."""
+    names = [server.id for server in instance.servers]
+    return EdgeSchedule(
+        {
+            instance.jobs[run.group.job].id: Placement(
+                run.group.start,
+                run.group.end,
+                {names[s]: count for s, count in run.workers},
+                names[run.host],
+            )
+            for run in sorted(runs, key=lambda run: run.group.job)
+        }
+    )
+
+
+def runs_from(instance: EdgeInstance, schedule: EdgeSchedule) -> list[Run]:
+    """Return the runs of a schedule, each cut to a mode: no later, with no more workers.
+
+    A mode is the least number of workers for its duration, so surplus workers are dropped from the
+    servers that are not the PS's, last ones first, and slots that are not needed from the end.
+    """
+    view = problem(instance)
+    index = {server.id: s for s, server in enumerate(instance.servers)}
+    runs = []
+    for task in view.tasks:
+        placed = schedule.placements.get(instance.jobs[task.job].id)
+        if not isinstance(placed, Placement):
+            continue
+        counts = {index[name]: count for name, count in placed.workers.items()}
+        host = index[placed.ps_server]
+        together = set(counts) == {host}
+        total, slots = sum(counts.values()), placed.slots
+        mode = min(
+            (m for m in task.modes if m.together == together and m.workers <= total),
+            key=lambda m: m.duration,
+        )
+        assert mode.duration <= slots
+        surplus = total - mode.workers
+        for s in sorted(counts, key=lambda s: (s == host, -s)):
+            cut = min(surplus, counts[s])
+            counts[s], surplus = counts[s] - cut, surplus - cut
+        spread = tuple(sorted((s, count) for s, count in counts.items() if count))
+        runs.append(Run(Group(task.job, mode, placed.start), spread, host))
+    return runs

@@ -1,0 +1,163 @@
+"""The exact programs of family `edge`: optima by hand, by enumeration, and by one another."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule
+from schedgap.models.edge import program_literal, program_mode, program_packing, rules
+from schedgap.models.edge.placements import count_runs, runs_from, runs_of, schedule_of
+from schedgap.models.edge.problem import no_schedule, problem
+from schedgap.models.edge.symmetry import equal_jobs, equal_servers, in_order
+from schedgap.solvers import Clock, solve
+from schedgap.solvers.children import run_child
+from strategies.edge import best_schedule, brute_force, edge_instances, instance_of
+from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
+
+OPTIMA = [(TOY_A, 5), (TOY_B, 9), (TOY_C, 6), (TOY_BATCH, 3)]
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+Solve = Callable[[EdgeInstance], float]
+
+
+def value(instance: EdgeInstance, schedule: EdgeSchedule) -> float:
+    """Return the objective by the rules, which must accept the schedule."""
+    data = schedule.to_data(instance)
+    assert list(rules.check(instance, data, {})) == []
+    return rules.objective(instance, data)
+
+
+def literal(instance: EdgeInstance) -> float:
+    return _optimum(instance, program_literal.build(instance), program_literal.read)
+
+
+def mode(instance: EdgeInstance) -> float:
+    return _optimum(instance, program_mode.build(instance), program_mode.read)
+
+
+def packing(instance: EdgeInstance) -> float:
+    runs = program_packing.all_runs(instance)
+    model = program_packing.build(instance, runs=runs)
+    return _optimum(instance, model, lambda model, given: program_packing.read(model, given, runs))
+
+
+def _optimum(instance: EdgeInstance, model: object, read: Callable[..., EdgeSchedule]) -> float:
+    result = solve(model, "highs", clock=Clock(60), grid=1)
+    if result.status == "infeasible":
+        return math.inf
+    assert result.status == "optimal" and result.objective is not None
+    schedule = read(model, instance)
+    # A program may say more than its schedule, cut to what a mode needs: never less.
+    found = value(instance, schedule)
+    assert found == pytest.approx(result.objective)
+    return found
+
+
+PROGRAMS: dict[str, Solve] = {"literal": literal, "mode": mode, "packing": packing}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("instance", "optimum"), OPTIMA)
+def test_programs_solve_the_examples(name: str, instance: EdgeInstance, optimum: int) -> None:
+    assert PROGRAMS[name](instance) == optimum
+
+
+def agree(instance: EdgeInstance, names: tuple[str, ...] = tuple(PROGRAMS)) -> None:
+    optimum = brute_force(instance)
+    for name in names:
+        assert PROGRAMS[name](instance) == optimum, name
+
+
+@settings(max_examples=15, **QUIET)
+@given(edge_instances(max_jobs=3, horizon=(5, 9), batch=None))
+def test_programs_agree_with_enumeration(instance: EdgeInstance) -> None:
+    agree(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=500, **QUIET)
+@given(edge_instances(batch=None))
+def test_programs_agree_with_enumeration_at_length(instance: EdgeInstance) -> None:
+    agree(instance)
+
+
+def cp_sat_agrees(instances: list[EdgeInstance]) -> None:
+    found = run_child("strategies.edge_cp_sat:schedules", instances, engine="cp-sat").result()
+    for instance, schedule in zip(instances, found, strict=True):
+        optimum = math.inf if schedule is None else value(instance, schedule)
+        assert optimum == brute_force(instance)
+
+
+def test_cp_sat_solves_the_examples() -> None:
+    cp_sat_agrees([instance for instance, _ in OPTIMA])
+
+
+def test_cp_sat_agrees_with_enumeration() -> None:
+    cp_sat_agrees(drawn(edge_instances(batch=None), 40))
+
+
+@pytest.mark.nightly
+def test_cp_sat_agrees_with_enumeration_at_length() -> None:
+    cp_sat_agrees(drawn(edge_instances(batch=None), 500))
+
+
+def drawn(strategy: st.SearchStrategy[EdgeInstance], count: int) -> list[EdgeInstance]:
+    """Draw instances at once: a child process is asked once for all of them."""
+    instances: list[EdgeInstance] = []
+
+    @settings(max_examples=count, database=None, derandomize=True, **QUIET)
+    @given(strategy)
+    def collect(instance: EdgeInstance) -> None:
+        instances.append(instance)
+
+    collect()
+    return instances
+
+
+@settings(max_examples=60, **QUIET)
+@given(edge_instances(batch=None))
+def test_runs_are_counted_without_making_them(instance: EdgeInstance) -> None:
+    view = problem(instance)
+    task_of = {task.job: task for task in view.tasks}
+    runs = [run for group in view.groups() for run in runs_of(view, task_of[group.job], group)]
+    assert len(runs) == count_runs(view) == len(set(runs))
+    assert all(run.colocated == run.group.mode.together for run in runs)
+    for run in runs[:50]:
+        data = schedule_of(instance, [run]).to_data(instance)
+        alone = [v for v in rules.check(instance, data, {}) if v.rule != "V1"]
+        assert alone == []
+
+
+@settings(max_examples=60, **QUIET)
+@given(edge_instances(batch=None))
+def test_schedules_are_cut_to_modes(instance: EdgeInstance) -> None:
+    optimum, schedule = best_schedule(instance)
+    if schedule is not None:
+        cut = schedule_of(instance, runs_from(instance, schedule))
+        assert value(instance, cut) == optimum
+
+
+@settings(max_examples=60, **QUIET)
+@given(edge_instances(batch=False, max_jobs=2))
+def test_a_job_that_never_fits_is_found_alone(instance: EdgeInstance) -> None:
+    alone = [
+        brute_force(EdgeInstance.from_data(instance.to_data() | {"jobs": [job]}))
+        for job in instance.to_data()["jobs"]
+    ]
+    assert (no_schedule(instance) is None) == (math.inf not in alone)
+
+
+def test_equal_jobs_and_servers_are_put_in_order() -> None:
+    """Servers edge-1 and edge-2 are equal, jobs j1 and j3 too; j2 is longer."""
+    instance = instance_of([{}, {"epochs": 2}, {}])
+    view = problem(instance)
+    assert equal_servers(view) == [(0, 1)] and equal_jobs(view) == [(0, 2)]
+    schedule = schedule_of(instance, runs_from(instance, best_schedule(instance)[1]))
+    ordered = in_order(view, runs_from(instance, schedule))
+    assert value(instance, schedule_of(instance, ordered)) == value(instance, schedule)
+    starts = {run.group.job: run.group.start for run in ordered}
+    assert starts[0] <= starts[2]
+    used = [sum(dict(run.workers).get(s, 0) for run in ordered) for s in (0, 1)]
+    assert used[0] >= used[1]
