@@ -1,0 +1,165 @@
+"""Prices of workers and PSs by server and slot, and the bound that any of them prove.
+
+Lagrangian relaxation of (2g) and (2h), the dual (5) with the prices lambda and mu: every job takes
+its cheapest schedule (9) by itself, and what the capacities are worth is taken off. Prices are
+rounded to multiples of a power of two: then every sum is exact, and so is the bound.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from schedgap.models.edge.cost import Floats, Market, Offer, Windows
+from schedgap.models.edge.modes import Mode
+from schedgap.models.edge.placements import Run
+from schedgap.models.edge.problem import Group, Problem, Task
+
+STEP = 2.0**-24  # of prices
+LARGEST = 2.0**27  # of all sums of prices: below it sums of multiples of STEP are exact
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prices:
+    """Prices per unit and slot, >= 0; slots count from the window's first, later ones are free."""
+
+    workers: Floats  # lambda [s, u, t]
+    ps: Floats  # mu [s, v, t]
+
+    @property
+    def slots(self) -> int:
+        """Number of slots with prices."""
+        return self.workers.shape[2]
+
+
+def rounded(prices: Floats) -> Floats:
+    """Return prices as multiples of STEP; those below 0 count as 0."""
+    steps: Floats = np.rint(np.maximum(prices, 0.0) / STEP) * STEP
+    return steps + 0.0  # no -0.0
+
+
+class Pricer:
+    """The cheapest schedules of all jobs under given prices.
+
+    The objective is one of minimisation: c_j - a_j, or for a batch -1 for each job that runs.
+
+    Parameters
+    ----------
+    slots : int
+        Number H of slots with prices, at most the window's. Schedules that end later are taken to
+        be free of charge, with c_j - a_j at least first + H - a_j and never less than alone.
+    """
+
+    def __init__(self, view: Problem, slots: int) -> None:
+        self.view, self.slots = view, slots
+        self.free_workers = np.broadcast_to(view.workers[:, :, None], (*view.workers.shape, slots))
+        self.free_ps = np.broadcast_to(view.ps[:, :, None], (*view.ps.shape, slots))
+        self.late = [self._late(task) for task in view.tasks]
+
+    def _late(self, task: Task) -> float:
+        """Return what a schedule costs that ends after the last price; inf where none can."""
+        view, least = self.view, self.view.least_flow(task)
+        ends_late = self.slots < view.slots and least is not None
+        if view.is_batch:  # 0: the job is left out
+            return -1.0 if ends_late else 0.0
+        if not ends_late or least is None:
+            return math.inf
+        return max(least, view.first + self.slots - task.arrival)
+
+    def markets(self, prices: Prices) -> list[Market]:
+        """Return what each job is offered on the empty network."""
+        u, v = self.view.workers.shape[1], self.view.ps.shape[1]
+        workers = [Windows(prices.workers[:, k], self.free_workers[:, k]) for k in range(u)]
+        ps = [Windows(prices.ps[:, k], self.free_ps[:, k]) for k in range(v)]
+        return [Market(workers[task.worker_type], ps[task.ps_type]) for task in self.view.tasks]
+
+    def costs(self, market: Market, task: Task, mode: Mode) -> Floats:
+        """Return the least cost [start] of a mode, starts from the window's first slot on."""
+        cost = market.costs(mode, task.ready - self.view.first)
+        if self.view.is_batch:
+            return cost - 1.0
+        first_end = self.view.first + mode.duration - 1 - task.arrival
+        flow: Floats = cost + np.arange(first_end, first_end + len(cost))
+        return flow
+
+    def least(self, all_costs: list[list[Floats]]) -> Floats:
+        """Return the least cost [task] of each job from `costs` by task and mode."""
+        return np.array(
+            [
+                min([late, *(cost.min() for cost in costs if cost.size)])
+                for late, costs in zip(self.late, all_costs, strict=True)
+            ]
+        )
+
+    def all_costs(self, prices: Prices) -> list[list[Floats]]:
+        """Return the least costs [start] by task and mode."""
+        return [
+            [self.costs(market, task, mode) for mode in task.modes]
+            for market, task in zip(self.markets(prices), self.view.tasks, strict=True)
+        ]
+
+    def paid(self, prices: Prices) -> float:
+        """Return what the capacities are worth; ValueError where sums could be rounded."""
+        worth = float((prices.workers.sum(axis=2) * self.view.workers).sum())
+        worth += float((prices.ps.sum(axis=2) * self.view.ps).sum())
+        if not worth < LARGEST:
+            raise ValueError("prices are too large to be summed exactly")
+        return worth
+
+    def bound(self, prices: Prices) -> float:
+        """Return the bound that prices prove: on sum c_j - a_j, or on minus the jobs that run.
+
+        inf where some job cannot run at all.
+        """
+        return self.total(self.least(self.all_costs(prices)), prices)
+
+    def total(self, least: Floats, prices: Prices) -> float:
+        """Return the bound, given the least cost [task] of each job."""
+        return math.fsum(least.tolist()) - self.paid(prices)
+
+    def run(self, market: Market, task: Task, mode: Mode, start: int) -> tuple[float, Run]:
+        """Return the cheapest run of a group; `start` counts from the window's first slot."""
+        offer = market.place(mode, start, task.ready - self.view.first)
+        assert isinstance(offer, Offer)
+        flow = self.view.first + start + mode.duration - 1 - task.arrival
+        group = Group(task.job, mode, self.view.first + start)
+        cost = offer.cost + (-1.0 if self.view.is_batch else flow)
+        return cost, Run(group, tuple(sorted(offer.workers.items())), offer.ps)
+
+
+def to_data(prices: Prices) -> dict[str, Any]:
+    """Return prices as plain JSON data, exactly: [server, type, slot from 1, price]."""
+
+    def cells(array: Floats) -> list[list[float]]:
+        return [
+            [int(s), int(k), int(t) + 1, float(array[s, k, t])] for s, k, t in np.argwhere(array)
+        ]
+
+    return {
+        "slots": prices.slots,
+        "worker_prices": cells(prices.workers),
+        "ps_prices": cells(prices.ps),
+    }
+
+
+def from_data(view: Problem, data: Mapping[str, Any]) -> Prices:
+    """Return the prices of a certificate; ValueError where they do not fit the instance."""
+    slots = data["slots"]
+    if not isinstance(slots, int) or not 1 <= slots <= max(1, view.slots):
+        raise ValueError("slots: need a number >= 1 of slots, no more than the window has")
+
+    def array(key: str, shape: tuple[int, ...]) -> Floats:
+        found = np.zeros((*shape, slots))
+        for s, k, t, price in data[key]:
+            if not (0 <= s < shape[0] and 0 <= k < shape[1] and 1 <= t <= slots):
+                raise ValueError(f"{key}: no server {s}, type {k}, slot {t}")
+            if not 0 <= price < LARGEST:
+                raise ValueError(f"{key}: need numbers >= 0")
+            found[s, k, t - 1] = price
+        return rounded(found)
+
+    return Prices(
+        array("worker_prices", view.workers.shape), array("ps_prices", view.ps.shape)
+    )

@@ -1,0 +1,146 @@
+"""Bounds by prices: below every optimum at any prices, tight at the prices of the relaxation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge import column_bound, program_mode
+from schedgap.models.edge.column_bound import certificate, certified, solve_bound
+from schedgap.models.edge.placements import runs_from, runs_of
+from schedgap.models.edge.prices import Pricer, Prices, from_data, rounded, to_data
+from schedgap.models.edge.problem import problem
+from schedgap.solvers import Clock
+from schedgap.solvers.highs import Relaxation
+from schedgap.solvers.pyomo_arrays import compile_model
+from strategies.edge import best_schedule, brute_force, edge_instances
+from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+EXAMPLES = [(TOY_A, 5), (TOY_B, 9), (TOY_C, 6), (TOY_BATCH, 3)]
+
+
+def draw_prices(data: st.DataObject, instance: EdgeInstance) -> Prices:
+    """Draw prices, most of them 0, for some first slots of the window."""
+    view = problem(instance)
+    slots = data.draw(st.integers(1, view.slots), label="slots")
+    rng = np.random.default_rng(data.draw(st.integers(0, 10**6), label="prices"))
+    scale = data.draw(st.sampled_from([0.02, 0.3, 3.0]), label="scale")
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        cells = rng.exponential(scale, (*shape, slots))
+        return rounded(cells * (rng.random(cells.shape) < 0.5))
+
+    return Prices(draw(view.workers.shape), draw(view.ps.shape))
+
+
+def enumerated_bound(instance: EdgeInstance, prices: Prices) -> float:
+    """The same bound from a list of all runs, each priced cell by cell."""
+    view = problem(instance)
+    cost_of_capacity = float((prices.workers.sum(axis=2) * view.workers).sum())
+    cost_of_capacity += float((prices.ps.sum(axis=2) * view.ps).sum())
+    last = view.first + prices.slots - 1
+    total = -cost_of_capacity
+    for task in view.tasks:
+        least = 0.0 if view.is_batch else math.inf
+        for group in view.groups():
+            if group.job != task.job:
+                continue
+            for run in runs_of(view, task, group):
+                flow = -1.0 if view.is_batch else float(task.flow(group))
+                # A run that ends after the last price may use none of the priced slots.
+                if group.end <= last:
+                    window = slice(group.start - view.first, group.end - view.first + 1)
+                    for s, n in run.workers:
+                        flow += n * float(prices.workers[s, task.worker_type, window].sum())
+                    flow += float(prices.ps[run.host, task.ps_type, window].sum())
+                least = min(least, flow)
+        total += least
+    return total
+
+
+@settings(max_examples=60, **QUIET)
+@given(edge_instances(batch=None, horizon=(5, 9)), st.data())
+def test_any_prices_prove_a_bound(instance: EdgeInstance, data: st.DataObject) -> None:
+    prices = draw_prices(data, instance)
+    view = problem(instance)
+    bound = Pricer(view, prices.slots).bound(prices)
+    optimum = brute_force(instance)
+    if view.is_batch:
+        assert -bound >= optimum
+    else:
+        assert bound <= optimum
+    written = from_data(view, to_data(prices))
+    assert (written.workers == prices.workers).all() and (written.ps == prices.ps).all()
+
+
+@settings(max_examples=40, **QUIET)
+@given(edge_instances(batch=None, horizon=(5, 8)), st.data())
+def test_the_bound_is_that_of_all_runs(instance: EdgeInstance, data: st.DataObject) -> None:
+    prices = draw_prices(data, instance)
+    view = problem(instance)
+    bound = Pricer(view, prices.slots).bound(prices)
+    full = enumerated_bound(instance, prices)
+    if prices.slots == view.slots:
+        # A split mode that lands on one server is no run, and never cheaper than one.
+        assert bound == pytest.approx(full)
+    else:
+        assert bound <= full + 1e-9
+
+
+def relaxation(instance: EdgeInstance) -> float:
+    """The linear relaxation of the program over starts and modes, without its orders; a minimum."""
+    model = program_mode.build(instance)
+    for name in ("cut_servers", "cut_jobs"):
+        if hasattr(model, name):
+            getattr(model, name).deactivate()
+    arrays = compile_model(model)
+    result = Relaxation(arrays.program).solve(Clock(60))
+    assert result.objective is not None
+    return result.objective
+
+
+def solved(instance: EdgeInstance) -> column_bound.ColumnBound:
+    view = problem(instance)
+    return solve_bound(view, slots=view.slots, clock=Clock(60))
+
+
+@pytest.mark.parametrize(("instance", "optimum"), EXAMPLES)
+def test_the_relaxation_is_tight_on_the_examples(instance: EdgeInstance, optimum: int) -> None:
+    found = solved(instance)
+    assert found.prices is not None
+    assert certified(instance, certificate(found.prices)) == pytest.approx(optimum, abs=1e-5)
+
+
+def holds(instance: EdgeInstance) -> None:
+    """The bound is that of the program's relaxation, and the certificate proves it."""
+    optimum, schedule = best_schedule(instance)
+    view, found = problem(instance), solved(instance)
+    if optimum == math.inf:
+        return
+    assert found.prices is not None and found.bound is not None and not found.infeasible
+    sign = -1 if view.is_batch else 1
+    assert sign * certified(instance, certificate(found.prices)) == found.bound
+    assert found.bound <= sign * optimum
+    assert found.bound == pytest.approx(relaxation(instance), abs=1e-4)
+    # With a known schedule, and with fewer slots, it is a bound all the same.
+    assert schedule is not None
+    known = runs_from(instance, schedule)
+    fewer = solve_bound(view, slots=max(1, view.slots // 2), clock=Clock(60), known=known)
+    assert fewer.bound is not None and fewer.bound <= sign * optimum
+
+
+@settings(max_examples=40, **QUIET)
+@given(edge_instances(batch=None, horizon=(5, 9)))
+def test_the_bound_is_the_relaxation_s(instance: EdgeInstance) -> None:
+    holds(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=600, **QUIET)
+@given(edge_instances(batch=None))
+def test_the_bound_is_the_relaxation_s_at_length(instance: EdgeInstance) -> None:
+    holds(instance)
