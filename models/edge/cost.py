@@ -78,7 +78,7 @@ class Windows:
     @property
     def slots(self) -> int:
         """How many slots the arrays cover."""
-        return self.price.shape[1]
+        return len(self.price[0])
 
     def _clear(self) -> None:
         self._sums: list[Floats] = []
@@ -99,7 +99,7 @@ class Windows:
     def plain(self) -> NDArray[np.bool_]:
         """[s] whether a server costs nothing at any time, and always has a free unit."""
         if self._plain is None:
-            self._plain = ~self.price.any(axis=1) & (self.free > 0).all(axis=1)
+            self._plain = np.asarray((self.price == 0).all(axis=1) & (self.free > 0).all(axis=1))
         return self._plain
 
     def opening(self, lengths: Ints) -> tuple[Floats, Ints]:
@@ -244,8 +244,8 @@ class Market:
         here = (ready <= 0)[:, None]
         W, P = np.where(here, W, 0), np.where(here, P, 0)
         least = np.full(len(listed), np.inf)
-        each = [array[:, together] for array in (L, W, M, P)]
-        least[together] = together_costs(n[together], *each).min(axis=0, initial=np.inf)
+        alone = L[:, together], W[:, together], M[:, together], P[:, together]
+        least[together] = together_costs(n[together], *alone).min(axis=0, initial=np.inf)
         apart, hosts = ~together, self.workers.hosts
         least[apart] = fill_costs(n[apart], L[np.ix_(hosts, apart)], W[np.ix_(hosts, apart)])
         least[apart] += ps_costs(M[:, apart], P[:, apart]).min(axis=0, initial=np.inf)
