@@ -3,8 +3,6 @@
 `python -m schedgap.models.elastic.theorem_1 --cases 3000 --seed 1` prints the table.
 """
 
-import argparse
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +11,7 @@ import numpy as np
 
 from schedgap.models.elastic.placement import Demand, Floats, cheapest
 from schedgap.models.elastic.subroutines import Counts, best_split, greedy_split
+from schedgap.models.study import main as study_command
 
 Case = tuple[Demand, Floats, Floats, Floats]  # demand, omega [h], zeta [h], free [h, r]
 
@@ -95,13 +94,14 @@ def table(rows: Sequence[Row], number: int) -> str:
     return "\n".join(lines)
 
 
+def tabulate(number: int, seed: int) -> str:
+    """Return the study of so many cases as text."""
+    return table(study(number, seed), number)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m schedgap.models.elastic.theorem_1")
-    parser.add_argument("--cases", type=int, default=3000)
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args(arguments)
-    sys.stdout.write(table(study(asked.cases, asked.seed), asked.cases) + "\n")
+    study_command("schedgap.models.elastic.theorem_1", tabulate, arguments)
 
 
 if __name__ == "__main__":
