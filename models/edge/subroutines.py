@@ -50,13 +50,8 @@ def cost_c(given: Priced, n: int) -> Counted | None:
     return Counted(float(given.worker[s] * n + given.ps[s]), {s: n}, s)  # A3 L8-L10
 
 
-def cost_d(given: Priced, n: int, *, own_cost: bool = False) -> Counted | None:
+def cost_d(given: Priced, n: int) -> Counted | None:
     """Return n workers on any servers and the PS on one, as Algorithm 4 finds them; None: nothing.
-
-    Parameters
-    ----------
-    own_cost : bool
-        Report the cost of the placement instead of the printed sum; of use in a study only.
 
     Notes
     -----
@@ -71,12 +66,13 @@ def cost_d(given: Priced, n: int, *, own_cost: bool = False) -> Counted | None:
     servers = able[np.argsort(rank, kind="stable")].tolist()  # A4 L3
     free, total = given.free_workers.tolist(), given.ps.tolist()
     lam, mu = given.worker_first.tolist(), given.ps_first.tolist()
-    y = dict.fromkeys(servers, 0)
+    y: dict[int, int] = {}  # of the used servers
     rest, z = n, 0  # D'_u, and the last used server s_z
     for i, s in enumerate(servers):  # A4 L4 (E25)
-        y[s] = min(free[s], rest)  # A4 L5
-        rest -= y[s]  # A4 L6
-        z = i if y[s] else z
+        if count := min(free[s], rest):  # A4 L5
+            y[s] = count
+            rest -= count  # A4 L6
+            z = i
     # A4 L7
     if rest > 0:  # A4 L8
         return None  # A4 L9-L10
@@ -89,16 +85,16 @@ def cost_d(given: Priced, n: int, *, own_cost: bool = False) -> Counted | None:
         # A4 L16
     # A4 L17
     for one in servers[z:]:  # A4 L18
-        room, shifted = free[one] - y[one], dict(y)  # A4 L19 (E27)
+        room, shifted = free[one] - y.get(one, 0), dict(y)  # A4 L19 (E27)
         cost = wages + total[one]  # A4 L20
         for two in reversed(servers[: z + 1]):  # A4 L21
             change = lam[one] - lam[two] - mu[one]
             if change <= 0 and room > 0:  # A4 L22
-                count = min(shifted[two], room)  # A4 L23
+                count = min(shifted.get(two, 0), room)  # A4 L23
                 room -= count
                 cost += change * count  # A4 L24 (E26)
-                shifted[two] -= count  # A4 L25
-                shifted[one] += count
+                shifted[two] = shifted.get(two, 0) - count  # A4 L25
+                shifted[one] = shifted.get(one, 0) + count
             else:  # A4 L26
                 if given.free_ps[one] >= 1:  # A4 L27
                     found.append(Counted(cost, _used(shifted), one))  # A4 L28 (E27)
@@ -109,8 +105,7 @@ def cost_d(given: Priced, n: int, *, own_cost: bool = False) -> Counted | None:
     # A4 L33
     if not found:  # A4 L34
         return None  # A4 L35-L36
-    best = min(found, key=lambda each: round(each.cost, DECIMALS))  # A4 L37
-    return best._replace(cost=placement_cost(given, best)) if own_cost else best  # A4 L38
+    return min(found, key=lambda each: round(each.cost, DECIMALS))  # A4 L37-L38
 
 
 def _used(y: dict[int, int]) -> dict[int, int]:
