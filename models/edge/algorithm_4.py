@@ -3,8 +3,7 @@
 `python -m schedgap.models.edge.algorithm_4 --cases 3000 --seed 1` prints the table. Algorithm 4 is
 taken with the least mending that gives it a PS (E27). In a window of one slot, what goes wrong is
 due to its shifts alone (E26, E27); in longer ones, with prices that fall as where jobs start
-together and end one by one, also to prices of one slot for a whole window (E23). No job loses its
-place by it: where Algorithm 4 finds nothing though it could, Algorithm 3 does find a placement.
+together and end one by one, also to prices of one slot for a whole window (E23).
 """
 
 from collections.abc import Callable, Iterator, Sequence
