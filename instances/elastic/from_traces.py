@@ -18,7 +18,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.elastic.workload import EC2, Draft, Kinds, Units, by_speed, draw_jobs
 from schedgap.instances.generate import Request, check_settings, uniform
 from schedgap.instances.traces import TraceJob
-from schedgap.instances.traces.choice import choose
+from schedgap.instances.traces.choice import choose, volume
 
 TAKE = ("all", "arrivals")
 NEEDED = {"first": "jobs", "take": "jobs"}  # settings that mean nothing without a file
@@ -65,12 +65,12 @@ def traced_jobs(
     trace, value = request.jobs, request.values
     assert trace is not None
     whole = value["take"] == "all"
-    timed = whole and any(map(running_time, trace.jobs))
+    timed = whole and any(job.running_time for job in trace.jobs)
 
     def refuse(job: TraceJob) -> str | None:
         if whole and not job.gpus:
             return "without GPU"
-        return "without running time" if timed and not running_time(job) else None
+        return "without running time" if timed and not job.running_time else None
 
     jobs, sentence = choose(
         trace, refuse, first=value["first"], number=value["jobs"], exact="jobs" in request.given
@@ -85,7 +85,7 @@ def traced_jobs(
             weight = job.weight or draft.weight
             draft = replace(draft, id=job.id, weight=weight, chunks=max(draft.chunks, job.gpus))
         if timed:
-            draft = _sized(draft, job, running_time(job) / slot_seconds, units, slowest)
+            draft = _sized(draft, job, job.running_time / slot_seconds, units, slowest)
         drafts.append(draft)
     taken = [] if batch else ["arrival"]
     if whole:
@@ -94,21 +94,12 @@ def traced_jobs(
     return drafts, f"{sentence}: {', '.join(taken) or 'their number'}"
 
 
-def running_time(job: TraceJob) -> float:
-    """Return the seconds that a job runs, 0 where nothing tells."""
-    if job.duration:
-        return job.duration * job.gpu_share
-    return (job.steps or 0) * (job.step_time or 0.0)
-
-
 def _sized(draft: Draft, job: TraceJob, slots: float, units: Units, slowest: int) -> Draft:
     """Return a draft whose work takes so many slots with `job.gpus` workers of the slowest type."""
     train = draft.training[slowest] * units.train
     update = min(draft.update) * units.update
     work = max(job.gpus, round(job.gpus * slots / (train + update))) if train + update else 1
-    chunks = min(draft.chunks, work)
-    batches = min(draft.batches, max(1, work // chunks))
-    epochs = max(1, round(work / (chunks * batches)))
+    epochs, chunks, batches = volume(work, draft.chunks, draft.batches)
     each = job.gpus * slots / (epochs * chunks * batches)  # slots of a mini-batch
     scale = (each - update) / train if train and each > update else 1.0
     return replace(draft, epochs=epochs, chunks=chunks, batches=batches, scale=scale)

@@ -44,3 +44,13 @@ def choose(
         raise UsageError(f"{trace.file}: {len(usable)} usable jobs, not enough for {asked}{gone}")
     span = f"{first}-{first + len(chosen) - 1} of {len(usable)}"
     return tuple(chosen), f"jobs {span} by arrival from {trace.file} ({trace.format}){gone}"
+
+
+def volume(minibatches: int, chunks: int, batches: int) -> tuple[int, int, int]:
+    """Return epochs, chunks and mini-batches of a chunk that make about so many mini-batches.
+
+    Chunks and mini-batches of a chunk are at most as given; all three are at least 1.
+    """
+    chunks = min(chunks, minibatches)
+    batches = min(batches, max(1, minibatches // chunks))
+    return max(1, round(minibatches / (chunks * batches))), chunks, batches

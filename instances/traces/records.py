@@ -24,6 +24,13 @@ class TraceJob:
     gpu_share: float = 1.0  # of each GPU asked for
     gpu_kinds: tuple[str, ...] = ()  # allowed ones; empty is any
 
+    @property
+    def running_time(self) -> float:
+        """Seconds that the job runs on its GPUs, 0 where nothing tells."""
+        if self.duration:
+            return self.duration * self.gpu_share
+        return (self.steps or 0) * (self.step_time or 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class TraceMachine:

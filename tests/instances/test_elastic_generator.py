@@ -129,7 +129,6 @@ def test_capacity_is_scaled_to_the_part_of_what_the_jobs_ask_for():
 )
 def test_a_traced_job_takes_its_running_time_on_its_gpus(file, format):
     """GPUs of the trace as workers of the slowest type, on one server: within rounding."""
-    from schedgap.instances.elastic.from_traces import running_time
     from schedgap.instances.traces import read_jobs
 
     for architecture in ("parameter_server", "ring_allreduce"):
@@ -145,7 +144,7 @@ def test_a_traced_job_takes_its_running_time_on_its_gpus(file, format):
             update = job.update_time
             least = min(update.values()) if isinstance(update, dict) else update
             slots = job.work * (job.train_time[slowest.id] + least) / origin.gpus
-            assert slots == pytest.approx(running_time(origin) / 60, rel=1e-6)
+            assert slots == pytest.approx(origin.running_time / 60, rel=1e-6)
             assert job.chunks >= origin.gpus
             assert job.arrival == 1 + int((origin.arrival - first) / 60)
 

@@ -1,0 +1,235 @@
+"""Servers and jobs of generated `edge` instances, and the draws behind them.
+
+From the paper (Section VI): all ranges of jobs, delays and bandwidths, the numbers of servers and
+types, the slot of an hour. Of our choice: workers and parameter servers (PSs) of a server, the
+cloud's size, the bandwidth of a job as the smaller one of its two types, the arrival horizon.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from schedgap.instances.generate import Request, uniform
+
+Records = list[dict[str, Any]]  # servers or jobs of an instance file
+MBIT = 8  # of a megabyte
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """What a job is before it is written down."""
+
+    id: str
+    arrival: int  # slot
+    epochs: int
+    chunks: int
+    minibatches: int  # of a chunk
+    compute: float  # seconds of a mini-batch
+    update: float  # seconds of a mini-batch
+    megabytes: float  # of gradients
+
+
+def worker_types(request: Request) -> list[str]:
+    """Return the ids of the worker types."""
+    return [f"gpu-{u}" for u in range(1, request.values["worker_types"] + 1)]
+
+
+def ps_types(request: Request) -> list[str]:
+    """Return the ids of the PS types."""
+    return [f"cpu-{v}" for v in range(1, request.values["ps_types"] + 1)]
+
+
+# --- servers -----------------------------------------------------------------------------------
+
+
+def drawn_servers(request: Request) -> Records:
+    """Draw edge servers, each with one worker type and all PS types; then the cloud."""
+    value, number = request.values, request.values["edge_servers"]
+    sizes = value["workers_per_server"]
+    kinds = uniform(request.random, (0, value["worker_types"] - 1), number)
+    picks = uniform(request.random, (0, len(sizes) - 1), number)
+    servers = []
+    for s in range(number):
+        ps = uniform(request.random, value["ps_per_server"], value["ps_types"])
+        workers = {worker_types(request)[kinds[s]]: sizes[picks[s]]}
+        servers.append(_server(f"edge-{s + 1}", "edge", workers, _by(ps_types(request), ps)))
+    return [*servers, cloud(request)]
+
+
+def small_servers(request: Request) -> Records:
+    """Draw edge servers with workers and PSs of all types; then the cloud."""
+    value, sizes = request.values, request.values["workers_per_server"]
+    servers = []
+    for s in range(value["edge_servers"]):
+        picks = uniform(request.random, (0, len(sizes) - 1), value["worker_types"])
+        ps = uniform(request.random, value["ps_per_server"], value["ps_types"])
+        workers = _by(worker_types(request), [sizes[k] for k in picks])
+        servers.append(_server(f"edge-{s + 1}", "edge", workers, _by(ps_types(request), ps)))
+    return [*servers, cloud(request)]
+
+
+def cloud(request: Request) -> dict[str, Any]:
+    """Return the cloud: as many workers, and PSs, of every type."""
+    value = request.values
+    return _server(
+        "cloud",
+        "cloud",
+        dict.fromkeys(worker_types(request), value["cloud_workers"]),
+        dict.fromkeys(ps_types(request), value["cloud_ps"]),
+    )
+
+
+def _server(
+    name: str, kind: str, workers: Mapping[str, int], ps: Mapping[str, int]
+) -> dict[str, Any]:
+    return {"id": name, "kind": kind, "workers": dict(workers), "parameter_servers": dict(ps)}
+
+
+def _by(names: Sequence[str], counts: Sequence[int]) -> dict[str, int]:
+    return dict(zip(names, counts, strict=True))
+
+
+# --- jobs --------------------------------------------------------------------------------------
+
+
+def drawn_volumes(request: Request, number: int) -> list[Volume]:
+    """Draw the jobs' arrivals, then each figure for all jobs, in the ranges of Section VI."""
+    value, random = request.values, request.random
+    last = max(1, int(value["arrival_horizon"] / 1.5))
+    arrival = sorted(uniform(random, (1, last), number))
+    names = ("epochs", "chunks", "minibatches", "compute", "update", "gradient")
+    columns = [uniform(random, value[name], number) for name in names]
+    return [
+        Volume(f"J{j + 1}", arrival[j], E, D, M, round(3.6 * n, 9), round(H / 1000, 9), float(k))
+        for j, (E, D, M, n, H, k) in enumerate(zip(*columns, strict=True))
+    ]
+
+
+def loaded_volumes(request: Request, servers: Records) -> list[tuple[Volume, int]]:
+    """Draw jobs and their worker types so that the work of a type is a part of its capacity.
+
+    The worker-slots of all jobs of a type, together with their PSs, are `load` x 0.55 T x the
+    type's workers; a job's share of it is drawn, and so is what the exchange adds to it.
+    """
+    value, random = request.values, request.random
+    number, T, types = value["jobs"], value["horizon"], worker_types(request)
+    arrival = sorted(uniform(random, (1, value["arrival_span"] or max(1, T // 2)), number))
+    kinds = uniform(random, (0, len(types) - 1), number)
+    names = ("epochs", "chunks", "minibatches", "exchange")
+    E, D, M, percent = (uniform(random, value[name], number) for name in names)
+    share = uniform(random, (1, 100), number)
+    volumes = []
+    for j in range(number):
+        workers = sum(server["workers"][types[kinds[j]]] for server in servers)
+        whole = sum(share[i] for i in range(number) if kinds[i] == kinds[j])
+        slots = value["load"] * 0.55 * T * workers * share[j] / whole  # worker-slots
+        seconds = round(slots * value["slot_seconds"] / (E[j] * D[j] * M[j]), 3)
+        megabytes = round(percent[j] / 100 * seconds * BANDWIDTH / (2 * MBIT), 3)
+        volumes.append(
+            (
+                Volume(
+                    f"J{j + 1}", arrival[j], E[j], D[j], M[j], max(seconds, 0.001), 0.0, megabytes
+                ),
+                kinds[j],
+            )
+        )
+    return volumes
+
+
+BANDWIDTH = 1000.0  # Mbit/s of the small presets
+
+
+def paper_jobs(request: Request, volumes: Sequence[Volume], servers: Records) -> Records:
+    """Draw bandwidths of types, types of jobs, and delays: one for each job and edge server."""
+    value, random = request.values, request.random
+    workers, ps, number = worker_types(request), ps_types(request), len(volumes)
+    of_workers = uniform(random, value["worker_bandwidth"], len(workers))
+    of_ps = uniform(random, value["ps_bandwidth"], len(ps))
+    u = uniform(random, (0, len(workers) - 1), number)
+    v = uniform(random, (0, len(ps) - 1), number)
+    delays = _delays(request, servers, number, value["cloud_delay"])
+    return [
+        _job(volume, workers[u[j]], ps[v[j]], float(min(of_workers[u[j]], of_ps[v[j]])), delays[j])
+        for j, volume in enumerate(volumes)
+    ]
+
+
+def small_jobs(request: Request, servers: Records) -> Records:
+    """Draw jobs of a given load, their PS types, and their delays."""
+    value = request.values
+    volumes = loaded_volumes(request, servers)
+    workers, ps = worker_types(request), ps_types(request)
+    v = uniform(request.random, (0, len(ps) - 1), len(volumes))
+    cloud_delay = value["cloud_delay"] or (4, max(4, value["horizon"] // 6))
+    delays = _delays(request, servers, len(volumes), cloud_delay)
+    return [
+        _job(volume, workers[u], ps[v[j]], BANDWIDTH, delays[j])
+        for j, (volume, u) in enumerate(volumes)
+    ]
+
+
+def _delays(
+    request: Request, servers: Records, number: int, to_cloud: tuple[int, int]
+) -> list[dict[str, int]]:
+    delays = []
+    for _ in range(number):
+        near = uniform(request.random, request.values["edge_delay"], len(servers) - 1)
+        far = uniform(request.random, to_cloud, 1)
+        delays.append(_by([server["id"] for server in servers], near + far))
+    return delays
+
+
+def _job(
+    volume: Volume, worker: str, ps: str, bandwidth: float, delays: Mapping[str, int]
+) -> dict[str, Any]:
+    return {
+        "id": volume.id,
+        "arrival": volume.arrival,
+        "worker_type": worker,
+        "ps_type": ps,
+        "epochs": volume.epochs,
+        "chunks": volume.chunks,
+        "minibatches_per_chunk": volume.minibatches,
+        "compute_seconds": volume.compute,
+        "update_seconds": volume.update,
+        "gradient_megabytes": volume.megabytes,
+        "bandwidth_mbps": bandwidth,
+        "transfer_delay": dict(delays),
+    }
+
+
+# --- horizon -----------------------------------------------------------------------------------
+
+
+def last_end(servers: Records, jobs: Records, slot_seconds: float) -> int:
+    """Return the last slot of a simple schedule that always exists: no horizon need be longer.
+
+    Jobs by arrival, each on the one server that ends it first, with as many workers as it can use;
+    no other job has workers of its type there meanwhile. A job that fits on no server alone is
+    passed over.
+    """
+    workers_free: dict[tuple[str, str], int] = {}  # by server and worker type: first free slot
+    ps_free: dict[tuple[str, str], list[int]] = {}  # the same for each PS
+    for server in servers:
+        workers_free |= {(server["id"], u): 1 for u, count in server["workers"].items() if count}
+        ps = server["parameter_servers"]
+        ps_free |= {(server["id"], v): [1] * min(count, len(jobs)) for v, count in ps.items() if count}
+    last = 1
+    for job in sorted(jobs, key=lambda job: job["arrival"]):
+        batches = job["epochs"] * job["chunks"] * job["minibatches_per_chunk"]
+        work = batches * (job["compute_seconds"] + job["update_seconds"]) / slot_seconds
+        ends = []
+        for server in servers:
+            u, v = (server["id"], job["worker_type"]), (server["id"], job["ps_type"])
+            if u in workers_free and v in ps_free:
+                workers = min(job["chunks"], server["workers"][job["worker_type"]])
+                ready = job["arrival"] + job["transfer_delay"][server["id"]]
+                start = max(ready, workers_free[u], min(ps_free[v]))
+                ends.append((start + int(work / workers), u, v))
+        if ends:
+            end, u, v = min(ends)
+            workers_free[u] = end + 1
+            ps_free[v].remove(min(ps_free[v]))
+            ps_free[v].append(end + 1)
+            last = max(last, end)
+    return last
