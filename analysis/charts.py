@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from schedgap.models.family import Bar, Chart
+from schedgap.models.family import Bar, Chart, Link
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,7 +127,7 @@ def gantt(chart: Chart, beside: Chart | None = None, titles: Sequence[str] = (""
 
 
 def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the bars of a chart as Plotly traces, one for each group, faint ones apart.
+    """Return the bars of a chart as Plotly traces, one for each group, faint ones and links apart.
 
     Bars lie at the index of their lane; `base` is the start and `x` the length.
     """
@@ -159,6 +159,23 @@ def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, Any
                     "opacity": 0.45 if soft else 1,
                     "line": {"width": 0 if soft else line, "color": "rgba(255,255,255,0.8)"},
                 },
+            }
+        )
+    links: dict[str, list[Link]] = {}
+    for link in chart.links:
+        links.setdefault(link.group, []).append(link)
+    for group, own in links.items():
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": plain(group),
+                "legendgroup": group,
+                "showlegend": False,
+                "hoverinfo": "skip",
+                "x": [time for link in own for time in (link.start, link.end, None)],
+                "y": [y for link in own for y in (lanes[link.lane], lanes[link.to_lane], None)],
+                "line": {"color": palette[group], "width": 2, "dash": "dot"},
             }
         )
     return traces
@@ -247,6 +264,11 @@ def gantt_matplotlib(
                     label=None if soft else _literal(group),
                 )
             )
+        for link in each.links:
+            pane.plot(
+                (link.start, link.end), (lanes[link.lane], lanes[link.to_lane]),
+                color=palette[link.group], linewidth=1, linestyle=":",
+            )  # fmt: skip
         pane.set_ylim(len(each.lanes) - 0.5, -0.5)
         axis = lanes_axis(each)
         names = [_literal(shorten(each.lanes[place])) for place in axis["tickvals"]]

@@ -12,6 +12,7 @@ from schedgap.errors import InputError
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import read_json, validate, write_json
 from schedgap.instances.solution import EXIT_CODES, SolutionFile
+from schedgap.instances.verdict import outside
 from schedgap.models.family import family
 
 Progress = tuple[tuple[float, float | None, float | None], ...]  # (seconds, objective, bound)
@@ -108,7 +109,7 @@ class Solution(SolutionFile):
 
         both = [self] if beside is None else [self, beside]
         charts = [solution._chart() for solution in both]
-        titles = tuple(f"{solution.method}: {solution._value()}" for solution in both)
+        titles = tuple(solution._title() for solution in both)
         return gantt(charts[0], beside=charts[1] if beside else None, titles=titles)
 
     def _chart(self) -> Any:
@@ -116,11 +117,20 @@ class Solution(SolutionFile):
             raise InputError(f"{self.method} left no schedule (status {self.status})")
         return family(self.family).chart(self._instance, self.schedule)
 
+    @property
+    def outside(self) -> str:
+        """In words, which rules of the program a preemptive schedule leaves out; '' when none."""
+        return outside(() if self.schedule is None else family(self.family).relaxed(self.schedule))
+
+    def _title(self) -> str:
+        return f"{self.method}: {self._value()}{f' ({self.outside})' if self.outside else ''}"
+
     def _value(self) -> str:
         return "no schedule" if self.objective is None else f"{self.objective:.10g}"
 
     def _facts(self) -> dict[str, str]:
-        facts = {"status": self.status, "objective": self._value()}
+        apart = f" ({self.outside})" if self.outside else ""
+        facts = {"status": self.status + apart, "objective": self._value()}
         if self.bound is not None:
             facts["bound"] = f"{self.bound:.10g}"
         if self.trace.get("note"):

@@ -1,8 +1,14 @@
 """What a verifier says of a schedule."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 TOLERANCE = 1e-6  # absolute, on times and resources
+
+
+def outside(relaxed: Sequence[str]) -> str:
+    """Return in words which rules of the program a schedule leaves out; '' when none."""
+    return f"outside the program: without {', '.join(relaxed)}" if relaxed else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class Verdict:
     def __str__(self) -> str:
         if self.feasible:
             value = "" if self.objective is None else f", objective {self.objective:.10g}"
-            left_out = f" (outside the program: without {', '.join(self.relaxed)})"
-            return f"feasible{value}{left_out if self.relaxed else ''}"
+            left_out = f" ({outside(self.relaxed)})" if self.relaxed else ""
+            return f"feasible{value}{left_out}"
         lines = [f"{item.rule}: {item.message}" for item in self.violations]
         return "\n".join([f"{len(lines)} violation(s)", *lines])

@@ -25,12 +25,24 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """A dotted line from the end of one bar to the start of another: one thing, interrupted."""
+
+    group: str
+    lane: str
+    start: float
+    to_lane: str
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """The picture of a schedule: lanes from top to bottom, bars on them, and the unit of time."""
 
     lanes: tuple[str, ...]
     bars: tuple[Bar, ...]
     unit: str
+    links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,7 @@
       const rows = [["schedule", "lane", "start", "end", "group", "faint", "text"]];
       for (const { label, lanes, traces } of pair()) {
         for (const t of traces) {
+          if (t.type !== "bar") continue; // a line between two bars
           t.x.forEach((length, k) =>
             rows.push([label, lanes[t.y[k]], t.base[k], rounded(t.base[k] + length), t.legendgroup,
               t.marker.opacity < 1, unescape(t.hovertext[k].split("<br>")[0])]));

@@ -30,6 +30,7 @@ from schedgap.analysis.curves import (
 )
 from schedgap.analysis.report.results import Result, Results
 from schedgap.analysis.report.words import count, value_text
+from schedgap.instances.verdict import outside
 from schedgap.models.family import Chart, family
 
 MOST_BARS = 30_000  # of all schedules in one page: browsers draw that many at ease
@@ -215,6 +216,7 @@ def _embedded(
     """Return one schedule as the page draws it: Plotly traces and the axis of its lanes."""
     title = f"{name}: {value_text(result.objective)}"
     title += ", optimal" if result.status == "optimal" else ""
+    title += f" ({outside(result.record.relaxed)})" if result.record.relaxed else ""
     return {
         "label": title,
         "title": plain(title),

@@ -9,6 +9,7 @@ from typing import Any
 from schedgap.analysis.report.results import Pair, Result, Row
 from schedgap.analysis.report.words import UNKNOWN, ratio_text, seconds_text, value_text
 from schedgap.analysis.runs import TaskRecord
+from schedgap.instances.verdict import outside
 
 OVER_BOUND = "optimum /\u00a0bound"
 Span = tuple[float, float, float, float]
@@ -181,8 +182,7 @@ def result_table(results: Iterable[Result]) -> Table:
 def _outside(record: TaskRecord) -> str:
     """Return in words why a result says nothing about the plain problem, if it does not."""
     parts = [f"problem: {record.problem}"] if record.problem else []
-    parts += [f"outside the program: without {', '.join(record.relaxed)}"] if record.relaxed else []
-    return "; ".join(parts)
+    return "; ".join(filter(None, [*parts, outside(record.relaxed)]))
 
 
 def missing_table(results: Iterable[Result]) -> Table | None:

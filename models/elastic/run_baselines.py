@@ -12,7 +12,6 @@ from schedgap.models.elastic.run_algorithms import (
 )
 from schedgap.models.method import Call, Method, Option, Outcome
 
-_PREEMPTIVE = {"left_out": ["V12: a job runs in one piece"], "restart_slots": preemptive.RESTART}
 
 
 def run_fifo(instance: ElasticInstance, call: Call) -> Outcome:
@@ -31,13 +30,13 @@ def run_antman(instance: ElasticInstance, call: Call) -> Outcome:
     if proof := no_schedule(instance):
         return proof
     schedule = preemptive.antman(instance, call.options["patience"], call.seed)
-    return deliver(instance, schedule, _PREEMPTIVE)
+    return deliver(instance, schedule, {})
 
 
 def run_tiresias(instance: ElasticInstance, call: Call) -> Outcome:
     """Run `tiresias`."""
     proof = no_schedule(instance)
-    return proof or deliver(instance, preemptive.tiresias(instance), _PREEMPTIVE)
+    return proof or deliver(instance, preemptive.tiresias(instance), {})
 
 
 def run_deadline_greedy(instance: ElasticInstance, call: Call) -> Outcome:

@@ -131,7 +131,7 @@ def solution(found: "Solution") -> None:
     rows = [
         ("instance", found.instance),
         ("method", found.method + (f" ({found.engine})" if found.engine else "")),
-        ("status", found.status),
+        ("status", found.status + (f" ({found.outside})" if found.outside else "")),
         ("objective", number(found.objective, 10)),
         ("bound", number(found.bound, 10)),
         ("ratio", _ratio(found)),

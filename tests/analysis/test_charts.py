@@ -1,13 +1,14 @@
 """Charts show every bar where it belongs, and nothing else."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from schedgap.analysis import charts
-from schedgap.models.family import Bar, Chart
+from schedgap.models.family import Bar, Chart, Link
 
 FIRST = Chart(
     lanes=("gpu-1", "gpu-2"),
@@ -26,6 +27,7 @@ def drawn(figure):
     return {
         (trace.yaxis or "y", y, base, base + x, text.split("<br>")[0])
         for trace in figure.data
+        if trace.type == "bar"
         for y, base, x, text in zip(trace.y, trace.base, trace.x, trace.hovertext, strict=True)
     }
 
@@ -37,6 +39,24 @@ def test_every_bar_is_drawn_on_its_lane_of_its_chart():
         ("y", 1, 1.0, 4.0, "J2, round 1, task 1"),
         ("y2", 1, 3.0, 7.0, "J2 again"),
     }
+
+
+def test_links_lead_from_bar_to_bar_in_the_colour_of_their_group():
+    links = (Link("J1", "gpu-1", 2.0, "gpu-2", 4.0), Link("J2", "gpu-2", 4.0, "gpu-2", 6.0))
+    linked = replace(FIRST, links=links)
+    figure = charts.gantt(linked, SECOND)
+    assert drawn(figure) == drawn(charts.gantt(FIRST, SECOND))
+    lines = {trace.legendgroup: trace for trace in figure.data if trace.type == "scatter"}
+    assert lines["J1"].x == (2.0, 4.0, None) and lines["J1"].y == (0, 1, None)
+    assert lines["J2"].y == (1, 1, None) and lines["J2"].yaxis == "y"
+    bars = {trace.legendgroup: trace.marker.color for trace in figure.data if trace.type == "bar"}
+    assert all(line.line.color == bars[group] for group, line in lines.items())
+    assert not any(line.showlegend for line in lines.values())
+    (pane,) = charts.gantt_matplotlib(linked).axes
+    assert [line.get_xydata().tolist() for line in pane.lines] == [
+        [[2.0, 0.0], [4.0, 1.0]],
+        [[4.0, 1.0], [6.0, 1.0]],
+    ]
 
 
 def test_hover_says_when():

@@ -57,6 +57,9 @@ def test_a_schedule_outside_the_program_has_no_bound() -> None:
     found = sg.solve(toy(3, 1), "outside")
     assert (found.status, found.objective, found.bound) == ("feasible", 1, None)
     assert sg.verify(toy(3, 1), found).relaxed == ("2c",)
+    assert "status feasible (outside the program: without 2c)" in str(found)
+    (title,) = found.gantt().layout.annotations
+    assert title.text == "outside: 1 (outside the program: without 2c)"
 
 
 @pytest.mark.parametrize(

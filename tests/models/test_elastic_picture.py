@@ -32,3 +32,21 @@ def test_segments_of_a_ring_job_share_a_lane():
     made = chart(RING, schedule)
     assert made.lanes == ("s1", "s2")
     assert [(bar.lane, bar.start, bar.end) for bar in made.bars] == [("s2", 0, 2), ("s2", 4, 7)]
+
+
+def test_an_interrupted_job_is_visibly_one():
+    """Its segments say which of how many they are, and a line leads from each to the next."""
+    run = {"start": 1, "duration": 2, "worker_type": "w1", "workers": {"s1": 1, "s2": 1}}
+    alone = {"worker_type": "w1", "workers": {"s1": 1}}
+    segments = [run, alone | {"start": 5, "duration": 1}, alone | {"start": 6, "duration": 2}]
+    segments[2] = segments[2] | {"workers": {"s2": 1}}
+    schedule = {"mode": "preemptive", "restart_slots": 1, "jobs": {"j1": {"segments": segments}}}
+    made = chart(RING, schedule)
+    assert [(link.lane, link.start, link.to_lane, link.end) for link in made.links] == [
+        ("s1", 2, "s1", 4),  # the server that both have
+        ("s1", 5, "s2", 5),
+    ]
+    texts = {bar.text for bar in made.bars}
+    assert "j1, segment 1 of 3 on s2: 1 worker w1" in texts
+    assert "j1, segment 2 of 3 (from slot 6 on, after the restart) on s1: 1 worker w1" in texts
+    assert chart(TOY, TOY_SCHEDULE).links == ()
