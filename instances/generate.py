@@ -5,7 +5,7 @@ import importlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,17 @@ class Generator:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_name", {preset.name: preset for preset in self.presets})
+
+
+def with_defaults(options: Sequence[Option], **defaults: Any) -> tuple[Option, ...]:
+    """Return a preset's options with some of the defaults replaced."""
+    return tuple(replace(o, default=defaults.get(o.name, o.default)) for o in options)
+
+
+def example(name: str, make: Callable[[Request], Made], *options: Option) -> Preset:
+    """Return the preset of a worked example; its docstring "Return ..." tells what it is."""
+    summary = (make.__doc__ or "").partition("\n")[0].removeprefix("Return ").removesuffix(".")
+    return Preset(name, summary, make, options, seeded=False)
 
 
 def presets(family: str) -> dict[str, Preset]:

@@ -5,14 +5,21 @@ Order of draws (PCG64; uniform whole numbers only): servers, worker types, PS ty
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import capacity, examples, workload
 from schedgap.instances.elastic.from_traces import TAKE, check_files, servers_of, traced_jobs
 from schedgap.instances.elastic.workload import Draft, Kinds, Units
-from schedgap.instances.generate import TRACE_OPTIONS, Generator, Made, Preset, Request
+from schedgap.instances.generate import (
+    TRACE_OPTIONS,
+    Generator,
+    Made,
+    Preset,
+    Request,
+    example,
+    with_defaults,
+)
 from schedgap.instances.settings import Option
 
 FILES = ("jobs", "machines")
@@ -106,10 +113,6 @@ def _fields(
 # --- presets -----------------------------------------------------------------------------------
 
 
-def _options(table: Sequence[Option], **defaults: Any) -> tuple[Option, ...]:
-    return tuple(replace(o, default=defaults.get(o.name, o.default)) for o in table)
-
-
 COMMON = (
     Option(
         "architecture", "choice", "parameter_server", "how jobs exchange gradients",
@@ -168,22 +171,17 @@ PAPER = (
 )
 
 
-def _example(name: str, make: Any) -> Preset:
-    summary = make.__doc__.partition("\n")[0].removeprefix("Return ")
-    return Preset(name, summary, make, seeded=False)
-
-
 GENERATOR = Generator(
     (
-        _example("toy", examples.toy),
-        _example("toy-batch", examples.batch),
-        _example("toy-ring", examples.ring),
+        example("toy", examples.toy),
+        example("toy-batch", examples.batch),
+        example("toy-ring", examples.ring),
         Preset("small", "6 jobs on 3 servers of 2-4 GPUs: solved in seconds", small, SMALL),
         Preset(
             "medium",
             "15 jobs on 4 servers of 2-4 GPUs: bounds within a few per cent",
             small,
-            _options(SMALL, jobs=15, servers=4, worker_types=3, horizon=40),
+            with_defaults(SMALL, jobs=15, servers=4, worker_types=3, horizon=40),
         ),
         Preset(
             "paper",

@@ -7,9 +7,6 @@ models, rounds, tasks per round, arrivals, weights; with files see `from_traces`
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import (
@@ -19,7 +16,9 @@ from schedgap.instances.generate import (
     Preset,
     Request,
     apportion,
+    example,
     uniform,
+    with_defaults,
 )
 from schedgap.instances.hare import examples
 from schedgap.instances.hare.drafts import (
@@ -123,10 +122,6 @@ def paper(request: Request) -> Made:
 # --- presets -----------------------------------------------------------------------------------
 
 
-def _options(table: Sequence[Option], **defaults: Any) -> tuple[Option, ...]:
-    return tuple(replace(o, default=defaults.get(o.name, o.default)) for o in table)
-
-
 SMALL = (
     Option("jobs", "int", 6, "number of jobs", least=1, most=100_000),
     Option("gpus", "int", 4, "number of GPUs, half of them fast", least=1, most=1000),
@@ -179,20 +174,15 @@ PAPER = (
 )
 
 
-def _example(name: str, make: Any, *options: Option) -> Preset:
-    summary = make.__doc__.partition("\n")[0].removeprefix("Return ").removesuffix(".")
-    return Preset(name, summary, make, options, seeded=False)
-
-
 GENERATOR = Generator(
     (
-        _example("toy", examples.toy),
+        example("toy", examples.toy),
         Preset("small", "6 jobs on 4 GPUs, 12-20 tasks: solved in seconds", small, SMALL),
         Preset(
             "medium",
             "12 jobs on 8 GPUs, 60-80 tasks: bounds within a few per cent",
             small,
-            _options(
+            with_defaults(
                 SMALL,
                 jobs=12,
                 gpus=8,
@@ -206,7 +196,7 @@ GENERATOR = Generator(
             "testbed",
             "40 jobs on the 15 GPUs of Section 7.2",
             paper,
-            _options(PAPER, jobs=40, gpus=15, mix="testbed"),
+            with_defaults(PAPER, jobs=40, gpus=15, mix="testbed"),
             files=FILES,
         ),
         Preset(
@@ -216,11 +206,11 @@ GENERATOR = Generator(
             PAPER,
             files=FILES,
         ),
-        _example("fig4", examples.fig4),
-        _example("ce1", examples.ce1),
-        _example("ce2", examples.ce2, Option("lights", "int", 10, "light jobs", least=1)),
-        _example("ce3", examples.ce3),
-        _example("ce4", examples.ce4),
+        example("fig4", examples.fig4),
+        example("ce1", examples.ce1),
+        example("ce2", examples.ce2, Option("lights", "int", 10, "light jobs", least=1)),
+        example("ce3", examples.ce3),
+        example("ce4", examples.ce4),
     ),
     default="small",
     default_with_files="paper",

@@ -51,7 +51,7 @@ class Job(Record):
     backward_time: NonNegative
     """Delta^b_j, in slots."""
     estimated_slots: Absent[Positive] = None
-    """rho-hat_j, the execution time that algorithms reckon with; else that of the best placement."""
+    """rho-hat_j, what algorithms take the execution time for; else that of the best placement."""
     spread_factor: Annotated[float, Field(ge=1, le=LARGEST)] = 1.0
     """lambda_j, of Algorithm 3: it looks at servers with lambda_j G_j GPUs together."""
 

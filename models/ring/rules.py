@@ -20,7 +20,12 @@ from schedgap.instances.verdict import Violation
 
 MOST_WORKERS = 10**15  # beyond every sum that a schedule can mean
 _KEYS: Shapes = {"job": "string", "start": "number", "end": "number", "placement": "object"}
-_FACTS: Shapes = {"order": "list", "theta": "number", "kappa": "number", "log": "list"}  # informative
+_FACTS: Shapes = {
+    "order": "list",
+    "theta": "number",
+    "kappa": "number",
+    "log": "list",
+}  # informative
 
 
 class Row(NamedTuple):
@@ -204,9 +209,7 @@ def iterations_per_slot(instance: RingInstance, job: Job, servers: int, crowd: i
         + job.forward_time_per_sample * job.batch_size
         + job.backward_time
     )
-    return math.floor(
-        min(instance.rate_scale / tau + 1e-9, job.iterations * instance.rate_scale)
-    )
+    return math.floor(min(instance.rate_scale / tau + 1e-9, job.iterations * instance.rate_scale))
 
 
 def simulate(instance: RingInstance, rows: Sequence[Row]) -> list[int | None]:

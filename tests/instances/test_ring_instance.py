@@ -58,7 +58,11 @@ def changed(path, value):
         (["servers"], [], "servers: empty list"),
         (["servers", 2, "id"], "s1", "servers[2].id: duplicate id 's1'"),
         (["servers", 2, "id"], "", "servers[2].id: must not be empty"),
-        (["servers", 0, "gpus"], 100_001, "servers[0].gpus: too large: must be <= 100000, got 100001"),
+        (
+            ["servers", 0, "gpus"],
+            100_001,
+            "servers[0].gpus: too large: must be <= 100000, got 100001",
+        ),
         (
             ["servers"],
             [{"id": f"s{n}", "gpus": 100_000} for n in range(11)],

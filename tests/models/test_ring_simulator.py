@@ -72,9 +72,7 @@ def test_ends_in_the_last_slot_count_for_the_whole_slot():
 
 
 def test_a_job_without_progress_never_ends():
-    slow = instance_of(
-        [job("a", 4, 24, 4 / 3), job("b", 1, 10)], [3, 3], bandwidth_between=0.5
-    )
+    slow = instance_of([job("a", 4, 24, 4 / 3), job("b", 1, 10)], [3, 3], bandwidth_between=0.5)
     assert simulate(rate_table(slow), [1, 1], [(0, 1), (0,)]) == [None, 1]
     assert schedule_of(slow, [1, 1], [{0: 3, 1: 1}, {1: 1}]) is None
 

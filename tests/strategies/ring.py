@@ -166,7 +166,11 @@ def optimum(instance: RingInstance) -> int | None:
     best = min(instance.horizon, sum(length for length in alone if length is not None)) + 1
 
     def choose(
-        t: int, j: int, free: tuple[int, ...], running: dict[int, tuple[Counts, int]], rest: list[int]
+        t: int,
+        j: int,
+        free: tuple[int, ...],
+        running: dict[int, tuple[Counts, int]],
+        rest: list[int],
     ) -> None:
         """Decide on the waiting jobs from j on, in slot t, then let it pass."""
         if j == len(rest):
