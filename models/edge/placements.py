@@ -1,9 +1,11 @@
 """Runs: a group with its servers; every run of a group; runs of schedules, and schedules of runs."""
 
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
 from schedgap.models.edge.problem import Group, Problem, Task, problem
@@ -56,33 +58,52 @@ def _spreads(n: int, room: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, i
             yield own + others
 
 
-def count_runs(view: Problem) -> int:
-    """Return the number of runs of all groups, without making them."""
+def count_runs(view: Problem, most: int) -> int:
+    """Return the number of runs of all groups without making them; beyond `most`, a part of it."""
     total = 0
     for task in view.tasks:
         known: dict[tuple[int, bytes], int] = {}
         for k, mode in enumerate(task.modes):
             for start in view.starts(task, k):
-                group = Group(task.job, mode, start)
+                if total > most:
+                    return total
                 if mode.together:
-                    total += len(view.hosts(task, group))
+                    total += len(view.hosts(task, Group(task.job, mode, start)))
                     continue
                 open_to = task.ready <= start
                 key = mode.workers, open_to.tobytes()
                 if key not in known:
-                    known[key] = _count_split(view, task, mode.workers, open_to)
+                    known[key] = _count_split(view, task, mode.workers, open_to, most)
                 total += known[key]
     return total
 
 
-def _count_split(view: Problem, task: Task, n: int, open_to: np.ndarray) -> int:
+def _count_split(
+    view: Problem, task: Task, n: int, open_to: NDArray[np.bool_], most: int
+) -> int:
     room = view.workers[open_to, task.worker_type].tolist()
     ps = view.ps[open_to, task.ps_type].tolist()
-    ways = [1] + [0] * n  # [k] ways to put k workers on the servers so far
-    for most in room:
-        ways = [sum(ways[k - here] for here in range(min(k, most) + 1)) for k in range(n + 1)]
+    spreads = _count_spreads(room, n, most)
+    if spreads > most and any(ps):
+        return spreads
     alone = sum(w >= n and p >= 1 for w, p in zip(room, ps, strict=True))
-    return ways[n] * sum(p >= 1 for p in ps) - alone
+    return spreads * sum(p >= 1 for p in ps) - alone
+
+
+def _count_spreads(room: list[int], n: int, most: int) -> int:
+    """Return how many ways there are to put n workers into so much room; beyond `most`, a part."""
+    if n > sum(room):
+        return 0
+    n = min(n, sum(room) - n)  # as many ways to choose the places that stay free
+    *others, largest = sorted(room)
+    low, high = max(0, n - largest), min(n, sum(others))  # of n, those not in the largest room
+    if high - low >= most:
+        return high - low + 1
+    ways = [1] + [0] * high  # [k] ways for k workers in the rooms so far
+    for w in others:
+        sums = list(accumulate(ways, initial=0))
+        ways = [sums[k + 1] - sums[max(0, k - w)] for k in range(high + 1)]
+    return sum(ways[low:])
 
 
 def schedule_of(instance: EdgeInstance, runs: Iterable[Run]) -> EdgeSchedule:

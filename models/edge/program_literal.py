@@ -13,6 +13,12 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement, array
 from schedgap.models.edge.problem import problem
 
 
+def columns(instance: EdgeInstance) -> int:
+    """Return about how many columns the program has."""
+    view = problem(instance)
+    return len(view.tasks) * (3 * view.slots + 2 * len(view.workers) * (view.slots + 1))
+
+
 def build(instance: EdgeInstance) -> Any:
     """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
 

@@ -17,6 +17,17 @@ from schedgap.models.edge.symmetry import equal_jobs, equal_servers
 Key = tuple[int, int, int]  # job j, start h, workers n; with xi this is a group
 
 
+def columns(instance: EdgeInstance) -> int:
+    """Return about how many columns the program has."""
+    view = problem(instance)
+    servers = len(view.workers)
+    return sum(
+        len(view.starts(task, k)) * (servers if mode.together else 2 * servers + 1)
+        for task in view.tasks
+        for k, mode in enumerate(task.modes)
+    )
+
+
 def build(instance: EdgeInstance, *, groups: Iterable[Group] | None = None) -> Any:
     """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
 

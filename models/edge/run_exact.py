@@ -1,0 +1,182 @@
+"""The exact methods: each joins one program to the engines that can solve it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from schedgap.errors import UsageError
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge import (
+    program_cp_sat,
+    program_literal,
+    program_mode,
+    program_packing,
+)
+from schedgap.models.edge.placements import count_runs
+from schedgap.models.edge.problem import no_schedule, problem
+from schedgap.models.edge.starting import first_bracket, sense
+from schedgap.models.method import Call, Method, Option, Outcome
+
+MAX_COLUMNS = Option(
+    "max_columns", "int", 100_000, "give up when the program has more columns", least=1
+)
+MAX_RUNS = Option(
+    "max_columns", "int", 200_000, "refuse an instance with more runs of its jobs", least=1
+)
+
+
+def _pyomo(module: Any) -> Callable[[EdgeInstance, Call], Outcome]:
+    def run(instance: EdgeInstance, call: Call) -> Outcome:
+        if reason := no_schedule(instance):
+            return Outcome(infeasible=True, note=reason)
+        found = first_bracket(instance, call)
+        if found.closed:
+            return found.outcome()
+        columns, most = module.columns(instance), call.options["max_columns"]
+        if columns > most:
+            return found.outcome(f"too large: {columns} columns > max_columns={most}")
+        call.progress.phase("building the program")
+        model = module.build(instance)
+        found.solve(
+            model,
+            lambda values: module.read(model, instance),
+            real=lambda bound: sense(instance) * bound,
+            grid=1,
+        )
+        return found.outcome()
+
+    return run
+
+
+def packing(instance: EdgeInstance, call: Call) -> Outcome:
+    """Solve the program with a column for every run of every job."""
+    if reason := no_schedule(instance):
+        return Outcome(infeasible=True, note=reason)
+    found = first_bracket(instance, call)
+    if found.closed:
+        return found.outcome()
+    most = call.options["max_columns"]
+    count = count_runs(problem(instance), most)
+    if count > most:
+        raise UsageError(f"{count} runs of the jobs or more: max_columns={most}")
+    call.progress.phase("enumerating runs")
+    runs = program_packing.all_runs(instance)
+    model = program_packing.build(instance, runs=runs)
+    found.solve(
+        model,
+        lambda values: program_packing.read(model, instance, runs),
+        real=lambda bound: sense(instance) * bound,
+        grid=1,
+    )
+    return found.outcome()
+
+
+def cp_sat(instance: EdgeInstance, call: Call) -> Outcome:
+    """Solve the interval model."""
+    if reason := no_schedule(instance):
+        return Outcome(infeasible=True, note=reason)
+    found = first_bracket(instance, call)
+    if found.closed:
+        return found.outcome()
+    call.progress.phase("building the model")
+    model = program_cp_sat.build(instance, least=None if instance.is_batch else found.lower)
+    found.solve(
+        model,
+        lambda values: program_cp_sat.read(model, values, instance),
+        real=lambda bound: sense(instance) * bound,
+        grid=1,
+    )
+    return found.outcome()
+
+
+def only_batches(instance: EdgeInstance) -> str | None:
+    """Say why a method of (3) cannot serve an instance."""
+    return None if instance.is_batch else "needs an instance with batch_round"
+
+
+def no_batches(instance: EdgeInstance) -> str | None:
+    """Say why a method of (2) cannot serve an instance."""
+    return "needs an instance without batch_round" if instance.is_batch else None
+
+
+_MIP = ("highs", "gurobi")
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "cp-sat",
+        "exact",
+        cp_sat,
+        "one interval for each job, its workers on each server a variable demand",
+        "(2)",
+        ours=True,
+        engines=("cp-sat",),
+        seeded=True,
+        refuses=no_batches,
+    ),
+    Method(
+        "milp-mode",
+        "exact",
+        _pyomo(program_mode),
+        "starts and modes; as strong as a column for every schedule, without them",
+        "(2)",
+        ours=True,
+        engines=_MIP,
+        options=(MAX_COLUMNS,),
+        seeded=True,
+        refuses=no_batches,
+    ),
+    Method(
+        "milp-literal",
+        "exact",
+        _pyomo(program_literal),
+        "the paper's program, made linear constraint by constraint",
+        "(2)",
+        engines=_MIP,
+        options=(MAX_COLUMNS,),
+        seeded=True,
+        refuses=no_batches,
+    ),
+    Method(
+        "set-packing",
+        "exact",
+        packing,
+        "the paper's columns (4), every run of every job, for its objective (2)",
+        "(2), (4)",
+        engines=_MIP,
+        options=(MAX_RUNS,),
+        seeded=True,
+        refuses=no_batches,
+    ),
+    Method(
+        "batch-cp-sat",
+        "exact",
+        cp_sat,
+        "optional intervals: as many jobs as possible in the round",
+        "(3)",
+        ours=True,
+        engines=("cp-sat",),
+        seeded=True,
+        refuses=only_batches,
+    ),
+    Method(
+        "batch-milp",
+        "exact",
+        _pyomo(program_mode),
+        "the paper's batch problem over starts and modes",
+        "(3)",
+        engines=_MIP,
+        options=(MAX_COLUMNS,),
+        seeded=True,
+        refuses=only_batches,
+    ),
+    Method(
+        "batch-ilp4",
+        "exact",
+        packing,
+        "the paper's program with a column for every schedule of every job",
+        "(4)",
+        engines=_MIP,
+        options=(MAX_RUNS,),
+        seeded=True,
+        refuses=only_batches,
+    ),
+)

@@ -1,0 +1,78 @@
+"""The exact methods of family `edge` as they are called: optima with their proofs."""
+
+import math
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from schedgap.errors import UsageError
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge import rules
+from schedgap.models.method import Outcome
+from schedgap.solvers.availability import engine_status
+from strategies.edge import brute_force, edge_instances, instance_of
+from strategies.edge_methods import METHODS, run
+from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+OPTIMA = [(TOY_A, 5), (TOY_B, 9), (TOY_C, 6), (TOY_BATCH, 3)]
+CASES = [
+    (name, instance, optimum)
+    for name, method in METHODS.items()
+    for instance, optimum in OPTIMA
+    if not method.refuses(instance)
+]
+
+
+def check(instance: EdgeInstance, outcome: Outcome, optimum: float) -> None:
+    """The outcome is the optimum with its proof."""
+    if optimum == math.inf:
+        assert outcome.infeasible and outcome.note
+        return
+    data = outcome.schedule.to_data(instance)
+    assert list(rules.check(instance, data, {})) == []
+    assert rules.objective(instance, data) == optimum
+    assert outcome.bound == optimum
+
+
+@pytest.mark.parametrize(("name", "instance", "optimum"), CASES)
+def test_methods_prove_the_examples(name: str, instance: EdgeInstance, optimum: int) -> None:
+    check(instance, run(name, instance), optimum)
+
+
+@pytest.mark.parametrize("name", ["milp-mode", "milp-literal", "set-packing"])
+def test_gurobi_proves_a_toy(name: str) -> None:
+    if engine_status("gurobi") not in ("available", "limited licence"):
+        pytest.skip(f"gurobi: {engine_status('gurobi')}")
+    check(TOY_C, run(name, TOY_C, "gurobi"), 6)
+
+
+def test_a_job_that_never_fits_is_named() -> None:
+    """Three slots of work for one worker; T = 3 and the data need one slot."""
+    instance = instance_of([{}, {"epochs": 3}], horizon=3)
+    for name, method in METHODS.items():
+        if not method.refuses(instance):
+            outcome = run(name, instance)
+            assert outcome.infeasible and "j2" in outcome.note
+
+
+def test_a_batch_may_be_empty() -> None:
+    """The only job arrives in slot 2, with the round's begin; or it is too long for the round."""
+    for job in ({"arrival": 2}, {"epochs": 3}):
+        instance = instance_of([job], batch_round=2)
+        for name, method in METHODS.items():
+            if not method.refuses(instance):
+                outcome = run(name, instance)
+                assert outcome.bound == 0 and outcome.schedule.placements == {}
+
+
+def test_too_many_columns_are_refused() -> None:
+    for name, instance in (("set-packing", TOY_A), ("batch-ilp4", TOY_BATCH)):
+        with pytest.raises(UsageError, match="runs of the jobs"):
+            run(name, instance, max_columns=10)
+    outcome = run("milp-mode", TOY_A, max_columns=10)
+    assert outcome.schedule is None and "max_columns=10" in outcome.note
+    assert outcome.bound == 4  # every job alone
+
+
+def test_methods_are_for_one_problem() -> None:
+    assert METHODS["cp-sat"].refuses(TOY_BATCH) and METHODS["batch-milp"].refuses(TOY_A)

@@ -1,0 +1,61 @@
+"""Exact methods and bounds of family `edge`, called as the command line calls them."""
+
+from typing import Any
+
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge.run_exact import METHODS as EXACT
+from schedgap.models.method import Call, Outcome
+from schedgap.solvers import Clock
+from schedgap.solvers.children import run_child
+
+METHODS = {method.name: method for method in EXACT}
+
+
+class Silence:
+    """Progress that nobody watches."""
+
+    def incumbent(self, schedule: Any, objective: float) -> None: ...
+
+    def bound(self, value: float) -> None: ...
+
+    def phase(self, text: str) -> None: ...
+
+
+def outcome(
+    send: Any,
+    name: str,
+    instance: EdgeInstance,
+    chosen: str | None = None,
+    limit: float = 60,
+    **options: Any,
+) -> Outcome:
+    """Run a method in this process."""
+    method = METHODS[name]
+    call = Call(
+        method.parse(options),
+        method.choose_engine(chosen),
+        Clock(limit),
+        seed=0,
+        progress=Silence(),
+    )
+    return method.run(instance, call)
+
+
+def run(
+    name: str, instance: EdgeInstance, chosen: str | None = None, limit: float = 60, **options: Any
+) -> Outcome:
+    """Run a method as it is meant to be: one with an engine in a process of its own."""
+    method = METHODS[name]
+    if method.drives or not method.engines:
+        return outcome(None, name, instance, chosen, limit, **options)
+    reply = run_child(
+        "strategies.edge_methods:outcome",
+        name,
+        instance,
+        chosen,
+        limit,
+        engine=method.choose_engine(chosen),
+        **options,
+    )
+    found: Outcome = reply.result()
+    return found
