@@ -150,8 +150,8 @@ def summary(run: Run, *, by_preset: bool = True) -> pd.DataFrame:
     lower end from the lower ratios, its upper end from the upper ones), bound_mean (of optimum to
     bound, upper ends), seconds (shifted geometric mean, shift 1 s), slowest, guarantee_low,
     guarantee_high, holds (share of instances on which its assumptions hold), exceeded (instances
-    on which the ratio is above a guarantee all the same). Schedules outside the program have no
-    part in the ratios.
+    on which the ratio is above a guarantee all the same), outside (the rules of the program that
+    some of its schedules leave out). Schedules outside the program have no part in the ratios.
     """
     records, promised = table(run), ratios(run)
     if not by_preset:
@@ -201,6 +201,7 @@ def summary(run: Run, *, by_preset: bool = True) -> pd.DataFrame:
                 "guarantee_high": _of(np.max, factors),
                 "holds": _of(np.mean, held),
                 "exceeded": int((said["within"] == False).sum()),  # noqa: E712 - None is neither
+                "outside": ", ".join(sorted(set(ran["outside"]) - {""})),
             }
         )
     frame = pd.DataFrame(rows)
@@ -315,7 +316,12 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
             "optimal": frame["optimal"],
             "failed": frame["failed"],
             "skipped": frame["skipped"],
-            "mean ratio": ratio("mean_low", "mean_high"),
+            "mean ratio": [
+                "- (outside)" if text == "-" and outside else text
+                for text, outside in zip(
+                    ratio("mean_low", "mean_high"), frame["outside"], strict=True
+                )
+            ],
             "worst ratio": ratio("worst_low", "worst_high"),
             "optimum / bound": [
                 "-" if math.isnan(value) else f"<= {value:.4f}" for value in frame["bound_mean"]

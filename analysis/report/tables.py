@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from schedgap.analysis.report.results import Pair, Result, Row
@@ -54,7 +54,7 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
     columns: list[tuple[str, list[Cell]]] = [
         ("method", [Cell(row.method) for row in rows]),
         ("preset", [Cell(row.preset) for row in rows]),
-        ("mean ratio", [_ratio(row.pair("mean")) for row in rows]),
+        ("mean ratio", [_mean(row) for row in rows]),
         ("", [Cell("", whisker=_whisker(row, top)) for row in rows]),
         ("worst ratio", [_ratio(row.pair("worst")) for row in rows]),
         ("infinite", [_number(str(n), n) for row in rows for n in (row.facts["infinite"],)]),
@@ -78,14 +78,20 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
         if any(name == "guarantee" for name, _ in shown)
         else ""
     )
+    apart = sorted({outside([row.facts["outside"]]) for row in rows if row.facts["outside"]})
     return Table(
         identifier,
         "Each method over all its instances. Ratios are to the optimum (1 is optimal); the bar "
         "shows the mean, the tick the worst. 95 %: bootstrap interval of the mean. Time: geometric "
-        "mean of wall-clock seconds, shifted by 1 s." + guarantee,
+        "mean of wall-clock seconds, shifted by 1 s." + guarantee + "".join(f" O{text[1:]}: no ratio." for text in apart),
         tuple((name, cells[0].number if cells else False) for name, cells in shown),
         tuple(zip(*(cells for _, cells in shown), strict=True)),
     )
+
+
+def _mean(row: Row) -> Cell:
+    cell = _ratio(row.pair("mean"))
+    return replace(cell, text="outside") if cell.text == UNKNOWN and row.facts["outside"] else cell
 
 
 def _schedules(row: Row) -> Cell:

@@ -250,11 +250,14 @@ def run(found: "Run", *, as_json: bool) -> None:
         json_document(document | {"failed": len(found.failures), "skipped": len(found.skipped)})
     else:
         from schedgap.analysis.tables import readable
+        from schedgap.instances.verdict import outside
 
         shown = readable(summary) if len(summary) else summary
         cells = [[str(cell) for cell in row] for row in shown.to_numpy()]
         spare = ("kind", "worst ratio", "guarantee", "tasks", "skipped", "optimum / bound")
         table(list(shown.columns), cells, spare=spare)
+        for rules in sorted(set(summary["outside"]) - {""}) if len(summary) else ():
+            out().print(f"{outside([rules])}: no ratio", markup=False, soft_wrap=True)
         places = " ".join(str(folder.path) for folder in found.folders)
         text = f"\n{found!r}\nschedgap report {places}"
         out().print(text, markup=False, soft_wrap=True)

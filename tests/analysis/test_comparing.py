@@ -13,8 +13,12 @@ import pytest
 from toy_family import toy
 
 import schedgap as sg
+from schedgap import show
 from schedgap.analysis.comparing import Choice, compare
+from schedgap.analysis.report.results import collect
+from schedgap.analysis.report.tables import summary_table
 from schedgap.analysis.runs import Folder, Run, read_record
+from schedgap.analysis.tables import readable
 from schedgap.errors import EngineUnavailableError, InputError, UsageError
 
 HERE = str(Path(__file__).parent)
@@ -296,6 +300,22 @@ def test_a_choice_is_read_from_one_word() -> None:
     assert Choice.read("big-m@gurobi:pairwise=true") == Choice(
         "big-m", "gurobi", (("pairwise", "true"),)
     )
+
+
+def test_who_schedules_outside_the_program_has_no_ratio_and_it_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = quick(tmp_path, "exact", "outside", targets=INSTANCES[0])
+    summary = run.summary().set_index("method")
+    assert summary["outside"].to_dict() == {"scan": "", "outside": "2c"}
+    words = readable(run.summary()).set_index("method")["mean ratio"]
+    assert words.to_dict() == {"scan": "1.0000", "outside": "- (outside)"}
+    show.run(run, as_json=False)
+    assert "outside the program: without 2c: no ratio" in capsys.readouterr().out
+    table = summary_table(collect(run).rows, "t")
+    assert table.caption.endswith("Outside the program: without 2c: no ratio.")
+    names, texts = ([row[k].text for row in table.rows] for k in (0, 1))
+    assert dict(zip(names, texts, strict=True)) == {"scan": "1", "outside": "outside"}
 
 
 def test_a_broken_record_is_named(tmp_path: Path) -> None:
