@@ -1,0 +1,228 @@
+"""The dispatcher of family `ring`, its choices that pack, and the paper's baselines."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.ring import RingInstance
+from schedgap.models.method import Call, Method, Outcome, Progress
+from schedgap.models.ring import run_algorithms, run_baselines
+from schedgap.models.ring.baselines import at_random, first_fit, least_loaded, list_scheduling
+from schedgap.models.ring.dispatch import Choose, Clock, dispatch, schedule
+from schedgap.models.ring.packing import longest_first, lpt_pack, pack, random_orders
+from schedgap.models.ring.rates import no_schedule, rate_table
+from schedgap.models.ring.sjf_bco import Trials, fa_ffp, lbsgf
+from schedgap.solvers import clock as clocks
+from strategies.ring import ring_instances, slot_by_slot
+from strategies.ring_examples import W1, W2, W3, instance_of, job
+
+CHOICES: dict[str, Choose] = {
+    "fa-ffp": fa_ffp,
+    "lbsgf": lbsgf,
+    "pack": pack,
+    "least loaded": least_loaded,
+}
+METHODS = {method.name: method for method in (*run_algorithms.METHODS, *run_baselines.METHODS)}
+
+
+class Silent(Progress):
+    """Progress that nobody looks at."""
+
+    def incumbent(self, schedule: Any, objective: float) -> None: ...
+    def bound(self, value: float) -> None: ...
+    def phase(self, text: str) -> None: ...
+
+
+def run(method: Method, instance: RingInstance, seed: int = 0, **given: Any) -> Outcome:
+    call = Call(method.parse(given), None, clocks.Clock(), seed, Silent())
+    return method.run(instance, call)
+
+
+def test_an_order_is_kept_strictly() -> None:
+    """One server of 2: a takes one GPU, b asks for two and waits, c may not overtake it."""
+    jobs = [job("a", 1, 28), job("b", 2, 20, 0.0), job("c", 1, 14)]
+    table = rate_table(instance_of(jobs, [2]))
+    trial = dispatch(table, [0, 1, 2], pack)
+    assert trial.starts == (1, 3, 5)  # b: 20 iterations at 14 per slot are 2 slots
+
+
+def test_a_limit_that_no_gpu_keeps_ends_the_run() -> None:
+    """W2, limit 5: 3 | 3, then 3 + 2 on both, and 2 more would be 7."""
+    trial = dispatch(rate_table(W2), range(5), least_loaded, limit=5)
+    assert not trial.feasible and (trial.passed, trial.failed) == (5, 7)
+    assert trial.holds_for(6.9) and not trial.holds_for(7) and not trial.holds_for(4)
+
+
+def test_a_run_ends_with_the_horizon() -> None:
+    jobs = [job(name, 1, 14) for name in "abc"]
+    assert dispatch(rate_table(instance_of(jobs, [1], horizon=3)), range(3), pack).makespan == 3
+    table = rate_table(instance_of(jobs, [1], horizon=2))
+    assert not dispatch(table, range(3), pack).feasible
+    assert not dispatch(table, range(3), pack, clock="estimated").feasible
+
+
+@given(
+    ring_instances(max_jobs=6, placeable=True),
+    st.sampled_from(sorted(CHOICES)),
+    st.sampled_from(["actual", "estimated"]),
+    st.sampled_from([np.inf, 4.0, 9.0]),
+    st.randoms(use_true_random=False),
+)
+@settings(max_examples=200, deadline=None)
+def test_every_run_is_a_schedule_with_numbers(
+    instance: RingInstance, name: str, clock: Clock, limit: float, rng: Any
+) -> None:
+    """Ends are those slot by slot, no GPU is in two jobs, and loads keep to the limit."""
+    if no_schedule(instance):
+        return
+    order = list(range(len(instance.jobs)))
+    rng.shuffle(order)
+    trial = dispatch(rate_table(instance), order, CHOICES[name], limit=limit, clock=clock)
+    if not trial.feasible:
+        return
+    assert trial.load <= limit + 1e-6
+    runs = schedule(instance, trial).runs
+    names = [server.id for server in instance.servers]
+    placed = [
+        {names.index(server): count for server, count in runs[each.id].placement.items()}
+        for each in instance.jobs
+    ]
+    ends, within = slot_by_slot(instance, trial.starts, placed, instance.horizon)
+    assert within and tuple(ends) == trial.ends
+    held = {
+        (server, number, slot)
+        for each in runs.values()
+        for server, numbers in (each.gpus or {}).items()
+        for number in numbers
+        for slot in range(each.start, each.end + 1)
+    }
+    jobs = zip(instance.jobs, trial.starts, trial.ends, strict=True)
+    assert len(held) == sum(each.gpus * (end - start + 1) for each, start, end in jobs)
+    if clock == "actual":
+        starts = [trial.starts[j] for j in order]
+        assert starts == sorted(starts)
+
+
+@given(ring_instances(max_jobs=6, placeable=True), st.sampled_from(sorted(CHOICES)), st.data())
+@settings(max_examples=100, deadline=None)
+def test_a_run_is_the_same_for_every_limit_that_it_names(
+    instance: RingInstance, name: str, data: st.DataObject
+) -> None:
+    if no_schedule(instance):
+        return
+    table, order = rate_table(instance), list(range(len(instance.jobs)))
+    limits = data.draw(st.lists(st.integers(1, 60), min_size=2, max_size=6))
+    kept = Trials(table, order, lambda kappa: CHOICES[name])
+    for limit in limits:
+        anew = dispatch(table, order, CHOICES[name], limit=limit)
+        trial = kept(limit, None)
+        assert (trial.starts, trial.ends) == (anew.starts, anew.ends)
+        assert [gpus.tolist() for gpus in trial.gpus] == [gpus.tolist() for gpus in anew.gpus]
+
+
+def test_packing_prefers_a_server_that_has_had_work() -> None:
+    """Servers of 4, 2, 3. a: the fewest idle, s2. b: s2 again once it is idle, else s3, not s1."""
+    jobs = [job("a", 2, 28), job("b", 2, 28), job("c", 1, 14), job("d", 4, 14)]
+    trial = dispatch(rate_table(instance_of(jobs, [4, 2, 3])), [0, 1, 2, 3], pack)
+    assert [gpus.tolist() for gpus in trial.gpus] == [[4, 5], [6, 7], [8], [0, 1, 2, 3]]
+
+
+def test_packing_spreads_over_the_emptiest_servers() -> None:
+    """5 workers on servers of 2, 4, 3: 4 on s2 and 1 on s3."""
+    trial = dispatch(rate_table(instance_of([job("a", 5, 10)], [2, 4, 3])), [0], pack)
+    assert trial.gpus[0].tolist() == [2, 3, 4, 5, 6]
+
+
+def test_packing_on_few_servers_waits_but_never_for_ever() -> None:
+    """a holds 2 of 3 GPUs of s1; b would need both servers now, one later."""
+    jobs = [job("a", 2, 28), job("b", 3, 14)]
+    table = rate_table(instance_of(jobs, [3, 2]))
+    spread = dispatch(table, [0, 1], lambda j, cluster: pack(j, cluster, 2))
+    alone = dispatch(table, [0, 1], lambda j, cluster: pack(j, cluster, 1))
+    assert (spread.starts[1], alone.starts[1]) == (1, 1)  # a packs s2 and leaves s1 alone
+    jobs = [job("a", 1, 28), job("b", 3, 14), job("c", 5, 14)]
+    table = rate_table(instance_of(jobs, [2, 3]))
+    trial = dispatch(table, [0, 1, 2], lambda j, cluster: pack(j, cluster, 1))
+    assert trial.feasible and len(trial.gpus[2]) == 5  # needs two servers even when all is idle
+
+
+def test_longest_first_has_three_orders() -> None:
+    """W3: d = 5, 6, 3, 3, 2 and G = 1, 2, 2, 4, 1: G d = 5, 12, 6, 12, 2."""
+    table = rate_table(W3)
+    assert longest_first(table) == [[1, 0, 2, 3, 4], [1, 3, 2, 0, 4], [3, 1, 2, 0, 4]]
+    assert lpt_pack(table).makespan == 8
+
+
+def test_the_worked_examples_by_every_method() -> None:
+    """W1: 8 for all, both at once or one after the other. W2: 7 for least loaded. W3: 8 and 10."""
+    assert {run(method, W1).schedule.makespan for method in METHODS.values()} == {8}
+    expected = {"sjf-bco": 7, "first-fit": 7, "list-scheduling": 7, "lpt-pack": 7}
+    for name, value in expected.items():
+        assert run(METHODS[name], W2).schedule.makespan == value, name
+    expected = {"sjf-bco": 8, "first-fit": 10, "list-scheduling": 10, "lpt-pack": 8}
+    for name, value in expected.items():
+        assert run(METHODS[name], W3).schedule.makespan == value, name
+    assert run(METHODS["sjf-bco"], W3, ffp_rule="pack").schedule.makespan == 10
+    assert run(METHODS["sjf-bco"], W3, kappa=2).schedule.makespan == 10
+    assert run(METHODS["random-orders"], W3).schedule.makespan == 8
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_cannot_be_scheduled_is_proved(name: str) -> None:
+    """Four GPUs where there are three; rings that make no progress; a horizon that is too short."""
+    slow = W1.from_data(W1.to_data() | {"bandwidth_between": 0.5})
+    late = W1.from_data(W1.to_data() | {"horizon": 3})
+    for instance in (instance_of([job("a", 4, 10)], [3]), slow, late):
+        assert run(METHODS[name], instance).infeasible
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_no_run_within_the_horizon_is_said_so(name: str) -> None:
+    """W2 with T = 6: 3 + 3 | 2 + 2 + 2 would fit, least loaded first does not."""
+    instance = W2.from_data(W2.to_data() | {"horizon": 6})
+    outcome = run(METHODS[name], instance, seed=3)
+    if name not in ("random-orders", "random"):
+        assert outcome.schedule is None and not outcome.infeasible and outcome.note
+
+
+def test_first_fit_goes_from_server_to_server() -> None:
+    """Servers of 1 and 3: a ring of 2 takes the GPU of s1 and one of s2; by load all are alike."""
+    table = rate_table(instance_of([job("a", 2, 10)], [1, 3]))
+    best = first_fit(table).best
+    assert best is not None and best.trial.gpus[0].tolist() == [0, 1]
+
+
+def test_list_scheduling_looks_at_loads_alone() -> None:
+    """a loads GPU 0; b and c take GPUs 1 and 2; d the least loaded idle one when it comes."""
+    jobs = [job("a", 1, 42), job("b", 1, 14), job("c", 1, 28), job("d", 1, 14)]
+    best = list_scheduling(rate_table(instance_of(jobs, [2, 1]))).best
+    assert best is not None
+    assert [gpus.tolist() for gpus in best.trial.gpus] == [[0], [1], [2], [1]]
+
+
+def test_a_seed_repeats_a_random_method() -> None:
+    instance = instance_of([job(f"j{n}", 1 + n % 4, 14 * (1 + n % 3)) for n in range(9)], [3, 4, 2])
+    for name in ("random", "random-orders"):
+        data = [run(METHODS[name], instance, seed).schedule.to_data(instance) for seed in (1, 1, 2)]
+        assert data[0] == data[1] != data[2]
+
+
+def test_random_placement_draws_servers_and_then_gpus() -> None:
+    """Servers of 1 and 9: a worker lands on s1 in half of the draws, not in a tenth."""
+    table = rate_table(instance_of([job("a", 1, 10)], [1, 9]))
+    hits = sum(
+        dispatch(table, [0], at_random(np.random.default_rng(seed))).gpus[0][0] == 0
+        for seed in range(200)
+    )
+    assert 70 <= hits <= 130
+
+
+def test_random_orders_stops_with_the_clock() -> None:
+    tried: list[float] = []
+    trial = random_orders(
+        rate_table(W3), 0, tries=10**6, stop=lambda: True, on_better=lambda t: tried.append(t.makespan)
+    )
+    assert trial is not None and tried == [trial.makespan]

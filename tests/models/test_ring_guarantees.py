@@ -1,0 +1,161 @@
+"""What is promised and proved of SJF-BCO, held against runs and optima of tiny instances."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+
+from schedgap.instances.ring import RingInstance
+from schedgap.models.ring.baselines import first_fit, list_scheduling, random_placement
+from schedgap.models.ring.estimates import factors, increments
+from schedgap.models.ring.guarantees import facts, greedy, list_bound, list_factor, theorem_5
+from schedgap.models.ring.packing import lpt_pack
+from schedgap.models.ring.rates import RateTable, no_schedule, rate_table
+from schedgap.models.ring.sjf_bco import sjf_bco
+from strategies.ring import ring_instances
+from strategies.ring_examples import W1, W2, W3, instance_of, job
+
+
+def unit_jobs(machines: int) -> RingInstance:
+    """m (m - 1) jobs of one slot, then one of m slots, on m GPUs of one server; a slot each."""
+    plain = {"batch_size": 1, "forward_time_per_sample": 0.5, "backward_time": 0.25}
+    jobs = [job(f"u{n}", 1, 1, **plain) for n in range(machines * (machines - 1))]
+    jobs.append(job("long", 1, machines, **plain))
+    return instance_of(jobs, [machines], overhead_per_server=0.25, horizon=60)
+
+
+def test_the_factors_of_w1() -> None:
+    """d = 4, D = 8, rho-hat = 24 x 0.14 = 3.36: u = 1, l = 0.42, phi = 2; n_g = 4."""
+    known = factors(rate_table(W1))
+    assert (known.largest, known.over, known.stretch) == (4, 1, 2)
+    assert known.under == pytest.approx(0.42)
+    assert known.theorem_5 == pytest.approx(4 * 2 / 0.42)
+    assert increments(rate_table(W1)) == pytest.approx((3.36, 3.36))
+
+
+def test_estimates_that_are_too_long_are_divided_by_u() -> None:
+    """d = 3 (40 iterations at 14 per slot) and 2; estimates 6 and 2: u = 2, l = 1."""
+    jobs = [job("a", 1, 40, estimated_slots=6.0), job("b", 1, 28, estimated_slots=2.0)]
+    known = factors(rate_table(instance_of(jobs, [1])))
+    assert (known.over, known.under, known.stretch) == (2, 1, 1)
+    assert increments(rate_table(instance_of(jobs, [1]))) == (3, 1)
+
+
+def test_a_job_that_can_come_to_a_standstill_makes_the_factor_infinite() -> None:
+    """Two rings that share a link of bandwidth 5: tau = 2 x 3.5 / 5 and more, above one slot."""
+    known = factors(rate_table(W1.from_data(W1.to_data() | {"bandwidth_between": 5.0})))
+    assert math.isinf(known.theorem_5) and known.under == 0 and math.isinf(known.stretch)
+
+
+def test_theorem_5_is_refuted_by_w2() -> None:
+    """n_g = phi = u = l = 1, so the factor is 1; 7 slots against 3 + 3 | 2 + 2 + 2 = 6."""
+    found, best = theorem_5(W2), sjf_bco(rate_table(W2)).best
+    assert found["factor"] == 1 and not found["holds"] and found["failed"][0].startswith("A1")
+    assert best is not None and best.trial.makespan == 7
+
+
+@pytest.mark.parametrize("machines", [2, 3, 5])
+def test_theorem_5_is_off_by_up_to_two(machines: int) -> None:
+    """The unit jobs fill m - 1 slots, then the long job takes m: 2m - 1 against m."""
+    table = rate_table(unit_jobs(machines))
+    best = sjf_bco(table).best
+    assert factors(table).theorem_5 == 1 and max(table.longest, table.area) == machines
+    assert best is not None and best.trial.makespan == 2 * machines - 1
+    assert list_factor(table) == Fraction(2 * machines - 1, machines)
+    assert list_bound(table, best.trial) == 2 * machines - 1
+
+
+def test_theorem_5_stands_where_list_scheduling_carries_it() -> None:
+    """W3: n_g = 4 of N = 6 GPUs: F = max(2 - 1/6, 6/3) = 2 <= n_g."""
+    found = theorem_5(W3)
+    assert found["holds"] and found["failed"] == []
+    assert list_factor(rate_table(W3)) == 2
+
+
+def test_lemma_2_and_lemma_4_by_w2() -> None:
+    """Lemma 2: limit 30, but W-hat = 7. Lemma 4: 7 <= theta* is false, for 3 + 3 | 2 + 2 + 2."""
+    best = sjf_bco(rate_table(W2)).best
+    assert best is not None and best.limit == 30 and best.trial.load == 7
+
+
+def test_lemma_3_fails_where_an_estimate_is_too_long() -> None:
+    """One GPU, 10 and 10 slots, estimates 20 and 10: u = 2, W-hat = 15 < makespan = 20, n_g = 1."""
+    plain = {"batch_size": 1, "forward_time_per_sample": 0.5, "backward_time": 0.25}
+    jobs = [job(name, 1, 10, estimated_slots=slots, **plain) for name, slots in (("a", 20.0), ("b", 10.0))]
+    table = rate_table(instance_of(jobs, [1], overhead_per_server=0.25))
+    best = sjf_bco(table).best
+    assert best is not None and (best.trial.makespan, best.trial.load) == (20, 15)
+
+
+def test_a_bound_of_a_run_by_hand() -> None:
+    """W2: A = 12, N = 2: the last job of 2 slots ends by floor(10 / 2) + 2 = 7, that of 3 by 7."""
+    best = sjf_bco(rate_table(W2)).best
+    assert best is not None and list_bound(rate_table(W2), best.trial) == 7
+
+
+def test_a_run_that_was_kept_from_a_gpu_has_no_bound() -> None:
+    table = rate_table(W2)
+    filtered = [each.trial for each in sjf_bco(table, bisection="scan").attempts if each.trial.filtered]
+    assert filtered and all(list_bound(table, trial) is None for trial in filtered)
+
+
+def holds(table: RateTable) -> int:
+    """Check both bounds of every greedy run; return how many there were."""
+    floor = max(table.longest, table.area)
+    stretch = factors(table).stretch
+    runs = [(trial, True) for trial in greedy(table, sjf_bco(table).attempts)]
+    others = [attempt.trial for attempt in first_fit(table).attempts]
+    others += [attempt.trial for attempt in list_scheduling(table).attempts]
+    others += [random_placement(table, seed) for seed in range(2)] + [lpt_pack(table)]
+    runs += [(trial, False) for trial in others]
+    count = 0
+    for trial, smallest_first in runs:
+        bound = list_bound(table, trial)
+        if bound is None:
+            continue
+        count += 1
+        assert trial.makespan <= bound
+        if math.isfinite(stretch):
+            factor = list_factor(table, smallest_first=smallest_first)
+            assert trial.makespan <= float(factor) * stretch * floor * (1 + 1e-9)
+    return count
+
+
+@given(ring_instances(max_jobs=6, placeable=True))
+@settings(max_examples=100, deadline=None)
+def test_no_greedy_run_exceeds_its_bounds(instance: RingInstance) -> None:
+    """`longest` and `area` stand for the optimum: a stronger claim."""
+    if not no_schedule(instance):
+        holds(rate_table(instance))
+
+
+@pytest.mark.nightly
+@given(ring_instances(max_jobs=9, max_servers=5, placeable=True))
+@settings(max_examples=4000, deadline=None)
+def test_no_greedy_run_of_thousands_exceeds_its_bounds(instance: RingInstance) -> None:
+    if not no_schedule(instance):
+        holds(rate_table(instance))
+
+
+@given(ring_instances(max_jobs=6, placeable=True))
+@settings(max_examples=50, deadline=None)
+def test_theorem_5_holds_where_it_is_said_to(instance: RingInstance) -> None:
+    found = theorem_5(instance)
+    if found["holds"]:
+        table = rate_table(instance)
+        best = sjf_bco(table).best
+        assert best is not None
+        assert best.trial.makespan <= found["factor"] * max(table.longest, table.area) * (1 + 1e-9)
+
+
+def test_a_trace_says_what_was_proved() -> None:
+    table = rate_table(W3)
+    found = facts(table, sjf_bco(table).attempts)
+    assert found["n_g"] == 4 and found["u"] == 1
+    assert found["list_bound"] >= 8 and found["list_factor"] == pytest.approx(2 * found["phi"])
+
+
+def test_an_instance_without_a_schedule_has_no_guarantee() -> None:
+    found = theorem_5(instance_of([job("a", 4, 10)], [3]))
+    assert not found["holds"] and found["factor"] is None
