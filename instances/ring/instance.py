@@ -132,8 +132,10 @@ class RingInstance(Instance):
 
     def summary(self) -> dict[str, str]:
         """Return sizes and horizon."""
+        sizes = [job.gpus for job in self.jobs]
+        low, high = min(sizes), max(sizes)
         return {
-            "jobs": f"{len(self.jobs)} of 1-{max(job.gpus for job in self.jobs)} GPUs",
+            "jobs": f"{len(self.jobs)} of {f'{low}-' if low < high else ''}{high} GPUs",
             "servers": str(len(self.servers)),
             "GPUs": str(self.gpus),
             "horizon": f"{self.horizon} slots",
