@@ -128,3 +128,13 @@ def no_schedule(instance: EdgeInstance) -> str | None:
         if view.least_flow(task) is None:
             return f"job {instance.jobs[task.job].id} cannot end by slot {instance.horizon}"
     return None
+
+
+def only_batches(instance: EdgeInstance) -> str | None:
+    """Say why a method of (3) cannot serve an instance."""
+    return None if instance.is_batch else "needs an instance with batch_round"
+
+
+def no_batches(instance: EdgeInstance) -> str | None:
+    """Say why a method of (2) cannot serve an instance."""
+    return "needs an instance without batch_round" if instance.is_batch else None

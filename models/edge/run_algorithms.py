@@ -17,21 +17,11 @@ from schedgap.models.edge.batch import (
     arrived,
 )
 from schedgap.models.edge.guarantees import dual_value, exact_batches
-from schedgap.models.edge.problem import no_schedule
+from schedgap.models.edge.problem import no_batches, no_schedule, only_batches
 from schedgap.models.method import Call, Method, Outcome
 from schedgap.solvers import solve
 
 _MOST_CELLS = 20_000  # jobs times servers of a round; beyond it building the model takes minutes
-
-
-def only_batches(instance: EdgeInstance) -> str | None:
-    """Say why a method of (3) cannot serve an instance."""
-    return None if instance.is_batch else "needs an instance with batch_round"
-
-
-def no_batches(instance: EdgeInstance) -> str | None:
-    """Say why a method of (2) cannot serve an instance."""
-    return "needs an instance without batch_round" if instance.is_batch else None
 
 
 def _deliver(instance: EdgeInstance, run: OnlineRun, trace: dict[str, Any]) -> Outcome:

@@ -12,7 +12,7 @@ from schedgap.models.edge import (
     program_packing,
 )
 from schedgap.models.edge.placements import count_runs
-from schedgap.models.edge.problem import no_schedule, problem
+from schedgap.models.edge.problem import no_batches, no_schedule, only_batches, problem
 from schedgap.models.edge.starting import first_bracket, sense
 from schedgap.models.method import Call, Method, Option, Outcome
 
@@ -86,16 +86,6 @@ def cp_sat(instance: EdgeInstance, call: Call) -> Outcome:
         grid=1,
     )
     return found.outcome()
-
-
-def only_batches(instance: EdgeInstance) -> str | None:
-    """Say why a method of (3) cannot serve an instance."""
-    return None if instance.is_batch else "needs an instance with batch_round"
-
-
-def no_batches(instance: EdgeInstance) -> str | None:
-    """Say why a method of (2) cannot serve an instance."""
-    return "needs an instance without batch_round" if instance.is_batch else None
 
 
 _MIP = ("highs", "gurobi")

@@ -1,14 +1,16 @@
-"""Exact methods and bounds of family `edge`, called as the command line calls them."""
+"""Methods of family `edge`, called as the command line calls them."""
 
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge.run_algorithms import METHODS as ALGORITHMS
 from schedgap.models.edge.run_exact import METHODS as EXACT
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import Call, Outcome, check_instance
 from schedgap.solvers import Clock
 from schedgap.solvers.children import run_child
 
 METHODS = {method.name: method for method in EXACT}
+KNOWN = METHODS | {method.name: method for method in ALGORITHMS}
 
 
 class Silence:
@@ -30,7 +32,8 @@ def outcome(
     **options: Any,
 ) -> Outcome:
     """Run a method in this process."""
-    method = METHODS[name]
+    method = KNOWN[name]
+    check_instance(instance, method)
     call = Call(
         method.parse(options),
         method.choose_engine(chosen),
@@ -45,7 +48,8 @@ def run(
     name: str, instance: EdgeInstance, chosen: str | None = None, limit: float = 60, **options: Any
 ) -> Outcome:
     """Run a method as it is meant to be: one with an engine in a process of its own."""
-    method = METHODS[name]
+    method = KNOWN[name]
+    check_instance(instance, method)
     if method.drives or not method.engines:
         return outcome(None, name, instance, chosen, limit, **options)
     reply = run_child(
