@@ -27,9 +27,8 @@ from schedgap.instances.edge.workload import (
 )
 from schedgap.instances.generate import Request, apportion, check_settings, uniform
 from schedgap.instances.traces import TraceJob
-from schedgap.instances.traces.choice import choose, volume
+from schedgap.instances.traces.choice import choose_by_take, draw_machines, volume
 
-TAKE = ("all", "arrivals")
 NEEDED = {"first": "jobs", "take": "jobs"}  # settings that mean nothing without a file
 REPLACED: Mapping[str, Sequence[str]] = {
     "jobs": ("arrival_horizon",),
@@ -45,17 +44,18 @@ def check_files(request: Request) -> None:
 def servers_of(request: Request) -> tuple[Records, str]:
     """Return machines of a file in its order, drawn without repetition, the cloud, their source."""
     assert request.machines is not None
-    machines, number = request.machines.machines, request.values["edge_servers"]
-    file = request.machines.file
-    if "edge_servers" in request.given and number > len(machines):
-        raise UsageError(f"{file}: {len(machines)} machines, not enough for edge_servers={number}")
-    number = min(number, len(machines))
-    drawn = sorted(request.random.permutation(len(machines))[:number].tolist())
+    machines, told = draw_machines(
+        request.machines,
+        request.random,
+        number=request.values["edge_servers"],
+        setting="edge_servers",
+        exact="edge_servers" in request.given,
+        kind="edge servers",
+    )
     types, ps = worker_types(request), ps_types(request)
-    kinds = uniform(request.random, (0, len(types) - 1), number)
+    kinds = uniform(request.random, (0, len(types) - 1), len(machines))
     servers = []
-    for place, kind in zip(drawn, kinds, strict=True):
-        machine = machines[place]
+    for machine, kind in zip(machines, kinds, strict=True):
         shares = apportion(math.floor(machine.cpus), [1.0] * len(ps))
         servers.append(
             {
@@ -65,28 +65,22 @@ def servers_of(request: Request) -> tuple[Records, str]:
                 "parameter_servers": dict(zip(ps, shares, strict=True)),
             }
         )
-    return [*servers, cloud(request)], (
-        f"{number} of {len(machines)} edge servers from {file} ({request.machines.format}): GPUs as"
-        " workers, CPUs as parameter servers"
-    )
+    told = f"{told}: GPUs as workers, CPUs as parameter servers"
+    return [*servers, cloud(request)], told
 
 
 def traced_volumes(request: Request) -> tuple[list[Volume], str]:
     """Return the jobs of a trace, and what `meta.source` says of them."""
     trace, value = request.jobs, request.values
     assert trace is not None
-    whole = value["take"] == "all"
-    timed = whole and any(job.running_time for job in trace.jobs)
-    seconds = value["slot_seconds"]
-
-    def refuse(job: TraceJob) -> str | None:
-        if whole and not job.gpus:
-            return "without GPU"
-        return "without running time" if timed and not job.running_time else None
-
-    jobs, sentence = choose(
-        trace, refuse, first=value["first"], number=value["jobs"], exact="jobs" in request.given
+    taken = choose_by_take(
+        trace,
+        value["take"],
+        first=value["first"],
+        number=value["jobs"],
+        exact="jobs" in request.given,
     )
+    jobs, whole, timed, seconds = taken.jobs, taken.whole, taken.timed, value["slot_seconds"]
     volumes = []
     for job, drawn in zip(jobs, drawn_volumes(request, len(jobs)), strict=True):
         made = replace(drawn, arrival=1 + int((job.arrival - jobs[0].arrival) / seconds))
@@ -95,10 +89,10 @@ def traced_volumes(request: Request) -> tuple[list[Volume], str]:
         if timed:
             made = _sized(made, job)
         volumes.append(made)
-    taken = ["arrival"]
+    brought = ["arrival"]
     if whole:
-        taken += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
-    return volumes, f"{sentence}: {', '.join(taken)}"
+        brought += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
+    return volumes, f"{taken.sentence}: {', '.join(brought)}"
 
 
 def _sized(drawn: Volume, job: TraceJob) -> Volume:

@@ -10,10 +10,11 @@ from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.edge import examples, workload
-from schedgap.instances.edge.from_traces import TAKE, check_files, servers_of, traced_volumes
+from schedgap.instances.edge.from_traces import check_files, servers_of, traced_volumes
 from schedgap.instances.edge.workload import Records
 from schedgap.instances.generate import TRACE_OPTIONS, Generator, Made, Preset, Request
 from schedgap.instances.settings import Option
+from schedgap.instances.traces.choice import TAKE
 
 FILES = ("jobs", "machines")
 
@@ -143,7 +144,7 @@ PAPER = (
     Option("cloud_delay", "range", (10, 40), "slots to the cloud", least=0, most=10**6),
     *COMMON,
     *_options(TRACE_OPTIONS, slot_seconds=3600.0),
-    Option("take", "choice", "all", "of the jobs of a file: all, or only their arrivals", TAKE),
+    TAKE,
 )  # fmt: skip
 
 

@@ -18,9 +18,8 @@ from schedgap.errors import UsageError
 from schedgap.instances.elastic.workload import EC2, Draft, Kinds, Units, by_speed, draw_jobs
 from schedgap.instances.generate import Request, check_settings, uniform
 from schedgap.instances.traces import TraceJob
-from schedgap.instances.traces.choice import choose, volume
+from schedgap.instances.traces.choice import choose_by_take, draw_machines, volume
 
-TAKE = ("all", "arrivals")
 NEEDED = {"first": "jobs", "take": "jobs"}  # settings that mean nothing without a file
 REPLACED: Mapping[str, Sequence[str]] = {"jobs": ("arrival_span",)}
 GIB = 2**30 / 1e9  # GB
@@ -34,17 +33,17 @@ def check_files(request: Request) -> None:
 def servers_of(request: Request) -> tuple[Kinds, str]:
     """Return machines of a file in its order, drawn without repetition, and their source."""
     assert request.machines is not None
-    machines, number = request.machines.machines, request.values["servers"]
-    file = request.machines.file
-    if "servers" in request.given and number > len(machines):
-        raise UsageError(f"{file}: {len(machines)} machines, not enough for servers={number}")
-    number = min(number, len(machines))
-    drawn = sorted(request.random.permutation(len(machines))[:number].tolist())
+    machines, told = draw_machines(
+        request.machines,
+        request.random,
+        number=request.values["servers"],
+        setting="servers",
+        exact="servers" in request.given,
+    )
     bandwidths = [size[3] for size in EC2.values()]
-    kinds = uniform(request.random, (0, len(bandwidths) - 1), number)
+    kinds = uniform(request.random, (0, len(bandwidths) - 1), len(machines))
     servers = []
-    for place, kind in zip(drawn, kinds, strict=True):
-        machine = machines[place]
+    for machine, kind in zip(machines, kinds, strict=True):
         capacity = {
             "gpu": machine.gpus,
             "cpu": machine.cpus,
@@ -52,10 +51,7 @@ def servers_of(request: Request) -> tuple[Kinds, str]:
             "bandwidth": bandwidths[kind],
         }
         servers.append({"id": machine.id, "capacity": capacity})
-    return servers, (
-        f"{number} of {len(machines)} servers from {file} ({request.machines.format}): GPUs, CPUs,"
-        " memory; bandwidth drawn"
-    )
+    return servers, f"{told}: GPUs, CPUs, memory; bandwidth drawn"
 
 
 def traced_jobs(
@@ -64,17 +60,14 @@ def traced_jobs(
     """Return the jobs of a trace, and what `meta.source` says of them."""
     trace, value = request.jobs, request.values
     assert trace is not None
-    whole = value["take"] == "all"
-    timed = whole and any(job.running_time for job in trace.jobs)
-
-    def refuse(job: TraceJob) -> str | None:
-        if whole and not job.gpus:
-            return "without GPU"
-        return "without running time" if timed and not job.running_time else None
-
-    jobs, sentence = choose(
-        trace, refuse, first=value["first"], number=value["jobs"], exact="jobs" in request.given
+    taken = choose_by_take(
+        trace,
+        value["take"],
+        first=value["first"],
+        number=value["jobs"],
+        exact="jobs" in request.given,
     )
+    jobs, whole, timed = taken.jobs, taken.whole, taken.timed
     batch = value["objective"] == "scheduled_weight"
     slowest = by_speed(workers)[0]
     drafts = []
@@ -87,11 +80,11 @@ def traced_jobs(
         if timed:
             draft = _sized(draft, job, job.running_time / slot_seconds, units, slowest)
         drafts.append(draft)
-    taken = [] if batch else ["arrival"]
+    brought = [] if batch else ["arrival"]
     if whole:
-        taken += ["weight"] if jobs[0].weight else []
-        taken += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
-    return drafts, f"{sentence}: {', '.join(taken) or 'their number'}"
+        brought += ["weight"] if jobs[0].weight else []
+        brought += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
+    return drafts, f"{taken.sentence}: {', '.join(brought) or 'their number'}"
 
 
 def _sized(draft: Draft, job: TraceJob, slots: float, units: Units, slowest: int) -> Draft:

@@ -9,7 +9,7 @@ from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import capacity, examples, workload
-from schedgap.instances.elastic.from_traces import TAKE, check_files, servers_of, traced_jobs
+from schedgap.instances.elastic.from_traces import check_files, servers_of, traced_jobs
 from schedgap.instances.elastic.workload import Draft, Kinds, Units
 from schedgap.instances.generate import (
     TRACE_OPTIONS,
@@ -21,6 +21,7 @@ from schedgap.instances.generate import (
     with_defaults,
 )
 from schedgap.instances.settings import Option
+from schedgap.instances.traces.choice import TAKE
 
 FILES = ("jobs", "machines")
 HOUR = 3600.0
@@ -167,7 +168,7 @@ PAPER = (
     Option("gradient", "range", (30, 575), "size of the gradients, MB", least=0),
     *COMMON,
     *TRACE_OPTIONS,
-    Option("take", "choice", "all", "of the jobs of a file: all, or only their arrivals", TAKE),
+    TAKE,
 )
 
 

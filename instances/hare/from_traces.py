@@ -49,7 +49,6 @@ from schedgap.instances.hare.workload import KINDS, Model, stand_in
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose
 
-TAKE = ("all", "arrivals")
 NEEDED = {  # settings that mean nothing without a file
     "first": "jobs", "take": "jobs", "max_rounds": "jobs", "steps_per_round": "jobs",
     "placement": "rates",

@@ -29,9 +29,10 @@ from schedgap.instances.hare.drafts import (
     instance_of,
     table_speed,
 )
-from schedgap.instances.hare.from_traces import TAKE, check_files, from_traces
+from schedgap.instances.hare.from_traces import check_files, from_traces
 from schedgap.instances.hare.workload import CLASSES, KINDS
 from schedgap.instances.settings import Option
+from schedgap.instances.traces.choice import TAKE
 
 FILES = ("jobs", "machines", "rates")
 TRIES = 10_000  # draws of the shape before a range of tasks counts as out of reach
@@ -161,7 +162,7 @@ PAPER = (
     Option("weights", "range", (1, 5), "weights of jobs", least=0),
     Option("switching", "bool", False, "add the switching times of Table 3"),
     *TRACE_OPTIONS,
-    Option("take", "choice", "all", "of the jobs of a file: all, or only their arrivals", TAKE),
+    TAKE,
     Option("max_rounds", "int", 20, "most rounds of a job from a file", least=1, most=10**6),
     Option("steps_per_round", "int", None, "steps of a round, if max_rounds allows", least=1),
     Option(

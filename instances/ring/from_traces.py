@@ -17,7 +17,7 @@ from schedgap.instances.generate import Request, check_settings
 from schedgap.instances.ring.instance import MOST_GPUS, MOST_SLOTS
 from schedgap.instances.ring.workload import ITERATION_TIME, Draft, drawn_lengths
 from schedgap.instances.traces import TraceJob
-from schedgap.instances.traces.choice import choose
+from schedgap.instances.traces.choice import choose, draw_machines
 
 NEEDED = {"first": "jobs", "slot_seconds": "jobs"}  # settings that mean nothing without a file
 REPLACED: Mapping[str, Sequence[str]] = {"jobs": ("job_gpus",), "machines": ("server_gpus",)}
@@ -33,17 +33,16 @@ def check_files(request: Request) -> None:
 def servers_of(request: Request) -> tuple[list[dict[str, Any]], str]:
     """Return machines of a file in its order, drawn without repetition, and their source."""
     assert request.machines is not None
-    file, number = request.machines.file, request.values["servers"]
-    machines = [machine for machine in request.machines.machines if 1 <= machine.gpus <= MOST_GPUS]
-    if "servers" in request.given and number > len(machines):
-        raise UsageError(f"{file}: {len(machines)} machines with GPUs, not {number}")
-    number = min(number, len(machines))
-    if not number:
-        raise UsageError(f"{file}: no machine with GPUs")
-    drawn = sorted(request.random.permutation(len(machines))[:number].tolist())
-    servers = [{"id": machines[place].id, "gpus": machines[place].gpus} for place in drawn]
-    told = f"{number} of {len(machines)} servers with GPUs from {file} ({request.machines.format})"
-    return servers, told
+    machines, told = draw_machines(
+        request.machines,
+        request.random,
+        number=request.values["servers"],
+        setting="servers",
+        exact="servers" in request.given,
+        kind="servers with GPUs",
+        usable=lambda machine: 1 <= machine.gpus <= MOST_GPUS,
+    )
+    return [{"id": machine.id, "gpus": machine.gpus} for machine in machines], told
 
 
 def traced_jobs(request: Request, gpus: int) -> tuple[list[Draft], str, float, int]:
