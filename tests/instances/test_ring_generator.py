@@ -201,7 +201,7 @@ def test_servers_of_a_file_bring_their_gpus():
     instance = made(trace="tiresias.csv", machines="tiresias_cluster.csv", servers=2)
     assert len(instance.servers) == 2
     assert "2 of" in instance.meta["source"]
-    with pytest.raises(UsageError, match="machines with GPUs"):
+    with pytest.raises(UsageError, match="usable machines, not enough for servers=10000"):
         made(machines="tiresias_cluster.csv", servers=10_000)
 
 
