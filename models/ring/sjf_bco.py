@@ -1,6 +1,5 @@
 """SJF-BCO (Algorithm 1) with its subroutines FA-FFP (Algorithm 2) and LBSGF (Algorithm 3)."""
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -162,22 +161,26 @@ def search_limit(
         here: Attempt | None = None  # L6 m_theta, y_theta
         for kappa in thresholds:  # L7
             if stop():
-                return Search(best, tuple(attempts))
+                return Search(_better(best, here), tuple(attempts))
             attempt = Attempt(theta, kappa, trials(theta, kappa))  # L8-L16
             attempts.append(attempt)
-            if here is None or attempt.trial.makespan < here.trial.makespan:  # L17, E13, E15
-                here = attempt  # L18
-        found = math.inf if here is None else here.trial.makespan
-        better = found < (math.inf if best is None else best.trial.makespan)  # L19
-        if better:
-            best = here  # L20
-        if bisection != "scan" and (
-            found < math.inf if bisection == "feasibility" else better
-        ):
+            here = _better(here, attempt)  # L17-L18, E13, E15
+        last, best = best, _better(best, here)  # L19-L20
+        falls = best is not last if bisection == "improvement" else here is not None
+        if falls and bisection != "scan":
             right = theta - 1  # L21
         else:  # L22
             left = theta + 1  # L23
     return Search(best, tuple(attempts))
+
+
+def _better(known: Attempt | None, new: Attempt | None) -> Attempt | None:
+    """Return the known attempt unless the new one has a schedule, and a shorter one."""
+    if new is None or not new.trial.feasible:
+        return known
+    if known is None or new.trial.makespan < known.trial.makespan:
+        return new
+    return known
 
 
 def sjf_bco(

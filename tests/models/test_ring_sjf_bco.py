@@ -10,7 +10,7 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.ring.dispatch import schedule
 from schedgap.models.ring.estimates import factors
 from schedgap.models.ring.rates import no_schedule, rate_table
-from schedgap.models.ring.sjf_bco import search_limit, sjf_bco, smallest_first
+from schedgap.models.ring.sjf_bco import sjf_bco, smallest_first
 from strategies.ring import plain_rate, ring_instances, slot_by_slot
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 
@@ -240,12 +240,12 @@ def test_smallest_first_is_stable() -> None:
     assert smallest_first(rate_table(W3)) == [0, 4, 1, 2, 3]
 
 
-def test_search_stops_between_two_runs() -> None:
+def test_a_search_that_is_stopped_keeps_what_it_has() -> None:
+    """W3, limit 20: kappa = 1 gives 8, kappa = 2 gives 10, and then time is up."""
     asked = iter([False, False, True])
-    table = rate_table(W3)
-    found = sjf_bco(table, stop=lambda: next(asked))
-    assert len(found.attempts) == 2 and found.best is None
-    assert search_limit(table.horizon, lambda limit, kappa: found.attempts[0].trial, [1]).best
+    found = sjf_bco(rate_table(W3), stop=lambda: next(asked))
+    assert [attempt.trial.makespan for attempt in found.attempts] == [8, 10]
+    assert found.best is found.attempts[0]
 
 
 @pytest.mark.parametrize("clock", ["actual", "estimated"])

@@ -1,0 +1,163 @@
+"""The bounds as methods, each with a certificate that is evaluated without an engine."""
+
+from typing import Any
+
+from schedgap.instances.ring import RingInstance
+from schedgap.models.method import Call, Method, Outcome
+from schedgap.models.ring import class_lp, packing
+from schedgap.models.ring.bounds import width_dff
+from schedgap.models.ring.pattern_lp import Refutation, pattern_bound
+from schedgap.models.ring.rates import RateTable, rate_table
+from schedgap.models.ring.run_algorithms import refuted
+from schedgap.solvers import solve
+
+
+def _proved(bound: float, certificate: dict[str, Any], **trace: Any) -> Outcome:
+    value = float(bound)
+    return Outcome(bound=value, certificate=certificate | {"value": value}, trace=trace)
+
+
+def run_longest(instance: RingInstance, call: Call) -> Outcome:
+    """Run `longest`."""
+    if proof := refuted(instance):
+        return proof
+    best = rate_table(instance).best_slots
+    longest = max(range(len(best)), key=best.__getitem__)
+    return _proved(best[longest], {"kind": "longest", "job": instance.jobs[longest].id})
+
+
+def run_area(instance: RingInstance, call: Call) -> Outcome:
+    """Run `area`."""
+    return refuted(instance) or _proved(rate_table(instance).area, {"kind": "area"})
+
+
+def run_width_dff(instance: RingInstance, call: Call) -> Outcome:
+    """Run `width-dff`."""
+    if proof := refuted(instance):
+        return proof
+    value, k = width_dff(rate_table(instance))
+    return _within(instance, _proved(value, {"kind": "width-dff", "k": k}))
+
+
+def run_class_lp(instance: RingInstance, call: Call) -> Outcome:
+    """Run `class-lp`."""
+    if proof := refuted(instance):
+        return proof
+    program = class_lp.class_program(rate_table(instance))
+    result = solve(
+        class_lp.build(program), "highs", clock=call.clock, threads=call.threads, seed=call.seed
+    )
+    if result.duals is None:
+        return Outcome(note="stopped before the first bound")
+    prices = class_lp.prices(program, result.duals)
+    certificate = {
+        "kind": "class-lp",
+        "classes": dict(prices.rows),
+        "jobs": {job.id: nu for job, nu in zip(instance.jobs, prices.jobs, strict=True) if nu},
+    }
+    value = class_lp.certified(program, prices)
+    return _within(instance, _proved(value, certificate, lp=result.objective))
+
+
+def run_bounds(instance: RingInstance, call: Call) -> Outcome:
+    """Run `bounds`: the best of `longest`, `area`, `width-dff` and `class-lp`."""
+    best = Outcome(note="stopped before the first bound")
+    trace = {}
+    for name, run in (
+        ("longest", run_longest),
+        ("area", run_area),
+        ("width-dff", run_width_dff),
+        ("class-lp", run_class_lp),
+    ):
+        found = run(instance, call)
+        if found.infeasible:
+            return found
+        trace[name] = found.bound
+        if found.bound is not None and (best.bound is None or found.bound > best.bound):
+            best = found
+            call.progress.bound(found.bound)
+    return Outcome(bound=best.bound, certificate=best.certificate, note=best.note, trace=trace)
+
+
+def run_pattern_lp(instance: RingInstance, call: Call) -> Outcome:
+    """Run `pattern-lp`, from the best of `bounds` up to the makespan of `lpt-pack`."""
+    start = run_bounds(instance, call)
+    if start.infeasible or start.bound is None:
+        return start
+    table = rate_table(instance)
+    trial = packing.lpt_pack(table)
+    upper = int(trial.makespan) if trial.feasible else table.horizon + 1
+    last: list[Refutation] = []
+
+    def report(refutation: Refutation) -> None:
+        last[:] = [refutation]
+        call.progress.bound(float(refutation.slots + 1))
+
+    call.progress.phase("refuting makespans")
+    pattern_bound(table, int(start.bound), upper, call.clock, on_refuted=report)
+    if not last:
+        return start
+    certificate = {
+        "kind": "pattern-lp",
+        "slots": last[0].slots,
+        "jobs": {
+            job.id: price
+            for job, price in zip(instance.jobs, last[0].prices, strict=True)
+            if price
+        },
+    }
+    return _within(instance, _proved(last[0].slots + 1, certificate, **start.trace))
+
+
+def _within(instance: RingInstance, found: Outcome) -> Outcome:
+    """Return a bound, or the proof that it exceeds the horizon."""
+    if found.bound is not None and found.bound > instance.horizon:
+        note = f"every schedule takes {found.bound:.0f} slots or more, the horizon is "
+        return Outcome(
+            infeasible=True,
+            note=f"{note}{instance.horizon}",
+            certificate=found.certificate,
+            trace=found.trace,
+        )
+    return found
+
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "bounds",
+        "bound",
+        run_bounds,
+        "the best of longest, area, width-dff and class-lp",
+        "ours",
+        ours=True,
+        engines=("highs",),
+    ),
+    Method("longest", "bound", run_longest, "the longest job at its best", "ours", ours=True),
+    Method("area", "bound", run_area, "all GPUs busy with all jobs at their best", "ours", ours=True),
+    Method(
+        "width-dff",
+        "bound",
+        run_width_dff,
+        "area with sizes rounded up to the cluster, or down to nothing",
+        "dual feasible functions",
+        ours=True,
+    ),
+    Method(
+        "class-lp",
+        "bound",
+        run_class_lp,
+        "work on classes of equal servers, inside one server or spread",
+        "linear relaxation",
+        ours=True,
+        engines=("highs",),
+    ),
+    Method(
+        "pattern-lp",
+        "bound",
+        run_pattern_lp,
+        "GPUs filled with whole jobs one after the other; knapsacks by class of servers",
+        "column generation (cutting stock)",
+        ours=True,
+        engines=("highs",),
+    ),
+)

@@ -1,0 +1,282 @@
+"""Bounds of family `ring`: by hand, below every optimum, and proved again without an engine."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedgap.errors import InputError
+from schedgap.instances.ring import RingInstance
+from schedgap.models.method import Call, Outcome, Progress
+from schedgap.models.ring import class_lp
+from schedgap.models.ring.bounds import (
+    inside_slots,
+    rounded_sizes,
+    roundings,
+    spread_slots,
+    width_dff,
+    work_needed,
+)
+from schedgap.models.ring.certificates import check_certificate
+from schedgap.models.ring.pattern_lp import (
+    Refutation,
+    best_pattern,
+    classes,
+    pattern_bound,
+    refutes,
+)
+from schedgap.models.ring.rates import NEVER, no_schedule, rate_table
+from schedgap.models.ring.run_bounds import METHODS
+from schedgap.solvers.clock import Clock
+from strategies.ring import optimum, ring_instances
+from strategies.ring_examples import W1, W2, W3, instance_of, job
+
+BY_NAME = {method.name: method for method in METHODS}
+
+
+class Bounds(Progress):
+    """Progress that keeps the bounds it is shown."""
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+
+    def incumbent(self, schedule: Any, objective: float) -> None: ...
+
+    def bound(self, value: float) -> None:
+        self.values.append(value)
+
+    def phase(self, text: str) -> None: ...
+
+
+def run(name: str, instance: RingInstance, clock: Clock | None = None) -> Outcome:
+    method = BY_NAME[name]
+    call = Call({}, method.choose_engine(None), clock or Clock(), 0, Bounds())
+    return method.run(instance, call)
+
+
+def slots(gpus: int, count: int, size: float = 0.0) -> Any:
+    """Return a job of so many slots inside a server, at 10 iterations per slot.
+
+    tau = 0.06 + 0.01 + 0.03 x gradient: 1 for the gradient of a ring of any size, by C and b^i.
+    """
+    chunk = 0.03 / (2 / 100 + 1 / 100)
+    plain = size or (chunk * gpus / (gpus - 1) if gpus > 1 else 0.0)
+    more = {} if gpus > 1 else {"backward_time": 0.05}
+    return job("", gpus, 10 * count, plain, **more)
+
+
+def of(jobs: list[Any], servers: list[int], **fields: Any) -> RingInstance:
+    return instance_of([each | {"id": f"j{n}"} for n, each in enumerate(jobs)], servers, **fields)
+
+
+def test_the_worked_examples() -> None:
+    """W1: 4 each, 2 x 4 x 4 / 9 < 4. W2: 12 / 2 = 6. W3: 5 + 12 + 6 + 12 + 2 = 37, / 6 is 7."""
+    for instance, expected in ((W1, (4, 4)), (W2, (3, 6)), (W3, (6, 7))):
+        assert (run("longest", instance).bound, run("area", instance).bound) == expected
+        assert run("bounds", instance).bound == max(expected)
+
+
+def test_execution_times_of_the_two_modes() -> None:
+    """W1: four workers on servers of 3: never inside, 24 / 7 on two. W3: d by rates 14, 10, 7, 6."""
+    assert inside_slots(rate_table(W1)) == (NEVER, NEVER)
+    assert spread_slots(rate_table(W1)) == (4, 4)
+    assert inside_slots(rate_table(W3)) == (5, 6, 3, 3, 2)
+    assert spread_slots(rate_table(W3)) == (NEVER, 9, 5, 5, NEVER)
+    assert spread_slots(rate_table(of([slots(2, 1)], [4]))) == (NEVER,)  # there is one server
+
+
+def test_jobs_that_exclude_each_other_take_their_turn() -> None:
+    """Three jobs of 2 GPUs and 5 slots on 3: area 30 / 3 = 10, but k = 2 rounds 2 up to 3: 15."""
+    instance = of([slots(2, 5)] * 3, [3])
+    assert run("area", instance).bound == 10
+    assert width_dff(rate_table(instance)) == (15, 2)
+    assert run("width-dff", instance).bound == optimum_of(instance) == 15
+
+
+def optimum_of(instance: RingInstance) -> int:
+    best = optimum(instance)
+    assert best is not None
+    return best
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(9, 18))
+def test_rounded_sizes_keep_what_fits(sizes: list[int], room: int) -> None:
+    """For every k: what fits in the room still does; and no k says more than those of roundings."""
+    fits = sum(sizes) <= room
+    totals = {k: sum(rounded_sizes(sizes, room, k)) for k in range((room + 1) // 2 + 1)}
+    if fits:
+        assert max(totals.values()) <= room
+    kept = {0, *roundings(sizes, room)}
+    assert kept <= set(totals)
+    assert max(totals.values()) == max(totals[k] for k in kept)
+
+
+def test_class_lp_sees_which_servers_hold_a_job() -> None:
+    """b^e = 0.5 stops every ring that is spread. Two jobs of 4 GPUs and 5 slots on 4 + 1 + 1 + 1 + 1.
+
+    They share the one server of 4: 10 slots; area is 40 / 8 = 5.
+    """
+    instance = of([slots(4, 5)] * 2, [4, 1, 1, 1, 1], bandwidth_between=0.5)
+    assert run("area", instance).bound == 5
+    assert run("class-lp", instance).bound == optimum_of(instance) == 10
+
+
+def test_class_lp_rounds_sizes_by_class() -> None:
+    """Four jobs of 2 GPUs on two servers of 3, none can be spread: one at a time on each, 2 x 5.
+
+    Plain sizes: 40 / 6 = 6.7. On the cluster of 6 as a whole 2 is no large size.
+    """
+    instance = of([slots(2, 5)] * 4, [3, 3], bandwidth_between=0.5)
+    assert (run("area", instance).bound, run("width-dff", instance).bound) == (7, 7)
+    assert run("class-lp", instance).bound == 10
+
+
+def test_rounded_rows_leave_pieces_out() -> None:
+    """Two servers of 5, jobs of 4, 4 and 2, each 5 slots; the ring of 2 runs as fast on both.
+
+    4 + 1 | 4 + 1 takes 5 slots. Had the piece of 1 counted as a whole job of 2, then 6.
+    """
+    jobs = [slots(4, 5), slots(4, 5), job("", 2, 70)]
+    instance = of(jobs, [5, 5], bandwidth_between=2.0, overhead_per_server=0.0)
+    table = rate_table(instance)
+    assert spread_slots(table)[2] == inside_slots(table)[2] == 5 < min(spread_slots(table)[:2])
+    assert [row.k for row in class_lp.class_program(table).rows] == [0, 2]
+    assert run("class-lp", instance).bound == 5 == optimum_of(instance)
+
+
+def test_patterns_see_that_two_jobs_do_not_fit_on_one_gpu() -> None:
+    """Three jobs of 3 slots on 2 GPUs: 9 / 2 is 5; in 5 slots a GPU serves one of them: 6."""
+    instance = of([slots(1, 3)] * 3, [2])
+    assert run("bounds", instance).bound == 5
+    found = run("pattern-lp", instance)
+    assert found.bound == 6 and found.certificate is not None
+    assert found.certificate["slots"] == 5
+
+
+def test_long_horizons_are_taken_in_steps() -> None:
+    """The same with 3000 slots: at 5999, in steps of 2, 1500 + 1500 exceed 2999; 6000 has room."""
+    table = rate_table(of([slots(1, 3000)] * 3, [2], horizon=9000))
+    assert refutes(table, Refutation(5999, (1, 1, 1)))
+    assert not refutes(table, Refutation(6000, (1, 1, 1)))
+    assert pattern_bound(table, 4500, 9001, Clock()) == 6000
+
+
+def test_one_pattern_serves_a_job_once() -> None:
+    """A ring of 2 and 3 slots has its workers on two GPUs; patterns may not take it twice."""
+    instance = of([slots(2, 3), slots(1, 3)], [2])
+    assert classes(rate_table(instance))[0].gpus == 2
+    assert run("pattern-lp", instance).bound == 6
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), min_size=1, max_size=8),
+    st.integers(0, 20),
+)
+def test_the_best_pattern_is_that_of_enumeration(items: list[tuple[int, int]], room: int) -> None:
+    lengths, price = [length for length, _ in items], np.array([float(paid) for _, paid in items])
+    value, chosen = best_pattern(lengths, price, room)
+    assert sum(lengths[j] for j in chosen) <= room
+    assert value == sum(price[j] for j in chosen)
+    best = 0.0
+    for mask in range(1 << len(items)):
+        taken = [j for j in range(len(items)) if mask >> j & 1]
+        if sum(lengths[j] for j in taken) <= room:
+            best = max(best, sum(price[j] for j in taken))
+    assert value == best
+
+
+def below(instance: RingInstance) -> None:
+    """Check every bound against the optimum, and against its own certificate."""
+    best = optimum(instance)
+    values: dict[str, float] = {}
+    for name in BY_NAME:
+        found = run(name, instance)
+        if found.infeasible:
+            assert best is None, name
+            continue
+        assert found.bound is not None and found.certificate is not None
+        assert check_certificate(instance, found.certificate) == found.bound, name
+        assert best is None or found.bound <= best, name
+        values[name] = found.bound
+    if len(values) == len(BY_NAME):
+        assert values["pattern-lp"] >= values["bounds"] >= values["class-lp"]
+        assert values["class-lp"] >= max(values["area"], values["longest"])
+
+
+@given(ring_instances(max_jobs=3, placeable=True))
+@settings(max_examples=25, deadline=None)
+def test_no_bound_exceeds_the_optimum(instance: RingInstance) -> None:
+    below(instance)
+
+
+@pytest.mark.nightly
+@given(ring_instances(max_jobs=4, placeable=True))
+@settings(max_examples=1500, deadline=None)
+def test_no_bound_exceeds_the_optimum_on_many(instance: RingInstance) -> None:
+    below(instance)
+
+
+@given(ring_instances(max_jobs=4, placeable=True), st.data())
+@settings(max_examples=40, deadline=None)
+def test_any_prices_prove_a_bound(instance: RingInstance, data: st.DataObject) -> None:
+    """Class prices at random: never above the LP's own value."""
+    if no_schedule(instance):
+        return
+    program = class_lp.class_program(rate_table(instance))
+    number = st.floats(0, 10, allow_nan=False)
+    rows = {row.name: data.draw(number) for row in program.rows}
+    jobs = tuple(data.draw(number) for _ in instance.jobs)
+    found = run("class-lp", instance)
+    if found.bound is not None:
+        assert class_lp.certified(program, class_lp.ClassPrices(rows, jobs)) <= found.bound
+        assert found.bound >= Fraction(found.trace["lp"]) - Fraction(1, 10**6)
+
+
+def test_a_bound_beyond_the_horizon_proves_that_there_is_no_schedule() -> None:
+    """Three jobs of 3 slots on 2 GPUs, T = 5."""
+    for name in BY_NAME:
+        found = run(name, of([slots(1, 3)] * 3, [2], horizon=5))
+        assert found.infeasible == (name == "pattern-lp")
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_what_cannot_be_scheduled_is_proved(name: str) -> None:
+    assert run(name, of([slots(4, 1)], [3])).infeasible
+
+
+def test_bounds_are_told_as_they_come() -> None:
+    method, told = BY_NAME["pattern-lp"], Bounds()
+    method.run(of([slots(1, 3)] * 3, [2]), Call({}, "highs", Clock(), 0, told))
+    assert told.values == [3, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("certificate", "words"),
+    [
+        ({"kind": "x"}, "need one of longest, area"),
+        ({"kind": "longest", "job": "z"}, "does not fit the instance"),
+        ({"kind": "width-dff", "k": 9}, "k is at most half of the GPUs, rounded up"),
+        ({"kind": "pattern-lp", "slots": 6, "jobs": {"a": 1, "b": 1}}, "refute nothing"),
+        ({"kind": "class-lp", "jobs": {}}, "does not fit the instance"),
+    ],
+)
+def test_a_certificate_that_proves_nothing_is_refused(
+    certificate: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        check_certificate(W2, certificate)
+
+
+def test_a_certificate_is_evaluated_by_hand() -> None:
+    """W2: prices 1 for the two jobs of 3 refute nothing in 3 slots, as each GPU takes one.
+
+    Prices 3, 3, 2, 2, 2 in 5 slots: jobs ask for 12, two GPUs serve 5 each.
+    """
+    assert not refutes(rate_table(W2), Refutation(3, (1, 1, 0, 0, 0)))
+    prices = dict(zip("abcde", (3, 3, 2, 2, 2), strict=True))
+    certificate = {"kind": "pattern-lp", "slots": 5, "jobs": prices}
+    assert check_certificate(W2, certificate) == 6
+    assert work_needed(rate_table(W2), (1, 1, 1, 1, 1)) == 6
