@@ -164,18 +164,23 @@ def closed_servers(instance: EdgeInstance) -> Mapping[str, tuple[int, int]]:
     Returns
     -------
     mapping
-        For `worker` and `ps`: pairs of server and type with one unit in use where the next costs 1
-        or more for a single slot, and all pairs with at least two units. No job pays that.
+        For `worker` and `ps`: pairs of server and type with one unit in use where the next one
+        costs every job 1 or more, even for its shortest duration; and all pairs with at least two
+        units of a type that some job asks for. Nobody pays that.
     """
     given, theta = arrays(instance), scale(instance)
     found = {}
-    for name, capacity, each in (
-        ("worker", given.workers, theta.worker),
-        ("ps", given.ps, theta.ps),
+    for name, capacity, wanted, each in (
+        ("worker", given.workers, given.worker_type, theta.worker),
+        ("ps", given.ps, given.ps_type, theta.ps),
     ):
-        units = capacity[capacity >= 2]
-        closed = sum(float(unit_price(each, np.array(1), int(c))) >= 1 for c in units.tolist())
-        found[name] = (closed, len(units))
+        shortest: dict[int, int] = {}  # by type
+        for j, kind in enumerate(wanted.tolist()):
+            for mode in all_modes(instance, j):
+                shortest[kind] = min(shortest.get(kind, mode.duration), mode.duration)
+        pairs = [(d, int(c)) for kind, d in shortest.items() for c in capacity[:, kind] if c >= 2]
+        closed = sum(d * float(unit_price(each, np.array(1), c)) >= 1 for d, c in pairs)
+        found[name] = closed, len(pairs)
     return found
 
 

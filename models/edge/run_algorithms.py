@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from schedgap.instances.edge import EdgeInstance, EdgeSchedule
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
 from schedgap.models.edge import program_cp_sat
 from schedgap.models.edge.algorithm import Arrivals, OnlineRun, a_online, run_online
 from schedgap.models.edge.batch import (
@@ -21,7 +21,7 @@ from schedgap.models.edge.problem import no_batches, no_schedule, only_batches
 from schedgap.models.method import Call, Method, Outcome
 from schedgap.solvers import solve
 
-_MOST_CELLS = 20_000  # jobs times servers of a round; beyond it building the model takes minutes
+_MOST_CELLS = 50_000  # jobs times servers of a round; beyond it building the model takes minutes
 
 
 def _deliver(instance: EdgeInstance, run: OnlineRun, trace: dict[str, Any]) -> Outcome:
@@ -74,7 +74,8 @@ def exact_batch(instance: EdgeInstance, call: Call) -> Outcome:
         note = {"proved": result.status == "optimal", "bound": result.bound}
         if result.values is None or (result.objective or 0) <= len(greedy.placements):
             return Served(greedy.placements, note)
-        return Served(program_cp_sat.read(model, result.values, one).placements, note)
+        better = program_cp_sat.read(model, result.values, one).placements
+        return Served({name: run for name, run in better.items() if isinstance(run, Placement)}, note)
 
     run = a_online(Arrivals(instance), instance.horizon, serve)
     proved = all(each.served.note["proved"] for each in run.rounds)
