@@ -1,0 +1,98 @@
+"""The programs of family `ring`: optima by hand, by enumeration, and by one another."""
+
+import math
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from schedgap.errors import UsageError
+from schedgap.instances.ring import RingInstance
+from schedgap.models.ring import program, rules
+from schedgap.models.ring.rates import no_schedule
+from schedgap.solvers import Clock, solve
+from strategies.ring import optimum, ring_instances
+from strategies.ring_examples import W1, W2, W3, instance_of, job
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+def makespan(instance: RingInstance, **given: int) -> float:
+    """Return the program's optimum by the rules, which must accept the schedule."""
+    model = program.build(instance, **given)
+    result = solve(model, "highs", clock=Clock(60), grid=1)
+    if result.status == "infeasible":
+        return math.inf
+    assert result.status == "optimal" and result.objective is not None
+    schedule = program.read(model, instance)
+    assert schedule is not None
+    data = schedule.to_data(instance)
+    assert list(rules.check(instance, data, {})) == []
+    # a solution may say that a job takes longer than it does; at the optimum none that matters
+    assert rules.objective(instance, data) == pytest.approx(result.objective)
+    return rules.objective(instance, data)
+
+
+@pytest.mark.parametrize(("instance", "best"), [(W1, 7), (W2, 6), (W3, 8)])
+def test_the_program_finds_the_optima_of_the_examples(instance: RingInstance, best: int) -> None:
+    assert makespan(instance) == best
+
+
+def test_a_horizon_below_the_optimum_is_infeasible() -> None:
+    assert makespan(W1, horizon=6) == math.inf
+    assert makespan(W1, horizon=7) == 7
+
+
+def agree(instance: RingInstance) -> None:
+    best = optimum(instance)
+    if no_schedule(instance) is not None:
+        assert best is None
+        with pytest.raises(UsageError, match="no program"):
+            program.build(instance)
+    elif program.refuses(instance) is None:
+        assert makespan(instance) == (math.inf if best is None else best)
+
+
+@settings(max_examples=10, **QUIET)
+@given(ring_instances(max_jobs=3, max_servers=3, max_slots=4, placeable=True))
+def test_the_program_agrees_with_enumeration(instance: RingInstance) -> None:
+    agree(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=400, **QUIET)
+@given(ring_instances(max_jobs=4, max_servers=3, max_slots=4, placeable=True))
+def test_the_program_agrees_with_enumeration_at_length(instance: RingInstance) -> None:
+    agree(instance)
+
+
+def test_work_that_a_tolerance_could_forgive_is_refused() -> None:
+    # 1 000 003 is a prime number: need and rates share nothing but the scale's 10
+    fine = instance_of([job("a", 2, 1_000_003, 1.0)], [2], rate_scale=10, horizon=100_000)
+    assert "smaller rate_scale" in str(program.refuses(fine))
+    assert program.refuses(W1) is None
+
+
+def test_rates_and_need_are_divided_by_what_they_share() -> None:
+    # 24 iterations at 10, 7, 3, 6 a slot share nothing; 60 at 14 share 2
+    table = program.rate_table(W1)
+    assert program.divisor(table, 0) == 1
+    alone = program.rate_table(instance_of([job("a", 1, 60)], [1]))
+    assert alone.row(0, 1) == (14,) and program.divisor(alone, 0) == 2
+
+
+def test_equal_jobs_start_in_list_order() -> None:
+    assert program.equal_jobs(W1) == [(0, 1)]
+    assert program.equal_jobs(W2) == [(0, 1), (2, 3), (3, 4)]  # the estimate is no model data
+    assert program.equal_jobs(W3) == []
+
+
+def test_the_rows_of_the_paper_are_there() -> None:
+    names = {constraint.name for constraint in program.build(W3).component_objects(ctype=_rows())}
+    for label in ("1", "1_t", "2", "3_act", "3_w", "4", "5_use", "6_c", "6_L", "6_lev", "9"):
+        assert f"eq_{label}" in names
+
+
+def _rows() -> type:
+    import pyomo.environ as pyo
+
+    return pyo.Constraint
