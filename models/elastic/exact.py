@@ -1,7 +1,8 @@
-"""`exact` (ours): prices by column generation, CP-SAT on intervals, and enumeration between them.
+"""`exact` (ours): prices by column generation, then the runs that they leave, cut and packed.
 
-The intervals settle light loads and find good schedules; the prices bound; between the two bounds
-lie few runs of each job, and a packing over these decides.
+Prices bound, and guide lists to a first good schedule; between the two bounds lie few runs of each
+job. The relaxation over these is cut, which often ends the search, and a packing decides. CP-SAT on
+intervals looks for better schedules where that takes too long.
 """
 
 import math
@@ -15,7 +16,7 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.bracket import Bracket, Finder, Report, solve_program
 from schedgap.models.elastic import pooled, program_cp_sat, schedule_lp
 from schedgap.models.elastic.columns import Run, schedule_of
-from schedgap.models.elastic.enumeration import price_and_enumerate
+from schedgap.models.elastic.enumeration import GROWTH, Narrowed, narrow, pack
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.program_compact import check_whole, whole_weights
 from schedgap.models.elastic.schedule_lp import Prices
@@ -25,10 +26,10 @@ from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
 
 LP_SHARE = 0.4
-CP_SAT_SHARE, CP_SAT_SECONDS = 0.25, 20.0
-GUIDED_SHARE, GUIDED_SECONDS = 0.15, 10.0
+PACK_SHARE, CP_SAT_SHARE = 0.5, 0.5  # of what is left
+GUIDED_SHARE, GUIDED_SECONDS = 0.1, 4.0
 GUIDES = (1.0, 0.6, 0.3, 0.1)  # of the prices, where they guide a list
-LISTS = 60  # without a better schedule, for each job
+LISTS = 8  # without a better schedule, for each job
 NOISE = 0.15  # of the mean distance of ends, where lists are shaken
 COARSE_BLOCK = 5  # slots that share a price where all else is too large
 MOST_MODE_STARTS = 3_000_000  # jobs x modes x slots that are priced one by one
@@ -48,28 +49,46 @@ def exact(instance: ElasticInstance, call: Call) -> Outcome:
         found.child("pooled-lp-coarse", f"{__name__}:coarse_stage", instance, engine="highs")
         return found.outcome("too large for an exact search")
     prices = _price(instance, found, call.clock.share(LP_SHARE))
-    if found.closed:
-        return found.outcome()
     whole = _is_whole(instance)
-    if whole:
-        _intervals(instance, found, call.clock.share(CP_SAT_SHARE, most=CP_SAT_SECONDS))
-        if found.closed:
-            return found.outcome()
-    if prices is not None:
-        call.progress.phase("enumerating runs")
-        packer = "cp-sat" if whole else "highs"
-        found.child(
-            "price-and-enumerate",
-            f"{__name__}:enumerate_stage",
-            instance,
-            prices,
-            found.upper,
-            packer,
-            engine=packer,
-        )
+    while not found.closed and not call.clock.expired():
+        upper = found.upper
+        if prices is not None:
+            _enumerate(instance, found, prices, "cp-sat" if whole else "highs")
+        if not whole or found.closed:
+            break
+        _intervals(instance, found, call.clock.share(CP_SAT_SHARE))
+        if prices is None or found.upper == upper:  # nothing that would narrow the search
+            break
     if whole and not found.closed and not call.clock.expired():
         _intervals(instance, found, call.clock)
     return found.outcome()
+
+
+def _enumerate(instance: ElasticInstance, found: Bracket, prices: Prices, packer: str) -> None:
+    """Narrow the runs down and pack them, gap by gap, until a packing takes too long."""
+    call, gap = found.call, None
+    while not found.closed and not call.clock.expired():
+        call.progress.phase("enumerating and cutting runs")
+        report = found.child(
+            "narrow", f"{__name__}:narrow_stage", instance, prices, found.upper, gap, engine="highs"
+        )
+        narrowed = None if report is None else report.value
+        if found.closed or narrowed is None or narrowed.left is None:
+            return
+        call.progress.phase("packing runs")
+        report = found.child(
+            "pack",
+            f"{__name__}:pack_stage",
+            instance,
+            narrowed,
+            found.upper,
+            packer,
+            clock=call.clock.share(PACK_SHARE),
+            engine=packer,
+        )
+        if report is None or not report.value:
+            return
+        gap = GROWTH * narrowed.gap
 
 
 def _is_whole(instance: ElasticInstance) -> bool:
@@ -244,10 +263,50 @@ def interval_stage(
     return report
 
 
-def enumerate_stage(
+def narrow_stage(
     found: Finder,
     instance: ElasticInstance,
     prices: Prices,
+    upper: float | None,
+    gap: float | None,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Enumerate the runs between the bound of the prices and a known schedule, and cut."""
+    result = narrow(
+        instance,
+        prices,
+        upper,
+        gap=gap,
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        on_schedule=lambda runs: found.offer(schedule_of(instance, runs)),
+        on_bound=found.bound,
+    )
+    if result.complete and upper is not None:
+        found.bound(upper)
+    trace = {
+        "gap": result.gap,
+        "columns": result.columns,
+        "left": 0 if result.left is None else len(result.left.runs),
+        "note": result.note,
+        "seconds": round(clock.elapsed(), 3),
+    }
+    return Report(
+        complete=result.complete,
+        infeasible=result.complete and upper is None,
+        trace=trace,
+        value=result,
+    )
+
+
+def pack_stage(
+    found: Finder,
+    instance: ElasticInstance,
+    narrowed: Narrowed,
     upper: float | None,
     packer: str,
     *,
@@ -255,11 +314,10 @@ def enumerate_stage(
     seed: int,
     threads: int,
 ) -> Report:
-    """Enumerate the runs between the bound of the prices and a known schedule, and pack them."""
-    result = price_and_enumerate(
+    """Pack the runs that are left; the value is whether their gap is done with, without any."""
+    result = pack(
         instance,
-        prices,
-        upper,
+        narrowed,
         engine=packer,
         clock=clock,
         seed=seed,
@@ -267,13 +325,16 @@ def enumerate_stage(
         on_schedule=lambda runs: found.offer(schedule_of(instance, runs)),
         on_bound=found.bound,
     )
+    nothing = result.complete and result.runs is None
     if result.runs is not None:
         found.offer(schedule_of(instance, result.runs))
     found.bound(result.lower)
-    trace = {
-        "gap": result.gap,
-        "columns": result.columns,
-        "note": result.note,
-        "seconds": round(clock.elapsed(), 3),
-    }
-    return Report(complete=result.complete, infeasible=result.infeasible, trace=trace)
+    if nothing and narrowed.last and upper is not None:
+        found.bound(upper)
+    trace = {"columns": result.columns, "seconds": round(clock.elapsed(), 3)}
+    return Report(
+        complete=result.complete and (result.runs is not None or narrowed.last),
+        infeasible=nothing and narrowed.last and upper is None,
+        trace=trace,
+        value=nothing,
+    )
