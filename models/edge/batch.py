@@ -123,7 +123,12 @@ class Network:
 
 
 def a_maxsche(
-    network: Network, jobs: Sequence[Arrived], tau: int, variant: Variant = VARIANTS["a-online"]
+    network: Network,
+    jobs: Sequence[Arrived],
+    tau: int,
+    variant: Variant = VARIANTS["a-online"],
+    *,
+    last: int | None = None,
 ) -> tuple[Served, RoundMarket]:
     """Run jobs whose cheapest schedule costs less than 1, one after the other.
 
@@ -133,6 +138,8 @@ def a_maxsche(
         J_i, in the order of the loop.
     tau : int
         tau_i; the round has the slots tau_i + 1..min(2 tau_i, T).
+    last : int, optional
+        Another last slot of the round.
 
     Returns
     -------
@@ -146,7 +153,8 @@ def a_maxsche(
     Source: Algorithm 2. No guarantee (see `guarantees`). Costs count to 9 decimals.
     Ties: see `Variant.key`; then the first servers of the list.
     """
-    slots = _slots(jobs, tau, min(2 * tau, network.instance.horizon))
+    last = min(2 * tau, network.instance.horizon) if last is None else last
+    slots = _slots(jobs, tau, last)
     market = RoundMarket.empty(arrays(network.instance), network.theta, slots)  # A2 L1
     served: dict[str, Placement] = {}  # J_i^s
     for each in jobs:  # A2 L2

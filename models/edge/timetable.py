@@ -126,6 +126,14 @@ class Timetable:
         self.hosts[v].release(run.host, run.group.start, run.group.end)
         return run
 
+    def free_workers(self, worker_type: int, start: int, end: int) -> Ints:
+        """Return how many workers of a type are free on each server [s] in all slots given."""
+        view, (times, free) = arrays(self.instance), self.tables[worker_type]
+        stretches = slice(times.searchsorted(start, "right") - 1, times.searchsorted(end, "right"))
+        least = np.zeros(len(view.workers), dtype=np.int64)
+        least[view.workers[:, worker_type] > 0] = free[stretches].min(axis=0)
+        return least
+
     def restore(self, run: Run) -> None:
         """Undo `forget`, with its workers in the table already."""
         group = run.group
@@ -316,9 +324,8 @@ def _placed(timetable: Timetable, job: int, choice: _Choice) -> Run:
     kind, hosts, ready = _kind(timetable.instance, u, v), timetable.hosts[v], view.ready[job]
     start, end, n = choice.start, choice.end, choice.workers
     group = Group(job, Mode(n, end - start + 1, not choice.split), start)
-    times, free = timetable.tables[u]
-    low = free[times.searchsorted(start, "right") - 1 : times.searchsorted(end, "right")].min(axis=0)
-    low = np.where(ready[kind.servers] <= start, low, 0)
+    low = timetable.free_workers(u, start, end)
+    low = np.where(ready <= start, low, 0)[kind.servers]
     if not choice.split:
         _, s = min(
             (int(low[c]), s)
