@@ -20,7 +20,7 @@ from schedgap.models.elastic.enumeration import GROWTH, Narrowed, narrow, pack
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.program_compact import check_whole, whole_weights
 from schedgap.models.elastic.schedule_lp import Prices
-from schedgap.models.elastic.starting import dispatch, first_bracket
+from schedgap.models.elastic.starting import first_bracket, listed
 from schedgap.models.elastic.windows import no_schedule, value_step, windows
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
@@ -127,7 +127,7 @@ def _guided(
     instance: ElasticInstance,
     found: Bracket,
     prices: Prices,
-    runs: Sequence[tuple[Run, float]],
+    shares: Sequence[tuple[Run, float]],
     clock: Clock,
     seed: int,
 ) -> int:
@@ -137,9 +137,9 @@ def _guided(
     """
     jobs = [j for j in range(len(instance.jobs)) if modes(instance, j)]
     own: dict[int, list[tuple[int, float]]] = {j: [] for j in jobs}
-    for run, share in runs:
+    for run, share in shares:
         own[run.job].append((run.end, share))
-    late = max((run.end for run, _ in runs), default=0) + 1.0
+    late = max((run.end for run, _ in shares), default=0) + 1.0
     key = {
         j: sum(end * share for end, share in ends) / sum(share for _, share in ends)
         if ends
@@ -157,15 +157,15 @@ def _guided(
             scale = spread * random.uniform(0.1, 1.0)
             shaken = {j: end + scale * random.standard_normal() for j, end in key.items()}
             factor = random.choice(GUIDES) * random.uniform(0.5, 1.2)
-        listed = dispatch(instance, sorted(jobs, key=lambda j: (shaken[j], j)), factor * price)
+        runs = listed(instance, sorted(jobs, key=lambda j: (shaken[j], j)), factor * price)
         tried, failed = tried + 1, failed + 1
         before = found.upper
-        if listed is not None:
-            found.offer(schedule_of(instance, listed))
-        if found.upper != before and listed is not None:
+        if runs is not None:
+            found.offer(schedule_of(instance, runs))
+        if found.upper != before and runs is not None:
             failed = 0
             if tried > len(GUIDES):  # shake the better list from now on
-                key |= {run.job: float(run.end) for run in listed}
+                key |= {run.job: float(run.end) for run in runs}
     return tried
 
 

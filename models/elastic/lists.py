@@ -12,11 +12,10 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.columns import Run, run_of
-from schedgap.models.elastic.modes import cluster, modes
+from schedgap.models.elastic.modes import cluster, modes, volume
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.pooled import Coarse, CoarsePricer
 from schedgap.models.elastic.pricing import Market
-from schedgap.models.elastic.starting import volume
 from schedgap.models.elastic.windows import shortest
 
 FACTORS = 1.0, 0.3, 0.1, 0.0  # of the prices, pass by pass: less and less caution
@@ -41,8 +40,8 @@ class Timetable:
 
         Parameters
         ----------
-        price : array [t, r], optional
-            Of a unit of demand as given in the file for a slot, >= 0, the same on all servers;
+        price : array [t, r] or [t, h, r], optional
+            Of a unit of demand as given in the file for a slot, >= 0, on all servers or by server;
             after its last slot 0.
         """
         self.instance, self.view = instance, cluster(instance)
@@ -63,7 +62,8 @@ class Timetable:
         shape = self.slots, *self.view.capacity.shape
         price = np.zeros(shape)
         priced = min(self.slots, len(self._price))
-        price[:priced] = self._price[:priced, None, :]
+        given = self._price[:priced]
+        price[:priced] = given if given.ndim == 3 else given[:, None, :]
         free = np.broadcast_to(self.view.capacity, shape).copy()
         for run in self.runs.values():
             for h, amount in run.held(self.view).items():
@@ -118,14 +118,14 @@ class Timetable:
 
 
 def wspt_order(instance: ElasticInstance) -> list[int]:
-    """Return the jobs by least volume / weight, ties in list order."""
+    """Return the jobs that can run by least volume / weight, ties in list order."""
     view = cluster(instance)
 
     def rank(j: int) -> tuple[float, int]:
         least = min(volume(view, mode) for mode in modes(instance, j))
         return least / instance.jobs[j].weight, j
 
-    return sorted(range(len(instance.jobs)), key=rank)
+    return sorted((j for j in range(len(instance.jobs)) if modes(instance, j)), key=rank)
 
 
 def wspt_list(instance: ElasticInstance) -> list[Run] | None:

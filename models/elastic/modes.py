@@ -130,6 +130,15 @@ def cluster(instance: ElasticInstance) -> Cluster:
     )
 
 
+def volume(view: Cluster, mode: Mode) -> float:
+    """Return demand x duration of a mode, each resource as a share of the whole cluster's."""
+    total = view.capacity.sum(axis=0)
+    demand = mode.workers * view.worker_units[mode.worker_type]
+    if mode.ps_type is not None:
+        demand = demand + view.ps_units[mode.ps_type]
+    return float((demand[total > 0] / total[total > 0]).sum()) * mode.duration
+
+
 def capacity(instance: ElasticInstance) -> Floats:
     """Return the effective capacity C' of each server [h, r], in the resources' own units.
 

@@ -106,7 +106,7 @@ class SlotSeparator:
 
     def separate(self, pool: Pool, shares: Floats, clock: Clock) -> list[SlotCut]:
         """Return a cut for each server and slot where the shares [i] of the runs break one."""
-        cuts = []
+        cuts: list[SlotCut] = []
         support = np.flatnonzero(shares > 1e-9)
         slots = int(pool.end.max(initial=1))
         for h, prepared in enumerate(self._programs):
