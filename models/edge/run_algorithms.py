@@ -17,6 +17,7 @@ from schedgap.models.edge.batch import (
     arrived,
 )
 from schedgap.models.edge.guarantees import dual_value, exact_batches
+from schedgap.models.edge.outcomes import deliver
 from schedgap.models.edge.problem import no_batches, no_schedule, only_batches
 from schedgap.models.method import Call, Method, Outcome
 from schedgap.solvers import solve
@@ -25,15 +26,8 @@ _MOST_CELLS = 50_000  # jobs times servers of a round; beyond it building the mo
 
 
 def _deliver(instance: EdgeInstance, run: OnlineRun, trace: dict[str, Any]) -> Outcome:
-    """Return the schedule if it is whole, else what there is of it to look at."""
-    trace = {**trace, "rounds": run.trace()}
-    if run.left:
-        note = f"{len(run.left)} of {len(instance.jobs)} jobs unplaced"
-        data = run.schedule.to_data(instance)
-        return Outcome(note=note, partial=data, trace={**trace, "left": list(run.left)})
-    trace["flow_time"] = run.schedule.flow_time(instance)
-    trace["completions"] = sum(run.schedule.completion(job.id) for job in instance.jobs)
-    return Outcome(run.schedule, trace=trace)
+    """Return the schedule if it is whole, else what there is of it; with the rounds."""
+    return deliver(instance, run.schedule, {**trace, "rounds": run.trace()})
 
 
 def _online(variant: Variant, instance: EdgeInstance, call: Call) -> Outcome:
