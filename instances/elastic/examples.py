@@ -5,6 +5,27 @@ from typing import Any
 from schedgap.instances.generate import Made, Request
 
 
+def introduction(request: Request) -> Made:
+    """Return the introduction's two jobs on three GPUs; optimum 13.5, 12.5 ms and a slot."""
+    jobs = [
+        _job(name, 1, 0.5, 1, 1, 1)
+        | {"gradient_size": 0, "train_time": {"one": 15, "two": 10}, "update_time": {"ps": 0}}
+        for name in ("A", "B")
+    ]
+    capacity = {"gpu": 3, "bandwidth": 4}
+    fields = _fields(jobs, 1) | {
+        "horizon": 30,
+        "resources": list(capacity),
+        "servers": [{"id": "server", "capacity": capacity}],
+        "worker_types": [
+            {"id": "one", "demand": {"gpu": 1, "bandwidth": 1}},
+            {"id": "two", "demand": {"gpu": 2, "bandwidth": 1}},
+        ],
+        "ps_types": [{"id": "ps", "demand": {"bandwidth": 1}}],
+    }
+    return Made(fields, "Section 1: a mini-batch takes 15 ms on a GPU, 10 ms on two", "ms")
+
+
 def toy(request: Request) -> Made:
     """Return two parameter-server jobs on two servers of 2 GPUs; optimum 27."""
     return Made(_fields(_jobs(), 2), "two jobs of our own, worked out by hand", "slot")

@@ -174,6 +174,7 @@ PAPER = (
 
 GENERATOR = Generator(
     (
+        example("introduction", examples.introduction),
         example("toy", examples.toy),
         example("toy-batch", examples.batch),
         example("toy-ring", examples.ring),

@@ -34,6 +34,8 @@ def test_the_worked_examples_have_their_optima():
     assert brute_force(made("toy")) == 27
     assert brute_force(made("toy-batch")) == 5
     assert brute_force(made("toy-ring")) == 5
+    # The paper: (10 + 15) / 2 = 12.5 ms with three GPUs at once; one slot more, as c = t + d (E1).
+    assert brute_force(made("introduction")) == 12.5 + 1
 
 
 @pytest.mark.parametrize("preset", ["toy", "small", "medium", "paper"])
