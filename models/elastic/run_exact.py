@@ -13,6 +13,7 @@ from schedgap.models.elastic import (
     program_cp_sat,
     program_miqcp,
     program_time_indexed,
+    program_time_indexed_cp_sat,
 )
 from schedgap.models.elastic.columns import schedule_of
 from schedgap.models.elastic.exact import exact
@@ -81,6 +82,32 @@ def _paper_size(instance: ElasticInstance, span: Windows) -> int:
     )  # fmt: skip
 
 
+_time_indexed = _pyomo(program_time_indexed, program_time_indexed.size)
+
+
+def time_indexed(instance: ElasticInstance, call: Call) -> Outcome:
+    """Solve the time-indexed program: with CP-SAT in whole numbers, else as Pyomo writes it."""
+    if call.engine != "cp-sat":
+        return _time_indexed(instance, call)  # type: ignore[no-any-return]
+    if reason := no_schedule(instance):
+        return Outcome(infeasible=True, note=reason)
+    whole_weights(instance)  # ScaleError before any search
+    found = first_bracket(instance, call)
+    span, most = _span(instance, found), call.options["max_columns"]
+    if (columns := program_time_indexed.size(instance, span)) > most:
+        return found.outcome(f"too large: {columns} columns > max_columns={most}")
+    call.progress.phase("building the model")
+    model, step = program_time_indexed_cp_sat.build(instance, span=span), value_step(instance)
+    assert step is not None
+    found.solve(
+        model,
+        lambda values: program_time_indexed_cp_sat.read(model, values, instance),
+        real=lambda bound: bound * step,
+        grid=1,
+    )
+    return found.outcome()
+
+
 def compact(instance: ElasticInstance, call: Call) -> Outcome:
     """Solve the packing over all runs of all jobs."""
     if reason := no_schedule(instance):
@@ -145,7 +172,7 @@ METHODS: tuple[Method, ...] = (
         "price-and-enumerate",
         "exact",
         exact,
-        "prices by column generation, then a packing over the runs that prices leave",
+        "prices by column generation; the runs that they leave are cut, then packed",
         "(8), (9)",
         ours=True,
         engines=("highs", "cp-sat"),
@@ -165,11 +192,11 @@ METHODS: tuple[Method, ...] = (
     Method(
         "time-indexed",
         "exact",
-        _pyomo(program_time_indexed, program_time_indexed.size),
+        time_indexed,
         "a copy of the placement for each job, mode and start; no big-M",
         "(2), (7)",
         ours=True,
-        engines=("highs", "gurobi"),
+        engines=("highs", "gurobi", "cp-sat"),
         options=(MAX_COLUMNS,),
         seeded=True,
     ),

@@ -190,8 +190,8 @@ def agree_in_cp_sat(instances: list[ElasticInstance]) -> None:
     found = run_child(
         "strategies.elastic_cp_sat:schedules", instances, engine="cp-sat", limit=600
     ).result()
-    for instance, both in zip(instances, found, strict=True):
-        for schedule in both or ():
+    for instance, each in zip(instances, found, strict=True):
+        for schedule in each or ():
             none = 0.0 if instance.is_batch else math.inf
             optimum = none if schedule is None else value(instance, schedule)
             assert optimum == pytest.approx(brute_force(instance))

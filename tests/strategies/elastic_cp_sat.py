@@ -7,7 +7,11 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic import program_compact, program_cp_sat
+from schedgap.models.elastic import (
+    program_compact,
+    program_cp_sat,
+    program_time_indexed_cp_sat,
+)
 from schedgap.models.elastic.columns import schedule_of
 from schedgap.models.elastic.enumeration import Enumerated, price_and_enumerate
 from schedgap.models.elastic.program import known_windows
@@ -18,17 +22,15 @@ from schedgap.solvers import Clock, solve
 
 def schedules(
     send: Callable[[Any], None], instances: list[ElasticInstance]
-) -> list[tuple[ElasticSchedule | None, ElasticSchedule | None] | None]:
-    """Return the schedules of the interval model and of the packing over all runs.
+) -> list[tuple[ElasticSchedule | None, ...] | None]:
+    """Return the schedules of the interval model, the packing over all runs, and by slots.
 
     None in place of a schedule where there is none; None for an instance without whole numbers.
     """
-    return [_both(instance) for instance in instances]
+    return [_each(instance) for instance in instances]
 
 
-def _both(
-    instance: ElasticInstance,
-) -> tuple[ElasticSchedule | None, ElasticSchedule | None] | None:
+def _each(instance: ElasticInstance) -> tuple[ElasticSchedule | None, ...] | None:
     try:
         model = program_cp_sat.build(instance)
     except ScaleError:
@@ -37,7 +39,7 @@ def _both(
     hints = None if start is None else program_cp_sat.start_from(model, instance, start)
     result = solve(model, "cp-sat", clock=Clock(60), start=hints)
     assert result.status in ("optimal", "infeasible")
-    interval = packing = None
+    interval = packing = slots = None
     if result.status == "optimal":
         interval = program_cp_sat.read(model, result.values, instance)
     runs = program_compact.few_runs(instance, known_windows(instance), 200_000)
@@ -47,7 +49,12 @@ def _both(
     if result.status == "optimal":
         chosen = [run for run, taken in zip(runs, result.values, strict=True) if taken]
         packing = schedule_of(instance, chosen)
-    return interval, packing
+    model = program_time_indexed_cp_sat.build(instance)
+    result = solve(model, "cp-sat", clock=Clock(60))
+    assert result.status in ("optimal", "infeasible")
+    if result.status == "optimal":
+        slots = program_time_indexed_cp_sat.read(model, result.values, instance)
+    return interval, packing, slots
 
 
 def enumerated(
