@@ -63,6 +63,14 @@ def refuses(instance: RingInstance) -> str | None:
     return None
 
 
+def columns(instance: RingInstance, horizon: int) -> int:
+    """Return about how many columns the program has."""
+    jobs, servers = len(instance.jobs), len(instance.servers)
+    rings = sum(job.gpus >= 2 for job in instance.jobs)
+    levels = min(instance.most_crowded, rings)
+    return horizon * (jobs * (3 + servers) + rings * (servers + levels) + servers * levels)
+
+
 def build(instance: RingInstance, *, horizon: int | None = None, least: int | None = None) -> Any:
     """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
 

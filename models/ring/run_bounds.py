@@ -7,7 +7,7 @@ from schedgap.models.method import Call, Method, Outcome
 from schedgap.models.ring import class_lp, packing
 from schedgap.models.ring.bounds import width_dff
 from schedgap.models.ring.pattern_lp import Refutation, pattern_bound
-from schedgap.models.ring.rates import RateTable, rate_table
+from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.run_algorithms import refuted
 from schedgap.solvers import solve
 
@@ -36,7 +36,7 @@ def run_width_dff(instance: RingInstance, call: Call) -> Outcome:
     if proof := refuted(instance):
         return proof
     value, k = width_dff(rate_table(instance))
-    return _within(instance, _proved(value, {"kind": "width-dff", "k": k}))
+    return within_horizon(instance, _proved(value, {"kind": "width-dff", "k": k}))
 
 
 def run_class_lp(instance: RingInstance, call: Call) -> Outcome:
@@ -56,7 +56,7 @@ def run_class_lp(instance: RingInstance, call: Call) -> Outcome:
         "jobs": {job.id: nu for job, nu in zip(instance.jobs, prices.jobs, strict=True) if nu},
     }
     value = class_lp.certified(program, prices)
-    return _within(instance, _proved(value, certificate, lp=result.objective))
+    return within_horizon(instance, _proved(value, certificate, lp=result.objective))
 
 
 def run_bounds(instance: RingInstance, call: Call) -> Outcome:
@@ -101,15 +101,13 @@ def run_pattern_lp(instance: RingInstance, call: Call) -> Outcome:
         "kind": "pattern-lp",
         "slots": last[0].slots,
         "jobs": {
-            job.id: price
-            for job, price in zip(instance.jobs, last[0].prices, strict=True)
-            if price
+            job.id: price for job, price in zip(instance.jobs, last[0].prices, strict=True) if price
         },
     }
-    return _within(instance, _proved(last[0].slots + 1, certificate, **start.trace))
+    return within_horizon(instance, _proved(last[0].slots + 1, certificate, **start.trace))
 
 
-def _within(instance: RingInstance, found: Outcome) -> Outcome:
+def within_horizon(instance: RingInstance, found: Outcome) -> Outcome:
     """Return a bound, or the proof that it exceeds the horizon."""
     if found.bound is not None and found.bound > instance.horizon:
         note = f"every schedule takes {found.bound:.0f} slots or more, the horizon is "
@@ -133,7 +131,9 @@ METHODS: tuple[Method, ...] = (
         engines=("highs",),
     ),
     Method("longest", "bound", run_longest, "the longest job at its best", "ours", ours=True),
-    Method("area", "bound", run_area, "all GPUs busy with all jobs at their best", "ours", ours=True),
+    Method(
+        "area", "bound", run_area, "all GPUs busy with all jobs at their best", "ours", ours=True
+    ),
     Method(
         "width-dff",
         "bound",

@@ -9,10 +9,13 @@ from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring import program, rules
 from schedgap.models.ring.rates import no_schedule
+from schedgap.models.ring.run_programs import METHODS
 from schedgap.solvers import Clock, solve
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
+from strategies.ring_methods import Heard, run
 
+BY_NAME = {method.name: method for method in METHODS}
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
@@ -96,3 +99,38 @@ def _rows() -> type:
     import pyomo.environ as pyo
 
     return pyo.Constraint
+
+
+# --- methods -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["rar-ddls", "branch-simulate"])
+@pytest.mark.parametrize(("instance", "best"), [(W1, 7), (W2, 6), (W3, 8)])
+def test_exact_methods_prove_the_optima(name: str, instance: RingInstance, best: int) -> None:
+    heard = Heard()
+    outcome = run(BY_NAME[name], instance, heard=heard)
+    assert outcome.schedule.makespan == outcome.bound == best
+    assert outcome.trace["proof"]
+    assert min(heard.makespans) == best and max(heard.bounds) <= best
+
+
+@pytest.mark.parametrize("name", ["rar-ddls", "branch-simulate"])
+def test_exact_methods_prove_that_there_is_no_schedule(name: str) -> None:
+    jobs = [job("a", 4, 24, 4 / 3), job("b", 4, 24, 4 / 3)]
+    assert run(BY_NAME[name], instance_of(jobs, [3, 3, 3], horizon=6)).infeasible
+    slow = instance_of(jobs, [3, 3, 3], bandwidth_between=0.5)
+    outcome = run(BY_NAME[name], slow)
+    assert outcome.infeasible and "no progress" in outcome.note
+
+
+def test_a_program_beyond_reason_is_not_built() -> None:
+    jobs = [job(f"j{n}", 2, 3000, 1.0) for n in range(30)]
+    outcome = run(BY_NAME["rar-ddls"], instance_of(jobs, [2, 3, 4], horizon=100_000))
+    assert outcome.note.startswith("too large: about")
+    assert outcome.schedule is not None and outcome.bound is not None
+
+
+def test_a_stopped_search_keeps_schedule_and_bound() -> None:
+    jobs = [job(f"j{n}", 4 + n % 2, 60, 4 / 3) for n in range(8)]
+    outcome = run(BY_NAME["branch-simulate"], instance_of(jobs, [3] * 4, horizon=200), seconds=0.3)
+    assert outcome.schedule is not None and outcome.bound < outcome.schedule.makespan

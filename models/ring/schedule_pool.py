@@ -1,0 +1,208 @@
+"""Problem (10)-(13): one of the schedules of a pool, and (14)-(16): one within a limit on loads.
+
+The paper's pool holds all schedules there are. Any smaller one gives a schedule, and no bound.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice, product
+from typing import Any
+
+from schedgap.instances.ring import RingInstance, RingSchedule
+from schedgap.models.ring.baselines import first_fit, list_scheduling, random_placement
+from schedgap.models.ring.dispatch import Trial, schedule
+from schedgap.models.ring.estimates import increments
+from schedgap.models.ring.packing import lpt_pack
+from schedgap.models.ring.rates import rate_table
+from schedgap.models.ring.simulator import Placement, schedule_of
+from schedgap.models.ring.sjf_bco import sjf_bco
+
+RANDOM_RUNS = 50
+MOST_PLANS = 200_000  # starts and placements of a complete pool
+
+Pool = Sequence[RingSchedule]
+
+
+def default_pool(
+    instance: RingInstance, seed: int = 0, stop: Callable[[], bool] = lambda: False
+) -> list[RingSchedule]:
+    """Return the feasible runs of SJF-BCO, of `lpt-pack` and of the baselines, each end once."""
+    table = rate_table(instance)
+    searches = (
+        lambda: sjf_bco(table, stop=stop),
+        lambda: first_fit(table, "list", stop=stop),
+        lambda: list_scheduling(table, "list", stop=stop),
+    )
+    trials = [lpt_pack(table)]
+    for search in searches:
+        trials += [attempt.trial for attempt in search().attempts]
+    for number in range(RANDOM_RUNS):
+        if stop():
+            break
+        trials.append(random_placement(table, seed + number))
+    distinct: dict[tuple[int, ...], Trial] = {}
+    for trial in trials:
+        if trial.feasible:
+            distinct.setdefault(trial.ends, trial)
+    return [schedule(instance, trial) for trial in distinct.values()]
+
+
+def count_plans(instance: RingInstance, latest: int) -> int:
+    """Return how many pairs of starts, up to `latest`, and placements there are for all jobs."""
+    table = rate_table(instance)
+    return math.prod(
+        latest * sum(1 for _ in islice(_placements(table.room, size), MOST_PLANS))
+        for size in table.size
+    )
+
+
+def complete_pool(
+    instance: RingInstance, latest: int, stop: Callable[[], bool] = lambda: False
+) -> list[RingSchedule] | None:
+    """Return schedules with the ends of every schedule that ends by slot `latest`, each once.
+
+    None when it was stopped. It holds an optimum when some schedule ends by `latest`.
+    """
+    table = rate_table(instance)
+    ways = [list(_placements(table.room, size)) for size in table.size]
+    found: dict[tuple[int, ...], RingSchedule] = {}
+    for placements in product(*ways):
+        if stop():
+            return None
+        fastest = [
+            int(table.slots(j, len(placed), min(len(placed) - 1, 1)))
+            if table.rate(j, len(placed), min(len(placed) - 1, 1))
+            else latest + 1
+            for j, placed in enumerate(placements)
+        ]
+        for starts in product(*(range(1, latest - slots + 2) for slots in fastest)):
+            made = schedule_of(instance, starts, placements)
+            if made is not None and made.makespan <= latest:
+                found.setdefault(tuple(run.end for run in made.runs.values()), made)
+    return list(found.values())
+
+
+def _placements(room: Sequence[int], size: int) -> Iterable[Placement]:
+    """Yield every way to put so many workers on servers."""
+
+    def extend(s: int, left: int, placed: dict[int, int]) -> Iterable[dict[int, int]]:
+        if left == 0:
+            yield placed
+        elif s < len(room) and left <= sum(room[s:]):
+            for count in range(min(left, room[s]), -1, -1):
+                yield from extend(s + 1, left - count, placed | {s: count} if count else placed)
+
+    return extend(0, size, {})
+
+
+def build(instance: RingInstance, pool: Pool, *, relaxed: bool = False) -> Any:
+    """Return (10)-(13) as a Pyomo `ConcreteModel`; it solves nothing.
+
+    `relaxed`: without (13), the convex combinations of the pool's schedules.
+
+    Notes
+    -----
+    T_j is the last slot of a job, a_j + rho_j - 1 (E6). Rows (12) of consecutive jobs suffice.
+    """
+    import pyomo.environ as pyo
+
+    model = _choice(instance, pool, relaxed)
+    ends = [[kept.runs[job.id].end for kept in pool] for job in instance.jobs]
+    model.mk = pyo.Var(domain=pyo.NonNegativeReals, doc="makespan")
+    model.objective = pyo.Objective(expr=model.mk, doc="(10)")
+    model.eq_10 = pyo.Constraint(
+        model.J,
+        doc="no job ends later, in the schedule that is chosen (E9)",
+        rule=lambda model, j: model.mk >= sum(ends[j][k] * model.x[j, k] for k in model.K),
+    )
+    return model
+
+
+def build_limit(instance: RingInstance, pool: Pool) -> Any:
+    """Return (14)-(16) with (11)-(13) as a Pyomo model that minimises theta_u; solves nothing.
+
+    The schedules of the pool must have GPU numbers.
+    """
+    import pyomo.environ as pyo
+
+    model = _choice(instance, pool, False)
+    table = rate_table(instance)
+    work = increments(table)
+    users = [_users(instance, kept) for kept in pool]  # [k] (server, GPU) -> jobs
+    gpus = [(s, g) for s, room in enumerate(table.room) for g in range(room)]
+    model.theta = pyo.Var(domain=pyo.NonNegativeReals, doc="limit on the load of every GPU")
+    model.objective = pyo.Objective(expr=model.theta, doc="the least limit of (14)")
+    model.eq_16 = pyo.Constraint(
+        gpus,
+        doc="load of each GPU: (15) counts a job where it runs only (E10)",
+        rule=lambda model, s, g: (
+            sum(work[j] * model.x[j, k] for k in model.K for j in users[k].get((s, g), ()))
+            <= model.theta
+        ),
+    )
+    return model
+
+
+def _choice(instance: RingInstance, pool: Pool, relaxed: bool) -> Any:
+    """Return a model with (11)-(13) alone."""
+    import pyomo.environ as pyo
+
+    model = pyo.ConcreteModel(name=instance.name)
+    jobs = len(instance.jobs)
+    model.J = pyo.RangeSet(0, jobs - 1)
+    model.K = pyo.RangeSet(0, len(pool) - 1)
+    model.x = pyo.Var(
+        model.J, model.K, doc="job j follows schedule k",
+        domain=pyo.UnitInterval if relaxed else pyo.Binary,
+    )  # fmt: skip
+    model.eq_11 = pyo.Constraint(
+        model.J,
+        doc="one schedule",
+        rule=lambda model, j: sum(model.x[j, k] for k in model.K) == 1,
+    )
+    model.eq_12 = pyo.Constraint(
+        pyo.RangeSet(1, jobs - 1),
+        model.K,
+        doc="the same for all jobs",
+        rule=lambda model, j, k: model.x[j, k] == model.x[j - 1, k],
+    )
+    return model
+
+
+def build_cp_sat(instance: RingInstance, pool: Pool) -> Any:
+    """Return (10)-(13) as a CP-SAT model; it solves nothing."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    J, K = range(len(instance.jobs)), range(len(pool))
+    x = {(j, k): model.new_bool_var(f"x[{j},{k}]") for j in J for k in K}
+    makespan = model.new_int_var(0, max(kept.makespan for kept in pool), "mk")
+    for j, job in enumerate(instance.jobs):
+        model.add_exactly_one(x[j, k] for k in K)  # eq_11
+        if j:
+            for k in K:
+                model.add(x[j, k] == x[j - 1, k])  # eq_12
+        model.add(makespan >= sum(kept.runs[job.id].end * x[j, k] for k, kept in enumerate(pool)))
+    model.minimize(makespan)
+    return model
+
+
+def read(model: Any, pool: Pool) -> RingSchedule:
+    """Return the schedule that a solved Pyomo model chooses."""
+    return pool[max(model.K, key=lambda k: model.x[0, k].value or 0.0)]
+
+
+def read_cp_sat(values: Sequence[int], pool: Pool) -> RingSchedule:
+    """Return the schedule that the values of a CP-SAT model's variables choose."""
+    return pool[max(range(len(pool)), key=values.__getitem__)]
+
+
+def _users(instance: RingInstance, kept: RingSchedule) -> Mapping[tuple[int, int], list[int]]:
+    """Return the jobs on each GPU (server, number)."""
+    place = {server.id: s for s, server in enumerate(instance.servers)}
+    found: dict[tuple[int, int], list[int]] = {}
+    for j, job in enumerate(instance.jobs):
+        for server, numbers in (kept.runs[job.id].gpus or {}).items():
+            for number in numbers:
+                found.setdefault((place[server], number), []).append(j)
+    return found

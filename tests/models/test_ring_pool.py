@@ -1,0 +1,177 @@
+"""The choice among given schedules of family `ring`, and the limits on loads."""
+
+import math
+from itertools import combinations, product
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.errors import UsageError
+from schedgap.instances.ring import RingInstance
+from schedgap.models.ring import schedule_pool, theta
+from schedgap.models.ring.dispatch import schedule
+from schedgap.models.ring.rates import no_schedule, rate_table
+from schedgap.models.ring.run_programs import METHODS
+from schedgap.models.ring.simulator import schedule_of
+from schedgap.models.ring.sjf_bco import sjf_bco
+from schedgap.solvers import Clock, solve
+from strategies.ring import optimum, ring_instances
+from strategies.ring_examples import W1, W2, W3, instance_of, job
+from strategies.ring_methods import Heard, apart, run
+
+BY_NAME = {method.name: method for method in METHODS}
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+def of_sjf_bco(instance: RingInstance):
+    best = sjf_bco(rate_table(instance)).best
+    assert best is not None
+    return schedule(instance, best.trial)
+
+
+def solved(model):
+    return solve(model, "highs", clock=Clock(30)).objective
+
+
+# --- schedule-pool -------------------------------------------------------------------------------
+
+
+def test_the_best_of_a_pool_is_chosen():
+    # W1: both at once end in 8; b from slot 4 in 7; one after the other in 8
+    pool = [
+        schedule_of(W1, [1, 1], [{0: 3, 1: 1}, {1: 2, 2: 2}]),
+        schedule_of(W1, [1, 4], [{0: 3, 1: 1}, {1: 2, 2: 2}]),
+        schedule_of(W1, [1, 5], [{0: 3, 1: 1}, {1: 2, 2: 2}]),
+    ]
+    model = schedule_pool.build(W1, pool)
+    assert solved(model) == pytest.approx(7)
+    assert schedule_pool.read(model, pool) == pool[1]
+
+
+def test_the_relaxation_mixes_schedules():
+    # a ends in 4 or 8, b in 8 or 4: half of each is 6
+    pool = [
+        schedule_of(W1, [1, 5], [{0: 3, 1: 1}, {1: 2, 2: 2}]),
+        schedule_of(W1, [5, 1], [{0: 3, 1: 1}, {1: 2, 2: 2}]),
+    ]
+    assert solved(schedule_pool.build(W1, pool, relaxed=True)) == pytest.approx(6)
+    assert solved(schedule_pool.build(W1, pool)) == pytest.approx(8)
+
+
+def test_a_complete_pool_holds_the_optimum_and_proves_it():
+    outcome = run(BY_NAME["schedule-pool"], W1, pool="complete")
+    assert outcome.schedule.makespan == 7 and outcome.bound == 7
+    assert outcome.trace["lp_value"] <= 7 and outcome.trace["makespan_eq9"] == 8
+
+
+@settings(max_examples=10, **QUIET)
+@given(ring_instances(max_jobs=2, max_servers=2, max_slots=3, placeable=True))
+def test_a_complete_pool_agrees_with_enumeration(instance):
+    if no_schedule(instance) is not None:
+        return
+    outcome = run(BY_NAME["schedule-pool"], instance, pool="complete")
+    best = optimum(instance)
+    assert outcome.infeasible == (best is None)
+    assert best is None or outcome.schedule.makespan == outcome.bound == best
+
+
+def test_the_default_pool_is_no_proof():
+    for instance in (W1, W2, W3):
+        outcome = run(BY_NAME["schedule-pool"], instance)
+        assert outcome.bound is None
+        assert outcome.schedule.makespan <= of_sjf_bco(instance).makespan
+
+
+def test_the_default_pool_has_every_ends_once():
+    pool = schedule_pool.default_pool(W3)
+    assert len({tuple(run.end for run in kept.runs.values()) for kept in pool}) == len(pool) > 1
+
+
+def test_too_large_a_pool_is_refused():
+    with pytest.raises(UsageError, match="option pool=complete: about"):
+        run(BY_NAME["schedule-pool"], W3, pool="complete")
+
+
+def test_cp_sat_chooses_alike():
+    pytest.importorskip("ortools")
+    found = apart("run_programs", "schedule-pool", W1, "cp-sat", pool="complete")
+    assert found.schedule.makespan == found.bound == 7
+
+
+def test_plans_are_counted():
+    # 4 workers on three servers of 3: 15 ways in all, less 3 with all on one; 3 slots, two jobs
+    assert schedule_pool.count_plans(W1, 3) == (3 * 12) ** 2
+
+
+# --- theta-feasible, load-ilp --------------------------------------------------------------------
+
+
+def least_limit(instance: RingInstance, loads) -> float:
+    """Return the least limit by trying all choices of GPUs, by index."""
+    N = instance.gpus
+    choices = [list(combinations(range(N), job.gpus)) for job in instance.jobs]
+    best = math.inf
+    for chosen in product(*choices):
+        load = [0.0] * N
+        for gpus, more in zip(chosen, loads, strict=True):
+            for g in gpus:
+                load[g] += more
+        best = min(best, max(load))
+    return best
+
+
+def test_w2_has_theta_star_6_where_sjf_bco_has_7():
+    assert run(BY_NAME["theta-feasible"], W2).bound == 6
+    sjf = of_sjf_bco(W2)
+    assert sjf.makespan == 7
+    assert solved(schedule_pool.build_limit(W2, [sjf])) == pytest.approx(7)  # no bound on 6
+
+
+def test_a_limit_of_a_complete_pool_is_not_below_the_compact_one():
+    pool = schedule_pool.complete_pool(W1, 8)
+    assert pool is not None
+    # 3.36 for a job, and some GPU of s1, s2 or s3 has both: 4 + 4 of 9 GPUs need not share
+    limit = solved(schedule_pool.build_limit(W1, pool))
+    assert limit == pytest.approx(3.36)
+    assert run(BY_NAME["theta-feasible"], W1).bound == math.ceil(limit)
+
+
+@settings(max_examples=40, **QUIET)
+@given(ring_instances(max_jobs=3, max_servers=2, max_slots=3, placeable=True), st.booleans())
+def test_limits_agree_with_trying_all_choices(instance, estimated):
+    if no_schedule(instance) is not None or instance.gpus > 6:
+        return
+    table = rate_table(instance)
+    name, loads = "load-ilp", table.best_slots
+    if estimated:
+        name, loads = "theta-feasible", theta.estimated_loads(table)
+    heard = Heard()
+    outcome = run(BY_NAME[name], instance, heard=heard)
+    expected = math.ceil(least_limit(instance, loads) - 1e-6)
+    if expected > instance.horizon:
+        assert outcome.infeasible
+    else:
+        assert outcome.bound == expected
+    assert all(bound <= expected for bound in heard.bounds)
+
+
+@settings(max_examples=40, **QUIET)
+@given(ring_instances(max_jobs=3, max_servers=2, max_slots=3, placeable=True))
+def test_limits_are_bounds(instance):
+    if no_schedule(instance) is not None:
+        return
+    best = optimum(instance)
+    for name in ("theta-feasible", "load-ilp"):
+        outcome = run(BY_NAME[name], instance)
+        if outcome.infeasible:
+            assert best is None
+        elif best is not None:
+            assert outcome.bound <= best
+
+
+def test_kinds_of_jobs_share_columns():
+    # three kinds by size and length on 5 GPUs, and theta
+    jobs = [job("a", 1, 70), job("b", 1, 70), job("c", 2, 70), job("d", 1, 28)]
+    table = rate_table(instance_of(jobs, [5]))
+    assert theta.build(table, table.best_slots).matrix.shape[1] == 3 * 5 + 1

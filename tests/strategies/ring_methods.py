@@ -1,0 +1,70 @@
+"""Methods of family `ring`, run in this process and judged by the rules."""
+
+from importlib import import_module
+from typing import Any
+
+from schedgap.instances.ring import RingInstance
+from schedgap.models.method import Call, Method, Outcome
+from schedgap.models.ring import rules
+from schedgap.solvers.children import run_child
+from schedgap.solvers.clock import Clock
+
+
+class Heard:
+    """Progress that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.makespans: list[float] = []
+        self.bounds: list[float] = []
+
+    def incumbent(self, schedule: Any, objective: float) -> None:
+        """Keep a makespan."""
+        self.makespans.append(objective)
+
+    def bound(self, value: float) -> None:
+        """Keep a bound."""
+        self.bounds.append(value)
+
+    def phase(self, text: str) -> None:
+        """Do not listen."""
+
+
+def run(
+    method: Method,
+    instance: RingInstance,
+    *,
+    engine: str | None = None,
+    seconds: float | None = 60,
+    seed: int = 0,
+    heard: Heard | None = None,
+    **options: Any,
+) -> Outcome:
+    """Return a method's outcome; its schedule keeps the rules, its bound is not above it."""
+    call = Call(
+        method.parse(options), method.choose_engine(engine), Clock(seconds), seed, heard or Heard()
+    )
+    outcome = method.run(instance, call)
+    if outcome.schedule is not None:
+        data = outcome.schedule.to_data(instance)
+        assert list(rules.check(instance, data, {})) == []
+        value = rules.objective(instance, data)
+        assert value == outcome.schedule.makespan
+        assert outcome.bound is None or outcome.bound <= value
+    return outcome
+
+
+def apart(module: str, name: str, instance: RingInstance, engine: str, **options: Any) -> Outcome:
+    """Run a method of a module, such as `run_programs`, in a process with its engine alone."""
+    function = "strategies.ring_methods:outcome"
+    reply = run_child(function, module, name, instance, engine, engine=engine, **options)
+    found: Outcome = reply.result()
+    return found
+
+
+def outcome(
+    send: Any, module: str, name: str, instance: RingInstance, chosen: str, **options: Any
+) -> Outcome:
+    """Run one in this process."""
+    methods = import_module(f"schedgap.models.ring.{module}").METHODS
+    (method,) = [method for method in methods if method.name == name]
+    return run(method, instance, engine=chosen, **options)
