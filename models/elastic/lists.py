@@ -1,4 +1,4 @@
-"""List schedules: jobs one by one, each where it is cheapest beside those before; then improved.
+"""List schedules: jobs one by one, each where it is cheapest beside those before.
 
 Offline and without preemption. Without prices the cheapest is the earliest end; with the prices of
 a linear relaxation a job also pays for what it takes from the others.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.board import Board
 from schedgap.models.elastic.columns import Run, run_of
 from schedgap.models.elastic.modes import cluster, modes, volume
 from schedgap.models.elastic.placement import Floats
@@ -18,7 +19,6 @@ from schedgap.models.elastic.pooled import Coarse, CoarsePricer
 from schedgap.models.elastic.pricing import Market
 from schedgap.models.elastic.windows import shortest
 
-FACTORS = 1.0, 0.3, 0.1, 0.0  # of the prices, pass by pass: less and less caution
 Stop = Callable[[], bool]
 
 
@@ -132,23 +132,46 @@ def wspt_list(instance: ElasticInstance) -> list[Run] | None:
     """Run the jobs by least volume / weight, each where it ends first; every job has a mode.
 
     Volume is demand x duration, each resource as a share of all servers' total. Of equal ends the
-    least volume, then the first mode; central before split, servers in list order. None when the
-    horizon is closed and a job finds no place in it.
+    least volume, then the earliest start; servers as `board.losses` says. None when the horizon is
+    closed and a job finds no place in it.
     """
-    return _listed(Timetable(instance), wspt_order(instance))
+    return listed(instance, wspt_order(instance))
 
 
-def _listed(table: Timetable, order: Sequence[int]) -> list[Run] | None:
-    if not all(table.insert(j) for j in order):
-        return None
-    return list(table.runs.values())
+def listed(
+    instance: ElasticInstance,
+    order: Sequence[int],
+    price: Floats | None = None,
+    factor: float = 0.0,
+) -> list[Run] | None:
+    """Run the jobs in an order, each where weight x (start + duration) + factor x price is least.
+
+    None when the horizon is closed and a job finds no place in it.
+
+    Parameters
+    ----------
+    price : array [t, r], optional
+        Of a unit of `Cluster` for a slot, the same on all servers.
+    """
+    longest = max(shortest(instance, j) or 0 for j in order)
+    slots = max(instance.jobs[j].arrival for j in order) + 2 * longest
+    slots = max(slots, longest + (0 if price is None else len(price)))
+    if instance.last_end is not None:
+        slots = instance.last_end - 1
+    board = Board(instance, slots, price)
+    for j in order:
+        while not board.insert(j, factor):
+            if instance.last_end is not None:
+                return None
+            board = Board(instance, 2 * board.slots, price, board.runs.values())
+    return list(board.runs.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Guide:
     """What a linear relaxation over modes on one pool of servers says: prices, and an order."""
 
-    price: Floats  # [t, r] of a unit of demand as given in the file, for one slot
+    price: Floats  # [t, r] of a unit of `Cluster` for a slot
     order: tuple[int, ...]  # jobs by completion in the Lagrangian solution
 
 
@@ -161,7 +184,7 @@ def guide(instance: ElasticInstance, prices: Coarse) -> Guide:
         k = int(cost.argmin())
         ends.append((int(start[k] + duration[k]), j))
     price = np.repeat(prices.price, prices.block, axis=1)[:, : prices.slots]
-    return Guide((price * cluster(instance).scale[:, None]).T, tuple(j for _, j in sorted(ends)))
+    return Guide(price.T, tuple(j for _, j in sorted(ends)))
 
 
 def lp_guided(instance: ElasticInstance, given: Guide) -> list[Run] | None:
@@ -169,49 +192,4 @@ def lp_guided(instance: ElasticInstance, given: Guide) -> list[Run] | None:
 
     None when the horizon is closed and a job finds no place in it.
     """
-    return _listed(Timetable(instance, given.price), given.order)
-
-
-def improve(
-    instance: ElasticInstance,
-    given: Guide,
-    runs: Sequence[Run],
-    *,
-    stop: Stop,
-    on_better: Callable[[list[Run], float], None],
-    factors: Sequence[float] = FACTORS[1:],
-) -> list[Run]:
-    """Take jobs out one by one and put each where it costs least, under lower and lower prices.
-
-    The jobs with the largest weight x (completion - arrival) go first. With each factor passes are
-    repeated while they help. Returns the best schedule met, which is never worse than `runs`.
-    """
-    best, value = list(runs), _value(instance, runs)
-    for factor in factors:
-        helps = True
-        while helps and not stop():
-            helps = False
-            table = Timetable(instance, factor * given.price, best)
-            for j in _heaviest_first(instance, best):
-                if stop():
-                    break
-                before = table.remove(j)
-                if not table.insert(j):
-                    table.put(before)
-                found = table.value()
-                if found < value * (1 - 1e-12):
-                    helps, best, value = True, list(table.runs.values()), found
-                    on_better(best, value)
-    return best
-
-
-def _value(instance: ElasticInstance, runs: Iterable[Run]) -> float:
-    return math.fsum(instance.jobs[run.job].weight * run.end for run in runs)
-
-
-def _heaviest_first(instance: ElasticInstance, runs: Iterable[Run]) -> list[int]:
-    def delay(run: Run) -> float:
-        job = instance.jobs[run.job]
-        return job.weight * (run.end - job.arrival)
-
-    return [run.job for run in sorted(runs, key=lambda run: (-delay(run), run.job))]
+    return listed(instance, given.order, given.price, 1.0)

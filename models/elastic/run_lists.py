@@ -1,11 +1,15 @@
 """List schedules as methods: by weight over volume, and led by the prices of a relaxation."""
 
+from collections.abc import Callable
+
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import lists
 from schedgap.models.elastic.columns import Run, schedule_of
 from schedgap.models.elastic.pooled import coarse_bound, no_contention, solve_coarse
 from schedgap.models.elastic.run_algorithms import needs_completion, no_schedule
+from schedgap.models.elastic.search import search
 from schedgap.models.method import Call, Method, Option, Outcome
+from schedgap.solvers.clock import Clock
 
 _NO_PLACE = "a job found no place before the end of the closed horizon"
 
@@ -18,8 +22,16 @@ def run_wspt_list(instance: ElasticInstance, call: Call) -> Outcome:
     return Outcome(note=_NO_PLACE) if runs is None else Outcome(schedule_of(instance, runs))
 
 
+def _spent(clock: Clock) -> Callable[[], float]:
+    """Return the share of the time from now to the end that is gone, as a function."""
+    start, end = clock.elapsed(), clock.limit
+    if end is None or end <= start:
+        return lambda: 0.0
+    return lambda: min(1.0, (clock.elapsed() - start) / (end - start))
+
+
 def run_lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
-    """Run `lp-guided`: relaxation, list, passes of improvement; the best of all schedules met."""
+    """Run `lp-guided`: relaxation, list, search; the best of all schedules met."""
     if proof := no_schedule(instance):
         return proof
 
@@ -56,9 +68,18 @@ def run_lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
                 if best is None or values["list"] < values["wspt_list"]:
                     best = second
                     report(second, values["list"])
-        if best is not None and call.options["improve"]:
-            call.progress.phase("improving")
-            best = lists.improve(instance, guide, best, stop=call.clock.expired, on_better=report)
+        if best is not None:
+            call.progress.phase("searching")
+            best = search(
+                instance,
+                guide,
+                best,
+                moves=call.options["moves"] * len(instance.jobs),
+                seed=call.seed,
+                stop=call.clock.expired,
+                spent=_spent(call.clock),
+                on_better=report,
+            )
     if best is None:
         return Outcome(bound=bound, note=_NO_PLACE)
     schedule = schedule_of(instance, best)
@@ -79,13 +100,13 @@ METHODS: tuple[Method, ...] = (
         "lp-guided",
         "algorithm",
         run_lp_guided,
-        "jobs as in a linear relaxation, each where it costs least; then reinserted",
-        "(8), (9); list scheduling",
+        "jobs as in a linear relaxation, each where it costs least; then a search",
+        "(8), (9); large neighborhoods",
         ours=True,
         engines=("highs",),
         options=(
             Option("block", "int", 5, "slots that share a price", least=1),
-            Option("improve", "bool", True, "take jobs out and put them back while it helps"),
+            Option("moves", "int", 150, "of the search, for each job; 0: the list alone", least=0),
         ),
         refuses=needs_completion,
     ),

@@ -5,13 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import lists, rules
-from schedgap.models.elastic.columns import Run, fits_together, schedule_of
+from schedgap.models.elastic.columns import Run, schedule_of
 from schedgap.models.elastic.pooled import solve_coarse
 from schedgap.models.elastic.run_lists import METHODS
+from schedgap.models.elastic.search import search
 from schedgap.models.method import Call, Outcome, check_instance
 from schedgap.solvers.clock import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
@@ -100,37 +102,33 @@ def test_taking_out_gives_back_what_was_held() -> None:
     np.testing.assert_array_equal(table.market.free, free)
 
 
-def improved(instance: ElasticInstance, runs: list[Run], met: list[float]) -> float:
-    found = lists.improve(
+def improved(instance: ElasticInstance, runs: list[Run], met: list[float], moves: int = 20) -> float:
+    found = search(
         instance,
         lists.Guide(np.zeros((0, 3)), tuple(range(len(instance.jobs)))),
         runs,
-        stop=lambda: False,
+        moves=moves,
         on_better=lambda runs, objective: met.append(objective),
-        factors=(0.0,),
     )
     return schedule_of(instance, found).value(instance)
 
 
-def test_improvement_fills_gaps_and_says_so() -> None:
-    """One GPU, both jobs 4 slots late. The heavy one (3 slots, weight 9) moves first, to the
-    start: 9 x 4 + 9 = 45; then the light one (1 slot, was c = 9) behind it: 36 + 5 = 41."""
+def test_the_search_swaps_two_jobs_and_says_so() -> None:
+    """One GPU, the light job first: 2 + 9 x 5 = 47. Both have to move: 9 x 4 + 5 = 41."""
     instance = instance_of([slots(1), slots(3, weight=9)], servers=ONE_GPU)
-    runs = lists.wspt_list(instance)
+    runs = lists.listed(instance, [0, 1])
+    assert runs is not None and schedule_of(instance, runs).value(instance) == 47
+    met: list[float] = []
+    assert improved(instance, runs, met) == 41
+    assert met[-1] == 41
+
+
+def test_without_moves_a_schedule_stays_as_it_is() -> None:
+    instance = instance_of([slots(1), slots(3, weight=9)], servers=ONE_GPU)
+    runs = lists.listed(instance, [0, 1])
     assert runs is not None
-    late = [run._replace(start=run.start + 4) for run in runs]
     met: list[float] = []
-    assert improved(instance, late, met) == 41
-    assert met == [45, 41]
-
-
-def test_improvement_stops_where_no_single_job_can_gain() -> None:
-    """The light job first: 2 + 9 x 5 = 47; the other order, 41, needs both to move at once."""
-    instance = instance_of([slots(1), slots(3, weight=9)], servers=ONE_GPU)
-    table = lists.Timetable(instance)
-    assert table.insert(0) and table.insert(1)
-    met: list[float] = []
-    assert improved(instance, list(table.runs.values()), met) == 47 and met == []
+    assert improved(instance, runs, met, moves=0) == 47 and met == []
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -168,24 +166,27 @@ def test_lists_keep_the_rules_and_the_bound_is_below_the_optimum(instance: Elast
             assert found <= value(instance, plain)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     elastic_instances(
         max_jobs=4, objective="weighted_completion", placeable=True, policy="open", integer=False
-    )
+    ),
+    st.integers(0, 2**31),
 )
-def test_improvement_never_makes_worse_and_keeps_capacities(instance: ElasticInstance) -> None:
+def test_the_search_keeps_rules_and_seed_and_never_makes_worse(
+    instance: ElasticInstance, seed: int
+) -> None:
     first = lists.wspt_list(instance)
     assert first is not None
-    schedule = schedule_of(instance, first)
     solved = solve_coarse(instance, block=2, clock=Clock())
     assert solved.prices is not None
-    found = lists.improve(
-        instance,
-        lists.guide(instance, solved.prices),
-        first,
-        stop=lambda: False,
-        on_better=lambda runs, objective: None,
+    guide = lists.guide(instance, solved.prices)
+    met = [schedule_of(instance, first).value(instance)]
+    found = search(
+        instance, guide, first, moves=30, seed=seed, on_better=lambda runs, v: met.append(v)
     )
-    assert fits_together(instance, found)
-    assert schedule_of(instance, found).value(instance) <= schedule.value(instance)
+    schedule = schedule_of(instance, found)
+    assert list(rules.check(instance, schedule.to_data(instance), {})) == []
+    assert met == sorted(met, reverse=True)
+    assert schedule.value(instance) == pytest.approx(met[-1], rel=1e-12)
+    assert search(instance, guide, first, moves=30, seed=seed) == found
