@@ -166,8 +166,8 @@ def dispatch(
         if gpus is None:
             break
         held[job] = np.sort(gpus)
-        starts[job] = time.slot
-        time.start(job, cluster.take(job, gpus))
+        starts[job] = time.slot  # A2 L5-L7: T_j is known at the end, E16
+        time.start(job, cluster.take(job, gpus))  # A3 L8-L10
     outcome = time.finish(order, starts, held) if planned else None
     if outcome is None:
         return Trial(tuple(order), passed=cluster.passed, failed=cluster.failed)
@@ -266,9 +266,7 @@ class _Estimated:
         return _in_time(self._table, actual, run.ends)
 
 
-def _in_time(
-    table: RateTable, starts: Sequence[int], ends: Sequence[int | None]
-) -> _Times | None:
+def _in_time(table: RateTable, starts: Sequence[int], ends: Sequence[int | None]) -> _Times | None:
     known = tuple(end for end in ends if end is not None and end <= table.horizon)
     return (tuple(starts), known) if len(known) == len(ends) else None
 

@@ -144,13 +144,13 @@ def build(instance: RingInstance, *, horizon: int | None = None, least: int | No
         return pyo.Constraint(list(index), doc=doc, rule=lambda model, *at: rule(*at))
 
     model.objective = pyo.Objective(expr=model.mk, doc="max_j T_j")
-    model.eq_obj = rows(
+    model.lin_makespan = rows(
         J,
         lambda j: model.mk >= sum(t * model.f[j, t] for t in T),
         "no job ends after the makespan",
     )
-    model.eq_start = rows(J, lambda j: sum(model.z[j, t] for t in T) == 1, "one start")
-    model.eq_start_end = rows(J, lambda j: sum(model.f[j, t] for t in T) == 1, "one last slot")
+    model.lin_start = rows(J, lambda j: sum(model.z[j, t] for t in T) == 1, "one start")
+    model.lin_last = rows(J, lambda j: sum(model.f[j, t] for t in T) == 1, "one last slot")
     model.eq_3_act = rows(
         ((j, t) for j in J for t in T),
         lambda j, t: (

@@ -18,15 +18,15 @@ def fa_ffp(job: int, cluster: Cluster) -> Ints | None:
 
     Ties: servers that have had work before others, then global index.
     """
-    size = cluster.table.size[job]
+    size = cluster.table.size[job]  # A2 L1
     idle = np.flatnonzero(cluster.idle)
     if len(idle) < size:
-        return None  # L8-L10: fewer still within the limit
-    gpus = cluster.within(job, idle)  # L2
-    if len(gpus) < size:  # L3
-        return None  # L8-L10
+        return None  # A2 L8-L10: fewer still within the limit
+    gpus = cluster.within(job, idle)  # A2 L2
+    if len(gpus) < size:  # A2 L3
+        return None  # A2 L8-L10
     unopened = ~cluster.opened[cluster.server[gpus]]
-    return gpus[np.lexsort((unopened, cluster.load[gpus]))[:size]]  # L4, E19
+    return gpus[np.lexsort((unopened, cluster.load[gpus]))[:size]]  # A2 L4, E19
 
 
 def fa_ffp_pack(job: int, cluster: Cluster) -> Ints | None:
@@ -46,24 +46,24 @@ def lbsgf(job: int, cluster: Cluster, *, by_server: bool = False) -> Ints | None
     by_server : bool
         Server after server instead of the least loaded GPUs of all of them (E22).
     """
-    table = cluster.table
+    table = cluster.table  # A3 L1
     size, wanted = table.size[job], cluster.table.instance.jobs[job].spread_factor
     mean = np.array(cluster.server_load) / table.room
     ranked = np.argsort(mean, kind="stable")
     room = np.cumsum(np.array(table.room)[ranked])
-    number = int(np.searchsorted(room, wanted * size)) + 1  # L2; all where never reached, E21
+    number = int(np.searchsorted(room, wanted * size)) + 1  # A3 L2; all where never reached, E21
     selected = ranked[:number]
     if int(cluster.idle_on[selected].sum()) < size:
-        return None  # L11-L13
-    rank = np.full(len(ranked), -1)  # L3
-    rank[selected] = np.arange(len(selected))  # L4
+        return None  # A3 L11-L13
+    rank = np.full(len(ranked), -1)  # A3 L3
+    rank[selected] = np.arange(len(selected))  # A3 L4
     idle = np.flatnonzero(cluster.idle & (rank >= 0)[cluster.server])
-    gpus = cluster.within(job, idle)  # L5
-    if len(gpus) < size:  # L6
-        return None  # L11-L13
+    gpus = cluster.within(job, idle)  # A3 L5
+    if len(gpus) < size:  # A3 L6
+        return None  # A3 L11-L13
     load, place = cluster.load[gpus], rank[cluster.server[gpus]]
     keys = (load, place) if by_server else (place, load)  # the last key counts first
-    return gpus[np.lexsort(keys)[:size]]  # L7, E22
+    return gpus[np.lexsort(keys)[:size]]  # A3 L7, E22
 
 
 def smallest_first(table: RateTable) -> list[int]:
@@ -153,24 +153,24 @@ def search_limit(
     A run that found no schedule counts for nothing (E13), and a makespan of T is accepted (E14).
     """
     thresholds = list(kappas)
-    best: Attempt | None = None  # L4, E14
+    best: Attempt | None = None  # A1 L4, E14
     attempts: list[Attempt] = []
-    left, right = 1, horizon  # L4
-    while left <= right:  # L5
-        theta = left if bisection == "scan" else (left + right) // 2  # L6, E18
-        here: Attempt | None = None  # L6 m_theta, y_theta
-        for kappa in thresholds:  # L7
+    left, right = 1, horizon  # A1 L4
+    while left <= right:  # A1 L5
+        theta = left if bisection == "scan" else (left + right) // 2  # A1 L6, E18
+        here: Attempt | None = None  # A1 L6 m_theta, y_theta
+        for kappa in thresholds:  # A1 L7
             if stop():
                 return Search(_better(best, here), tuple(attempts))
-            attempt = Attempt(theta, kappa, trials(theta, kappa))  # L8-L16
+            attempt = Attempt(theta, kappa, trials(theta, kappa))  # A1 L8-L16
             attempts.append(attempt)
-            here = _better(here, attempt)  # L17-L18, E13, E15
-        last, best = best, _better(best, here)  # L19-L20
+            here = _better(here, attempt)  # A1 L17-L18, E13, E15
+        last, best = best, _better(best, here)  # A1 L19-L20
         falls = best is not last if bisection == "improvement" else here is not None
         if falls and bisection != "scan":
-            right = theta - 1  # L21
-        else:  # L22
-            left = theta + 1  # L23
+            right = theta - 1  # A1 L21
+        else:  # A1 L22
+            left = theta + 1  # A1 L23
     return Search(best, tuple(attempts))
 
 
@@ -213,7 +213,7 @@ def sjf_bco(
     Source: Algorithm 1; kappa is a threshold on G_j (E23). Guarantee: see `guarantees`.
     Time: trials x jobs x O(N log N), and the simulation (Theorem 6 leaves that out).
     """
-    small = fa_ffp_pack if pack_shared else fa_ffp
+    small = fa_ffp_pack if pack_shared else fa_ffp  # A1 L1
 
     def large(job: int, cluster: Cluster) -> Ints | None:
         return lbsgf(job, cluster, by_server=by_server)
@@ -222,14 +222,14 @@ def sjf_bco(
         assert threshold is not None
 
         def choose(job: int, cluster: Cluster) -> Ints | None:
-            if table.size[job] <= threshold:  # L10
-                return small(job, cluster)  # L11
-            return large(job, cluster)  # L12-L13
+            if table.size[job] <= threshold:  # A1 L10
+                return small(job, cluster)  # A1 L11
+            return large(job, cluster)  # A1 L12-L13
 
         return choose
 
-    order = smallest_first(table)  # L3
-    trials = Trials(table, order, policy, clock)  # L2: U = 0 in each
-    # L7: a run depends on kappa only through which jobs are at most as large
+    order = smallest_first(table)  # A1 L3
+    trials = Trials(table, order, policy, clock)  # A1 L2: U = 0 in each
+    # A1 L7: a run depends on kappa only through which jobs are at most as large
     kappas = [kappa] if kappa is not None else sorted({1, *table.size})
-    return search_limit(table.horizon, trials, kappas, bisection, stop=stop)  # L5-L24
+    return search_limit(table.horizon, trials, kappas, bisection, stop=stop)  # A1 L5-L24
