@@ -88,7 +88,7 @@ def solve_arrays(
             curved = bool(quadratics) or square is not None
             return _read(model, program, columns, grid, curved, timing)
     except gurobipy.GurobiError as error:
-        _raise_for_licence(error, program)
+        _raise_for_licence(error, program, bool(quadratics) or square is not None)
         return EngineResult("unknown", None, None, log=f"Gurobi: {error}")
 
 
@@ -297,15 +297,16 @@ def _duals(model: Any, program: LinearProgram) -> Any:
     return duals
 
 
-def _raise_for_licence(error: Any, program: LinearProgram) -> None:
+def _raise_for_licence(error: Any, program: LinearProgram, curved: bool) -> None:
     """Raise the error that says what to do when it is the licence, and MemoryError for memory."""
     from gurobipy import GRB
 
     if error.errno == GRB.Error.SIZE_LIMIT_EXCEEDED:
         rows, columns = program.matrix.shape
+        most = "200 columns where there are products" if curved else "2000 of each"
         raise EngineUnavailableError(
-            f"Gurobi's licence does not admit this program ({rows} rows, {columns} columns; the "
-            "bundled licence takes 2000 of each): install a full licence, or use another engine"
+            f"Gurobi's licence does not admit this program ({rows} linear rows, {columns} columns; "
+            f"the bundled licence takes {most}): install a full licence, or use another engine"
         )
     if error.errno == GRB.Error.NO_LICENSE:
         raise EngineUnavailableError(

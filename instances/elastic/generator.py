@@ -55,9 +55,12 @@ def paper(request: Request) -> Made:
     else:
         drafts, sentence = traced_jobs(request, workers, ps, units, seconds)
         told.insert(0, sentence)
+    ours = ["memory of containers"]
+    ours += ["sizes of the EC2 families"] if request.machines is None else []
+    ours += ["arrivals"] if request.jobs is None else []
     told.append(
-        f"{'all else ' if told else ''}drawn with seed {request.seed}: the ranges of Section 7;"
-        " EC2 sizes, memory and arrivals of our choice"
+        f"{'all else ' if told else ''}drawn with seed {request.seed}: the ranges of Section 7; of "
+        f"our choice: {', '.join(ours)}"
     )
     unit = "slot of 1 h" if seconds == HOUR else f"slot of {seconds:g} s"
     fields = _fields(request, servers, workers, ps, drafts, units)

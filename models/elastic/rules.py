@@ -108,7 +108,7 @@ def objective(instance: ElasticInstance, schedule: Any) -> float:
 def relaxed(schedule: Any) -> tuple[str, ...]:
     """Return the rules of the program that a schedule says it leaves out: V12 if preemptive."""
     mode = schedule.get("mode") if isinstance(schedule, Mapping) else None
-    return ("V12 (one uninterrupted run)",) if mode == "preemptive" else ()
+    return ("V12, one uninterrupted run",) if mode == "preemptive" else ()
 
 
 # --- shape -------------------------------------------------------------------------------------

@@ -208,7 +208,7 @@ def test_v12_segments_lose_the_slots_of_a_restart():
     assert broken(TOY, in_segments((1, 2), (5, 1))) == ["V10"]
     assert broken(TOY, in_segments((1, 2), (5, 1), restart=0)) == []
     assert broken(TOY, in_segments((1, 2), (3, 2))) == []  # a changed placement restarts as well
-    assert relaxed(in_segments((1, 3))) == ("V12 (one uninterrupted run)",)
+    assert relaxed(in_segments((1, 3))) == ("V12, one uninterrupted run",)
 
 
 def test_v10_every_part_of_a_mini_batch_counts_in_segments():
