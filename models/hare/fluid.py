@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
-from schedgap.models.hare.rows import Rows
+from schedgap.models.rows import Rows
 from schedgap.solvers.linear import LinearProgram
 
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
-from schedgap.models.hare.rows import Rows
+from schedgap.models.rows import Rows
 from schedgap.solvers.cuts import Rows as NewRows
 from schedgap.solvers.linear import Floats, LinearProgram
 
