@@ -7,26 +7,30 @@ optimal, and every goal that fails is a bound.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.bracket import Bracket, Finder, Report, solve_program
 from schedgap.models.edge import mode_arrays, program_cp_sat
-from schedgap.models.edge.column_bound import certificate, solve_bound, too_large
+from schedgap.models.edge.column_bound import solve_bound, too_large
 from schedgap.models.edge.fixing import Kept, keep, last_slot
-from schedgap.models.edge.placements import Run, runs_from, schedule_of
+from schedgap.models.edge.lists import Search, best_list
+from schedgap.models.edge.placements import runs_from, schedule_of
 from schedgap.models.edge.prices import Prices
 from schedgap.models.edge.problem import no_schedule, problem
 from schedgap.models.edge.starting import first_bracket, sense
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
 
-FIRST_SHARE, FIRST_SECONDS = 0.2, 5.0  # of CP-SAT on all groups
+FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on all groups
+LIST_SHARE, LIST_SECONDS = 0.02, 5.0  # of a search over lists
+MOVES = 300  # of such a search, for each job
 PRICE_SHARE = 0.4
-GOAL_SHARE = 0.25  # of what is left, for one goal
-QUICK = 0.05  # a goal that took no more of what is left doubles the step to the next one
-MOST_GROUPS = 40_000  # in one program
+GOAL_SHARE = 0.03  # of what is left, for one goal and engine; doubled where both fail
+DECIDERS = "highs", "cp-sat"
+QUICK = 0.04  # a goal that took no more of what was left doubles the step to the next one
+MOST_GROUPS = 60_000  # in one program
 
 
 def exact(instance: EdgeInstance, call: Call) -> Outcome:
@@ -38,13 +42,14 @@ def exact(instance: EdgeInstance, call: Call) -> Outcome:
         return found.outcome()
     if instance.is_batch:
         return _batch(instance, found)
-    _search(instance, found, call.clock.share(FIRST_SHARE, most=FIRST_SECONDS))
-    if found.closed:
-        return found.outcome()
-    prices = _price(instance, found, call.clock.share(PRICE_SHARE))
-    if prices is not None and not found.closed:
-        _settle(instance, found, prices)
-    elif not found.closed and not call.clock.expired():
+    _lists(instance, found, call.clock.share(LIST_SHARE, most=LIST_SECONDS))
+    if not found.closed:
+        _search(instance, found, call.clock.share(FIRST_SHARE, most=FIRST_SECONDS))
+    if not found.closed:
+        prices = _price(instance, found, call.clock.share(PRICE_SHARE))
+        if prices is not None:
+            _settle(instance, found, prices)
+    if not found.closed and not call.clock.expired():
         _search(instance, found, call.clock)
     return found.outcome()
 
@@ -58,6 +63,21 @@ def _batch(instance: EdgeInstance, found: Bracket) -> Outcome:
     if not found.closed and not clock.expired():
         _search(instance, found, clock)
     return found.outcome()
+
+
+def _lists(
+    instance: EdgeInstance,
+    found: Bracket,
+    clock: Clock,
+    starts: Mapping[int, float] | None = None,
+) -> None:
+    """Place jobs by lists, and search over these."""
+    found.call.progress.phase("lists")
+    search = Search(instance, best_list(instance, starts)[1], seed=found.call.seed)
+    if search.complete:
+        found.offer(search.schedule())
+    moves = MOVES * len(instance.jobs)
+    search.run(moves, stop=clock.expired, on_better=lambda better: found.offer(better.schedule()))
 
 
 def _search(
@@ -78,8 +98,9 @@ def _search(
 
 
 def _price(instance: EdgeInstance, found: Bracket, clock: Clock) -> Prices | None:
-    """Solve the relaxation as far as an optimal schedule can reach."""
-    view, slots = problem(instance), problem(instance).slots
+    """Solve the relaxation as far as an optimal schedule can reach; list jobs by its starts."""
+    view = problem(instance)
+    slots = view.slots
     if found.upper is not None and not instance.is_batch:
         slots = last_slot(view, int(found.upper)) - view.first + 1
     if reason := too_large(view, slots):
@@ -95,17 +116,20 @@ def _price(instance: EdgeInstance, found: Bracket, clock: Clock) -> Prices | Non
         clock=clock,
         engine="highs",
     )
-    if report is None:
+    if report is None or report.value is None:
         return None
-    prices: Prices | None = report.value
-    return prices
+    prices, starts = report.value
+    if not instance.is_batch and not found.closed:
+        clock = found.call.clock.share(LIST_SHARE, most=LIST_SECONDS)
+        _lists(instance, found, clock, starts)
+    return prices  # type: ignore[no-any-return]
 
 
 def _settle(instance: EdgeInstance, found: Bracket, prices: Prices) -> None:
-    """Raise the goal from the bound on; where that ends, look for better schedules."""
-    view, call = problem(instance), found.call
-    step, stuck = 1, False
-    while not found.closed and not call.clock.expired():
+    """Raise the goal from the bound on; where that takes too long, look for better schedules."""
+    view, clock = problem(instance), found.call.clock
+    step, share = 1, GOAL_SHARE
+    while not found.closed and not clock.expired():
         goal = int(found.lower) + step - 1
         if found.upper is not None:
             goal = min(goal, int(found.upper) - 1)
@@ -114,20 +138,163 @@ def _settle(instance: EdgeInstance, found: Bracket, prices: Prices) -> None:
             found.bound(goal + 1)
             step *= 2
             continue
-        call.progress.phase(f"is there a schedule of {goal}: {len(kept.groups)} groups")
-        left = call.clock.remaining()
-        lower = found.lower
-        report = found.child(
-            "goals",
-            f"{__name__}:goal_stage",
-            instance,
-            kept,
-            goal,
-            clock=call.clock.share(GOAL_SHARE),
-            engine="highs",
-        )
-        if report is not None and report.value:
-            taken = left - call.clock.remaining()
-            step = 2 * step if taken <= QUICK * left else step
+        if len(kept.groups) > MOST_GROUPS:
+            return
+        found.call.progress.phase(f"a schedule of {goal} or less: {len(kept.groups)} groups")
+        found.trace["goal"] = {"value": goal, "groups": len(kept.groups), "slack": kept.slack}
+        left = clock.remaining()
+        if any(_decide(instance, found, kept, goal, clock.share(share), e) for e in DECIDERS):
+            if left - clock.remaining() <= QUICK * left:
+                step *= 2
             continue
-        ...
+        step, share = 1, min(1.0, 2 * share)
+        if found.upper is not None:
+            kept = keep(view, prices, int(found.upper))
+        if not kept.hopeless:
+            _search(instance, found, clock.share(share), kept)
+
+
+def _decide(
+    instance: EdgeInstance, found: Bracket, kept: Kept, goal: int, clock: Clock, engine: str
+) -> bool:
+    """Look for a schedule with an objective up to a goal; return whether that is decided."""
+    report = found.child(
+        f"goals in {engine}",
+        f"{__name__}:goal_stage",
+        instance,
+        kept,
+        goal,
+        engine,
+        clock=clock,
+        engine=engine,
+    )
+    return report is not None and bool(report.value)
+
+
+# --- in the children -------------------------------------------------------------------------
+
+
+def search_stage(
+    found: Finder,
+    instance: EdgeInstance,
+    schedule: EdgeSchedule | None,
+    lower: float,
+    kept: Kept | None,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Search with CP-SAT from a schedule and a bound; `kept` narrows it to a part of the groups."""
+    sign = sense(instance)
+    least = int(sign * lower)
+    model = program_cp_sat.build(
+        instance,
+        groups=None if kept is None else kept.groups,
+        least=None if sign < 0 else least,
+        most=least if sign < 0 else None,
+    )
+    result, report = solve_program(
+        found if kept is None else Schedules(found),
+        model,
+        "cp-sat",
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        read=lambda values: program_cp_sat.read(model, values, instance),
+        real=lambda bound: sign * bound,
+        grid=1,
+        start=None if schedule is None else program_cp_sat.hints(model, instance, schedule),
+    )
+    return report if kept is None else Report(trace=report.trace)
+
+
+class Schedules:
+    """Passes schedules on, and no bounds: those of a search that leaves something out."""
+
+    def __init__(self, found: Finder) -> None:
+        self._found = found
+
+    def offer(self, schedule: Any) -> None:
+        """Pass a schedule on."""
+        self._found.offer(schedule)
+
+    def bound(self, value: float) -> None:
+        """Keep a bound to itself."""
+
+
+def price_stage(
+    found: Finder,
+    instance: EdgeInstance,
+    schedule: EdgeSchedule | None,
+    slots: int,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Solve the relaxation; returns its prices and each job's mean start."""
+    result = solve_bound(
+        problem(instance),
+        slots=slots,
+        clock=clock,
+        known=() if schedule is None else runs_from(instance, schedule),
+        seed=seed,
+        threads=threads,
+        on_bound=found.bound,
+    )
+    starts: dict[int, float] = {}
+    for run, share in result.runs:
+        starts[run.group.job] = starts.get(run.group.job, 0.0) + share * run.group.start
+    trace: dict[str, Any] = {"slots": slots, "bound": result.bound}
+    if result.result is not None:
+        trace |= {"master": result.result.objective, "rounds": result.result.rounds}
+    value = None if result.prices is None else (result.prices, starts)
+    return Report(infeasible=result.infeasible, trace=trace, value=value)
+
+
+def goal_stage(
+    found: Finder,
+    instance: EdgeInstance,
+    kept: Kept,
+    goal: int,
+    name: str,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Look for the best schedule with an objective up to a goal; `value`: whether that is decided.
+
+    The groups hold every such schedule. So a bound on them is one on all schedules up to goal + 1,
+    and the best of them is optimal.
+    """
+    view = problem(instance)
+    program: Any
+    if name == "cp-sat":
+        least = math.ceil(kept.bound - 1e-6)
+        program = program_cp_sat.build(instance, groups=kept.groups, least=least, most=goal)
+
+        def read(values: Any) -> EdgeSchedule:
+            return program_cp_sat.read(program, values, instance)
+    else:
+        arrays = mode_arrays.build(view, kept.groups, most=goal)
+        program = arrays.program
+
+        def read(values: Any) -> EdgeSchedule:
+            return schedule_of(instance, arrays.runs(values))
+
+    result, report = solve_program(
+        found,
+        program,
+        name,
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        read=read,
+        real=lambda bound: min(goal + 1.0, bound),
+        grid=1,
+    )
+    if result.status == "infeasible":
+        found.bound(goal + 1)
+    return Report(result.status == "optimal", trace=report.trace, value=report.complete)

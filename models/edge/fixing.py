@@ -37,8 +37,10 @@ def keep(view: Problem, prices: Prices, upper: int) -> Kept:
     pricer = Pricer(view, prices.slots)
     costs = pricer.all_costs(prices)
     least = [min((c.min() for c in own if c.size), default=float("inf")) for own in costs]
-    bound = sum(least) - pricer.paid(prices)
+    bound = float(sum(least)) - pricer.paid(prices)
     slack = upper - 1 - bound
+    if slack < 0:
+        return Kept((), (), bound, slack)
     groups: list[Group] = []
     reduced: list[float] = []
     for task, own, lowest in zip(view.tasks, costs, least, strict=True):

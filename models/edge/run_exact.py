@@ -11,6 +11,7 @@ from schedgap.models.edge import (
     program_mode,
     program_packing,
 )
+from schedgap.models.edge.exact import exact
 from schedgap.models.edge.placements import count_runs
 from schedgap.models.edge.problem import no_batches, no_schedule, only_batches, problem
 from schedgap.models.edge.starting import first_bracket, sense
@@ -91,6 +92,17 @@ def cp_sat(instance: EdgeInstance, call: Call) -> Outcome:
 _MIP = ("highs", "gurobi")
 
 METHODS: tuple[Method, ...] = (
+    Method(
+        "column-fix",
+        "exact",
+        exact,
+        "prices by column generation; programs over the groups that they leave",
+        "(2), (3), (5)",
+        ours=True,
+        engines=("highs", "cp-sat"),
+        drives=True,
+        seeded=True,
+    ),
     Method(
         "cp-sat",
         "exact",

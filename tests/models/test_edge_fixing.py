@@ -1,0 +1,135 @@
+"""Groups left by prices: every better schedule survives; the arrays are the Pyomo program."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge import mode_arrays, program_mode
+from schedgap.models.edge.fixing import keep, last_slot
+from schedgap.models.edge.placements import runs_from, schedule_of
+from schedgap.models.edge.prices import Prices, rounded
+from schedgap.models.edge.problem import problem
+from schedgap.models.edge.rules import check, objective
+from schedgap.solvers import Clock, solve
+from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.pyomo_arrays import compile_model
+from strategies.edge import best_schedule, edge_instances
+from strategies.edge_examples import TOY_A, TOY_BATCH
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+def random_prices(instance: EdgeInstance, slots: int, data: st.DataObject) -> Prices:
+    view = problem(instance)
+    rng = np.random.default_rng(data.draw(st.integers(0, 10**6), label="prices"))
+    scale = data.draw(st.sampled_from([0.02, 0.2, 1.0]), label="scale")
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        cells = rng.exponential(scale, (*shape, slots))
+        return rounded(cells * (rng.random(cells.shape) < 0.4))
+
+    return Prices(draw(view.workers.shape), draw(view.ps.shape))
+
+
+@settings(max_examples=100, **QUIET)
+@given(edge_instances(), st.integers(1, 3), st.data())
+def test_at_any_prices_better_schedules_survive(
+    instance: EdgeInstance, more: int, data: st.DataObject
+) -> None:
+    optimum, schedule = best_schedule(instance)
+    if schedule is None:
+        return
+    view, upper = problem(instance), int(optimum) + more
+    last = last_slot(view, upper)
+    kept = keep(view, random_prices(instance, last - view.first + 1, data), upper)
+    groups = {run.group for run in runs_from(instance, schedule)}
+    assert groups <= set(kept.groups) and max(g.end for g in groups) <= last
+    assert kept.bound <= optimum and not kept.hopeless
+
+
+@settings(max_examples=40, **QUIET)
+@given(edge_instances(horizon=(5, 9)), st.data())
+def test_no_group_is_left_below_the_bound(instance: EdgeInstance, data: st.DataObject) -> None:
+    view = problem(instance)
+    prices = random_prices(instance, view.slots, data)
+    bound = keep(view, prices, 10**6).bound
+    assert keep(view, prices, math.ceil(min(bound, 1e6))).hopeless
+    if math.isfinite(bound):
+        kept = keep(view, prices, math.ceil(bound) + 1)
+        assert all(0 <= cost <= kept.slack for cost in kept.reduced)
+
+
+def same(program: LinearProgram, other: LinearProgram) -> None:
+    """Two programs are equal but for the order of rows and columns."""
+
+    def rows(each: LinearProgram, order: list[int]) -> list[tuple[object, ...]]:
+        matrix = each.matrix[:, order].tocsr()
+        found = []
+        for i in range(matrix.shape[0]):
+            part = slice(matrix.indptr[i], matrix.indptr[i + 1])
+            entries = sorted(
+                zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True)
+            )
+            entries = [entry for entry in entries if entry[1]]
+            if entries:
+                found.append((each.row_lower[i], each.row_upper[i], entries))
+        return sorted(found)
+
+    assert program.matrix.shape[1] == other.matrix.shape[1]
+    order = list(range(len(program.cost)))
+    assert program.cost.tolist() == other.cost.tolist()
+    assert program.upper.tolist() == other.upper.tolist()
+    assert rows(program, order) == rows(other, order)
+
+
+@settings(max_examples=25, **QUIET)
+@given(edge_instances(horizon=(4, 7), batch=None))
+def test_the_arrays_are_the_pyomo_program(instance: EdgeInstance) -> None:
+    view = problem(instance)
+    groups = list(view.groups())
+    if not groups or {group.job for group in groups} != {task.job for task in view.tasks}:
+        return  # what has no columns is decided without a program
+    arrays = mode_arrays.build(view, groups)
+    model = program_mode.build(instance, groups=groups)
+    names = ["X1", "X", "w", "q"]
+    columns = []
+    for g, s, kind in zip(arrays.group, arrays.server, arrays.kind, strict=True):
+        group = groups[g]
+        key = (group.job, group.start, group.mode.workers, *([int(s)] if s >= 0 else []))
+        columns.append(getattr(model, names[kind])[key])
+    compiled = compile_model(model)
+    place = {id(var): k for k, var in enumerate(compiled.variables)}
+    order = [place[id(var)] for var in columns if id(var) in place]
+    assert len(order) == len(columns)
+    theirs = compiled.program
+    same(
+        arrays.program,
+        LinearProgram(
+            cost=theirs.cost[order],
+            lower=theirs.lower[order],
+            upper=theirs.upper[order],
+            matrix=theirs.matrix[:, order],
+            row_lower=theirs.row_lower,
+            row_upper=theirs.row_upper,
+        ),
+    )
+
+
+@pytest.mark.parametrize(("instance", "optimum"), [(TOY_A, 5), (TOY_BATCH, 3)])
+def test_the_arrays_solve_the_examples(instance: EdgeInstance, optimum: int) -> None:
+    view = problem(instance)
+    found = mode_arrays.build(view, list(view.groups()))
+    result = solve(found.program, "highs", clock=Clock(60), grid=1)
+    data = schedule_of(instance, found.runs(result.values)).to_data(instance)
+    assert list(check(instance, data, {})) == []
+    assert objective(instance, data) == optimum
+
+
+def test_a_goal_below_the_optimum_cannot_be_met() -> None:
+    view = problem(TOY_A)
+    found = mode_arrays.build(view, list(view.groups()), most=4)
+    assert solve(found.program, "highs", clock=Clock(60), grid=1).status == "infeasible"
