@@ -223,7 +223,7 @@ def lemma_1(
     rounds: Sequence[Any],
     alpha: int,
     *,
-    upper: Callable[[Sequence[Arrived], int], float] = fitting_weight,
+    upper: Callable[[Any], float] | None = None,
 ) -> dict[str, Any]:
     """Return whether a run of A_online is 4 alpha-competitive by Lemma 1, whatever gamma is.
 
@@ -233,8 +233,9 @@ def lemma_1(
         Of the run; the rounds that are left out had no job that fits.
     alpha : int
         Of the run.
-    upper : callable
-        (batch, tau) -> an upper bound on the weight that (7) can serve.
+    upper : callable, optional
+        round -> an upper bound on the weight that (7) can serve, for rounds that did not serve all
+        jobs that fit when alone; such as `dual_prices.most_weight`.
 
     Returns
     -------
@@ -245,6 +246,9 @@ def lemma_1(
     short = []
     for each in rounds:
         served = math.fsum(window.weight for window in each.windows)
-        if served < upper(each.batch, each.tau) * (1 - 1e-12):
+        enough = 1 - 1e-12
+        if served >= fitting_weight(each.batch, each.tau) * enough:
+            continue
+        if upper is None or served < upper(each) * enough:
             short.append(each.tau)
     return {"certified": not short, "factor": None if short else 4 * alpha, "short": short}

@@ -1,6 +1,7 @@
 """The paper's algorithms as methods: `a-online`, `a-online-compact`, `a-maxweight`."""
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -8,6 +9,7 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import rules, windows
 from schedgap.models.elastic.algorithm import run_online
 from schedgap.models.elastic.batch import a_maxweight, batch_of, constants, schedule_of
+from schedgap.models.elastic.dual_prices import most_weight
 from schedgap.models.elastic.guarantees import gamma, lemma_1
 from schedgap.models.method import Call, Method, Option, Outcome
 
@@ -73,7 +75,9 @@ def _online(instance: ElasticInstance, call: Call, *, compact: bool) -> Outcome:
         "kappa": run.given.fixed.kappa,
         "F": run.given.fixed.F,
         "gamma": gamma(run.given.fixed),
-        "lemma_1": lemma_1(run.rounds, run.given.alpha),
+        "lemma_1": lemma_1(
+            run.rounds, run.given.alpha, upper=partial(most_weight, instance)
+        ),
         "rounds": run.trace(),
     }
     return deliver(instance, run.schedule, trace)

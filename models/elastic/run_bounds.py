@@ -9,15 +9,13 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import pooled, program_compact, schedule_lp
 from schedgap.models.elastic.batch import a_maxweight, batch_of, constants
+from schedgap.models.elastic.dual_prices import scaled
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.schedule_lp import Prices
 from schedgap.models.elastic.starting import starting_schedule
 from schedgap.models.elastic.windows import Windows, no_schedule
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import solve
-
-_GOLDEN = (math.sqrt(5) - 1) / 2
-_THETAS = 40  # evaluations of the dual function
 
 
 def _own_sense(instance: ElasticInstance, value: float) -> float:
@@ -156,48 +154,11 @@ def dual_prices(instance: ElasticInstance, call: Call) -> Outcome:
         return Outcome(note=reason)
     call.progress.phase("running A_maxweight")
     batch = a_maxweight(view, jobs, deadline, constants(instance))
-    price = batch.prices / view.scale[:, None]
-    paid = float((price.sum(axis=2) * view.capacity).sum())
-    weight = sum(job.weight for job in instance.jobs)
-    pool = np.arange(len(view.servers))
-
-    def dual(theta: float) -> float:
-        return schedule_lp.lagrangian(instance, Prices(pool, theta * price))
-
-    # D is convex in theta; where the prices alone exceed all weights, theta = 0 is better.
-    theta, steps = 0.0, 0
-    if paid > 0:
-        theta, steps = least_of(dual, weight / paid, call.clock.expired)
-    certificate = schedule_lp.certificate("dual-prices", Prices(pool, theta * price))
+    prices, theta, steps = scaled(instance, batch, call.clock.expired)
+    certificate = schedule_lp.certificate("dual-prices", prices)
     return _proved(
         instance, certificate, theta=theta, evaluations=steps, served_weight=batch.weight
     )
-
-
-def least_of(
-    function: Callable[[float], float], most: float, stop: Callable[[], bool]
-) -> tuple[float, int]:
-    """Return about where a convex function on [0, most] is least, by golden section.
-
-    The best of all points tried, 0 among them; and the number of evaluations.
-    """
-    low, high = 0.0, most
-    tried = {0.0: function(0.0)}
-
-    def at(point: float) -> float:
-        if point not in tried:
-            tried[point] = function(point)
-        return tried[point]
-
-    left, right = high - _GOLDEN * high, _GOLDEN * high
-    while len(tried) < _THETAS and not stop():
-        if at(left) <= at(right):
-            high, right = right, left
-            left = high - _GOLDEN * (high - low)
-        else:
-            low, left = left, right
-            right = low + _GOLDEN * (high - low)
-    return min(tried, key=lambda point: tried[point]), len(tried)
 
 
 def _only_batches(instance: ElasticInstance) -> str | None:

@@ -1,5 +1,6 @@
 """A_online and A_dual: by hand, by the rules, and that nobody peeks."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from schedgap.models.elastic.algorithm import (
     run_online,
 )
 from schedgap.models.elastic.batch import batch_of, constants
+from schedgap.models.elastic.dual_prices import batch_problem, most_weight
 from schedgap.models.elastic.guarantees import lemma_1
 from schedgap.models.elastic.modes import Cluster, Mode, cluster, job_modes, modes
 from schedgap.models.elastic.pricing import Market
@@ -178,7 +180,7 @@ def test_decisions_do_not_depend_on_later_jobs(
 @given(
     elastic_instances(max_jobs=3, objective="weighted_completion", policy="open", placeable=True)
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_schedules_are_valid_and_keep_what_lemma_1_certifies(instance: ElasticInstance) -> None:
     optimum = brute_force(instance)
     for options in ({}, {"compact": True}, {"alpha": 2, "rule": "repaired", "tie": "volume"}):
@@ -188,9 +190,12 @@ def test_schedules_are_valid_and_keep_what_lemma_1_certifies(instance: ElasticIn
         objective = rules.objective(instance, plain)
         assert objective >= optimum - 1e-9
         alpha = options.get("alpha", 4)
-        certificate = lemma_1(found.rounds, alpha)
+        certificate = lemma_1(found.rounds, alpha, upper=partial(most_weight, instance))
         if certificate["certified"]:
             assert objective <= 4 * alpha * optimum + 1e-9
+        for each in found.rounds:
+            problem = batch_problem(instance, each.batch, each.tau)
+            assert most_weight(instance, each) >= brute_force(problem) - 1e-9
         # No completion is later than alpha tau_{i+1} = 2 alpha tau_i, compact or not.
         for each in found.rounds:
             assert each.windows or options.get("rule") == "repaired"

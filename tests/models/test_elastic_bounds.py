@@ -13,7 +13,7 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.certificates import check_certificate
 from schedgap.models.elastic.pooled import choices, mean_busy_times
 from schedgap.models.elastic.run_bounds import METHODS as BOUNDS
-from schedgap.models.elastic.run_bounds import least_of
+from schedgap.models.elastic.dual_prices import least_of
 from schedgap.models.elastic.windows import no_schedule
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers.clock import Clock

@@ -1,14 +1,17 @@
 """What the paper promises: factors by hand, assumptions that fail, and Lemma 2's gap."""
 
 import math
+from functools import partial
 from itertools import combinations
 
 import pytest
 
+from schedgap.analysis.solving import solve
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
 from schedgap.models.elastic.algorithm import run_online
 from schedgap.models.elastic.batch import constants
+from schedgap.models.elastic.dual_prices import batch_problem, most_weight
 from schedgap.models.elastic.guarantees import (
     fitting_weight,
     gamma,
@@ -163,6 +166,21 @@ def test_a_run_that_serves_all_that_fit_is_certified() -> None:
     found = run_online(TOY)
     assert lemma_1(found.rounds, 4) == {"certified": True, "factor": 16, "short": []}
     assert fitting_weight(found.rounds[0].batch, 2) == 5  # j1 takes 3 slots
+
+
+def test_prices_certify_a_run_that_leaves_jobs_that_would_fit() -> None:
+    """Round tau = 4 has jobs of 67, serves 24, and its first window's prices prove 19 at most."""
+    settings = {"arrival_span": 3, "jobs": 12, "servers": 2}
+    instance = generate("elastic", preset="small", seed=2, settings=settings)
+    rounds = run_online(instance).rounds
+    assert lemma_1(rounds, 4) == {"certified": False, "factor": None, "short": [4]}
+    upper = partial(most_weight, instance)
+    assert lemma_1(rounds, 4, upper=upper) == {"certified": True, "factor": 16, "short": []}
+    short = next(each for each in rounds if each.tau == 4)
+    served = math.fsum(window.weight for window in short.windows)
+    assert upper(short) <= served < fitting_weight(short.batch, 4)
+    problem = batch_problem(instance, short.batch, 4)
+    best = solve(problem, "exact", time_limit=30)
+    assert best.status == "optimal" and best.objective <= upper(short)
     # A bound that no window can reach leaves the run without a certificate.
-    none = lemma_1(found.rounds, 4, upper=lambda batch, tau: 9.0)
-    assert none == {"certified": False, "factor": None, "short": [2, 4]}
+    assert lemma_1(rounds, 4, upper=lambda each: 99.0)["short"] == [4]
