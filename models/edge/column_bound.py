@@ -26,7 +26,6 @@ from schedgap.solvers.column_generation import (
 )
 from schedgap.solvers.linear import LinearProgram
 
-KIND = "cg-bound"
 MOST_CELLS = 2_000_000  # jobs x servers x slots that are priced one by one
 MOST_COLUMNS = 12  # new ones of each job in a round
 
@@ -213,11 +212,6 @@ class _Layout:
             return sparse.csc_array((self.rows, 0))
         index = (np.concatenate(rows), np.concatenate(columns))
         return sparse.csc_array((np.concatenate(entries), index), shape=(self.rows, len(runs)))
-
-
-def certificate(prices: Prices) -> dict[str, Any]:
-    """Return the prices as plain JSON data."""
-    return {"kind": KIND, **priced.to_data(prices)}
 
 
 def certified(instance: EdgeInstance, data: Mapping[str, Any]) -> float:

@@ -48,7 +48,7 @@ def exact(instance: EdgeInstance, call: Call) -> Outcome:
     if not found.closed:
         prices = _price(instance, found, call.clock.share(PRICE_SHARE))
         if prices is not None:
-            _settle(instance, found, prices)
+            settle(instance, found, prices)
     if not found.closed and not call.clock.expired():
         _search(instance, found, call.clock)
     return found.outcome()
@@ -125,7 +125,7 @@ def _price(instance: EdgeInstance, found: Bracket, clock: Clock) -> Prices | Non
     return prices  # type: ignore[no-any-return]
 
 
-def _settle(instance: EdgeInstance, found: Bracket, prices: Prices) -> None:
+def settle(instance: EdgeInstance, found: Bracket, prices: Prices) -> None:
     """Raise the goal from the bound on; where that takes too long, look for better schedules."""
     view, clock = problem(instance), found.call.clock
     step, share = 1, GOAL_SHARE

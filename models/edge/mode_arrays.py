@@ -49,8 +49,18 @@ class ModeProgram:
         ]
 
 
-def build(view: Problem, groups: Sequence[Group], *, most: int | None = None) -> ModeProgram:
-    """Return the program over some groups; `cut_better` keeps the objective of (2) below `most`."""
+def build(
+    view: Problem, groups: Sequence[Group], *, most: int | None = None, orders: bool = True
+) -> ModeProgram:
+    """Return the program over some groups.
+
+    Parameters
+    ----------
+    most : int or None
+        The most that the objective may be: `cut_better`.
+    orders : bool
+        Put equal jobs and equal servers of (2) in order.
+    """
     task_of = {task.job: k for k, task in enumerate(view.tasks)}
     J = np.array([task_of[g.job] for g in groups], dtype=np.int64)
     N = np.array([g.mode.workers for g in groups], dtype=np.int64)
@@ -125,7 +135,7 @@ def build(view: Problem, groups: Sequence[Group], *, most: int | None = None) ->
             (row, np.repeat(mine, d), np.repeat(amount, d)),
             upper=capacity.ravel()[cells // view.slots],
         )
-    if not view.is_batch:
+    if orders and not view.is_batch:
         workers = np.where(kind == 0, N[group], 1)
         on = columns[(kind == 0) | (kind == 2)]
         for s, r in equal_servers(view):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import column_bound, program_mode
-from schedgap.models.edge.column_bound import certificate, certified, solve_bound
+from schedgap.models.edge.column_bound import certified, solve_bound
 from schedgap.models.edge.placements import runs_from, runs_of
 from schedgap.models.edge.prices import Pricer, Prices, from_data, rounded, to_data
 from schedgap.models.edge.problem import problem
@@ -112,7 +112,7 @@ def solved(instance: EdgeInstance) -> column_bound.ColumnBound:
 def test_the_relaxation_is_tight_on_the_examples(instance: EdgeInstance, optimum: int) -> None:
     found = solved(instance)
     assert found.prices is not None
-    assert certified(instance, certificate(found.prices)) == pytest.approx(optimum, abs=1e-5)
+    assert certified(instance, to_data(found.prices)) == pytest.approx(optimum, abs=1e-5)
 
 
 def holds(instance: EdgeInstance) -> None:
@@ -123,7 +123,7 @@ def holds(instance: EdgeInstance) -> None:
         return
     assert found.prices is not None and found.bound is not None and not found.infeasible
     sign = -1 if view.is_batch else 1
-    assert sign * certified(instance, certificate(found.prices)) == found.bound
+    assert sign * certified(instance, to_data(found.prices)) == found.bound
     assert found.bound <= sign * optimum
     assert found.bound == pytest.approx(relaxation(instance), abs=1e-4)
     # With a known schedule, and with fewer slots, it is a bound all the same.

@@ -1,0 +1,120 @@
+"""The bounds of family `edge` as they are called: below the optimum, evaluated again afterwards."""
+
+import json
+import math
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from schedgap.errors import InputError
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge import job_bounds
+from schedgap.models.edge.certificates import KINDS, check_certificate
+from schedgap.models.edge.problem import no_schedule
+from schedgap.models.edge.run_bounds import METHODS
+from strategies.edge import brute_force, edge_instances, instance_of
+from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
+from strategies.edge_methods import outcome
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+VALUES = {  # by hand for job-bound; the relaxations of the toys are tight
+    "job-bound": (4, 6, 5),
+    "cg-bound": (5, 9, 6),
+    "lp-mode": (5, 9, 6),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_the_examples_have_these_bounds(name: str) -> None:
+    for instance, value in zip((TOY_A, TOY_B, TOY_C), VALUES[name], strict=True):
+        assert outcome(None, name, instance).bound == value
+
+
+def test_a_batch_is_bounded_by_its_dual() -> None:
+    assert outcome(None, "batch-dual", TOY_BATCH).bound == 3
+
+
+def test_one_machine_runs_the_least_remaining_work_first() -> None:
+    """Two workers, delay 0, work 4 from slot 1 and 1 from slot 2: in time units of the machine,
+    2 and 1/2. The first runs in [0, 1], the second in [1, 3/2], the first again to 5/2: C_j - a_j
+    sum up to 5/2 + 3/2 - 3 = 1, and alone they are 2 - 1 + 1 - 1 slots late: 1 + 0."""
+    servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 2}, "parameter_servers": {"cpu": 2}}]
+    jobs = [
+        {"epochs": 2, "chunks": 2, "transfer_delay": {"s": 0}},
+        {"arrival": 2, "transfer_delay": {"s": 0}},
+    ]
+    instance = instance_of(jobs, servers=servers)
+    assert job_bounds._machine([0.0, 1.0], [2.0, 0.5], lambda job, left: left)[0] == [2.5, 1.5]
+    assert job_bounds.alone(instance) == 1 and job_bounds.srpt(instance) == 1
+
+
+def test_mean_busy_times() -> None:
+    """The least work first: 2 units from 0, interrupted by 1/2 unit at 1. Its mean busy time is
+    (1 x 1/2 + 1 x 2) / 2 = 5/4 for [0, 1] and [3/2, 5/2]; the other's is 5/4."""
+    work = [2.0, 0.5]
+    means = job_bounds._machine([0.0, 1.0], work, lambda job, left: work[job])[1]
+    assert means == pytest.approx([1.25, 1.25])
+
+
+def holds(instance: EdgeInstance) -> None:
+    optimum = brute_force(instance)
+    for method in METHODS:
+        if method.refuses(instance):
+            continue
+        found = outcome(None, method.name, instance)
+        if found.infeasible:
+            assert optimum == math.inf
+            continue
+        assert found.bound is not None and found.certificate is not None
+        assert found.certificate["kind"] in KINDS
+        written = json.loads(json.dumps(found.certificate))
+        assert check_certificate(instance, written) == found.bound, method.name
+        if instance.is_batch:
+            assert found.bound >= optimum
+        else:
+            assert found.bound <= optimum, method.name
+
+
+@settings(max_examples=25, **QUIET)
+@given(edge_instances(batch=None, placeable=True))
+def test_bounds_hold_and_are_evaluated_again(instance: EdgeInstance) -> None:
+    holds(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=500, **QUIET)
+@given(edge_instances(batch=None))
+def test_bounds_hold_and_are_evaluated_again_at_length(instance: EdgeInstance) -> None:
+    holds(instance)
+
+
+@settings(max_examples=200, **QUIET)
+@given(edge_instances(placeable=True, max_jobs=4))
+def test_one_machine_is_a_bound(instance: EdgeInstance) -> None:
+    if no_schedule(instance) is None:
+        assert job_bounds.alone(instance) <= job_bounds.srpt(instance) <= brute_force(instance)
+
+
+@pytest.mark.parametrize(
+    ("certificate", "word"),
+    [
+        ({}, "one of"),
+        ({"kind": "batch-dual", "slots": 1, "worker_prices": [], "ps_prices": []}, "other"),
+        ({"kind": "cg-bound", "slots": 99, "worker_prices": [], "ps_prices": []}, "slots"),
+        ({"kind": "cg-bound", "slots": 2, "worker_prices": [[9, 0, 1, 1.0]], "ps_prices": []}, "9"),
+        ({"kind": "cg-bound", "slots": 2, "worker_prices": [[0, 0, 1, -1]], "ps_prices": []}, ">="),
+        ({"kind": "type-bound", "types": [{"worker_type": "x"}]}, "no worker type"),
+        ({"kind": "lp-mode", "rows": 1, "duals": []}, "rows"),
+        ({"kind": "lp-mode"}, "rows"),
+    ],
+)
+def test_wrong_certificates_are_refused(certificate: dict[str, object], word: str) -> None:
+    with pytest.raises(InputError, match=word):
+        check_certificate(TOY_A, certificate)
+
+
+def test_prices_of_nothing_prove_the_jobs_alone() -> None:
+    free = {"kind": "cg-bound", "slots": 1, "worker_prices": [], "ps_prices": []}
+    assert check_certificate(TOY_A, free) == 4
+    assert check_certificate(TOY_A, {"kind": "type-bound", "types": []}) == 4
+    assert check_certificate(TOY_BATCH, free | {"kind": "batch-dual"}) == 3
