@@ -131,7 +131,7 @@ def dispatch(
     table : RateTable
         Of an instance in which every job can make progress.
     order : sequence of int
-        All jobs.
+        Jobs; of one that is left out start and end are 0.
     choose : callable
         (job, cluster) -> global indices of as many idle GPUs as the job asks for, or None.
     limit : float
@@ -169,12 +169,13 @@ def dispatch(
         starts[job] = time.slot  # A2 L5-L7: T_j is known at the end, E16
         time.start(job, cluster.take(job, gpus))  # A3 L8-L10
     outcome = time.finish(order, starts, held) if planned else None
+    nobody = np.empty(0, dtype=np.int64)
     if outcome is None:
         return Trial(tuple(order), passed=cluster.passed, failed=cluster.failed)
     return Trial(
         tuple(order),
         *outcome,
-        gpus=tuple(held[job] for job in range(len(starts))),
+        gpus=tuple(held.get(job, nobody) for job in range(len(starts))),
         load=float(cluster.load.max()),
         passed=cluster.passed,
         failed=cluster.failed,
@@ -210,7 +211,7 @@ class _Actual:
         run = self._run
         while (end := run.next_end()) is not None:
             run.advance(end + 1)
-        return _in_time(self._table, starts, run.ends)
+        return _in_time(self._table, order, starts, run.ends)
 
 
 class _Estimated:
@@ -263,12 +264,19 @@ class _Estimated:
             run.advance(end + 1)
         while (end := run.next_end()) is not None:
             run.advance(end + 1)
-        return _in_time(self._table, actual, run.ends)
+        return _in_time(self._table, order, actual, run.ends)
 
 
-def _in_time(table: RateTable, starts: Sequence[int], ends: Sequence[int | None]) -> _Times | None:
-    known = tuple(end for end in ends if end is not None and end <= table.horizon)
-    return (tuple(starts), known) if len(known) == len(ends) else None
+def _in_time(
+    table: RateTable, order: Sequence[int], starts: Sequence[int], ends: Sequence[int | None]
+) -> _Times | None:
+    known = [0] * len(ends)
+    for job in order:
+        end = ends[job]
+        if end is None or end > table.horizon:
+            return None
+        known[job] = end
+    return tuple(starts), tuple(known)
 
 
 def schedule(instance: RingInstance, trial: Trial, **facts: Any) -> RingSchedule:

@@ -10,7 +10,7 @@ from schedgap.models.ring.dispatch import Trial, schedule
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.sjf_bco import Attempt, Search, sjf_bco
 
-_NO_PLACE = "no run found a schedule within the horizon"
+NO_PLACE = "no run found a schedule within the horizon"
 
 
 def refuted(instance: RingInstance) -> Outcome | None:
@@ -23,7 +23,7 @@ def deliver_search(instance: RingInstance, found: Search, trace: dict[str, Any])
     """Return the best run of a search over limits, and its log."""
     trace = {**trace, "runs": log(found.attempts)}
     if found.best is None:
-        return Outcome(note=_NO_PLACE, trace=trace)
+        return Outcome(note=NO_PLACE, trace=trace)
     best = found.best
     facts: dict[str, Any] = {"theta": best.limit}
     if best.kappa is not None:
@@ -34,7 +34,7 @@ def deliver_search(instance: RingInstance, found: Search, trace: dict[str, Any])
 def deliver(instance: RingInstance, trial: Trial | None, trace: dict[str, Any]) -> Outcome:
     """Return one run."""
     if trial is None or not trial.feasible:
-        return Outcome(note=_NO_PLACE, trace=trace)
+        return Outcome(note=NO_PLACE, trace=trace)
     return Outcome(schedule(instance, trial), trace=trace)
 
 

@@ -214,7 +214,7 @@ def test_no_bound_exceeds_the_optimum(instance: RingInstance) -> None:
 
 @pytest.mark.nightly
 @given(ring_instances(max_jobs=4, placeable=True))
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_no_bound_exceeds_the_optimum_on_many(instance: RingInstance) -> None:
     below(instance)
 
