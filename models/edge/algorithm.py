@@ -5,7 +5,7 @@ that A_maxsche takes run within the slots tau_i + 1..2 tau_i. E13-E16 are the pa
 numbered in `paper.py`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -112,5 +112,4 @@ def run_online(instance: EdgeInstance, variant: Variant = VARIANTS["a-online"]) 
 
 def run_named(instance: EdgeInstance, name: str) -> OnlineRun:
     """Run A_online in one of the variants, by its method's name."""
-    known: Mapping[str, Variant] = VARIANTS
-    return run_online(instance, known[name])
+    return run_online(instance, VARIANTS[name])

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from schedgap.errors import ScaleError
 from schedgap.instances.edge import EdgeInstance, Job, Placement, arrays
 from schedgap.models.edge.cost import (
     DECIMALS,
@@ -22,9 +23,11 @@ from schedgap.models.edge.cost import (
     earliest_first,
     fewest_first,
 )
-from schedgap.models.edge.modes import Mode, all_modes
+from schedgap.models.edge.modes import Mode, all_modes, most_workers
 from schedgap.models.edge.pricing import RoundMarket, Scale, scale
 from schedgap.models.edge.subroutines import printed_schedule
+
+MOST_NUMBERS = 10_000  # of workers of a job, where Algorithm 2 is to try them all
 
 
 class Variant(NamedTuple):
@@ -64,13 +67,19 @@ class Arrived:
     ready: Ints  # [s] a_j + Delta_js, slot
     needed: tuple[int, int]  # worker-slots, split and together
     modes: tuple[Mode, ...]
+    most: int  # workers: D_j, or as many as there are
 
     @cached_property
     def every_number(self) -> tuple[Mode, ...]:
         """All D_u of Algorithm 2, whether or not fewer workers do as well."""
+        if self.most > MOST_NUMBERS:
+            raise ScaleError(
+                f"job {self.job.id} may have 1 to {self.most} workers: every number is tried as "
+                f"printed, at most {MOST_NUMBERS} of them"
+            )
         return tuple(
             Mode(n, -(-self.needed[together] // n), together)
-            for n in range(1, self.job.chunks + 1)
+            for n in range(1, self.most + 1)
             for together in (True, False)
         )
 
@@ -91,6 +100,7 @@ def arrived(instance: EdgeInstance, j: int) -> Arrived:
         view.ready[j],
         (int(view.needed[j, 0]), int(view.needed[j, 1])),
         all_modes(instance, j),
+        most_workers(instance, j, together=False),
     )
 
 

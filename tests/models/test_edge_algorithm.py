@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedgap.errors import ContradictionError
+from schedgap.errors import ContradictionError, ScaleError
 from schedgap.instances.edge import EdgeInstance, Placement
 from schedgap.models.edge.algorithm import Arrivals, a_online, run_named, run_online
 from schedgap.models.edge.batch import (
@@ -155,6 +155,18 @@ def test_a_long_horizon_costs_nothing() -> None:
         instance_of([{"arrival": 1}, {"arrival": 3 * 10**8}], horizon=10**9), "a-online-any"
     )
     assert [run.start for run in found.schedule.placements.values()] == [3, 2**29 + 1]
+
+
+def test_a_job_of_a_thousand_million_chunks_costs_nothing() -> None:
+    """Modes are few; only the printed algorithm tries every number of workers, and says so."""
+    servers = [
+        {"id": "cloud", "kind": "cloud", "workers": {"gpu": 10**9}, "parameter_servers": {"cpu": 1}}
+    ]
+    job = {"chunks": 10**9, "compute_seconds": 3600 / 10**9}
+    instance = instance_of([job], servers=servers)
+    assert runs(instance, "a-online") == {"j1": (9, 9, {"cloud": 1})}  # ready in 4, not before
+    with pytest.raises(ScaleError, match="job j1 may have 1 to 1000000000 workers"):
+        run_named(instance, "a-online-printed")
 
 
 def test_jobs_are_handed_out_at_their_arrival() -> None:
