@@ -15,7 +15,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES, instance_class
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import read_bytes
-from schedgap.instances.settings import Option
+from schedgap.instances.settings import Option, parse_settings
 from schedgap.instances.traces import (
     FORMATS,
     JOB_FORMATS,
@@ -77,15 +77,7 @@ class Preset:
 
     def parse(self, settings: Mapping[str, object]) -> dict[str, Any]:
         """Return every option with its value; UsageError for an unknown one."""
-        known = {option.name: option for option in self.options}
-        for key in settings:
-            if key not in known:
-                names = ", ".join(known) or "none"
-                raise UsageError(f"preset {self.name} has no setting '{key}' (it has: {names})")
-        return {
-            name: option.parse(settings[name]) if name in settings else option.default
-            for name, option in known.items()
-        }
+        return parse_settings(self.options, settings, f"preset {self.name} has no setting")
 
 
 @dataclass(frozen=True, slots=True)

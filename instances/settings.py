@@ -1,7 +1,7 @@
 """One setting of a generator or of a method: `--set name=value`, parsed in one place."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -111,6 +111,24 @@ class Option:
                 return f"whole numbers{bounds}, as 1,2,4"
             case "shares":
                 return f"{named}shares{bounds} that are not all 0, as A:1,B:2"
+
+
+def parse_settings(
+    options: Sequence[Option], settings: Mapping[str, object], owner: str
+) -> dict[str, Any]:
+    """Return every option with its value; UsageError for one that is not among them.
+
+    `owner` says in the error what has none of that name, such as 'method fifo has no option'.
+    """
+    known = {option.name: option for option in options}
+    for key in settings:
+        if key not in known:
+            names = ", ".join(known) or "none"
+            raise UsageError(f"{owner} '{key}' (it has: {names})")
+    return {
+        name: option.parse(settings[name]) if name in settings else option.default
+        for name, option in known.items()
+    }
 
 
 def _word(value: object, kind: OptionType) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from schedgap.errors import UsageError
 from schedgap.instances.instance import Instance
-from schedgap.instances.settings import Option
+from schedgap.instances.settings import Option, parse_settings
 from schedgap.instances.solution import Kind
 from schedgap.solvers.clock import Clock
 
@@ -99,15 +99,7 @@ class Method:
 
     def parse(self, settings: Mapping[str, object]) -> dict[str, Any]:
         """Return every option with its value; UsageError for an unknown one."""
-        known = {option.name: option for option in self.options}
-        for key in settings:
-            if key not in known:
-                names = ", ".join(known) or "none"
-                raise UsageError(f"method {self.name} has no option '{key}' (it has: {names})")
-        return {
-            name: option.parse(settings[name]) if name in settings else option.default
-            for name, option in known.items()
-        }
+        return parse_settings(self.options, settings, f"method {self.name} has no option")
 
     def choose_engine(self, asked: str | None) -> str | None:
         """Return the engine to run with; UsageError when the method cannot use it."""

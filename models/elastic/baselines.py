@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job, Placement
-from schedgap.models.elastic.algorithm import Arrivals, OnlineRun, Settings, a_online
+from schedgap.models.elastic.algorithm import Arrivals
 from schedgap.models.elastic.batch import Arrived, Constants, ModesOf, constants
 from schedgap.models.elastic.modes import (
     Cluster,
@@ -240,12 +240,6 @@ def _most(view: Cluster, job: Job, m: int, p: int | None, central: bool) -> int:
     if central:
         return min(job.chunks, most_central(view, m, p))
     return most_split(view, m, p, job.chunks)
-
-
-def fixed_number(instance: ElasticInstance, workers: int) -> OnlineRun:
-    """Run A_online with the same number of workers for all jobs, as far as it can be."""
-    given = Settings(cluster(instance), constants(instance))
-    return a_online(Arrivals(instance, of_number(workers)), given)
 
 
 def with_one_type(instance: ElasticInstance, worker_type: int) -> ElasticInstance | None:

@@ -62,9 +62,11 @@ def run_fixed_number(instance: ElasticInstance, call: Call) -> Outcome:
     """Run `a-online-fixed-number`."""
     if proof := no_schedule(instance):
         return proof
-    run = baselines.fixed_number(instance, call.options["workers"])
+    run = run_online(instance, modes_of=baselines.of_number(call.options["workers"]))
     return deliver(instance, run.schedule, {"rounds": run.trace()})
 
+
+WORKERS = Option("workers", "int", 8, "of each job, as far as it and the cluster allow", least=1)
 
 METHODS: tuple[Method, ...] = (
     Method(
@@ -73,9 +75,7 @@ METHODS: tuple[Method, ...] = (
         run_fifo,
         "jobs in order of arrival, all with the same number of workers, never overtaken",
         "Section 7, (i); completed by us",
-        options=(
-            Option("workers", "int", 8, "of each job, as far as it and the cluster allow", least=1),
-        ),
+        options=(WORKERS,),
         online=True,
         refuses=needs_completion,
     ),
@@ -134,9 +134,7 @@ METHODS: tuple[Method, ...] = (
         run_fixed_number,
         "a-online with one number of workers for all jobs",
         "Section 7, Fig. 10",
-        options=(
-            Option("workers", "int", 8, "of each job, as far as it and the cluster allow", least=1),
-        ),
+        options=(WORKERS,),
         online=True,
         refuses=needs_completion,
     ),

@@ -3,6 +3,7 @@
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,6 +48,9 @@ def _presets(incomplete: str) -> list[str]:
 
 
 FamilyName = Annotated[str, typer.Argument(metavar="FAMILY", autocompletion=_families)]
+AnyFamily = Annotated[
+    str | None, typer.Argument(metavar="[FAMILY]", autocompletion=_families)
+]
 InstanceFile = Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance file (JSON).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on stdout.")]
 Settings = Annotated[
@@ -65,37 +69,28 @@ MemoryLimit = Annotated[float | None, typer.Option(metavar="MB", help="Memory of
 
 
 @app.command(epilog="Example:  schedgap methods hare")
-def methods(
-    family: Annotated[
-        str | None, typer.Argument(metavar="[FAMILY]", autocompletion=_families)
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+def methods(family: AnyFamily = None, as_json: AsJson = False) -> None:
     """List the methods of a family, or of all: kind, engines, options, source."""
-    from schedgap.analysis.listing import methods as rows
+    from schedgap.analysis import listing
 
-    found = rows(family)
-    if as_json:
-        show.json_document(found)
-    else:
-        show.methods(found, options=family is not None)
+    _list(listing.methods(family), as_json, show.methods, family)
 
 
 @app.command(epilog="Example:  schedgap presets hare")
-def presets(
-    family: Annotated[
-        str | None, typer.Argument(metavar="[FAMILY]", autocompletion=_families)
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+def presets(family: AnyFamily = None, as_json: AsJson = False) -> None:
     """List the presets of 'generate', and with a family what '--set' changes in each."""
-    from schedgap.analysis.listing import presets as rows
+    from schedgap.analysis import listing
 
-    found = rows(family)
+    _list(listing.presets(family), as_json, show.presets, family)
+
+
+def _list(
+    found: list[dict[str, Any]], as_json: bool, table: Callable[..., None], family: str | None
+) -> None:
     if as_json:
         show.json_document(found)
     else:
-        show.presets(found, options=family is not None)
+        table(found, options=family is not None)
 
 
 @app.command(epilog="Example:  schedgap generate hare --preset small --seed 7 --out small.json")
