@@ -122,6 +122,13 @@ class Solution(SolutionFile):
         """In words, which rules of the program a preemptive schedule leaves out; '' when none."""
         return outside(() if self.schedule is None else family(self.family).relaxed(self.schedule))
 
+    @property
+    def beside(self) -> Mapping[str, float]:
+        """Numbers beside the objective, by what they are, such as the true completion time."""
+        if self.schedule is None:
+            return {}
+        return family(self.family).beside(self._instance, self.schedule)
+
     def _title(self) -> str:
         return f"{self.method}: {self._value()}{f' ({self.outside})' if self.outside else ''}"
 
@@ -131,6 +138,7 @@ class Solution(SolutionFile):
     def _facts(self) -> dict[str, str]:
         apart = f" ({self.outside})" if self.outside else ""
         facts = {"status": self.status + apart, "objective": self._value()}
+        facts |= {name: f"{value:.10g}" for name, value in self.beside.items()}
         if self.bound is not None:
             facts["bound"] = f"{self.bound:.10g}"
         if self.trace.get("note"):

@@ -56,6 +56,7 @@ class Family:
     method solves with these options: '' is the instance itself; bounds of one problem are never
     used for another. `relaxed(schedule)` names the rules of the program that a schedule says it
     leaves out (a preemptive baseline): it has no bound and is never the best known schedule.
+    `beside(instance, schedule)`: numbers worth a look beside the objective, by what they are.
     """
 
     name: str
@@ -72,6 +73,9 @@ class Family:
     grid: Callable[[Any], float | None] = field(default=lambda instance: None)
     problem: Callable[[Mapping[str, Any]], str] = field(default=lambda options: "")
     relaxed: Callable[[Any], tuple[str, ...]] = field(default=lambda schedule: ())
+    beside: Callable[[Any, Any], Mapping[str, float]] = field(
+        default=lambda instance, schedule: {}
+    )
     check_certificate: Callable[[Any, Mapping[str, Any]], float] | None = None
     programs: Mapping[str, Callable[[Any], Any]] = field(
         default_factory=dict

@@ -39,6 +39,7 @@ FAMILY = Family(
     chart=picture.chart,
     grid=windows.value_step,
     relaxed=rules.relaxed,
+    beside=rules.beside,
     check_certificate=certificates.check_certificate,
     guarantees=paper.PAPER.guarantee,
     programs=programs.PROGRAMS,

@@ -5,13 +5,15 @@ import math
 from dataclasses import replace
 
 import pytest
+
+import schedgap as sg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticSchedule
 from schedgap.models.elastic.paper import PAPER
-from schedgap.models.elastic.rules import check, objective, relaxed
+from schedgap.models.elastic.rules import beside, check, objective, relaxed
 from strategies.elastic import (
     best_schedule,
     brute_force,
@@ -56,6 +58,16 @@ def test_a_valid_schedule_breaks_no_rule_and_has_its_value():
     assert objective(TOY, TOY_SCHEDULE) == 27
     assert broken(TOY, without(TOY_SCHEDULE, "mode")) == []
     assert relaxed(TOY_SCHEDULE) == ()
+
+
+def test_the_true_completion_time_is_told_beside_the_objective():
+    """j1 ends at time 3, j2 at time 2: 3 x 3 + 5 x 2 = 19 = 27 - (3 + 5); a batch has none."""
+    assert beside(TOY, TOY_SCHEDULE) == {"true completion": 19}
+    only_j2 = {"jobs": {"j2": toy("j2", start=1, workers={"s1": 2}, ps={"s1": 1})["jobs"]["j2"]}}
+    assert beside(BATCH, only_j2) == {}
+    found = sg.solve(TOY, "wspt-list")
+    assert found.beside == {"true completion": found.objective - 8}
+    assert "true completion 19" in str(sg.solve(TOY, "exact", time_limit=20))
 
 
 def test_a_wasteful_schedule_is_valid():
