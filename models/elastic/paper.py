@@ -322,9 +322,12 @@ ERRATA = {
         "alpha may be set in each round",
         "Round i runs from alpha tau_i to alpha tau_{i+1}; with an alpha that falls, rounds "
         "overlap in time and capacity.",
-        "One alpha for all rounds.",
+        "One alpha for all rounds; the trace has what each round would need.",
         "a-online-compact chains the windows that are used",
-        ("test_alpha_one_and_the_compact_variant_by_hand",),
+        (
+            "test_alpha_one_and_the_compact_variant_by_hand",
+            "test_the_trace_says_what_was_decided_when",
+        ),
     ),
     "E12": Erratum(
         "text after Theorem 5",

@@ -1,5 +1,6 @@
 """The paper's algorithms as methods: `a-online`, `a-online-compact`, `a-maxweight`."""
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from itertools import islice
@@ -7,10 +8,10 @@ from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import rules, windows
-from schedgap.models.elastic.algorithm import run_online
+from schedgap.models.elastic.algorithm import OnlineRun, Round, run_online
 from schedgap.models.elastic.batch import a_maxweight, batch_of, constants, schedule_of
 from schedgap.models.elastic.dual_prices import most_weight
-from schedgap.models.elastic.guarantees import gamma, lemma_1
+from schedgap.models.elastic.guarantees import gamma, lemma_1, windows_needed
 from schedgap.models.method import Call, Method, Option, Outcome
 
 _SHOWN = 20  # violations kept in a trace
@@ -78,9 +79,19 @@ def _online(instance: ElasticInstance, call: Call, *, compact: bool) -> Outcome:
         "lemma_1": lemma_1(
             run.rounds, run.given.alpha, upper=partial(most_weight, instance)
         ),
-        "rounds": run.trace(),
+        "rounds": [
+            told | {"alpha_needed": _needed(instance, run, each)}
+            for told, each in zip(run.trace(), run.rounds, strict=True)
+        ],
     }
     return deliver(instance, run.schedule, trace)
+
+
+def _needed(instance: ElasticInstance, run: OnlineRun, each: Round) -> int:
+    """Return the alpha of a round that the text after Theorem 5 gives: (6) with w(J_i)."""
+    total = math.fsum(arrived.job.weight for arrived in each.batch)
+    least = min(job.weight for job in instance.jobs)
+    return windows_needed(total, least, gamma(run.given.fixed))
 
 
 def run_a_maxweight(instance: ElasticInstance, call: Call) -> Outcome:

@@ -81,6 +81,8 @@ def test_the_trace_says_what_was_decided_when() -> None:
     assert trace["kappa"] == pytest.approx(15.5 / 3)
     assert trace["lemma_1"] == {"certified": True, "factor": 16, "short": []}
     assert [each["windows"] for each in trace["rounds"]] == [[["j2"]], [["j1"]]]
+    # (6) with w(J_i): log2(8/3) / log2(20.46/19.46) = 19.57, then log2(3/3) = 0.
+    assert [each["alpha_needed"] for each in trace["rounds"]] == [20, 1]
 
 
 @pytest.mark.parametrize("name", ["a-online", "a-online-compact"])
