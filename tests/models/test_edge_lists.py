@@ -139,8 +139,19 @@ def test_the_search_never_loses_and_its_schedules_keep_the_rules(instance, seed)
 
 
 def test_an_order_from_outside_is_one_of_those_tried():
-    assert best_list(TOY_B, {0: 3.0, 1: 2.0, 2: 1.0})[0] in orders(TOY_B)
     assert orders(TOY_C, {0: 5.0, 1: 1.0})["starts"] == (1, 0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(edge_instances(max_jobs=5, horizon=(8, 30)))
+def test_the_best_list_is_no_worse_than_any_order(instance):
+    _, order = best_list(instance)
+    best = place_all(instance, order)
+    for other in orders(instance).values():
+        timetable = place_all(instance, other)
+        assert len(best.runs) >= len(timetable.runs)
+        if len(best.runs) == len(timetable.runs):
+            assert value_of(best) <= value_of(timetable)
 
 
 def test_the_method_finds_the_toys_optima_and_repeats_itself():
