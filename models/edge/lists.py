@@ -121,7 +121,7 @@ class Search:
     """
 
     def __init__(self, instance: EdgeInstance, order: Sequence[int], *, seed: int = 0) -> None:
-        """Place all jobs in an order, type by type."""
+        """Place all jobs in an order."""
         self.instance = instance
         self._random = np.random.default_rng(seed)
         self._view = arrays(instance)
@@ -136,9 +136,12 @@ class Search:
         }
         self._teams: dict[int, _Team] = {}
         for job in order:
-            self._teams.setdefault(int(self._view.worker_type[job]), _Team([])).order.append(job)
-        for u, team in self._teams.items():
-            team.before, team.ends, _ = self._place(u, team.order, team.together, math.inf)
+            u = int(self._view.worker_type[job])
+            team = self._teams.setdefault(u, _Team([]))
+            before, ends, _ = self._place(u, [job], team.together, math.inf)
+            team.order.append(job)
+            team.before += before
+            team.ends += ends
         self._arrivals = sum(task.arrival for task in tasks)
         self._jobs = list(order)
         self.best = dict(self._timetable.runs)
