@@ -24,8 +24,8 @@ from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
 
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on all groups
-LIST_SHARE, LIST_SECONDS = 0.02, 5.0  # of a search over lists
-MOVES = 300  # of such a search, for each job
+LIST_SHARE = 0.1  # of a search over lists
+MOVES = 10, 30  # of such a search, for each job: before there are prices, and with them
 PRICE_SHARE = 0.4
 GOAL_SHARE = 0.03  # of what is left, for one goal and engine; doubled where both fail
 DECIDERS = "highs", "cp-sat"
@@ -42,7 +42,7 @@ def exact(instance: EdgeInstance, call: Call) -> Outcome:
         return found.outcome()
     if instance.is_batch:
         return _batch(instance, found)
-    _lists(instance, found, call.clock.share(LIST_SHARE, most=LIST_SECONDS))
+    _lists(instance, found)
     if not found.closed:
         _search(instance, found, call.clock.share(FIRST_SHARE, most=FIRST_SECONDS))
     if not found.closed:
@@ -66,32 +66,27 @@ def _batch(instance: EdgeInstance, found: Bracket) -> Outcome:
 
 
 def _lists(
-    instance: EdgeInstance,
-    found: Bracket,
-    clock: Clock,
-    starts: Mapping[int, float] | None = None,
+    instance: EdgeInstance, found: Bracket, starts: Mapping[int, float] | None = None
 ) -> None:
-    """Place jobs by lists, and search over these."""
+    """Place jobs by lists, and search over these; `starts` order one more list."""
     found.call.progress.phase("lists")
+    clock = found.call.clock.share(LIST_SHARE)
     search = Search(instance, best_list(instance, starts)[1], seed=found.call.seed)
     if search.complete:
         found.offer(search.schedule())
-    moves = MOVES * len(instance.jobs)
+    moves = MOVES[starts is not None] * len(instance.jobs)
     search.run(moves, stop=clock.expired, on_better=lambda better: found.offer(better.schedule()))
 
 
-def _search(
-    instance: EdgeInstance, found: Bracket, clock: Clock, kept: Kept | None = None
-) -> None:
-    """Search with CP-SAT, on all groups or on those that something better can use."""
+def _search(instance: EdgeInstance, found: Bracket, clock: Clock) -> None:
+    """Search with CP-SAT."""
     found.call.progress.phase("CP-SAT on intervals")
     found.child(
-        "cp-sat" if kept is None else "cp-sat on groups",
+        "cp-sat",
         f"{__name__}:search_stage",
         instance,
         found.schedule,
         found.lower,
-        kept,
         clock=clock,
         engine="cp-sat",
     )
@@ -120,15 +115,14 @@ def _price(instance: EdgeInstance, found: Bracket, clock: Clock) -> Prices | Non
         return None
     prices, starts = report.value
     if not instance.is_batch and not found.closed:
-        clock = found.call.clock.share(LIST_SHARE, most=LIST_SECONDS)
-        _lists(instance, found, clock, starts)
+        _lists(instance, found, starts)
     return prices  # type: ignore[no-any-return]
 
 
 def settle(instance: EdgeInstance, found: Bracket, prices: Prices) -> None:
     """Raise the goal from the bound on; where that takes too long, look for better schedules."""
     view, clock = problem(instance), found.call.clock
-    step, share = 1, GOAL_SHARE
+    step, share, turn = 1, GOAL_SHARE, 0
     while not found.closed and not clock.expired():
         goal = int(found.lower) + step - 1
         if found.upper is not None:
@@ -147,11 +141,28 @@ def settle(instance: EdgeInstance, found: Bracket, prices: Prices) -> None:
             if left - clock.remaining() <= QUICK * left:
                 step *= 2
             continue
-        step, share = 1, min(1.0, 2 * share)
-        if found.upper is not None:
-            kept = keep(view, prices, int(found.upper))
-        if not kept.hopeless:
-            _search(instance, found, clock.share(share), kept)
+        step, share, turn = 1, min(0.5, 2 * share), turn + 1
+        if found.schedule is None:
+            _search(instance, found, clock.share(share))
+        else:
+            _improve(instance, found, prices, turn, clock.share(2 * share))
+
+
+def _improve(
+    instance: EdgeInstance, found: Bracket, prices: Prices, turn: int, clock: Clock
+) -> None:
+    """Look for better schedules in large neighborhoods, each time in other ones."""
+    found.call.progress.phase("large neighborhoods")
+    found.child(
+        "neighborhoods",
+        "schedgap.models.edge.neighborhoods:improve",
+        instance,
+        found.schedule,
+        prices,
+        turn,
+        clock=clock,
+        engine="cp-sat",
+    )
 
 
 def _decide(
@@ -179,23 +190,19 @@ def search_stage(
     instance: EdgeInstance,
     schedule: EdgeSchedule | None,
     lower: float,
-    kept: Kept | None,
     *,
     clock: Clock,
     seed: int,
     threads: int,
 ) -> Report:
-    """Search with CP-SAT from a schedule and a bound; `kept` narrows it to a part of the groups."""
+    """Search with CP-SAT from a schedule and a bound."""
     sign = sense(instance)
-    least = int(sign * lower)
+    known = int(sign * lower)
     model = program_cp_sat.build(
-        instance,
-        groups=None if kept is None else kept.groups,
-        least=None if sign < 0 else least,
-        most=least if sign < 0 else None,
+        instance, least=None if sign < 0 else known, most=known if sign < 0 else None
     )
-    result, report = solve_program(
-        found if kept is None else Schedules(found),
+    return solve_program(
+        found,
         model,
         "cp-sat",
         clock=clock,
@@ -205,22 +212,7 @@ def search_stage(
         real=lambda bound: sign * bound,
         grid=1,
         start=None if schedule is None else program_cp_sat.hints(model, instance, schedule),
-    )
-    return report if kept is None else Report(trace=report.trace)
-
-
-class Schedules:
-    """Passes schedules on, and no bounds: those of a search that leaves something out."""
-
-    def __init__(self, found: Finder) -> None:
-        self._found = found
-
-    def offer(self, schedule: Any) -> None:
-        """Pass a schedule on."""
-        self._found.offer(schedule)
-
-    def bound(self, value: float) -> None:
-        """Keep a bound to itself."""
+    )[1]
 
 
 def price_stage(

@@ -1,0 +1,92 @@
+"""Better schedules by large neighborhoods (ours): some jobs at a time are free, the rest stay.
+
+Free jobs may take the groups that the prices leave for something better; the others keep start,
+mode, and nothing else: their servers may change. CP-SAT settles each neighborhood.
+"""
+
+import numpy as np
+
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule
+from schedgap.models.bracket import Finder, Report
+from schedgap.models.edge import program_cp_sat
+from schedgap.models.edge.fixing import keep
+from schedgap.models.edge.placements import Run, runs_from
+from schedgap.models.edge.prices import Prices
+from schedgap.models.edge.problem import Group, problem
+from schedgap.solvers import Clock, solve
+
+FIRST_SIZE = 6  # free jobs
+LONGEST = 2.0  # seconds for one neighborhood
+PATIENCE = 4  # neighborhoods in vain, for each job, before the search ends
+ONE_TYPE = 0.7  # part of the neighborhoods with jobs of one worker type only
+
+
+def improve(
+    found: Finder,
+    instance: EdgeInstance,
+    schedule: EdgeSchedule,
+    prices: Prices,
+    turn: int = 0,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Improve a schedule until the clock, or many neighborhoods in vain, end it.
+
+    Another `turn` chooses other neighborhoods. One of all jobs that holds nothing better proves that nothing better exists.
+    """
+    view, random = problem(instance), np.random.default_rng([seed, turn])
+    runs = {run.group.job: run for run in runs_from(instance, schedule)}
+    size, vain, tried = FIRST_SIZE, 0, 0
+    upper = schedule.value(instance)
+    kept = keep(view, prices, upper)
+    while not clock.expired() and vain < PATIENCE * len(runs) and not kept.hopeless:
+        size = max(2, min(size, len(runs)))
+        free = _choose(instance, list(runs.values()), size, random)
+        groups = [group for group in kept.groups if group.job in free]
+        groups += [run.group for job, run in runs.items() if job not in free]
+        model = program_cp_sat.build(instance, groups=groups, most=upper - 1)
+        result = solve(
+            model,
+            "cp-sat",
+            clock=clock.share(1.0, most=LONGEST),
+            seed=seed + tried,
+            threads=threads,
+            grid=1,
+            start=program_cp_sat.hints(model, instance, schedule),
+        )
+        tried, vain = tried + 1, vain + 1
+        if result.values is not None:
+            schedule = program_cp_sat.read(model, result.values, instance)
+            runs = {run.group.job: run for run in runs_from(instance, schedule)}
+            upper, vain = schedule.value(instance), 0
+            found.offer(schedule)
+            kept = keep(view, prices, upper)
+        elif result.status == "infeasible":
+            if size == len(runs):
+                found.bound(upper)
+                break
+            size += 1 if result.seconds < LONGEST / 4 else 0
+        else:
+            size -= 1
+    if kept.hopeless:
+        found.bound(upper)
+    return Report(trace={"neighborhoods": tried, "jobs": size, "objective": upper})
+
+
+def _choose(
+    instance: EdgeInstance, runs: list[Run], size: int, random: np.random.Generator
+) -> set[int]:
+    """Return jobs that run near each other in time, mostly of one worker type."""
+    center = runs[int(random.integers(len(runs)))].group
+    kind = instance.jobs[center.job].worker_type
+    one_type = random.random() < ONE_TYPE
+
+    def distance(group: Group) -> float:
+        apart = max(0, group.start - center.end, center.start - group.end)
+        other = one_type and instance.jobs[group.job].worker_type != kind
+        return apart + random.exponential(3.0) + (1000.0 if other else 0.0)
+
+    near = {run.group.job: distance(run.group) for run in runs}
+    return set(sorted(near, key=near.__getitem__)[:size])

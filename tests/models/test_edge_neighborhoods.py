@@ -1,0 +1,64 @@
+"""Large neighborhoods: better and better schedules; all jobs at once is a proof."""
+
+from typing import Any
+
+import pytest
+
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule
+from schedgap.models.bracket import Bracket
+from schedgap.models.edge import rules
+from schedgap.models.edge.column_bound import solve_bound
+from schedgap.models.edge.lists import orders, place_all
+from schedgap.models.edge.prices import Prices
+from schedgap.models.edge.problem import problem
+from schedgap.models.edge.starting import first_bracket
+from schedgap.models.method import Call
+from schedgap.solvers import Clock
+from strategies.edge import brute_force, instance_of
+from strategies.edge_examples import TOY_A, TOY_C
+from strategies.edge_methods import Silence
+
+
+def prices_of(instance: EdgeInstance) -> Prices:
+    view = problem(instance)
+    found = solve_bound(view, slots=view.slots, clock=Clock(60)).prices
+    assert found is not None
+    return found
+
+
+def improved(instance: EdgeInstance, schedule: EdgeSchedule) -> Bracket:
+    found = first_bracket(instance, Call({}, None, Clock(60), seed=0, progress=Silence()))
+    found.offer(schedule)
+    found.child(
+        "neighborhoods",
+        "schedgap.models.edge.neighborhoods:improve",
+        instance,
+        schedule,
+        prices_of(instance),
+        clock=Clock(30),
+        engine="cp-sat",
+    )
+    return found
+
+
+def by_arrival(instance: EdgeInstance) -> EdgeSchedule:
+    return place_all(instance, orders(instance)["arrival"]).schedule()
+
+
+LATE: Any = instance_of([{"epochs": n % 3 + 1, "arrival": n // 4 + 1} for n in range(12)])
+
+
+@pytest.mark.parametrize("instance", [TOY_A, TOY_C, LATE])
+def test_lists_by_arrival_are_improved(instance: EdgeInstance) -> None:
+    schedule = by_arrival(instance)
+    found = improved(instance, schedule)
+    data = found.schedule.to_data(instance)
+    assert list(rules.check(instance, data, {})) == []
+    assert found.upper == rules.objective(instance, data) <= schedule.value(instance)
+    assert found.lower <= found.upper
+
+
+def test_a_neighborhood_of_all_jobs_is_a_proof() -> None:
+    """Three jobs or fewer are all free from the first neighborhood on."""
+    found = improved(TOY_C, by_arrival(TOY_C))
+    assert found.upper == found.lower == brute_force(TOY_C) == 6
