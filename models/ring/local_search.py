@@ -1,6 +1,6 @@
 """Local search over which server serves which jobs, in which order (ours).
 
-Jobs inside one server meet nobody, so servers are independent of each other: a server takes its
+Few jobs: orders of a timetable. Then: jobs inside one server meet nobody, so servers are independent of each other: a server takes its
 jobs one after the other, each on the GPUs that are free first. Jobs that no server can hold run
 before all others, as the dispatcher packs them; what they leave free is where the rest begins.
 The search is simulated annealing on the work that lies beyond a target makespan, and targets are
@@ -17,10 +17,12 @@ from schedgap.models.ring.bounds import inside_slots
 from schedgap.models.ring.dispatch import dispatch
 from schedgap.models.ring.packing import longest_first, pack
 from schedgap.models.ring.rates import NEVER, RateTable
+from schedgap.models.ring.timetable import Found, order_search
 
 Free = tuple[tuple[int, int], ...]  # (slots that have passed, GPUs free from then on)
 
 _LAST_HEAT = 0.002  # temperature of the last move, in that of the first
+_TIMETABLE = 100_000  # jobs x servers x slots at most
 _PREFIXES = 30  # orders of the jobs that run first
 _KEPT = 3  # of them that are gone on with
 _PAUSE = 256  # moves between two looks at the clock
@@ -31,6 +33,7 @@ class Prefix:
     """Jobs that run before all others, and where the rest begins."""
 
     starts: dict[int, int]  # by job, slot
+    ends: dict[int, int]
     placements: dict[int, dict[int, int]]  # by job, workers by server
     makespan: int
     free: tuple[Free, ...]  # [s]
@@ -48,7 +51,7 @@ def prefixes(table: RateTable, rng: Random, tries: int = _PREFIXES) -> list[Pref
     slots = inside_slots(table)
     outside = {j for j, each in enumerate(slots) if each == NEVER}
     if not outside:
-        return [Prefix({}, {}, 0, tuple(((0, room),) for room in table.room))]
+        return [Prefix({}, {}, {}, 0, tuple(((0, room),) for room in table.room))]
     orders = [[j for j in order if j in outside] for order in longest_first(table)]
     while len(orders) < tries:
         orders.append(rng.sample(orders[0], len(orders[0])))
@@ -84,7 +87,8 @@ def _prefix(table: RateTable, order: list[int], most: float) -> Prefix | None:
         times = sorted(free[first[s] : first[s + 1]])
         by_server.append(tuple((time, times.count(time)) for time in dict.fromkeys(times)))
     starts = {j: trial.starts[j] for j in order}
-    return Prefix(starts, placements, int(trial.makespan), tuple(by_server))
+    ends = {j: trial.ends[j] for j in order}
+    return Prefix(starts, ends, placements, int(trial.makespan), tuple(by_server))
 
 
 class Packing:
@@ -135,25 +139,21 @@ class Packing:
                 total += width * (end - target)
         return total
 
-    def starts(self) -> dict[int, int]:
-        """Return the first slot of every job, those of the prefix too."""
-        found = dict(self.prefix.starts)
+    def found(self) -> Found:
+        """Return the schedule of all jobs, those of the prefix too."""
+        starts, ends = dict(self.prefix.starts), dict(self.prefix.ends)
         for s, sequence in enumerate(self.sequences):
             heap = list(self.prefix.free[s])
             for j in sequence:
-                found[j] = _run(heap, self.size[j], self.slots[j]) + 1
-        return found
-
-    def placements(self) -> dict[int, dict[int, int]]:
-        """Return the workers of every job by server, those of the prefix too."""
-        own = {j: {self.server[j]: self.size[j]} for j in self.jobs}
-        return self.prefix.placements | own
-
-    def makespan(self) -> int:
-        """Return the last slot of the last job."""
-        starts = self.starts()
-        last = max((starts[j] - 1 + self.slots[j] for j in self.jobs), default=0)
-        return max(last, self.prefix.makespan)
+                passed = _run(heap, self.size[j], self.slots[j])
+                starts[j], ends[j] = passed + 1, passed + self.slots[j]
+        placed = self.prefix.placements | {j: {self.server[j]: self.size[j]} for j in self.jobs}
+        every = range(len(self.size))
+        return Found(
+            tuple(starts[j] for j in every),
+            tuple(ends[j] for j in every),
+            tuple(placed[j] for j in every),
+        )
 
     def put(self, s: int, sequence: list[int], excess: int) -> None:
         """Give a server another sequence."""
@@ -314,21 +314,13 @@ def anneal(
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A schedule by its starts and placements [j], all jobs included."""
-
-    starts: tuple[int, ...]
-    placements: tuple[dict[int, int], ...]
-    makespan: int
-
-
 def local_search(
     table: RateTable,
     lower: int,
     upper: int,
     seed: int,
     *,
+    orders: int = 30,
     moves: int = 2000,
     retries: int = 2,
     stop: Callable[[], bool] = lambda: False,
@@ -344,6 +336,8 @@ def local_search(
         A bound on the makespan, in slots: no target lies below it.
     upper : int
         Makespan of a known schedule, or one slot more than the horizon.
+    orders : int
+        Orders of a timetable for each job, where it is not too large.
     moves : int
         Of each job, for each target.
     retries : int
@@ -356,19 +350,19 @@ def local_search(
     """
     best: Found | None = None
 
-    def note(plan: Packing) -> None:
+    def take(found: Found) -> None:
         nonlocal best, upper
-        makespan = plan.makespan()
-        if makespan < upper:
-            starts, placed = plan.starts(), plan.placements()
-            every = range(len(table.size))
-            upper = makespan
-            best = Found(
-                tuple(starts[j] for j in every), tuple(placed[j] for j in every), makespan
-            )
-            on_better(best)
+        if found.makespan < upper:
+            upper, best = found.makespan, found
+            on_better(found)
+
+    def note(plan: Packing) -> None:
+        take(plan.found())
 
     rng = Random(seed)
+    if len(table.size) * len(table.room) * upper <= _TIMETABLE:
+        tries = orders * len(table.size)
+        order_search(table, lower, upper, rng, tries=tries, stop=stop, on_better=take)
     heat = max(1.0, sum(map(float, table.best_slots)) / len(table.size))
     for prefix in prefixes(table, rng)[:_KEPT]:
         low, failed = max(lower, prefix.makespan), 0

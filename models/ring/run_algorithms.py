@@ -7,6 +7,7 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.models.ring import guarantees, packing
 from schedgap.models.ring.dispatch import Trial, schedule
+from schedgap.models.ring.measures import measures
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.sjf_bco import Attempt, Search, sjf_bco
 
@@ -28,14 +29,16 @@ def deliver_search(instance: RingInstance, found: Search, trace: dict[str, Any])
     facts: dict[str, Any] = {"theta": best.limit}
     if best.kappa is not None:
         facts["kappa"] = best.kappa
-    return Outcome(schedule(instance, best.trial, **facts), trace=trace)
+    made = schedule(instance, best.trial, **facts)
+    return Outcome(made, trace=measures(instance, made) | trace)
 
 
 def deliver(instance: RingInstance, trial: Trial | None, trace: dict[str, Any]) -> Outcome:
     """Return one run."""
     if trial is None or not trial.feasible:
         return Outcome(note=NO_PLACE, trace=trace)
-    return Outcome(schedule(instance, trial), trace=trace)
+    made = schedule(instance, trial)
+    return Outcome(made, trace=measures(instance, made) | trace)
 
 
 def log(attempts: Sequence[Attempt]) -> list[dict[str, Any]]:

@@ -5,10 +5,12 @@ from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.models.ring import packing
 from schedgap.models.ring.bounds import width_dff
 from schedgap.models.ring.dispatch import schedule
-from schedgap.models.ring.local_search import Found, local_search
+from schedgap.models.ring.local_search import local_search
+from schedgap.models.ring.measures import measures
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.run_algorithms import NO_PLACE, refuted
 from schedgap.models.ring.simulator import schedule_of
+from schedgap.models.ring.timetable import Found
 
 
 def run_local_search(instance: RingInstance, call: Call) -> Outcome:
@@ -39,6 +41,7 @@ def run_local_search(instance: RingInstance, call: Call) -> Outcome:
         lower,
         instance.horizon + 1 if best is None else best.makespan,
         call.seed,
+        orders=call.options["orders"],
         moves=call.options["moves"],
         stop=call.clock.expired,
         on_better=report,
@@ -46,7 +49,8 @@ def run_local_search(instance: RingInstance, call: Call) -> Outcome:
     if best is None:
         return Outcome(note=NO_PLACE)
     makespan = first.makespan if first.feasible else None
-    return Outcome(best, trace={"lpt_pack": makespan, "lower": lower})
+    trace = measures(instance, best) | {"lpt_pack": makespan, "lower": lower}
+    return Outcome(best, trace=trace)
 
 
 METHODS: tuple[Method, ...] = (
@@ -57,7 +61,10 @@ METHODS: tuple[Method, ...] = (
         "simulated annealing over which server serves which jobs, in which order",
         "simulated annealing",
         ours=True,
-        options=(Option("moves", "int", 2000, "of each job for each target", least=1, most=10**6),),
+        options=(
+            Option("orders", "int", 30, "of a small timetable, for each job", least=0, most=10**6),
+            Option("moves", "int", 2000, "of each job for each target", least=1, most=10**6),
+        ),
         seeded=True,
     ),
 )
