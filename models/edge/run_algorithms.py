@@ -22,7 +22,8 @@ from schedgap.models.edge.problem import no_batches, no_schedule, only_batches
 from schedgap.models.method import Call, Method, Outcome
 from schedgap.solvers import solve
 
-_MOST_CELLS = 50_000  # jobs times servers of a round; beyond it building the model takes minutes
+# Jobs times servers of a round: of more the model would be built for minutes, and each takes time.
+_MOST_CELLS, _SECONDS_A_CELL = 200_000, 2e-4
 
 
 def _deliver(instance: EdgeInstance, run: OnlineRun, trace: dict[str, Any]) -> Outcome:
@@ -50,7 +51,9 @@ def exact_batch(instance: EdgeInstance, call: Call) -> Outcome:
             return Served(greedy.placements, {"proved": True})
         number = tau.bit_length()
         call.progress.phase(f"round {number}, {len(batch)} jobs")
-        if len(batch) * len(instance.servers) > _MOST_CELLS:
+        share = call.clock.share(1 / (last - number + 1))
+        cells = len(batch) * len(instance.servers)
+        if cells > min(_MOST_CELLS, share.remaining() / _SECONDS_A_CELL):
             return Served(greedy.placements, {"proved": False})
         jobs = [each.job.model_dump(exclude_unset=True) for each in batch]
         whole = instance.to_data() | {"jobs": jobs, "batch_round": number}
@@ -59,7 +62,7 @@ def exact_batch(instance: EdgeInstance, call: Call) -> Outcome:
         result = solve(
             model,
             "cp-sat",
-            clock=call.clock.share(1 / (last - number + 1)),
+            clock=share,
             threads=call.threads,
             seed=call.seed,
             grid=1,

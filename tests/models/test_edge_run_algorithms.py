@@ -98,6 +98,15 @@ def test_exact_batches_run_more_jobs_than_prices_let_in() -> None:
     }  # fmt: skip
 
 
+def test_without_time_a_round_is_that_of_the_greedy_algorithm() -> None:
+    server = {"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 1}}
+    jobs = [{"arrival": 2, "minibatches_per_chunk": n} for n in (3, 2, 2)]
+    instance = instance_of(jobs, servers=[server], horizon=8)
+    exact = run("a-online-exact-batch", instance, limit=1e-6)
+    assert list(exact.partial["jobs"]) == ["j1"]
+    assert not exact.trace["proved"] and "guarantee" not in exact.trace
+
+
 @pytest.mark.parametrize("name", [*ONLINE, "a-online-exact-batch"])
 def test_a_job_that_can_never_run_proves_that_there_is_no_schedule(name: str) -> None:
     outcome = run(name, instance_of([{}, {"epochs": 3}], horizon=3))
