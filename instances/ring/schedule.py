@@ -1,7 +1,8 @@
 """A schedule of family `ring`: for each job its first and last slot, and its workers by server."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 from typing import Any
 
 from schedgap.instances.ring.instance import RingInstance
@@ -65,19 +66,21 @@ class RingSchedule:
     def numbered(self, instance: RingInstance) -> "RingSchedule":
         """Return the schedule with GPU numbers: by start, each job takes the lowest free ones.
 
-        That never fails where the counts fit: intervals are coloured in order of their starts.
+        That never fails where the counts fit: intervals are colored in order of their starts.
         """
-        free: dict[str, list[int]] = {s.id: list(range(s.gpus)) for s in instance.servers}
-        held: list[tuple[int, Mapping[str, Sequence[int]]]] = []  # last slot, numbers by server
+        free = {server.id: list(range(server.gpus)) for server in instance.servers}  # heaps
+        held: list[tuple[int, str, int]] = []  # heap of (last slot, server, GPU)
         runs: dict[str, Run] = {}
         for job, run in sorted(self.runs.items(), key=lambda item: item[1].start):
-            for _, numbers in (ended := [entry for entry in held if entry[0] < run.start]):
-                for server, back in numbers.items():
-                    free[server] = sorted([*free[server], *back])
-            held = [entry for entry in held if entry not in ended]
-            taken = {server: tuple(free[server][:count]) for server, count in run.placement.items()}
-            for server, numbers in taken.items():
-                free[server] = free[server][len(numbers) :]
-            held.append((run.end, taken))
-            runs[job] = replace(run, gpus=taken)
+            while held and held[0][0] < run.start:
+                _, server, gpu = heappop(held)
+                heappush(free[server], gpu)
+            gpus = {
+                server: tuple(heappop(free[server]) for _ in range(count))
+                for server, count in run.placement.items()
+            }
+            for server, numbers in gpus.items():
+                for gpu in numbers:
+                    heappush(held, (run.end, server, gpu))
+            runs[job] = replace(run, gpus=gpus)
         return replace(self, runs=runs)

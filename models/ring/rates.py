@@ -36,7 +36,7 @@ class RateTable:
         self._factor = np.array(
             [instance.degradation_factor(p) for p in range(1, self.most_crowded + 1)]
         )  # [p - 1] f(p), by plain Python: NumPy's power may differ in the last bit
-        self._rows: dict[tuple[object, ...], tuple[int, ...]] = {}
+        self._rows: dict[tuple[int, int], tuple[int, ...]] = {}  # (job, servers) -> rates
 
     def row(self, job: int, servers: int) -> tuple[int, ...]:
         """Return a job's rates on so many servers, in 1 / rate_scale iterations per slot.
@@ -52,18 +52,17 @@ class RateTable:
         -----
         Source: (7), (8), and phi_j[t] below (8).
         """
-        record = self.instance.jobs[job]
-        key = (
-            servers, self.need[job], record.gpus, record.gradient_size, record.batch_size,
-            record.forward_time_per_sample, record.backward_time,
-        )  # fmt: skip
-        if key not in self._rows:
-            with np.errstate(divide="ignore", over="ignore"):
-                per_slot = self.instance.rate_scale / self.iteration_slots(job, servers)
-            whole = np.floor(np.minimum(per_slot + ROUND_UP, self.need[job])).astype(np.int64)
-            found = tuple(whole.tolist())
-            self._rows[key] = found if servers == 1 else (0, *found)
-        return self._rows[key]
+        found = self._rows.get((job, servers))
+        if found is None:
+            found = self._rows[job, servers] = self._tabulated(job, servers)
+        return found
+
+    def _tabulated(self, job: int, servers: int) -> tuple[int, ...]:
+        with np.errstate(divide="ignore", over="ignore"):
+            per_slot = self.instance.rate_scale / self.iteration_slots(job, servers)
+        whole = np.floor(np.minimum(per_slot + ROUND_UP, self.need[job])).astype(np.int64)
+        found = tuple(whole.tolist())
+        return found if servers == 1 else (0, *found)
 
     def rate(self, job: int, servers: int, crowd: int) -> int:
         """Return the rate at (n, p) = (servers, crowd); 0 for more rings than can meet."""

@@ -287,8 +287,8 @@ def within_capacity(
     """
     changes: dict[str, dict[int, int]] = {server.id: {} for server in instance.servers}
     for row, end in zip(rows, last, strict=True):
-        for server, count in row.placement.items():
-            here = changes[server]
+        for name, count in row.placement.items():
+            here = changes[name]
             here[row.start] = here.get(row.start, 0) + count
             here[end + 1] = here.get(end + 1, 0) - count
     for server in instance.servers:

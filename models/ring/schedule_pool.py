@@ -5,6 +5,7 @@ The paper's pool holds all schedules there are. Any smaller one gives a schedule
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice, product
 from typing import Any
 
@@ -28,13 +29,12 @@ def default_pool(
 ) -> list[RingSchedule]:
     """Return the feasible runs of SJF-BCO, of `lpt-pack` and of the baselines, each end once."""
     table = rate_table(instance)
-    searches = (
-        lambda: sjf_bco(table, stop=stop),
-        lambda: first_fit(table, "list", stop=stop),
-        lambda: list_scheduling(table, "list", stop=stop),
-    )
     trials = [lpt_pack(table)]
-    for search in searches:
+    for search in (
+        partial(sjf_bco, table, stop=stop),
+        partial(first_fit, table, "list", stop=stop),
+        partial(list_scheduling, table, "list", stop=stop),
+    ):
         trials += [attempt.trial for attempt in search().attempts]
     for number in range(RANDOM_RUNS):
         if stop():
@@ -189,7 +189,8 @@ def build_cp_sat(instance: RingInstance, pool: Pool) -> Any:
 
 def read(model: Any, pool: Pool) -> RingSchedule:
     """Return the schedule that a solved Pyomo model chooses."""
-    return pool[max(model.K, key=lambda k: model.x[0, k].value or 0.0)]
+    chosen: int = max(model.K, key=lambda k: model.x[0, k].value or 0.0)
+    return pool[chosen]
 
 
 def read_cp_sat(values: Sequence[int], pool: Pool) -> RingSchedule:

@@ -29,6 +29,7 @@ class Simulator:
         self.active: set[int] = set()
         self._servers: list[tuple[int, ...]] = [()] * number  # [j] those with a worker
         self._rings: list[set[int]] = [set() for _ in table.room]  # [s] active spread jobs
+        self._crowd = [0] * number  # [j] p_j of (6): rings on the worst of its servers
         self._row: list[tuple[int, ...]] = [()] * number  # [j] rates by p
         self._left = list(table.need)  # [j] progress to make from the slot `_since` on
         self._since = [1] * number
@@ -45,9 +46,17 @@ class Simulator:
         if len(servers) == 1:
             self._run_at(job, self._row[job][0])
             return
+        self._crowd[job] = 0
+        slowed: set[int] = set()
         for s in servers:
-            self._rings[s].add(job)
-        self._refresh(servers)
+            rings = self._rings[s]
+            rings.add(job)
+            for other in rings:
+                if self._crowd[other] < len(rings):
+                    self._crowd[other] = len(rings)
+                    slowed.add(other)
+        for other in slowed:
+            self._refresh(other)
 
     def next_end(self) -> int | None:
         """Return the first slot in which some active job completes if none starts any more.
@@ -70,7 +79,7 @@ class Simulator:
         complete: list[int] = []
         while (end := self.next_end()) is not None and end < slot:
             self.slot = end + 1
-            left_by: list[int] = []  # servers
+            eased: set[int] = set()
             while self.next_end() == end:
                 job = heappop(self._queue)[1]
                 self.active.remove(job)
@@ -78,22 +87,23 @@ class Simulator:
                 complete.append(job)
                 if len(self._servers[job]) > 1:
                     for s in self._servers[job]:
-                        self._rings[s].remove(job)
-                    left_by += self._servers[job]
-            self._refresh(left_by)
+                        rings = self._rings[s]
+                        rings.remove(job)
+                        worst = len(rings) + 1
+                        eased.update([other for other in rings if self._crowd[other] == worst])
+            for job in eased - set(complete):
+                self._crowd[job] = max([len(self._rings[s]) for s in self._servers[job]])
+                self._refresh(job)
         self.slot = slot
         return complete
 
-    def _refresh(self, servers: Sequence[int]) -> None:
-        """Give the rings on these servers the rate of the worst server that each is on, (6)."""
-        rings = self._rings
-        for job in {job for s in servers for job in rings[s]}:
-            row = self._row[job]
-            crowd = max([len(rings[s]) for s in self._servers[job]])
-            # more rings than GPUs can hold: no schedule, and no progress to speak of
-            rate = row[crowd] if crowd < len(row) else 0
-            if rate != self._rate[job]:
-                self._run_at(job, rate)
+    def _refresh(self, job: int) -> None:
+        """Give a ring the rate of its crowd."""
+        row, crowd = self._row[job], self._crowd[job]
+        # more rings than GPUs can hold: no schedule, and no progress to speak of
+        rate = row[crowd] if crowd < len(row) else 0
+        if rate != self._rate[job]:
+            self._run_at(job, rate)
 
     def _run_at(self, job: int, rate: int) -> None:
         """Book the progress made so far, and go on at another rate, (9)."""

@@ -49,7 +49,9 @@ def build(table: RateTable, loads: Sequence[float]) -> LinearProgram:
     theta = K * N
     work = np.array([load for _, load in kinds])
     entries: list[tuple[int, int, float]] = []  # row, column, value
-    lower, upper, names = [], [], []
+    lower: list[float] = []
+    upper: list[float] = []
+    names: list[str] = []
     for k, ((size, _), count) in enumerate(kinds.items()):
         entries += [(len(names), k * N + g, 1.0) for g in range(N)]
         lower.append(count * size)
