@@ -22,6 +22,7 @@ from schedgap.solvers.cliques import heavy_cliques
 from schedgap.solvers.highs import Relaxation
 from schedgap.solvers.linear import LinearProgram
 
+WHOLE = 1e-6  # by which a share may miss a whole number
 ROUNDING = 1e-9  # relative to all that is summed up
 FIRST_COLUMNS = 4000  # of the relaxation; the others join when they would lower it
 MORE_COLUMNS = 1000
@@ -29,6 +30,7 @@ FEW_CUTS = 5  # of servers in slots, below which cliques are looked for
 WORTH_WHILE = 0.8  # of the runs, at most, are kept where the others are dropped
 MOST_SUPPORT = 300  # runs with shares, of which cliques are made
 MOST_CLIQUES = 60  # in a round
+MOST_ADDED = 2000  # runs that may join a clique, those of least reduced cost
 BROKEN = 0.02  # by which shares must break a clique
 PATIENCE, LEAST_GAIN = 5, 0.03  # stop: so many rounds gained less than this part of the way
 
@@ -46,16 +48,15 @@ class CliqueCut:
         row = np.zeros(len(pool))
         own = [pool.index[run] for run in self.runs if run in pool.index]
         row[own] = 1.0
-        free = np.ones(len(pool), dtype=bool)
-        for i in own:
-            free &= pool.excluded(i)
         order = np.argsort(first, kind="stable")
-        order = order[free[order]]
+        for i in own:
+            order = order[pool.excluded(i, order)]
+        order = order[:MOST_ADDED]
         while len(order):
             i = int(order[0])
             row[i] = 1.0
             order = order[1:]
-            order = order[pool.excluded(i)[order]]
+            order = order[pool.excluded(i, order)]
         return row
 
 
@@ -63,21 +64,47 @@ Cut = SlotCut | CliqueCut
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows over a pool: the jobs, the cells, then the cuts."""
+
+    matrix: Any  # sparse [row, i]
+    upper: Floats  # [row]
+    cuts: tuple[Cut, ...]
+
+    def of(self, kept: Mask) -> "Rows":
+        """Return the rows over some of the runs."""
+        return Rows(self.matrix[:, np.flatnonzero(kept)], self.upper, self.cuts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Tightened:
     """What is left of a pool for schedules up to the value that was asked for."""
 
-    runs: list[Run]
+    pool: Pool
     reduced: Floats  # [i] reduced costs >= 0 under the last duals
     absent: Floats  # [j] that of leaving a job out; infinite where it must run
     value: float  # a schedule of the pool costs this and its reduced costs, or more
     margin: float  # what these may be off by
-    exclusive: tuple[Ints, ...] = ()  # of each of these sets of runs at most one is taken
+    shares: Floats | None = None  # [i] of the last relaxation
+    rows: Rows | None = None
     rounds: int = 0
 
     @property
     def bound(self) -> float:
         """On all schedules of the pool, rounding taken off; infinite when there are none."""
         return self.value - self.margin
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the shares have no fractions: the runs with a share are a schedule."""
+        return self.shares is not None and bool(
+            (np.abs(self.shares - np.rint(self.shares)) < WHOLE).all()
+        )
+
+    def taken(self) -> list[Run]:
+        """Return the runs with most of a share."""
+        assert self.shares is not None
+        return [self.pool.runs[i] for i in np.flatnonzero(self.shares > 0.5)]
 
 
 def tighten(
@@ -86,6 +113,8 @@ def tighten(
     *,
     clock: Clock,
     near: Floats | None = None,
+    rows: Rows | None = None,
+    cuts: Sequence[Cut] = (),
     seed: int = 0,
     threads: int = 1,
     on_runs: Callable[[list[Run]], None] | None = None,
@@ -99,24 +128,31 @@ def tighten(
         bound is infinite when it exceeds the value.
     near : array [i] or None
         Some reduced costs: the runs with the least ones start.
+    rows : Rows or None
+        Over this pool, with cuts that are known; None: without cuts.
+    cuts : sequence of Cut
+        Further ones, from a smaller pool.
     on_runs : callable or None
         Told of a solution of the relaxation without fractions, which is a schedule.
     """
-    program = _Program(pool, near if near is not None else pool.cost, most, seed, threads, None)
+    program = _Program(pool, pool.cost if near is None else near, most, seed, threads, rows)
+    best = Tightened(pool, np.zeros(len(pool)), np.zeros(program.jobs), -np.inf, 0.0)
+    if program.lacks_a_job():
+        return replace(best, value=np.inf)
+    program.add(cuts, pool.cost if near is None else near)
     separator = SlotSeparator(pool, seed=seed)
-    best = Tightened(pool.runs, np.zeros(len(pool)), np.zeros(program.jobs), -np.inf, 0.0)
     history: list[float] = []
     while (solved := program.solve(clock)) is not None:
         shares, duals = solved
-        found = program.prove(duals, len(history))
-        if found.bound > best.bound:
+        found = program.prove(shares, duals, len(history))
+        if found.bound > best.bound or found.is_whole:
             best = found
         history.append(best.bound)
         if best.bound > most:
             return replace(best, value=np.inf)
-        if program.is_whole(shares):
+        if found.is_whole:
             if on_runs is not None:
-                on_runs([pool.runs[i] for i in np.flatnonzero(shares > 0.5)])
+                on_runs(found.taken())
             break
         fresh: list[Cut] = list(separator.separate(pool, shares, clock))
         if len(fresh) < FEW_CUTS:
@@ -144,27 +180,18 @@ def _cliques(pool: Pool, shares: Floats) -> list[Cut]:
     """Return cliques that the shares break."""
     support = np.argsort(-shares, kind="stable")[:MOST_SUPPORT]
     support = support[shares[support] > 1e-6]
-    adjacent = np.array([pool.excluded(int(i))[support] for i in support])
+    adjacent = np.array([pool.excluded(int(i), support) for i in support])
     found = heavy_cliques(adjacent, shares[support], above=1 + BROKEN)
     return [
         CliqueCut(tuple(pool.runs[support[v]] for v in clique)) for clique in found[:MOST_CLIQUES]
     ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
-    """Rows over a pool: the jobs, the cells, then the cuts."""
-
-    matrix: Any  # sparse [row, i]
-    upper: Floats  # [row]
-    cuts: tuple[Cut, ...]
-
-
 class _Program:
     """The relaxation: its rows over the pool, and in HiGHS the columns that matter so far."""
 
     def __init__(
-        self, pool: Pool, near: Floats, most: float, seed: int, threads: int, rows: _Rows | None
+        self, pool: Pool, near: Floats, most: float, seed: int, threads: int, rows: Rows | None
     ) -> None:
         self.pool, self.jobs = pool, len(pool.instance.jobs)
         self.batch = pool.instance.is_batch
@@ -172,7 +199,7 @@ class _Program:
         if rows is None:
             cells, room = pool.capacity_rows()
             matrix = sparse.vstack([pool.job_rows(), cells], format="csc")
-            rows = _Rows(matrix, np.append(np.ones(self.jobs), room), ())
+            rows = Rows(matrix, np.append(np.ones(self.jobs), room), ())
         self.rows = rows
         self._columns: Ints = np.argsort(near, kind="stable")[:FIRST_COLUMNS]
         self._outside = np.ones(len(pool), dtype=bool)
@@ -203,7 +230,7 @@ class _Program:
             return
         entries = np.array([cut.row(self.pool, first) for cut in cuts])
         limits = np.array([cut.limit for cut in cuts])
-        self.rows = _Rows(
+        self.rows = Rows(
             sparse.vstack([self.rows.matrix, sparse.csc_array(entries)], format="csc"),
             np.append(self.rows.upper, limits),
             (*self.rows.cuts, *cuts),
@@ -220,7 +247,7 @@ class _Program:
         chosen = used[len(used) - len(rows.cuts) :].tolist()
         matrix = rows.matrix.tocsr()[np.flatnonzero(used)].tocsc()[:, np.flatnonzero(kept)]
         alive = tuple(cut for cut, use in zip(rows.cuts, chosen, strict=True) if use)
-        left = _Rows(matrix, rows.upper[used], alive)
+        left = Rows(matrix, rows.upper[used], alive)
         return _Program(self.pool.keep(kept), near[kept], *self._settings, left)
 
     def solve(self, clock: Clock) -> tuple[Floats, Floats] | None:
@@ -247,7 +274,7 @@ class _Program:
         shares[self._columns] = np.asarray(result.values)[self.jobs :]
         return shares, duals
 
-    def prove(self, duals: Floats, rounds: int) -> Tightened:
+    def prove(self, shares: Floats, duals: Floats, rounds: int) -> Tightened:
         """Return what duals prove; those of the wrong sign count as 0."""
         pool, rows = self.pool, self.rows
         price = np.minimum(duals, 0.0)
@@ -258,29 +285,15 @@ class _Program:
         np.minimum.at(least, pool.job, cost)
         size = np.abs(least).sum() + np.abs(paid).sum() + np.abs(pool.cost).max(initial=0.0)
         return Tightened(
-            pool.runs,
+            pool,
             cost - least[pool.job],
             -least if self.batch else np.full(self.jobs, np.inf),
             float(least.sum() + paid.sum()),
             ROUNDING * float(size + 1),
-            self._exclusive(),
+            shares,
+            rows,
             rounds,
         )
-
-    def _exclusive(self) -> tuple[Ints, ...]:
-        """Return sets of runs that exclude each other: in a cut, those of more than half."""
-        count = len(self.rows.cuts)
-        entries = self.rows.matrix.tocsr()[self.rows.matrix.shape[0] - count :]
-        found = []
-        for k, cut in enumerate(self.rows.cuts):
-            own = slice(entries.indptr[k], entries.indptr[k + 1])
-            large = entries.data[own] > 0.5 * cut.limit * (1 + 1e-9)
-            found.append(np.sort(entries.indices[own][large].astype(np.int64)))
-        return tuple(runs for runs in found if len(runs) > 1)
-
-    def is_whole(self, shares: Floats) -> bool:
-        """Whether shares have no fractions."""
-        return bool((np.abs(shares - np.rint(shares)) < 1e-6).all())
 
     def lacks_a_job(self) -> bool:
         """Whether a job that must run has no run left."""

@@ -10,30 +10,28 @@ has a reduced cost, too.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.columns import Run, fits_together, placements
-from schedgap.models.elastic.cutting import Tightened, tighten
+from schedgap.models.elastic.branching import branch_and_cut, is_schedule, value_of
+from schedgap.models.elastic.columns import Run, placements
+from schedgap.models.elastic.cutting import Cut, Tightened, tighten
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.pool import Pool
-from schedgap.models.elastic.program_compact import to_cp_sat, usage
+from schedgap.models.elastic.program_compact import to_cp_sat
 from schedgap.models.elastic.schedule_lp import Pricer, Prices
 from schedgap.models.elastic.windows import Windows, value_step, windows
-from schedgap.solvers import Clock, EngineResult, solve
+from schedgap.solvers import Clock, solve
 from schedgap.solvers.engine import OnBound
-from schedgap.solvers.linear import LinearProgram
 
 MOST_ENTRIES = 10_000_000  # runs x servers x resources x slots of a packing
 FEW_RUNS, MOST_RUNS = 20_000, 200_000  # to start with, and at all
-SHRINK, GROWTH = 0.6, 1.5  # of the gap where runs are too many, or hold no schedule
-FIRST_LEVEL, LEVEL_GROWTH = 0.25, 2.0  # of the gap that a packing is solved for
+SHRINK, GROWTH = 0.7, 1.25  # of the gap where runs are too many, or hold no schedule
 
 OnSchedule = Callable[[list[Run]], None]
 
@@ -164,6 +162,7 @@ class Enumerated:
     gap: float = 0.0
     columns: int = 0
     note: str = ""
+    nodes: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,11 +175,17 @@ class Narrowed:
 
     lower: float
     most: float = math.inf
+    reach: float = math.inf  # `most`, the rounding of the prices taken off
     gap: float = 0.0
     last: bool = False
     left: Tightened | None = None
     columns: int = 0
     note: str = ""
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The cuts that were found."""
+        return () if self.left is None or self.left.rows is None else self.left.rows.cuts
 
     @property
     def complete(self) -> bool:
@@ -196,6 +201,7 @@ def narrow(
     clock: Clock,
     gap: float | None = None,
     cut: bool = True,
+    cuts: Sequence[Cut] = (),
     seed: int = 0,
     threads: int = 1,
     on_schedule: OnSchedule | None = None,
@@ -213,13 +219,15 @@ def narrow(
         To start with; None: as large as few runs allow.
     cut : bool
         Whether the relaxation over the runs is cut, which takes HiGHS.
+    cuts : sequence of Cut
+        Known ones.
     """
     base, step = Reduced(instance, prices), value_step(instance)
     ceiling = sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
     lower = _on_grid(base.proved, step)
     tell = on_bound or (lambda bound: None)
     tell(lower)
-    goal = ceiling if upper is None else _below(upper, step)  # values of interest: <= goal
+    goal = ceiling if upper is None else below(upper, step)  # values of interest: <= goal
     span = windows(instance, upper)
     if span is None:
         return Narrowed(lower, note="no schedule is known, and none is ruled out")
@@ -229,8 +237,9 @@ def narrow(
     while True:
         last = gap >= full
         most = min(goal, base.value + gap + base.margin)
+        reach = goal if last else min(goal, base.value + gap - base.margin)
         if lower > goal + 1e-9 * max(1.0, abs(goal)):
-            return Narrowed(lower, goal, gap, last=True)
+            return Narrowed(lower, goal, goal, gap, last=True)
         cheap = base.cheap(gap + base.margin, span, clock, FEW_RUNS if few else MOST_RUNS)
         if not cheap.complete and few and not clock.expired():
             gap = max(SHRINK * gap, step or 1e-6 * abs(base.value))
@@ -241,15 +250,15 @@ def narrow(
             note = "out of time" if clock.expired() else "too many runs of small reduced cost"
             return Narrowed(lower, gap=gap, columns=count, note=note)
         few = False
-        left = _left(base, cheap, most, cut, clock, seed, threads, on_schedule)
-        if left is not None:
-            bound = min(left.bound, most) if last else min(left.bound, base.value + gap - base.margin)
-            lower = max(lower, _on_grid(bound, step))
+        left = _left(base, cheap, most, cuts if cut else None, clock, seed, threads, on_schedule)
+        cuts = left.rows.cuts if left is not None and left.rows is not None else cuts
+        if left is not None and left.bound <= most:
+            lower = max(lower, _on_grid(min(left.bound, reach), step))
             tell(lower)
-            return Narrowed(lower, most, gap, last, left, count)
+            return Narrowed(lower, most, reach, gap, last, left, count)
         if last:
-            return Narrowed(lower, goal, gap, last=True, columns=count)
-        lower = max(lower, _on_grid(base.value + gap - base.margin, step))
+            return Narrowed(lower, goal, goal, gap, last=True, columns=count)
+        lower = max(lower, _on_grid(reach, step))
         tell(lower)
         gap = min(GROWTH * gap, full)
 
@@ -258,38 +267,36 @@ def _left(
     base: Reduced,
     cheap: Cheap,
     most: float,
-    cut: bool,
+    cuts: Sequence[Cut] | None,
     clock: Clock,
     seed: int,
     threads: int,
     on_schedule: OnSchedule | None,
 ) -> Tightened | None:
-    """Return what is left of the cheap runs; None when they hold no schedule up to a value."""
+    """Return what is left of the cheap runs; None when a job has none."""
     instance = base.instance
     runs, reduced = without_symmetry(instance, cheap)
     if not instance.is_batch and len({run.job for run in runs}) < len(instance.jobs):
         return None
-    plain = Tightened(
-        runs, np.array(reduced), np.array(cheap.absent), base.value, base.value - base.proved
-    )
-    if not cut or not runs:
+    pool = Pool(instance, runs)
+    plain = Tightened(pool, np.array(reduced), np.array(cheap.absent), base.value, base.margin)
+    if cuts is None or not runs:
         return plain
 
     def better(found: list[Run]) -> None:
-        if on_schedule is not None and fits_together(instance, found):
+        if on_schedule is not None and is_schedule(instance, found):
             on_schedule(found)
 
     tight = tighten(
-        Pool(instance, runs),
+        pool,
         most,
         clock=clock,
         near=plain.reduced,
+        cuts=cuts,
         seed=seed,
         threads=threads,
         on_runs=better,
     )
-    if tight.bound > most:
-        return None
     return tight if tight.bound > plain.bound else plain
 
 
@@ -305,8 +312,8 @@ def price_and_enumerate(
 ) -> Enumerated:
     """Search for a schedule better than `upper`, completely if there is time, in one process.
 
-    Parameters are those of `narrow`; `engine` is "highs", which also cuts the relaxation, or
-    "cp-sat", which needs whole amounts and weights.
+    Parameters are those of `narrow`; `engine` is "highs", which also cuts the relaxation and
+    branches, or "cp-sat", which packs the runs in one go and needs whole amounts and weights.
     """
     gap: float | None = None
     settings: dict[str, Any] = {"clock": clock, "seed": seed, "threads": threads}
@@ -323,152 +330,100 @@ def price_and_enumerate(
                 narrowed.columns,
                 narrowed.note,
             )
-        packed = pack(instance, narrowed, engine=engine, **settings)
-        if packed.runs is not None or not packed.complete:
-            return packed
+        found = (branch if engine == "highs" else pack)(instance, narrowed, **settings)
+        if found.runs is not None or not found.complete:
+            return found
         if narrowed.last:
-            lower = packed.lower if upper is None else upper
-            return replace(packed, lower=lower, infeasible=upper is None)
+            lower = found.lower if upper is None else upper
+            return replace(found, lower=lower, infeasible=upper is None)
         gap = GROWTH * narrowed.gap
+
+
+def branch(
+    instance: ElasticInstance,
+    narrowed: Narrowed,
+    *,
+    clock: Clock,
+    most: float = math.inf,
+    seed: int = 0,
+    threads: int = 1,
+    on_schedule: OnSchedule | None = None,
+    on_bound: OnBound | None = None,
+) -> Enumerated:
+    """Find the best schedule of the runs that are left by branch and cut.
+
+    Parameters
+    ----------
+    most : float
+        Only schedules up to this value matter, if it is below that of `narrowed`.
+
+    Returns
+    -------
+    Enumerated
+        `complete` and no runs: every schedule is above `most`, or beyond the reach of the runs.
+    """
+    left, step = narrowed.left, value_step(instance)
+    assert left is not None
+
+    def tell(bound: float) -> None:
+        if on_bound is not None:
+            on_bound(_on_grid(min(bound, narrowed.reach), step))
+
+    found = branch_and_cut(
+        left,
+        min(most, narrowed.most),
+        below=lambda value: below(value, step),
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        on_runs=on_schedule,
+        on_bound=tell,
+    )
+    lower = max(narrowed.lower, _on_grid(min(found.lower, narrowed.reach), step))
+    return Enumerated(
+        lower,
+        found.runs,
+        found.complete,
+        gap=narrowed.gap,
+        columns=len(left.pool),
+        nodes=found.nodes,
+    )
 
 
 def pack(
     instance: ElasticInstance,
     narrowed: Narrowed,
     *,
-    engine: str,
     clock: Clock,
     seed: int = 0,
     threads: int = 1,
-    on_schedule: OnSchedule | None = None,
-    on_bound: OnBound | None = None,
 ) -> Enumerated:
-    """Find the best schedule of the runs that are left, or prove that it is above `most`.
-
-    Level by level: first the runs of least reduced cost only, for schedules near the bound.
-
-    Returns
-    -------
-    Enumerated
-        `complete` and no runs: every schedule is above `most`.
-    """
+    """Find the best schedule of the runs that are left by CP-SAT; as `branch`."""
     left, step = narrowed.left, value_step(instance)
-    assert left is not None
-    lower, gap, level = narrowed.lower, narrowed.most - left.value, FIRST_LEVEL
-    while True:
-        near = gap if level >= 1 else max(level * gap, step or 0.0)
-        reaches = near >= gap
-        most = narrowed.most if reaches else left.value + near
-        chosen = np.flatnonzero(left.reduced <= near + 2 * left.margin).tolist()
-        result = _pack_level(instance, left, chosen, most, engine, clock, seed, threads, on_schedule)
-        columns = len(chosen)
-        if result.status == "infeasible":
-            if reaches:
-                if not narrowed.last:
-                    lower = max(lower, _on_grid(most - 2 * left.margin, step))
-                return Enumerated(lower, None, True, gap=narrowed.gap, columns=columns)
-            lower = max(lower, _on_grid(most - 2 * left.margin, step))
-            if on_bound is not None:
-                on_bound(lower)
-            level *= LEVEL_GROWTH
-            continue
-        scale = step if engine == "cp-sat" and step is not None else 1.0
-        found = None
-        if result.values is not None:
-            found = [left.runs[i] for k, i in enumerate(chosen) if result.values[k] > 0.5]
-        complete = result.status == "optimal"
-        if result.bound is not None:  # beyond the runs of this level values are above `most`
-            bound = result.bound * scale
-            bound = min(bound - 1e-9 * max(1.0, abs(bound)), most)
-            lower = max(lower, _on_grid(bound, step))
-        if complete and found is not None:
-            lower = max(lower, float(result.objective or 0.0) * scale)
-        return Enumerated(lower, found, complete, gap=narrowed.gap, columns=columns)
-
-
-def _pack_level(
-    instance: ElasticInstance,
-    left: Tightened,
-    chosen: list[int],
-    most: float,
-    engine: str,
-    clock: Clock,
-    seed: int,
-    threads: int,
-    on_schedule: OnSchedule | None,
-) -> EngineResult:
-    """Solve the packing over some of the runs for values up to `most`."""
-    runs = [left.runs[i] for i in chosen]
+    assert left is not None and step is not None
+    runs = left.pool.runs
+    lower = narrowed.lower
     if not instance.is_batch and len({run.job for run in runs}) < len(instance.jobs):
-        return EngineResult("infeasible", None, None)
-    if instance.is_batch and not runs:
-        status = "optimal" if most >= -1e-9 else "infeasible"
-        return EngineResult(status, 0.0, 0.0, np.zeros(0))  # type: ignore[arg-type]  # no variables
-
-    def better(objective: float, values: Any) -> None:
-        if on_schedule is not None:
-            taken = [run for i, run in enumerate(runs) if values[i] > 0.5]
-            if fits_together(instance, taken):
-                on_schedule(taken)
-
-    settings: dict[str, Any] = {
-        "clock": clock, "seed": seed, "threads": threads, "on_incumbent": better
-    }  # fmt: skip
-    if engine != "cp-sat":
-        tight = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
-        program = packing(instance, runs, most)
-        return solve(program, engine, grid=value_step(instance), options=tight, **settings)
-    step = value_step(instance)
-    assert step is not None
-    place = {i: k for k, i in enumerate(chosen)}
+        return Enumerated(lower, None, True, gap=narrowed.gap, columns=len(runs))
     model = to_cp_sat(
         instance,
         runs,
-        reduced=left.reduced[chosen].tolist(),
+        reduced=left.reduced.tolist(),
         absent=left.absent.tolist() if instance.is_batch else None,
-        most_reduced=most - left.value + 2 * left.margin,
+        most_reduced=narrowed.most - left.value + 2 * left.margin,
         least=math.ceil(left.bound / step - 1e-9),
-        most=math.floor(most / step + 1e-9),
-        exclusive=[[place[i] for i in each if i in place] for each in map(np.ndarray.tolist, left.exclusive)],
+        most=math.floor(narrowed.most / step + 1e-9),
     )
-    return solve(model, engine, grid=1, **settings)
-
-
-def packing(instance: ElasticInstance, runs: list[Run], most: float) -> LinearProgram:
-    """Return the packing as arrays: rows by job, by server, resource and slot, and the value."""
-    view, jobs = cluster(instance), len(instance.jobs)
-    used = usage(instance, runs)
-    rows, columns, entries = [], [], []
-    lower, upper = [-np.inf if instance.is_batch else 1.0] * jobs, [1.0] * jobs
-    for i, run in enumerate(runs):
-        rows.append(run.job)
-        columns.append(i)
-        entries.append(1.0)
-    for (h, r, _), members in sorted(used.items()):
-        for i, amount in members:
-            rows.append(len(upper))
-            columns.append(i)
-            entries.append(amount)
-        lower.append(-np.inf)
-        upper.append(float(view.capacity[h, r]))
-    weight = [job.weight for job in instance.jobs]
-    cost = [-weight[run.job] if instance.is_batch else weight[run.job] * run.end for run in runs]
-    for i, value in enumerate(cost):
-        rows.append(len(upper))
-        columns.append(i)
-        entries.append(value)
-    lower.append(-np.inf)
-    upper.append(most)
-    shape = (len(upper), len(runs))
-    return LinearProgram(
-        cost=np.array(cost),
-        lower=np.zeros(len(runs)),
-        upper=np.ones(len(runs)),
-        matrix=sparse.csr_array((entries, (rows, columns)), shape=shape),
-        row_lower=np.array(lower),
-        row_upper=np.array(upper),
-        integer=np.ones(len(runs), dtype=bool),
-    )
+    result = solve(model, "cp-sat", clock=clock, seed=seed, threads=threads, grid=1)
+    found = None
+    if result.values is not None:
+        found = [run for run, taken in zip(runs, result.values, strict=True) if taken]
+    if result.bound is not None:
+        lower = max(lower, _on_grid(min(result.bound * step, narrowed.reach), step))
+    complete = result.status in ("optimal", "infeasible")
+    if complete and found is not None:
+        lower = max(lower, value_of(instance, found))
+    return Enumerated(lower, found, complete, gap=narrowed.gap, columns=len(runs))
 
 
 def _on_grid(bound: float, step: float | None) -> float:
@@ -478,7 +433,7 @@ def _on_grid(bound: float, step: float | None) -> float:
     return math.ceil(bound / step - 1e-9) * step
 
 
-def _below(upper: float, step: float | None) -> float:
+def below(upper: float, step: float | None) -> float:
     """Return the largest value that counts as better than a known one."""
     if step is None:
         return upper - 1e-7 * max(1.0, abs(upper))

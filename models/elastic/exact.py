@@ -16,7 +16,8 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.bracket import Bracket, Finder, Report, solve_program
 from schedgap.models.elastic import pooled, program_cp_sat, schedule_lp
 from schedgap.models.elastic.columns import Run, schedule_of
-from schedgap.models.elastic.enumeration import GROWTH, Narrowed, narrow, pack
+from schedgap.models.elastic.cutting import Cut
+from schedgap.models.elastic.enumeration import GROWTH, Narrowed, below, branch, narrow
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.program_compact import check_whole, whole_weights
 from schedgap.models.elastic.schedule_lp import Prices
@@ -26,7 +27,7 @@ from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
 
 LP_SHARE = 0.4
-PACK_SHARE, CP_SAT_SHARE = 0.5, 0.5  # of what is left
+CP_SAT_SHARE, CP_SAT_SECONDS = 0.2, 6.0
 GUIDED_SHARE, GUIDED_SECONDS = 0.1, 4.0
 GUIDES = (1.0, 0.6, 0.3, 0.1)  # of the prices, where they guide a list
 LISTS = 8  # without a better schedule, for each job
@@ -50,45 +51,49 @@ def exact(instance: ElasticInstance, call: Call) -> Outcome:
         return found.outcome("too large for an exact search")
     prices = _price(instance, found, call.clock.share(LP_SHARE))
     whole = _is_whole(instance)
-    while not found.closed and not call.clock.expired():
-        upper = found.upper
-        if prices is not None:
-            _enumerate(instance, found, prices, "cp-sat" if whole else "highs")
-        if not whole or found.closed:
-            break
-        _intervals(instance, found, call.clock.share(CP_SAT_SHARE))
-        if prices is None or found.upper == upper:  # nothing that would narrow the search
-            break
+    if prices is not None and not found.closed:
+        narrowed = _narrow(instance, found, prices, None, ())
+        if whole and not found.closed:
+            _intervals(instance, found, call.clock.share(CP_SAT_SHARE, most=CP_SAT_SECONDS))
+        while narrowed is not None and not found.closed and not call.clock.expired():
+            if not _branch(instance, found, narrowed):
+                break
+            narrowed = _narrow(instance, found, prices, GROWTH * narrowed.gap, narrowed.cuts)
     if whole and not found.closed and not call.clock.expired():
         _intervals(instance, found, call.clock)
     return found.outcome()
 
 
-def _enumerate(instance: ElasticInstance, found: Bracket, prices: Prices, packer: str) -> None:
-    """Narrow the runs down and pack them, gap by gap, until a packing takes too long."""
-    call, gap = found.call, None
-    while not found.closed and not call.clock.expired():
-        call.progress.phase("enumerating and cutting runs")
-        report = found.child(
-            "narrow", f"{__name__}:narrow_stage", instance, prices, found.upper, gap, engine="highs"
-        )
-        narrowed = None if report is None else report.value
-        if found.closed or narrowed is None or narrowed.left is None:
-            return
-        call.progress.phase("packing runs")
-        report = found.child(
-            "pack",
-            f"{__name__}:pack_stage",
-            instance,
-            narrowed,
-            found.upper,
-            packer,
-            clock=call.clock.share(PACK_SHARE),
-            engine=packer,
-        )
-        if report is None or not report.value:
-            return
-        gap = GROWTH * narrowed.gap
+def _narrow(
+    instance: ElasticInstance,
+    found: Bracket,
+    prices: Prices,
+    gap: float | None,
+    cuts: Sequence[Cut],
+) -> Narrowed | None:
+    """Enumerate and cut; None when nothing is left to branch on, or there was no time."""
+    found.call.progress.phase("enumerating and cutting runs")
+    report = found.child(
+        "narrow",
+        f"{__name__}:narrow_stage",
+        instance,
+        prices,
+        found.upper,
+        gap,
+        cuts,
+        engine="highs",
+    )
+    narrowed: Narrowed | None = None if report is None else report.value
+    return None if narrowed is None or narrowed.left is None else narrowed
+
+
+def _branch(instance: ElasticInstance, found: Bracket, narrowed: Narrowed) -> bool:
+    """Search the runs that are left; True when they hold no better schedule."""
+    found.call.progress.phase("branch and cut")
+    report = found.child(
+        "branch", f"{__name__}:branch_stage", instance, narrowed, found.upper, engine="highs"
+    )
+    return report is not None and report.value is True
 
 
 def _is_whole(instance: ElasticInstance) -> bool:
@@ -256,6 +261,7 @@ def interval_stage(
         seed=seed,
         threads=threads,
         grid=1,
+        options={"interleave_search": True} if threads == 1 else None,  # neighbourhoods, too
         start=None if schedule is None else program_cp_sat.start_from(model, instance, schedule),
         read=lambda values: program_cp_sat.read(model, values, instance),
         real=lambda bound: bound * step,
@@ -269,6 +275,7 @@ def narrow_stage(
     prices: Prices,
     upper: float | None,
     gap: float | None,
+    cuts: Sequence[Cut],
     *,
     clock: Clock,
     seed: int,
@@ -280,6 +287,7 @@ def narrow_stage(
         prices,
         upper,
         gap=gap,
+        cuts=cuts,
         clock=clock,
         seed=seed,
         threads=threads,
@@ -291,7 +299,7 @@ def narrow_stage(
     trace = {
         "gap": result.gap,
         "columns": result.columns,
-        "left": 0 if result.left is None else len(result.left.runs),
+        "left": 0 if result.left is None else len(result.left.pool),
         "note": result.note,
         "seconds": round(clock.elapsed(), 3),
     }
@@ -303,38 +311,42 @@ def narrow_stage(
     )
 
 
-def pack_stage(
+def branch_stage(
     found: Finder,
     instance: ElasticInstance,
     narrowed: Narrowed,
     upper: float | None,
-    packer: str,
     *,
     clock: Clock,
     seed: int,
     threads: int,
 ) -> Report:
-    """Pack the runs that are left; the value is whether their gap is done with, without any."""
-    result = pack(
+    """Branch over the runs that are left; the value is whether they hold nothing better."""
+    step = value_step(instance)
+    goal = math.inf if upper is None else below(upper, step)
+    result = branch(
         instance,
         narrowed,
-        engine=packer,
+        most=goal,
         clock=clock,
         seed=seed,
         threads=threads,
         on_schedule=lambda runs: found.offer(schedule_of(instance, runs)),
         on_bound=found.bound,
     )
-    nothing = result.complete and result.runs is None
-    if result.runs is not None:
-        found.offer(schedule_of(instance, result.runs))
     found.bound(result.lower)
-    if nothing and narrowed.last and upper is not None:
+    nothing = result.complete and result.runs is None
+    beyond = narrowed.last or goal <= narrowed.reach  # what is not in the pool is no better
+    if nothing and beyond and upper is not None:
         found.bound(upper)
-    trace = {"columns": result.columns, "seconds": round(clock.elapsed(), 3)}
+    trace = {
+        "runs": result.columns,
+        "nodes": result.nodes,
+        "seconds": round(clock.elapsed(), 3),
+    }
     return Report(
-        complete=result.complete and (result.runs is not None or narrowed.last),
-        infeasible=nothing and narrowed.last and upper is None,
+        complete=result.complete and (not nothing or beyond),
+        infeasible=nothing and beyond and upper is None,
         trace=trace,
-        value=nothing,
+        value=nothing and not beyond,
     )

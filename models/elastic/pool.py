@@ -37,13 +37,11 @@ class Pool:
         view = cluster(instance)
         servers, resources = view.capacity.shape
         self.capacity = view.capacity
-        weight = [job.weight for job in instance.jobs]
         self.job = np.array([run.job for run in runs], dtype=np.int64)
         self.start = np.array([run.start for run in runs], dtype=np.int64)
         self.end = np.array([run.end for run in runs], dtype=np.int64)
-        self.cost = np.array(
-            [-weight[j] if instance.is_batch else weight[j] * e for j, e in zip(self.job, self.end)]
-        )
+        rate = np.array([job.weight for job in instance.jobs])[self.job]
+        self.cost = -rate if instance.is_batch else rate * self.end
         known = [{(0.0,) * resources: 0} for _ in range(servers)]
         rows: dict[Any, list[int]] = {}  # by placement: many runs differ in their start only
         for run in runs:
@@ -53,7 +51,8 @@ class Pool:
                 for h, held in run.held(view).items():
                     rows[key][h] = known[h].setdefault(tuple(held.tolist()), len(known[h]))
         self.kind: Ints = np.array(
-            [rows[run.mode.worker_type, run.mode.ps_type, run.workers, run.ps] for run in runs]
+            [rows[run.mode.worker_type, run.mode.ps_type, run.workers, run.ps] for run in runs],
+            dtype=np.int64,
         ).reshape(len(runs), servers)
         self.amounts: list[Floats] = [np.array(list(kinds)) for kinds in known]
 
@@ -72,15 +71,19 @@ class Pool:
             for held, capacity in zip(self.amounts, self.capacity, strict=True)
         ]
 
-    def excluded(self, i: int) -> Mask:
-        """Return [i'] the runs that cannot be taken together with run i; itself is not one."""
-        beside = (self.start < self.end[i]) & (self.start[i] < self.end)
-        clash = np.zeros(len(self), dtype=bool)
+    def excluded(self, i: int, among: Ints | None = None) -> Mask:
+        """Return [i'] the runs that cannot be taken together with run i; itself is not one.
+
+        `among`: only these are looked at, and the result is [k] by place among them.
+        """
+        chosen: Any = slice(None) if among is None else among
+        beside = (self.start[chosen] < self.end[i]) & (self.start[i] < self.end[chosen])
+        clash = np.zeros(len(beside), dtype=bool)
         for h in np.flatnonzero(self.kind[i]):
-            clash |= self._rivals[h][self.kind[i, h]][self.kind[:, h]]
+            clash |= self._rivals[h][self.kind[i, h]][self.kind[chosen, h]]
         clash &= beside
-        clash |= self.job == self.job[i]
-        clash[i] = False
+        clash |= self.job[chosen] == self.job[i]
+        clash[i if among is None else among == i] = False
         return clash
 
     @cached_property

@@ -174,7 +174,6 @@ def to_cp_sat(
     most_reduced: float = 0.0,
     least: int | None = None,
     most: int | None = None,
-    exclusive: Sequence[Sequence[int]] = (),
 ) -> Any:
     """Return the packing over some runs as a `cp_model.CpModel`, all in whole numbers.
 
@@ -187,8 +186,6 @@ def to_cp_sat(
         which propagation cannot see.
     least, most : int or None
         Bounds on the objective, in steps of the weights; of a batch problem on its negative.
-    exclusive : sequence of sets of runs [i]
-        At most one of each set fits: `cut_exclusive`.
 
     Returns
     -------
@@ -216,8 +213,6 @@ def to_cp_sat(
             model.add_at_most_one(chosen)
         else:
             model.add_exactly_one(chosen)
-    for chosen_once in exclusive:
-        model.add_at_most_one([x[i] for i in chosen_once])
     seen = set()
     for (h, r, _), entries in sorted(rows.items()):
         biggest: dict[int, int] = {}

@@ -95,7 +95,7 @@ def _split(model: Any, view: Cluster, mode: Mode, x: Any, at: str) -> Held:
         everywhere.append(Y)
         here: list[tuple[Any, int]] = []
         if demand.ps is None:
-            model.add(Y <= min(fit, N - 1) * x)
+            model.add(min(fit, N - 1) * x >= Y)
         else:
             beside, chosen = [], []
             for g in range(min(fit, N - 1) + 1):
@@ -106,8 +106,8 @@ def _split(model: Any, view: Cluster, mode: Mode, x: Any, at: str) -> Held:
                     beside.append(g * G)
                     here.append((G, s))
             hosts += chosen
-            model.add(Y >= sum(beside))
-            model.add(Y <= sum(beside) + fit * (x - sum(chosen)))
+            model.add(sum(beside) <= Y)
+            model.add(sum(beside) + fit * (x - sum(chosen)) >= Y)
         for r, amount in enumerate(demand.worker.tolist()):
             terms = [(Y, int(amount))] if amount else []
             if demand.ps is not None and demand.ps[r]:

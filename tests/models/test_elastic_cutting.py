@@ -1,5 +1,6 @@
-"""Cuts over runs: they cut off fractions and no schedule; what is left holds an optimal one."""
+"""Cuts over runs, and the tree over what they leave: nothing that is optimal gets lost."""
 
+import math
 from itertools import product
 
 import numpy as np
@@ -8,13 +9,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic import cutting
+from schedgap.models.elastic.branching import branch_and_cut, value_of
 from schedgap.models.elastic.columns import Run, fits_together, run_from
-from schedgap.models.elastic.cutting import CliqueCut, tighten
+from schedgap.models.elastic.cutting import CliqueCut, Tightened, tighten
+from schedgap.models.elastic.enumeration import below
 from schedgap.models.elastic.pool import Pool
 from schedgap.models.elastic.program import known_windows
 from schedgap.models.elastic.program_compact import few_runs
 from schedgap.models.elastic.slot_cuts import SlotSeparator, configurations
-from schedgap.models.elastic.windows import no_schedule
+from schedgap.models.elastic.windows import no_schedule, value_step
 from schedgap.solvers import Clock
 from strategies.elastic import best_schedule, elastic_instances, instance_of
 
@@ -122,7 +126,7 @@ def holds_an_optimum(instance: ElasticInstance) -> None:
     told: list[list[Run]] = []
     found = tighten(Pool(instance, runs), optimum + 1e-6, clock=Clock(60), on_runs=told.append)
     assert found.bound <= optimum + 1e-9 * max(1, abs(optimum))
-    index = {run: i for i, run in enumerate(found.runs)}
+    index = {run: i for i, run in enumerate(found.pool.runs)}
     placed = [
         run_from(instance, j, schedule.segments(job.id)[0])
         for j, job in enumerate(instance.jobs)
@@ -135,14 +139,6 @@ def holds_an_optimum(instance: ElasticInstance) -> None:
         paid = sum(found.reduced[index[run]] for run in known)
         paid += sum(cost for j, cost in enumerate(found.absent.tolist()) if j not in present)
         assert found.value + paid <= optimum + 1e-6 * max(1, abs(optimum))
-    for each in found.exclusive:
-        assert all(
-            not fits_together(instance, [found.runs[i], found.runs[k]])
-            or found.runs[i].job == found.runs[k].job
-            for i in each[:20]
-            for k in each[:20]
-            if i < k
-        )
     for whole in told:
         gained = sum(
             -instance.jobs[run.job].weight
@@ -159,6 +155,68 @@ def holds_an_optimum(instance: ElasticInstance) -> None:
 def test_what_is_left_holds_an_optimal_schedule(instance: ElasticInstance) -> None:
     if no_schedule(instance) is None:
         holds_an_optimum(instance)
+
+
+def branched(instance: ElasticInstance) -> int:
+    """Branch and cut finds the optimum over all runs, and proves it; returns its nodes."""
+    if no_schedule(instance) is not None:
+        return 0
+    runs = few_runs(instance, known_windows(instance), 5000)
+    value, _ = best_schedule(instance)
+    optimum = -value if instance.is_batch else value
+    if not runs or value == math.inf:
+        return 0
+    pool = Pool(instance, runs)
+    none = np.zeros(len(instance.jobs))
+    floor = float(np.minimum(pool.cost, 0).sum())  # any bound will do
+    left = Tightened(pool, np.zeros(len(pool)), none, floor, 0.0)
+    most = float(np.abs(pool.cost).sum())
+    step = value_step(instance)
+    bounds: list[float] = []
+    found = branch_and_cut(
+        left, most, below=lambda v: below(v, step), clock=Clock(60), on_bound=bounds.append
+    )
+    assert found.complete
+    assert found.runs is not None
+    assert fits_together(instance, found.runs)
+    assert value_of(instance, found.runs) == pytest.approx(optimum)
+    assert found.lower == pytest.approx(optimum, rel=1e-6, abs=1e-6)
+    assert all(bound <= optimum + 1e-6 for bound in bounds)
+    best = below(optimum, step)
+    nothing = branch_and_cut(left, best, below=lambda v: below(v, step), clock=Clock(60))
+    assert nothing.complete
+    assert nothing.runs is None
+    return found.nodes
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.booleans().flatmap(lambda whole: elastic_instances(integer=whole)))
+def test_branch_and_cut_finds_the_optimum(instance: ElasticInstance) -> None:
+    branched(instance)
+
+
+def without_cuts(instances: list[ElasticInstance]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cutting, "MOST_CLIQUES", 0)
+        patch.setattr(SlotSeparator, "separate", lambda self, pool, shares, clock: [])
+        nodes = [branched(instance) for instance in instances]
+    assert max(nodes) > 1
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(elastic_instances(max_jobs=2), min_size=4, max_size=4))
+def test_a_tree_without_cuts_finds_the_optimum_too(instances: list[ElasticInstance]) -> None:
+    """Without cuts even tiny instances branch: three jobs that exclude each other, among others."""
+    without_cuts([ring(3), *instances])
+
+
+@pytest.mark.nightly
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(elastic_instances(max_jobs=2), min_size=6, max_size=6))
+def test_a_tree_without_cuts_finds_the_optimum_too_at_length(
+    instances: list[ElasticInstance],
+) -> None:
+    without_cuts([ring(3), *instances])
 
 
 @pytest.mark.nightly
