@@ -18,6 +18,7 @@ from schedgap.models.ring.rates import NEVER, RateTable, no_schedule, rate_table
 from schedgap.models.ring.simulator import schedule_of
 from schedgap.models.ring.starting import starting_schedule
 
+MOST_COLUMNS = 200_000
 LARGEST = 100_000  # of (9) over its gcd: an integer tolerance of 1e-6 cannot forgive a tenth of one
 
 
@@ -100,6 +101,9 @@ def build(instance: RingInstance, *, horizon: int | None = None, least: int | No
     if horizon is None:
         first = starting_schedule(instance)
         horizon = instance.horizon if first is None else first.makespan
+    most = columns(instance, horizon)
+    if most > MOST_COLUMNS:
+        raise UsageError(f"rar-ddls: about {most} columns, at most {MOST_COLUMNS}")
     if least is None:
         least = int(max(table.longest, table.area))
 

@@ -14,7 +14,7 @@ from schedgap.models.ring.run_bounds import within_horizon
 from schedgap.models.ring.starting import first_bracket, starting_schedule
 from schedgap.solvers import solve
 
-MOST_COLUMNS = 200_000  # of a program that is built at all
+MOST_COLUMNS = 200_000  # of a limit on loads
 
 
 def run_rar_ddls(instance: RingInstance, call: Call) -> Outcome:
@@ -26,8 +26,8 @@ def run_rar_ddls(instance: RingInstance, call: Call) -> Outcome:
         return found.outcome()
     horizon = instance.horizon if found.schedule is None else found.schedule.makespan
     columns = program.columns(instance, horizon)
-    if columns > MOST_COLUMNS:
-        return found.outcome(f"too large: about {columns} columns > {MOST_COLUMNS}")
+    if columns > program.MOST_COLUMNS:
+        return found.outcome(f"too large: about {columns} columns > {program.MOST_COLUMNS}")
     call.progress.phase("building the program")
     model = program.build(instance, horizon=horizon, least=int(found.lower))
     found.solve(model, lambda values: program.read(model, instance), grid=1)

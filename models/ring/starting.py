@@ -5,6 +5,7 @@ import math
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.bracket import Bracket
 from schedgap.models.method import Call
+from schedgap.models.ring.bounds import width_dff
 from schedgap.models.ring.dispatch import schedule
 from schedgap.models.ring.packing import lpt_pack, random_orders
 from schedgap.models.ring.rates import rate_table
@@ -35,7 +36,7 @@ def first_bracket(instance: RingInstance, call: Call) -> Bracket:
         up=lambda bound: math.ceil(bound - 1e-6),
         close=0.0,
     )
-    found.bound(max(table.longest, table.area))
+    found.bound(max(table.longest, width_dff(table)[0]))
     first = starting_schedule(instance, call.seed)
     if first is not None:
         found.offer(first)

@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, given, settings
 
 from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring import program, rules
+from schedgap.models.ring import program, rules, schedule_pool
+from schedgap.models.ring.programs import PROGRAMS
 from schedgap.models.ring.rates import no_schedule
 from schedgap.models.ring.run_programs import METHODS
 from schedgap.solvers import Clock, solve
@@ -87,6 +88,21 @@ def test_equal_jobs_start_in_list_order() -> None:
     assert program.equal_jobs(W1) == [(0, 1)]
     assert program.equal_jobs(W2) == [(0, 1), (2, 3), (3, 4)]  # the estimate is no model data
     assert program.equal_jobs(W3) == []
+
+
+def test_programs_for_export() -> None:
+    assert set(PROGRAMS) <= set(BY_NAME)
+    best = {name: solve(build(W2), "highs", clock=Clock(60), grid=1).objective
+            for name, build in PROGRAMS.items()}  # fmt: skip
+    pool = schedule_pool.default_pool(W2)
+    assert best["rar-ddls"] == pytest.approx(6)
+    assert best["schedule-pool"] == pytest.approx(min(kept.makespan for kept in pool))
+    none = instance_of([job("a", 4, 24)], [3])
+    large = instance_of([job(f"j{n}", 2, 3000) for n in range(30)],
+                        [2, 3, 4], horizon=100_000)  # fmt: skip
+    for instance, name in ((none, "rar-ddls"), (none, "schedule-pool"), (large, "rar-ddls")):
+        with pytest.raises(UsageError):
+            PROGRAMS[name](instance)
 
 
 def test_the_rows_of_the_paper_are_there() -> None:
