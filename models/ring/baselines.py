@@ -10,7 +10,7 @@ import numpy as np
 
 from schedgap.models.ring.dispatch import Choose, Cluster, Ints, Trial, dispatch
 from schedgap.models.ring.rates import RateTable
-from schedgap.models.ring.sjf_bco import Search, Trials, search_limit, smallest_first
+from schedgap.models.ring.sjf_bco import OnBetter, Search, Trials, search_limit, smallest_first
 
 Order = Literal["list", "sjf"]
 
@@ -62,7 +62,11 @@ def _allowed(job: int, cluster: Cluster) -> Ints | None:
 
 
 def first_fit(
-    table: RateTable, order: Order = "list", *, stop: Callable[[], bool] = lambda: False
+    table: RateTable,
+    order: Order = "list",
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    on_better: OnBetter = lambda attempt: None,
 ) -> Search:
     """Run First-Fit with the least limit that a search as in Algorithm 1 finds.
 
@@ -70,11 +74,15 @@ def first_fit(
     -----
     Source: Section 7, 2), FF.
     """
-    return _searched(table, order, first_idle, stop)
+    return _searched(table, order, first_idle, stop, on_better)
 
 
 def list_scheduling(
-    table: RateTable, order: Order = "list", *, stop: Callable[[], bool] = lambda: False
+    table: RateTable,
+    order: Order = "list",
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    on_better: OnBetter = lambda attempt: None,
 ) -> Search:
     """Run List-Scheduling with the least limit that a search as in Algorithm 1 finds.
 
@@ -82,7 +90,7 @@ def list_scheduling(
     -----
     Source: Section 7, 2), LS.
     """
-    return _searched(table, order, least_loaded, stop)
+    return _searched(table, order, least_loaded, stop, on_better)
 
 
 def random_placement(table: RateTable, seed: int, order: Order = "list") -> Trial:
@@ -102,7 +110,11 @@ def jobs_in(table: RateTable, order: Order) -> list[int]:
 
 
 def _searched(
-    table: RateTable, order: Order, choose: Choose, stop: Callable[[], bool]
+    table: RateTable,
+    order: Order,
+    choose: Choose,
+    stop: Callable[[], bool],
+    on_better: OnBetter,
 ) -> Search:
     trials = Trials(table, jobs_in(table, order), lambda kappa: choose)
-    return search_limit(table.horizon, trials, [None], stop=stop)
+    return search_limit(table.horizon, trials, [None], stop=stop, on_better=on_better)

@@ -17,6 +17,9 @@ from schedgap.models.ring.rates import NEVER, RateTable
 from schedgap.solvers.linear import Floats, LinearProgram
 
 
+_MOST_ROUNDED = 10**6  # rounded rows x jobs
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """Work on the servers of one class: sizes, or sizes rounded by f_k without pieces."""
@@ -69,12 +72,14 @@ def class_program(table: RateTable) -> ClassProgram:
     Notes
     -----
     Rounded rows stand for the k of `roundings` alone: there are none where sizes of servers and
-    jobs are powers of two.
+    jobs are powers of two, nor where they would be too many.
     """
     inside, spread = inside_slots(table), spread_slots(table)
     rooms = sorted(set(table.room))
     rows = [Row(room, 0) for room in rooms]
-    rows += [Row(room, k) for room in rooms for k in roundings(table.size, room)]
+    rounded = [Row(room, k) for room in rooms for k in roundings(table.size, room)]
+    if len(rounded) * len(table.size) <= _MOST_ROUNDED:
+        rows += rounded
     columns = []
     for j, size in enumerate(table.size):
         for room in rooms:
@@ -89,10 +94,13 @@ def build(program: ClassProgram) -> LinearProgram:
     """Return the arrays: rows for jobs (all workers), for classes, for jobs (all in time)."""
     J, width = len(program.table.size), len(program.columns) + 1
     entries: list[tuple[int, int, float]] = []
+    by_room: dict[int, list[int]] = {}
+    for r, row in enumerate(program.rows):
+        by_room.setdefault(row.room, []).append(r)
     for x, column in enumerate(program.columns):
         entries.append((column.job, x, 1.0))
-        for r, row in enumerate(program.rows):
-            if weight := program.weight(row, column):
+        for r in by_room[column.room]:
+            if weight := program.weight(program.rows[r], column):
                 entries.append((J + r, x, float(weight * column.slots)))
         entries.append((J + len(program.rows) + column.job, x, float(column.slots)))
     for r, row in enumerate(program.rows):

@@ -1,6 +1,6 @@
 """SJF-BCO and the list algorithms that pack tightly, as methods."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from schedgap.instances.ring import RingInstance
@@ -58,6 +58,16 @@ def log(attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
     return rows
 
 
+def reporter(instance: RingInstance, call: Call) -> Callable[[Attempt], None]:
+    """Return what tells the caller of a better attempt."""
+
+    def report(attempt: Attempt) -> None:
+        made = schedule(instance, attempt.trial)
+        call.progress.incumbent(made, made.makespan)
+
+    return report
+
+
 def run_sjf_bco(instance: RingInstance, call: Call) -> Outcome:
     """Run `sjf-bco`."""
     if proof := refuted(instance):
@@ -71,6 +81,7 @@ def run_sjf_bco(instance: RingInstance, call: Call) -> Outcome:
         by_server=options["lbsgf_rule"] == "list",
         clock=options["clock"],
         stop=call.clock.expired,
+        on_better=reporter(instance, call),
     )
     proved = guarantees.facts(table, found.attempts) if options["clock"] == "actual" else {}
     return deliver_search(instance, found, proved)

@@ -4,7 +4,7 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.models.ring import baselines
 from schedgap.models.ring.rates import rate_table
-from schedgap.models.ring.run_algorithms import deliver, deliver_search, refuted
+from schedgap.models.ring.run_algorithms import deliver, deliver_search, refuted, reporter
 
 
 def run_first_fit(instance: RingInstance, call: Call) -> Outcome:
@@ -12,7 +12,10 @@ def run_first_fit(instance: RingInstance, call: Call) -> Outcome:
     if proof := refuted(instance):
         return proof
     found = baselines.first_fit(
-        rate_table(instance), call.options["order"], stop=call.clock.expired
+        rate_table(instance),
+        call.options["order"],
+        stop=call.clock.expired,
+        on_better=reporter(instance, call),
     )
     return deliver_search(instance, found, {})
 
@@ -22,7 +25,10 @@ def run_list_scheduling(instance: RingInstance, call: Call) -> Outcome:
     if proof := refuted(instance):
         return proof
     found = baselines.list_scheduling(
-        rate_table(instance), call.options["order"], stop=call.clock.expired
+        rate_table(instance),
+        call.options["order"],
+        stop=call.clock.expired,
+        on_better=reporter(instance, call),
     )
     return deliver_search(instance, found, {})
 

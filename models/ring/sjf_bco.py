@@ -88,6 +88,9 @@ class Search:
     attempts: tuple[Attempt, ...]
 
 
+OnBetter = Callable[[Attempt], None]
+
+
 class Trials:
     """Runs of the dispatcher by threshold and limit; a run that would be the same is not repeated.
 
@@ -103,15 +106,13 @@ class Trials:
     ) -> None:
         self._table, self._order, self._policy, self._clock = table, order, policy, clock
         self._known: dict[int | None, list[Trial]] = {}
-        self.runs = 0
 
     def __call__(self, limit: int, kappa: int | None) -> Trial:
         """Return the run with this limit and this threshold."""
         known = self._known.setdefault(kappa, [])
-        for trial in known:
+        for trial in reversed(known):
             if trial.holds_for(limit):
                 return trial
-        self.runs += 1
         known.append(
             dispatch(
                 self._table,
@@ -131,6 +132,7 @@ def search_limit(
     bisection: Bisection = "improvement",
     *,
     stop: Callable[[], bool] = lambda: False,
+    on_better: OnBetter = lambda attempt: None,
 ) -> Search:
     """Search the limit theta_u, with all thresholds at each (Algorithm 1, lines 4-23).
 
@@ -147,6 +149,8 @@ def search_limit(
         feasible; or every limit is tried.
     stop : callable
         Asked between two runs whether time is up.
+    on_better : callable
+        Called with every attempt that is better than all before it.
 
     Notes
     -----
@@ -165,6 +169,8 @@ def search_limit(
             attempt = Attempt(theta, kappa, trials(theta, kappa))  # A1 L8-L16
             attempts.append(attempt)
             here = _better(here, attempt)  # A1 L17-L18, E13, E15
+            if here is attempt and _better(best, attempt) is attempt:
+                on_better(attempt)
         last, best = best, _better(best, here)  # A1 L19-L20
         falls = best is not last if bisection == "improvement" else here is not None
         if falls and bisection != "scan":
@@ -192,6 +198,7 @@ def sjf_bco(
     by_server: bool = False,
     clock: Clock = "actual",
     stop: Callable[[], bool] = lambda: False,
+    on_better: OnBetter = lambda attempt: None,
 ) -> Search:
     """Run SJF-BCO (Algorithm 1).
 
@@ -207,6 +214,8 @@ def sjf_bco(
         `fa_ffp_pack` for `fa_ffp` (E19); `lbsgf` server after server (E22).
     clock : "actual" or "estimated"
         See `dispatch`.
+    stop, on_better : callable
+        See `search_limit`.
 
     Notes
     -----
@@ -232,4 +241,6 @@ def sjf_bco(
     trials = Trials(table, order, policy, clock)  # A1 L2: U = 0 in each
     # A1 L7: a run depends on kappa only through which jobs are at most as large
     kappas = [kappa] if kappa is not None else sorted({1, *table.size})
-    return search_limit(table.horizon, trials, kappas, bisection, stop=stop)  # A1 L5-L24
+    return search_limit(  # A1 L5-L24
+        table.horizon, trials, kappas, bisection, stop=stop, on_better=on_better
+    )

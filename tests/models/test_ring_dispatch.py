@@ -28,16 +28,24 @@ CHOICES: dict[str, Choose] = {
 METHODS = {method.name: method for method in (*run_algorithms.METHODS, *run_baselines.METHODS)}
 
 
-class Silent(Progress):
-    """Progress that nobody looks at."""
+class Record(Progress):
+    """Progress that keeps the makespans it is shown."""
 
-    def incumbent(self, schedule: Any, objective: float) -> None: ...
+    def __init__(self) -> None:
+        self.values: list[float] = []
+
+    def incumbent(self, schedule: Any, objective: float) -> None:
+        assert schedule.makespan == objective
+        self.values.append(objective)
+
     def bound(self, value: float) -> None: ...
     def phase(self, text: str) -> None: ...
 
 
-def run(method: Method, instance: RingInstance, seed: int = 0, **given: Any) -> Outcome:
-    call = Call(method.parse(given), None, clocks.Clock(), seed, Silent())
+def run(
+    method: Method, instance: RingInstance, seed: int = 0, told: Record | None = None, **given: Any
+) -> Outcome:
+    call = Call(method.parse(given), None, clocks.Clock(), seed, told or Record())
     return method.run(instance, call)
 
 
@@ -201,6 +209,15 @@ def test_list_scheduling_looks_at_loads_alone() -> None:
     best = list_scheduling(rate_table(instance_of(jobs, [2, 1]))).best
     assert best is not None
     assert [gpus.tolist() for gpus in best.trial.gpus] == [[0], [1], [2], [1]]
+
+
+@pytest.mark.parametrize("name", ["sjf-bco", "first-fit", "list-scheduling", "random-orders"])
+def test_better_runs_are_told_as_they_come(name: str) -> None:
+    instance = instance_of([job(f"j{n}", 1 + n % 4, 14 * (1 + n % 3)) for n in range(9)], [3, 4, 2])
+    told = Record()
+    outcome = run(METHODS[name], instance, told=told)
+    assert told.values == sorted(set(told.values), reverse=True)
+    assert told.values[-1] == outcome.schedule.makespan
 
 
 def test_a_seed_repeats_a_random_method() -> None:
