@@ -1,0 +1,266 @@
+"""`exact` (ours): bounds and lists, relaxations, then makespans refuted one by one.
+
+Minimising the whole program from a list schedule down says little about the bound. Asked for a
+schedule that ends by H, with H small, most jobs cannot be spread any more, and there are few slots:
+such questions are answered, so the bound climbs from below (a destructive bound).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from schedgap.instances.ring import RingInstance, RingSchedule
+from schedgap.models.bracket import Bracket, Finder, Relay, Report
+from schedgap.models.method import Call, Outcome
+from schedgap.models.ring import program_cp_sat
+from schedgap.models.ring.dispatch import Cluster, Ints, dispatch, schedule
+from schedgap.models.ring.program_cp_sat import Detail
+from schedgap.models.ring.rates import no_schedule, rate_table
+from schedgap.models.ring.simulator import Placement, schedule_of
+from schedgap.models.ring.starting import first_bracket
+from schedgap.solvers import Clock, EngineResult, solve
+
+MANY_JOBS = 40  # from here on schedules with few spread jobs are looked for first
+BOUND_SHARE, BOUND_SECONDS = 0.15, 15.0
+RELAX_SHARE, RELAX_SECONDS = 0.1, 6.0  # of each of the two relaxations
+INSIDE_SHARE = 0.5
+STEP_SHARE = 0.3  # of what is left, for each makespan that is asked about
+
+
+def staged(instance: RingInstance, call: Call) -> Outcome:
+    """Run `exact`."""
+    if reason := no_schedule(instance):
+        return Outcome(infeasible=True, note=reason)
+    call.progress.phase("bounds and list schedules")
+    found = first_bracket(instance, call)
+    if found.closed:
+        return found.outcome()
+    found.child(
+        "pattern-lp",
+        f"{__name__}:bound_stage",
+        instance,
+        clock=call.clock.share(BOUND_SHARE, most=BOUND_SECONDS),
+        engine="highs",
+    )
+    if found.closed:
+        return found.outcome()
+    if len(instance.jobs) >= MANY_JOBS:
+        call.progress.phase("jobs inside single servers")
+        clock = call.clock.share(INSIDE_SHARE)
+        _cp_sat(instance, found, "inside", "inside_stage", clock)
+    details: tuple[Detail, ...] = ("free", "pairs")
+    for detail in details:
+        if not found.closed:
+            name = "contention-free" if detail == "free" else "pair-contention"
+            call.progress.phase(name)
+            clock = call.clock.share(RELAX_SHARE, most=RELAX_SECONDS)
+            _cp_sat(instance, found, name, "relax_stage", clock, detail)
+    if not found.closed:
+        call.progress.phase("refuting makespans")
+        _cp_sat(instance, found, "makespans", "climb_stage", call.clock)
+    return found.outcome()
+
+
+def _cp_sat(
+    instance: RingInstance, found: Bracket, name: str, stage: str, clock: Clock, *more: Any
+) -> None:
+    found.child(
+        name,
+        f"{__name__}:{stage}",
+        instance,
+        found.schedule,
+        int(found.lower),
+        *more,
+        clock=clock,
+        engine="cp-sat",
+    )
+
+
+def bound_stage(
+    found: Finder, instance: RingInstance, *, clock: Clock, seed: int, threads: int
+) -> Report:
+    """Prove what the linear relaxations prove."""
+    from schedgap.models.ring.run_bounds import run_pattern_lp
+
+    progress = Relay(found)
+    outcome = run_pattern_lp(instance, Call({}, "highs", clock, seed, progress, threads))
+    if outcome.bound is not None:
+        found.bound(outcome.bound)
+    return Report(infeasible=outcome.infeasible, trace={"bound": outcome.bound})
+
+
+def relax_stage(
+    found: Finder,
+    instance: RingInstance,
+    known: RingSchedule | None,
+    lower: int,
+    detail: Detail,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Minimise the makespan without all of the contention, and execute the plans."""
+    horizon = instance.horizon if known is None else known.makespan
+    made = program_cp_sat.build(instance, horizon=horizon, detail=detail, least=lower)
+    if made is None:
+        return Report(complete=True, infeasible=True)
+    program = made
+    result = solve(
+        program.model,
+        "cp-sat",
+        clock=clock,
+        threads=threads,
+        seed=seed,
+        grid=1,
+        start=None if known is None else program.start_from(known),
+        on_incumbent=lambda value, values: offer_plan(found, instance, *program.plan(values)),
+        on_bound=found.bound,
+    )
+    if result.values is not None:
+        offer_plan(found, instance, *program.plan(result.values))
+    if result.bound is not None:
+        found.bound(result.bound)
+    refuted = result.status == "infeasible"
+    return Report(
+        infeasible=refuted and known is None,
+        trace={"value": result.objective, "bound": result.bound, "seconds": _rounded(clock)},
+        value=result.bound,
+    )
+
+
+def inside_stage(
+    found: Finder,
+    instance: RingInstance,
+    known: RingSchedule | None,
+    lower: int,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Look for schedules in which no job is spread that fits into a server, by bisection.
+
+    First at the bound, which would be a proof; a makespan at which nothing is found is no bound.
+    """
+    low, high = lower, instance.horizon + 1 if known is None else known.makespan
+    target, asked = lower, 0
+    while low < high and not clock.expired():
+        asked += 1
+        result, plan = _ask(
+            instance, target, "free", known, clock.share(STEP_SHARE), seed, threads, inside=True
+        )
+        better = None if plan is None else offer_plan(found, instance, *plan)
+        if better is not None and better.makespan < high:
+            high, known = better.makespan, better
+        else:
+            low = target + 1
+        target = (low + high - 1) // 2
+    return Report(trace={"asked": asked, "seconds": _rounded(clock)})
+
+
+def climb_stage(
+    found: Finder,
+    instance: RingInstance,
+    known: RingSchedule | None,
+    lower: int,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Ask whether there is a schedule of the least makespan that is not refuted, and go on.
+
+    A makespan left open: then for any schedule that is better than the best. A `no` to that closes
+    all between.
+    """
+    refuted = asked = 0
+    if known is None:
+        result, plan = _ask(instance, instance.horizon, "slots", None, clock, seed, threads)
+        if result.status == "infeasible":
+            return Report(complete=True, infeasible=True)
+        known = None if plan is None else offer_plan(found, instance, *plan)
+        if known is None:
+            return Report(trace={"asked": 1, "seconds": _rounded(clock)})
+    share, below = STEP_SHARE, True
+    detail: Detail = "pairs"
+    while lower < known.makespan and not clock.expired():
+        target = lower if below else known.makespan - 1
+        asked += 1
+        result, plan = _ask(instance, target, detail, known, clock.share(share), seed, threads)
+        better = None if plan is None else offer_plan(found, instance, *plan)
+        if better is not None and better.makespan < known.makespan:
+            known = better
+        if result.status == "infeasible":
+            refuted += 1
+            lower = target + 1
+            found.bound(lower)
+        elif plan is not None and known.makespan > target:
+            detail = "slots"  # the relaxation has a plan, which cannot be executed in time
+        elif plan is None:
+            if not below:
+                share = min(1.0, 2 * share)
+            below = not below
+    trace = {"asked": asked, "refuted": refuted, "seconds": _rounded(clock)}
+    return Report(complete=lower >= known.makespan, trace=trace)
+
+
+def _ask(
+    instance: RingInstance,
+    horizon: int,
+    detail: Detail,
+    known: RingSchedule | None,
+    clock: Clock,
+    seed: int,
+    threads: int,
+    *,
+    inside: bool = False,
+) -> tuple[EngineResult, tuple[list[int], list[Placement]] | None]:
+    """Ask for any plan that ends by `horizon`; hints from a schedule that ends later."""
+    made = program_cp_sat.build(instance, horizon=horizon, detail=detail, one_server=inside)
+    if made is None:
+        return EngineResult("infeasible", None, None), None
+    hints = None if known is None else made.start_from(known)
+    result = solve(
+        made.model, "cp-sat", clock=clock, threads=threads, seed=seed, start=hints
+    )
+    return result, None if result.values is None else made.plan(result.values)
+
+
+def offer_plan(
+    found: Finder, instance: RingInstance, starts: Sequence[int], placements: Sequence[Placement]
+) -> RingSchedule | None:
+    """Offer what starts and placements lead to; where they collide, the jobs in that order."""
+    made = schedule_of(instance, starts, placements)
+    if made is None:
+        made = in_order(instance, starts, placements)
+    if made is not None:
+        found.offer(made)
+    return made
+
+
+def in_order(
+    instance: RingInstance, starts: Sequence[int], placements: Sequence[Placement]
+) -> RingSchedule | None:
+    """Return the schedule of jobs in the order of their starts, each as soon as its place is free.
+
+    None where the last one ends after the horizon.
+    """
+
+    def choose(job: int, cluster: Cluster) -> Ints | None:
+        if any(cluster.idle_on[s] < count for s, count in placements[job].items()):
+            return None
+        taken = []
+        for s, count in placements[job].items():
+            idle = np.flatnonzero(cluster.idle[cluster.first[s] : cluster.first[s + 1]])
+            taken.append(cluster.first[s] + idle[:count])
+        return np.concatenate(taken)
+
+    order = sorted(range(len(starts)), key=lambda j: (starts[j], j))
+    trial = dispatch(rate_table(instance), order, choose)
+    return schedule(instance, trial) if trial.feasible else None
+
+
+def _rounded(clock: Clock) -> float:
+    return round(clock.elapsed(), 3)

@@ -1,0 +1,126 @@
+"""`exact` and its programs by intervals: optima by hand and by enumeration, bounds below them."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.ring import RingInstance
+from schedgap.models.ring import program_cp_sat
+from schedgap.models.ring.rates import rate_table
+from schedgap.models.ring.run_exact import METHODS
+from schedgap.models.ring.staged import in_order
+from schedgap.solvers.children import run_child
+from strategies.ring import optimum, ring_instances
+from strategies.ring_cp_sat import Answer
+from strategies.ring_examples import W1, W2, W3, instance_of, job
+from strategies.ring_methods import Heard, run
+
+EXACT = next(method for method in METHODS if method.name == "staged-cp")
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+TINY = ring_instances(max_jobs=3, max_servers=3, max_slots=4)
+SMALL = ring_instances(max_jobs=4, max_servers=3, max_slots=4)
+
+
+def answers(instances: list[RingInstance]) -> list[Answer]:
+    reply = run_child("strategies.ring_cp_sat:answers", instances, engine="cp-sat")
+    found: list[Answer] = reply.result()
+    return found
+
+
+def agree(instances: list[RingInstance]) -> None:
+    for instance, found in zip(instances, answers(instances), strict=True):
+        best = optimum(instance)
+        assert found.plain == found.cut == best
+        if best is None:
+            continue
+        assert found.free is not None and found.pairs is not None
+        assert found.free <= found.pairs <= best
+        rings = [each for each in instance.jobs if each.gpus > 1]
+        if len(rings) <= 2:  # no job can meet two others
+            assert found.pairs == best
+
+
+@settings(max_examples=2, **QUIET)
+@given(st.lists(TINY, min_size=12, max_size=12))
+def test_programs_agree_with_enumeration_and_relaxations_are_below(
+    instances: list[RingInstance],
+) -> None:
+    agree(instances)
+
+
+@pytest.mark.nightly
+@settings(max_examples=30, **QUIET)
+@given(st.lists(SMALL, min_size=20, max_size=20))
+def test_programs_agree_with_enumeration_at_length(instances: list[RingInstance]) -> None:
+    agree(instances)
+
+
+@pytest.mark.parametrize(
+    ("instance", "best", "free"), [(W1, 7, 4), (W2, 6, 6), (W3, 8, 7)], ids=["W1", "W2", "W3"]
+)
+def test_the_worked_examples(instance: RingInstance, best: int, free: int) -> None:
+    """W1: alone each ring takes 4 slots, so both could end in slot 4 if rings never met."""
+    (found,) = answers([instance])
+    assert found.plain == found.cut == best
+    assert found.free is not None and free <= found.free <= best
+    assert found.pairs == best  # no ring meets two others
+
+
+def exactly(instance: RingInstance) -> float | None:
+    heard = Heard()
+    outcome = run(EXACT, instance, heard=heard)
+    if outcome.infeasible:
+        assert not heard.makespans
+        return None
+    assert outcome.bound == outcome.schedule.makespan
+    assert outcome.trace["proof"] and max(heard.bounds) == outcome.bound
+    return float(outcome.bound)
+
+
+@settings(max_examples=6, **QUIET)
+@given(TINY)
+def test_exact_agrees_with_enumeration(instance: RingInstance) -> None:
+    assert exactly(instance) == optimum(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=500, **QUIET)
+@given(SMALL)
+def test_exact_agrees_with_enumeration_at_length(instance: RingInstance) -> None:
+    assert exactly(instance) == optimum(instance)
+
+
+def test_a_ring_that_meets_two_others_goes_through_all_stages() -> None:
+    """Three rings of 3 on five servers of 2."""
+    jobs = [job(name, 3, 12, 4 / 3) for name in "abc"]
+    instance = instance_of(jobs, [2, 2, 2, 2, 2], horizon=40)
+    (found,) = answers([instance])
+    assert found.plain == found.cut == exactly(instance)
+
+
+def test_overlaps_of_jobs_that_exclude_each_other_add_up() -> None:
+    """Three rings of 4 on 9 GPUs: two at a time. The middle one meets both, one after the other."""
+    table = rate_table(instance_of([job(name, 4, 24, 4 / 3) for name in "abc"], [3, 3, 3]))
+    assert program_cp_sat.one_by_one(table, 0, [1, 2]) == [(1, 2)]
+    table = rate_table(instance_of([job(name, 3, 24, 4 / 3) for name in "abc"], [3, 3, 3]))
+    assert program_cp_sat.one_by_one(table, 0, [1, 2]) == [(1,), (2,)]
+
+
+def test_a_job_without_a_way_to_end_in_time_leaves_no_program() -> None:
+    """W1: 24 iterations at 7 a slot take 4 slots."""
+    assert program_cp_sat.build(W1, horizon=3, detail="free") is None
+    assert program_cp_sat.build(W1, horizon=4, detail="free") is not None
+
+
+def test_a_plan_that_collides_is_executed_in_its_order() -> None:
+    """Both rings of W1 from slot 1 on all of two servers: the second waits for the first's end."""
+    made = in_order(W1, [1, 2], [{0: 2, 1: 2}, {0: 2, 1: 2}])
+    assert made is not None
+    assert [(run.start, run.end) for run in made.runs.values()] == [(1, 4), (5, 8)]
+
+
+def test_what_cannot_be_is_infeasible() -> None:
+    """W1's optimum is 7."""
+    jobs = [job(name, 4, 24, 4 / 3) for name in "ab"]
+    assert exactly(instance_of(jobs, [3, 3, 3], horizon=6)) is None
+    assert exactly(instance_of(jobs, [3, 3, 3], horizon=7)) == 7
