@@ -20,6 +20,7 @@ from schedgap.models.edge.placements import runs_from, schedule_of
 from schedgap.models.edge.prices import Prices
 from schedgap.models.edge.problem import no_schedule, problem
 from schedgap.models.edge.starting import first_bracket, sense
+from schedgap.models.edge.type_bound import solve_types, total
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
 
@@ -31,6 +32,7 @@ GOAL_SHARE = 0.03  # of what is left, for one goal and engine; doubled where bot
 DECIDERS = "highs", "cp-sat"
 QUICK = 0.04  # a goal that took no more of what was left doubles the step to the next one
 MOST_GROUPS = 60_000  # in one program
+MOST_PLACES = 10_000  # jobs x servers in one search of CP-SAT
 
 
 def exact(instance: EdgeInstance, call: Call) -> Outcome:
@@ -43,6 +45,9 @@ def exact(instance: EdgeInstance, call: Call) -> Outcome:
     if instance.is_batch:
         return _batch(instance, found)
     _lists(instance, found)
+    view = problem(instance)
+    if not found.closed and len(view.tasks) * len(view.workers) > MOST_PLACES:
+        return _coarse(instance, found)
     if not found.closed:
         _search(instance, found, call.clock.share(FIRST_SHARE, most=FIRST_SECONDS))
     if not found.closed:
@@ -65,12 +70,25 @@ def _batch(instance: EdgeInstance, found: Bracket) -> Outcome:
     return found.outcome()
 
 
+def _coarse(instance: EdgeInstance, found: Bracket) -> Outcome:
+    """Bound what is too large for all else by worker types; list jobs by the starts of that."""
+    found.call.progress.phase("bound by worker types")
+    stage = f"{__name__}:type_stage"
+    report = found.child("type-bound", stage, instance, clock=found.call.clock, engine="highs")
+    if report is not None and not found.closed:
+        _lists(instance, found, report.value, 1.0)
+    return found.outcome("too large for an exact search")
+
+
 def _lists(
-    instance: EdgeInstance, found: Bracket, starts: Mapping[int, float] | None = None
+    instance: EdgeInstance,
+    found: Bracket,
+    starts: Mapping[int, float] | None = None,
+    share: float = LIST_SHARE,
 ) -> None:
     """Place jobs by lists, and search over these; `starts` order one more list."""
     found.call.progress.phase("lists")
-    clock = found.call.clock.share(LIST_SHARE)
+    clock = found.call.clock.share(share)
     search = Search(instance, best_list(instance, starts)[1], seed=found.call.seed)
     if search.complete:
         found.offer(search.schedule())
@@ -123,6 +141,7 @@ def settle(instance: EdgeInstance, found: Bracket, prices: Prices) -> None:
     """Raise the goal from the bound on; where that takes too long, look for better schedules."""
     view, clock = problem(instance), found.call.clock
     step, share, turn = 1, GOAL_SHARE, 0
+    engines = list(DECIDERS)
     while not found.closed and not clock.expired():
         goal = int(found.lower) + step - 1
         if found.upper is not None:
@@ -137,7 +156,10 @@ def settle(instance: EdgeInstance, found: Bracket, prices: Prices) -> None:
         found.call.progress.phase(f"a schedule of {goal} or less: {len(kept.groups)} groups")
         found.trace["goal"] = {"value": goal, "groups": len(kept.groups), "slack": kept.slack}
         left = clock.remaining()
-        if any(_decide(instance, found, kept, goal, clock.share(share), e) for e in DECIDERS):
+        decided = (e for e in engines if _decide(instance, found, kept, goal, clock.share(share), e))
+        engine = next(decided, None)
+        if engine is not None:
+            engines.sort(key=engine.__ne__)  # the one that was quick enough is asked first
             if left - clock.remaining() <= QUICK * left:
                 step *= 2
             continue
@@ -243,6 +265,19 @@ def price_stage(
         trace |= {"master": result.result.objective, "rounds": result.result.rounds}
     value = None if result.prices is None else (result.prices, starts)
     return Report(infeasible=result.infeasible, trace=trace, value=value)
+
+
+def type_stage(
+    found: Finder, instance: EdgeInstance, *, clock: Clock, seed: int, threads: int
+) -> Report:
+    """Bound the worker types one by one; returns each job's mean start."""
+    bounds = solve_types(problem(instance), clock=clock.share(0.8), seed=seed, threads=threads)
+    found.bound(total([each.bound for each in bounds]))
+    trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
+    starts: dict[int, float] = {}
+    for each in bounds:
+        starts |= each.starts
+    return Report(trace=trace, value=starts)
 
 
 def goal_stage(

@@ -75,21 +75,16 @@ def by_type(instance: EdgeInstance, call: Call) -> Outcome:
     """Bound the jobs of each worker type with all edge servers, and all clouds, as one."""
     if reason := no_schedule(instance):
         return Outcome(infeasible=True, note=reason)
-    view, found = problem(instance), []
+    view = problem(instance)
     call.progress.bound(float(job_bound(view)))
-    types = type_bound.used_types(view)
-    for k, worker_type in enumerate(types):
-        call.progress.phase(f"worker type {instance.worker_types[worker_type]}")
-        found.append(
-            type_bound.solve_type(
-                view,
-                worker_type,
-                clock=call.clock.share(0.9 / (len(types) - k)),
-                block=call.options["block"],
-                seed=call.seed,
-                threads=call.threads,
-            )
-        )
+    call.progress.phase("generating columns by worker type")
+    found = type_bound.solve_types(
+        view,
+        clock=call.clock.share(0.9),
+        block=call.options["block"],
+        seed=call.seed,
+        threads=call.threads,
+    )
     masters = [each.master for each in found]
     return _proved(
         instance,

@@ -234,11 +234,9 @@ class TypeBound:
 def horizon(view: Problem, worker_type: int) -> int:
     """Return a number of slots after which little is contended, for prices; any is valid."""
     tasks = [task for task in view.tasks if task.worker_type == worker_type]
-    total = int(view.workers[:, worker_type].sum())
-    work = sum(min(mode.workers * mode.duration for mode in task.modes) for task in tasks)
     ready = max(max(slot for slot in task.earliest if slot is not None) for task in tasks)
     shortest = max(min(mode.duration for mode in task.modes) for task in tasks)
-    slots = ready - view.first + -(-work // max(1, total)) + shortest
+    slots = ready - view.first + math.ceil(crowded(view, worker_type)) + shortest
     return max(1, min(view.slots, slots, MOST_SLOTS))
 
 
@@ -304,6 +302,33 @@ def solve_type(
             starts[job] = starts.get(job, 0.0) + share * (column.start + view.first)
     bound = result.bound if result.bound is not None else types.bound(best)[0]
     return TypeBound(worker_type, slots, block, best, bound, result.objective, result.rounds, starts)
+
+
+def solve_types(
+    view: Problem, *, clock: Clock, block: int = BLOCK, seed: int = 0, threads: int = 1
+) -> list[TypeBound]:
+    """Bound all worker types, the hardest last: what the others leave of their time is theirs."""
+    types = used_types(view)
+    work = {u: crowded(view, u) for u in types}
+    found = [
+        solve_type(
+            view,
+            worker_type,
+            clock=clock.share(1.0 / (len(types) - k)),
+            block=block,
+            seed=seed,
+            threads=threads,
+        )
+        for k, worker_type in enumerate(sorted(types, key=work.__getitem__))
+    ]
+    return sorted(found, key=lambda each: each.worker_type)
+
+
+def crowded(view: Problem, worker_type: int) -> float:
+    """Return the worker-slots that jobs of a type ask for, per worker."""
+    tasks = [task for task in view.tasks if task.worker_type == worker_type]
+    work = sum(min(mode.workers * mode.duration for mode in task.modes) for task in tasks)
+    return work / max(1, int(view.workers[:, worker_type].sum()))
 
 
 def used_types(view: Problem) -> list[int]:
