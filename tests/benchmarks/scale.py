@@ -1,0 +1,56 @@
+"""The tables of a family at its paper's scale: value, seconds and memory of each method.
+
+A schedule is divided by the best bound of the table: an upper limit of its ratio to the optimum.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from schedgap.analysis.attempts import Attempt, attempt, plan
+from schedgap.instances.generate import generate
+from schedgap.instances.instance import Instance
+
+SEED = 1
+Row = tuple[str, dict[str, object], float | None]  # method, options, seconds
+
+
+def attempts(instance: Instance, rows: Sequence[Row]) -> Iterator[tuple[str, Attempt]]:
+    """Run each line of the table in a process of its own."""
+    for method, options, seconds in rows:
+        words = " ".join(f"{key}={value}" for key, value in options.items())
+        limit = "" if seconds is None else f"{seconds:g} s"
+        made = plan(instance, method, settings=options, time_limit=seconds)
+        yield " ".join(part for part in (method, words, limit) if part), attempt(instance, made)
+
+
+def table(instance: Instance, rows: Sequence[Row], rules: Any) -> Table:
+    """Return the table of one instance; `rules` is the family's module."""
+    shown = Table("method", "bound", "value", "value / best bound", "seconds", "MB",
+                  title=str(instance))  # fmt: skip
+    done = list(attempts(instance, rows))
+    bounds = [found.outcome.bound for _, found in done if found.outcome and found.outcome.bound]
+    for name, found in done:
+        outcome = found.outcome
+        bound = value = ratio = "-"
+        if outcome is not None and outcome.bound is not None:
+            bound = f"{outcome.bound:,.0f}"
+        if outcome is not None and outcome.schedule is not None:
+            data = outcome.schedule.to_data(instance)
+            broken = next(rules.check(instance, data, {}), None)
+            objective = rules.objective(instance, data)
+            value = f"{objective:,.0f}" if broken is None else f"breaks {broken.rule}"
+            ratio = f"<= {objective / max(bounds):.3f}"
+        shown.add_row(name, bound, value, ratio, f"{found.seconds:.1f}",
+                      f"{found.peak_memory_mb or 0:.0f}")  # fmt: skip
+    return shown
+
+
+def main(family: str, rows: Sequence[Row], rules: Any) -> None:
+    """Print the tables of the sizes in the command line: 100, 200 and 300 jobs unless given."""
+    for jobs in [int(word) for word in sys.argv[1:]] or [100, 200, 300]:
+        instance = generate(family, preset="paper", seed=SEED, settings={"jobs": jobs})
+        Console(width=120).print(table(instance, rows, rules))
