@@ -81,8 +81,8 @@ def count_runs(view: Problem, most: int) -> int:
 def _count_split(
     view: Problem, task: Task, n: int, open_to: NDArray[np.bool_], most: int
 ) -> int:
-    room = view.workers[open_to, task.worker_type].tolist()
-    ps = view.ps[open_to, task.ps_type].tolist()
+    room: list[int] = view.workers[open_to, task.worker_type].tolist()
+    ps: list[int] = view.ps[open_to, task.ps_type].tolist()
     spreads = _count_spreads(room, n, most)
     if spreads > most and any(ps):
         return spreads

@@ -31,7 +31,7 @@ class Prices:
     @property
     def slots(self) -> int:
         """Number of slots with prices."""
-        return self.workers.shape[2]
+        return int(self.workers.shape[2])
 
 
 def rounded(prices: Floats) -> Floats:

@@ -79,7 +79,7 @@ def cp_sat(instance: EdgeInstance, call: Call) -> Outcome:
     if found.closed:
         return found.outcome()
     call.progress.phase("building the model")
-    model = program_cp_sat.build(instance, least=None if instance.is_batch else found.lower)
+    model = program_cp_sat.build(instance, least=None if instance.is_batch else int(found.lower))
     found.solve(
         model,
         lambda values: program_cp_sat.read(model, values, instance),
