@@ -135,11 +135,12 @@ def tighten(
     on_runs : callable or None
         Told of a solution of the relaxation without fractions, which is a schedule.
     """
-    program = _Program(pool, pool.cost if near is None else near, most, seed, threads, rows)
+    near = pool.cost if near is None else near
+    program = _Program(pool, near, most, seed, threads, rows)
     best = Tightened(pool, np.zeros(len(pool)), np.zeros(program.jobs), -np.inf, 0.0)
     if program.lacks_a_job():
         return replace(best, value=np.inf)
-    program.add(cuts, pool.cost if near is None else near)
+    program.add(cuts, near)
     separator = SlotSeparator(pool, seed=seed)
     history: list[float] = []
     while (solved := program.solve(clock)) is not None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.bracket import Bracket, Finder, Report, solve_program
+from schedgap.models.bracket import Bracket, Finder, Relay, Report, solve_program
 from schedgap.models.elastic import pooled, program_cp_sat, schedule_lp
 from schedgap.models.elastic.columns import Run, schedule_of
 from schedgap.models.elastic.cutting import Cut
@@ -47,7 +47,8 @@ def exact(instance: ElasticInstance, call: Call) -> Outcome:
     size = slots * sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
     if schedule_lp.too_large(instance, slots) or size > MOST_MODE_STARTS:
         call.progress.phase("coarse bound")
-        found.child("pooled-lp-coarse", f"{__name__}:coarse_stage", instance, engine="highs")
+        name, stage = ("pooled-lp-coarse", "coarse") if instance.is_batch else ("lp-guided", "list")
+        found.child(name, f"{__name__}:{stage}_stage", instance, engine="highs")
         return found.outcome("too large for an exact search")
     prices = _price(instance, found, call.clock.share(LP_SHARE))
     whole = _is_whole(instance)
@@ -229,6 +230,20 @@ def coarse_stage(
         on_bound=found.bound,
     )
     return Report(trace={"bound": lp.bound, "rounds": lp.rounds, "columns": lp.columns})
+
+
+def list_stage(
+    found: Finder, instance: ElasticInstance, *, clock: Clock, seed: int, threads: int
+) -> Report:
+    """Find the bound and the schedules that scale."""
+    from schedgap.models.elastic.run_lists import METHODS
+
+    [method] = [method for method in METHODS if method.name == "lp-guided"]
+    call = Call(method.parse({}), "highs", clock, seed, Relay(found), threads)
+    outcome = method.run(instance, call)
+    if outcome.bound is not None:
+        found.bound(outcome.bound)
+    return Report(trace={"bound": outcome.bound})
 
 
 def interval_stage(

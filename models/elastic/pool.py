@@ -40,8 +40,8 @@ class Pool:
         self.job = np.array([run.job for run in runs], dtype=np.int64)
         self.start = np.array([run.start for run in runs], dtype=np.int64)
         self.end = np.array([run.end for run in runs], dtype=np.int64)
-        rate = np.array([job.weight for job in instance.jobs])[self.job]
-        self.cost = -rate if instance.is_batch else rate * self.end
+        rate = np.array([job.weight for job in instance.jobs], dtype=np.float64)[self.job]
+        self.cost: Floats = -rate if instance.is_batch else rate * self.end
         known = [{(0.0,) * resources: 0} for _ in range(servers)]
         rows: dict[Any, list[int]] = {}  # by placement: many runs differ in their start only
         for run in runs:

@@ -144,7 +144,7 @@ def read(model: Any, values: Any, instance: ElasticInstance) -> ElasticSchedule:
     return schedule_of(
         instance,
         [
-            Run(j, modes(instance, j)[k], t, *(tuple(sorted(c.items())) for c in counts))  # type: ignore[arg-type]  # two of them
+            Run(j, modes(instance, j)[k], t, *(tuple(sorted(c.items())) for c in counts))
             for (j, k, t), counts in taken.items()
         ],
     )

@@ -28,7 +28,7 @@ def starting_schedule(
     if no_schedule(instance) is not None:
         return None
     ranked = [j for j in wspt_order(instance) if modes(instance, j)]
-    known = []
+    known: list[ElasticSchedule] = []
     for order in ranked, sorted(ranked, key=lambda j: instance.jobs[j].arrival):
         runs = None if known and stop() else listed(instance, order, stop=stop)
         if runs is not None:
