@@ -12,6 +12,8 @@ from schedgap.instances.records import read_json
 FAMILIES: dict[str, str] = {  # name -> its class of instances, imported when first asked for
     "hare": "schedgap.instances.hare:HareInstance",
     "elastic": "schedgap.instances.elastic:ElasticInstance",
+    "edge": "schedgap.instances.edge:EdgeInstance",
+    "ring": "schedgap.instances.ring:RingInstance",
 }
 
 
