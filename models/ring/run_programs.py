@@ -61,9 +61,18 @@ def run_branch_simulate(instance: RingInstance, call: Call) -> Outcome:
 
 def run_schedule_pool(instance: RingInstance, call: Call) -> Outcome:
     """Run `schedule-pool`: (10)-(13) over the pool that is asked for."""
+    return _choose(instance, call, call.options["pool"] == "complete")
+
+
+def run_complete_pool(instance: RingInstance, call: Call) -> Outcome:
+    """Run `complete-pool`: (10)-(13) over all schedules."""
+    return _choose(instance, call, True)
+
+
+def _choose(instance: RingInstance, call: Call, complete: bool) -> Outcome:
     if proof := refuted(instance):
         return proof
-    complete, engine = call.options["pool"] == "complete", call.engine or "highs"
+    engine = call.engine or "highs"
     call.progress.phase("collecting schedules")
     if complete:
         pool = _complete(instance, call)
@@ -109,7 +118,7 @@ def _complete(instance: RingInstance, call: Call) -> Any:
     plans = schedule_pool.count_plans(instance, latest)
     if plans > most:
         raise UsageError(
-            f"option pool=complete: about {plans:.2g} starts and placements, at most {most}"
+            f"complete pool: more than {most} starts and placements up to slot {latest}"
         )
     return schedule_pool.complete_pool(instance, latest, call.clock.expired)
 
@@ -183,11 +192,21 @@ METHODS: tuple[Method, ...] = (
         options=(
             Option(
                 "pool", "choice", "default",
-                "runs of the algorithms, or every start and placement (tiny instances)",
+                "runs of the algorithms, or every start and placement, as complete-pool",
                 choices=("default", "complete"),
             ),
         ),
         seeded=True,
+    ),
+    Method(
+        "complete-pool",
+        "exact",
+        run_complete_pool,
+        "the same choice among all schedules there are; tiny instances, for teaching",
+        "(10)-(13)",
+        engines=(*_MIP, "cp-sat"),
+        seeded=True,
+        refuses=schedule_pool.refuses,
     ),
     Method(
         "theta-feasible",

@@ -3,7 +3,6 @@
 The paper's pool holds all schedules there are. Any smaller one gives a schedule, and no bound.
 """
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice, product
@@ -14,7 +13,7 @@ from schedgap.models.ring.baselines import first_fit, list_scheduling, random_pl
 from schedgap.models.ring.dispatch import Trial, schedule
 from schedgap.models.ring.estimates import increments
 from schedgap.models.ring.packing import lpt_pack
-from schedgap.models.ring.rates import rate_table
+from schedgap.models.ring.rates import NEVER, rate_table
 from schedgap.models.ring.simulator import Placement, schedule_of
 from schedgap.models.ring.sjf_bco import sjf_bco
 
@@ -48,12 +47,25 @@ def default_pool(
 
 
 def count_plans(instance: RingInstance, latest: int) -> int:
-    """Return how many pairs of starts, up to `latest`, and placements there are for all jobs."""
+    """Return how many starts, up to `latest`, and placements there are for all jobs together.
+
+    Counting ends at `MOST_PLANS` + 1.
+    """
+    table, number = rate_table(instance), 1
+    for size in table.size:
+        ways = sum(1 for _ in islice(_placements(table.room, size), MOST_PLANS))
+        number *= latest * ways
+        if number > MOST_PLANS:
+            return MOST_PLANS + 1
+    return number
+
+
+def refuses(instance: RingInstance) -> str | None:
+    """Say why there are too many schedules to have them all, or None."""
     table = rate_table(instance)
-    return math.prod(
-        latest * sum(1 for _ in islice(_placements(table.room, size), MOST_PLANS))
-        for size in table.size
-    )
+    if table.longest == NEVER or count_plans(instance, int(table.longest)) <= MOST_PLANS:
+        return None
+    return f"more than {MOST_PLANS} starts and placements: for tiny instances only"
 
 
 def complete_pool(

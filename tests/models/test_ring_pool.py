@@ -70,7 +70,7 @@ def test_a_complete_pool_holds_the_optimum_and_proves_it():
 def test_a_complete_pool_agrees_with_enumeration(instance):
     if no_schedule(instance) is not None:
         return
-    outcome = run(BY_NAME["schedule-pool"], instance, pool="complete")
+    outcome = run(BY_NAME["complete-pool"], instance)
     best = optimum(instance)
     assert outcome.infeasible == (best is None)
     assert best is None or outcome.schedule.makespan == outcome.bound == best
@@ -89,7 +89,7 @@ def test_the_default_pool_has_every_ends_once():
 
 
 def test_too_large_a_pool_is_refused():
-    with pytest.raises(UsageError, match="option pool=complete: about"):
+    with pytest.raises(UsageError, match="complete pool: more than 200000"):
         run(BY_NAME["schedule-pool"], W3, pool="complete")
 
 
@@ -102,6 +102,8 @@ def test_cp_sat_chooses_alike():
 def test_plans_are_counted():
     # 4 workers on three servers of 3: 15 ways in all, less 3 with all on one; 3 slots, two jobs
     assert schedule_pool.count_plans(W1, 3) == (3 * 12) ** 2
+    assert schedule_pool.refuses(W1) is None
+    assert "for tiny instances only" in str(schedule_pool.refuses(W3))
 
 
 # --- theta-feasible, load-ilp --------------------------------------------------------------------
