@@ -161,9 +161,21 @@ def test_an_interruption_costs_its_overhead():
 
 
 @pytest.mark.parametrize("name", ALL)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(instance=edge_instances(max_jobs=4, horizon=(8, 40)))
 def test_schedules_keep_the_rules(name, instance):
+    keeps_the_rules(name, instance)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ALL)
+@settings(max_examples=1000, deadline=None)
+@given(instance=edge_instances(max_jobs=5, max_servers=4, horizon=(8, 64)))
+def test_schedules_keep_the_rules_at_length(name, instance):
+    keeps_the_rules(name, instance)
+
+
+def keeps_the_rules(name, instance):
     schedule = ALL[name](instance)
     data = schedule.to_data(instance)
     left = {job.id for job in instance.jobs} - set(schedule.placements)

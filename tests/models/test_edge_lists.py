@@ -86,9 +86,20 @@ def test_full_parameter_servers_are_intervals():
     assert hosts.full(0) == [] and hosts.most_free(0, 1, 9) == 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(edge_instances(max_jobs=4, horizon=(8, 16), batch=None), st.data())
 def test_a_job_ends_soonest_in_what_is_free(instance, data):
+    ends_soonest(instance, data)
+
+
+@pytest.mark.nightly
+@settings(max_examples=2000, deadline=None)
+@given(edge_instances(max_jobs=5, max_servers=4, horizon=(8, 20), batch=None), st.data())
+def test_a_job_ends_soonest_in_what_is_free_at_length(instance, data):
+    ends_soonest(instance, data)
+
+
+def ends_soonest(instance, data):
     """Against all runs at all starts beside the jobs placed before, judged by the rules."""
     timetable = Timetable(instance)
     first, last = instance.window
