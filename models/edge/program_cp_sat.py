@@ -10,7 +10,7 @@ from typing import Any
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.placements import Run, runs_from, schedule_of
 from schedgap.models.edge.problem import Group, Problem, Task, problem
-from schedgap.models.edge.symmetry import equal_jobs, equal_servers
+from schedgap.models.edge.symmetry import equal_jobs, equal_servers, in_order
 
 
 def build(
@@ -200,7 +200,8 @@ def hints(model: Any, instance: EdgeInstance, schedule: EdgeSchedule) -> list[An
     view = problem(instance)
     task_of = {task.job: task for task in view.tasks}
     known: dict[str, int] = {f"present[{task.job}]": 0 for task in view.tasks}
-    for run in runs_from(instance, schedule):
+    runs = runs_from(instance, schedule)
+    for run in runs if view.is_batch else in_order(view, runs):
         j, mode = run.group.job, run.group.mode
         known[f"present[{j}]"] = 1
         known[f"start[{j}]"], known[f"end[{j}]"] = run.group.start, run.group.end + 1

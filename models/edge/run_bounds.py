@@ -9,10 +9,9 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import column_bound, job_bounds, mode_arrays, program_mode, type_bound
 from schedgap.models.edge.certificates import check_certificate, duals_certificate
 from schedgap.models.edge.fixing import last_slot
-from schedgap.models.edge.lists import best_list, place_all, value_of
 from schedgap.models.edge.prices import to_data
 from schedgap.models.edge.problem import Problem, no_batches, no_schedule, only_batches, problem
-from schedgap.models.edge.starting import job_bound
+from schedgap.models.edge.starting import job_bound, starting_schedule
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import solve
 from schedgap.solvers.linear import LinearProgram
@@ -65,10 +64,10 @@ def _slots(instance: EdgeInstance, view: Problem) -> int:
     """Return how many slots an optimal schedule can reach into, from a list where there is one."""
     if instance.is_batch:
         return view.slots
-    timetable = place_all(instance, best_list(instance)[1])
-    if len(timetable.runs) < len(view.tasks):
+    start = starting_schedule(instance)
+    if start is None:
         return view.slots
-    return last_slot(view, value_of(timetable) + 1) - view.first + 1
+    return last_slot(view, start.value(instance) + 1) - view.first + 1
 
 
 def by_type(instance: EdgeInstance, call: Call) -> Outcome:

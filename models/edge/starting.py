@@ -4,6 +4,7 @@ import math
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.bracket import Bracket
+from schedgap.models.edge.lists import best_list, place_all
 from schedgap.models.edge.placements import runs_from, schedule_of
 from schedgap.models.edge.problem import Problem, problem
 from schedgap.models.method import Call
@@ -39,6 +40,13 @@ def first_bracket(instance: EdgeInstance, call: Call) -> Bracket:
     if instance.is_batch:
         found.offer(EdgeSchedule({}))
     return found
+
+
+def starting_schedule(instance: EdgeInstance) -> EdgeSchedule | None:
+    """Return the best list schedule of (2), or None when no list places all jobs in time."""
+    timetable = place_all(instance, best_list(instance)[1])
+    whole = len(timetable.runs) == len(instance.jobs)
+    return timetable.schedule() if whole else None
 
 
 def sense(instance: EdgeInstance) -> int:
