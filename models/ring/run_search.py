@@ -1,6 +1,9 @@
-"""Local search over servers and orders, as a method."""
+"""Local search over servers and orders, as a method and as a stage of others."""
 
-from schedgap.instances.ring import RingInstance
+from typing import Any
+
+from schedgap.instances.ring import RingInstance, RingSchedule
+from schedgap.models.bracket import Bracket, Finder, Report
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.models.ring import packing
 from schedgap.models.ring.bounds import width_dff
@@ -11,6 +14,7 @@ from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.run_algorithms import NO_PLACE, refuted
 from schedgap.models.ring.simulator import schedule_of
 from schedgap.models.ring.timetable import Found
+from schedgap.solvers import Clock
 
 
 def run_local_search(instance: RingInstance, call: Call) -> Outcome:
@@ -22,35 +26,56 @@ def run_local_search(instance: RingInstance, call: Call) -> Outcome:
     if lower > instance.horizon:
         note = f"every schedule takes {lower} slots or more, the horizon is {instance.horizon}"
         return Outcome(infeasible=True, note=note)
+    found = Bracket(call, lambda made: float(made.makespan), close=0.0)
     call.progress.phase("packing the longest jobs first")
     first = packing.lpt_pack(table)
-    best = schedule(instance, first) if first.feasible else None
-    if best is not None:
-        call.progress.incumbent(best, best.makespan)
+    if first.feasible:
+        found.offer(schedule(instance, first))
     call.progress.phase("moving jobs")
+    search_stage(
+        found,
+        instance,
+        found.schedule,
+        lower,
+        clock=call.clock,
+        seed=call.seed,
+        threads=call.threads,
+        **call.options,
+    )
+    if found.schedule is None:
+        return Outcome(note=NO_PLACE)
+    trace = {"lpt_pack": first.makespan if first.feasible else None, "lower": lower}
+    return Outcome(found.schedule, trace=measures(instance, found.schedule) | trace)
 
-    def report(found: Found) -> None:
-        nonlocal best
-        better = schedule_of(instance, found.starts, found.placements)
-        if better is not None and (best is None or better.makespan < best.makespan):
-            best = better
-            call.progress.incumbent(best, best.makespan)
+
+def search_stage(
+    found: Finder,
+    instance: RingInstance,
+    known: RingSchedule | None,
+    lower: int,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+    **options: Any,
+) -> Report:
+    """Look for schedules that are better than the known one; `options` are `local_search`'s."""
+
+    def offer(better: Found) -> None:
+        made = schedule_of(instance, better.starts, better.placements)
+        if made is not None:
+            found.offer(made)
 
     local_search(
-        table,
+        rate_table(instance),
         lower,
-        instance.horizon + 1 if best is None else best.makespan,
-        call.seed,
-        orders=call.options["orders"],
-        moves=call.options["moves"],
-        stop=call.clock.expired,
-        on_better=report,
+        instance.horizon + 1 if known is None else known.makespan,
+        seed,
+        stop=clock.expired,
+        on_better=offer,
+        **options,
     )
-    if best is None:
-        return Outcome(note=NO_PLACE)
-    makespan = first.makespan if first.feasible else None
-    trace = measures(instance, best) | {"lpt_pack": makespan, "lower": lower}
-    return Outcome(best, trace=trace)
+    return Report(trace={"seconds": round(clock.elapsed(), 3)})
 
 
 METHODS: tuple[Method, ...] = (

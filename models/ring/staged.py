@@ -23,6 +23,8 @@ from schedgap.solvers import Clock, EngineResult, solve
 
 MANY_JOBS = 40  # from here on schedules with few spread jobs are looked for first
 BOUND_SHARE, BOUND_SECONDS = 0.15, 15.0
+SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
+MOVES = 2000  # of each job for each target
 RELAX_SHARE, RELAX_SECONDS = 0.1, 6.0  # of each of the two relaxations
 INSIDE_SHARE = 0.5
 STEP_SHARE = 0.3  # of what is left, for each makespan that is asked about
@@ -45,7 +47,20 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
     )
     if found.closed:
         return found.outcome()
-    if len(instance.jobs) >= MANY_JOBS:
+    many = len(instance.jobs) >= MANY_JOBS
+    call.progress.phase("local search")
+    found.child(
+        "local-search",
+        "schedgap.models.ring.run_search:search_stage",
+        instance,
+        found.schedule,
+        int(found.lower),
+        moves=MOVES if many else MOVES // 10,
+        clock=call.clock.share(SEARCH_SHARE, most=SEARCH_SECONDS),
+    )
+    if found.closed:
+        return found.outcome()
+    if many:
         call.progress.phase("jobs inside single servers")
         clock = call.clock.share(INSIDE_SHARE)
         _cp_sat(instance, found, "inside", "inside_stage", clock)
