@@ -82,7 +82,8 @@ def _demand(view: Cluster, mode: Mode) -> Floats:
     m, p = mode.worker_type, mode.ps_type
     b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
     ps = 1 if mode.central else ps_needed(b, B, mode.workers)
-    return workers + ps * view.ps_units[p]
+    demand: Floats = workers + ps * view.ps_units[p]
+    return demand
 
 
 def _check_size(what: str, cells: int) -> None:
@@ -265,8 +266,8 @@ def losses(instance: ElasticInstance) -> tuple[Floats, Floats]:
     size = np.where(view.capacity > 0, view.capacity, 1.0)
 
     def loss(units: Floats) -> Floats:
-        share: Floats = np.minimum(1.0, (units / size).max(axis=1))
-        return share * (worth + 1e-6)
+        lost: Floats = np.minimum(1.0, (units / size).max(axis=1)) * (worth + 1e-6)
+        return lost
 
     return (
         np.array([loss(units) for units in view.worker_units]),

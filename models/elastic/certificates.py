@@ -5,7 +5,7 @@ from typing import Any
 
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import pooled, schedule_lp
+from schedgap.models.elastic import coarse, pooled, schedule_lp
 
 KINDS = (
     "schedule-lp",
@@ -48,7 +48,7 @@ def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any])
                 raise ValueError("no bound by the volume of this resource")
             return value
         if kind == "pooled-lp-coarse":
-            return pooled.coarse_certified(instance, certificate)
+            return coarse.coarse_certified(instance, certificate)
         return schedule_lp.certified(instance, certificate)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise InputError(f"does not fit the instance ({error})", path="certificate") from None

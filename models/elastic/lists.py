@@ -12,10 +12,10 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.board import Board
+from schedgap.models.elastic.coarse import Coarse, CoarsePricer
 from schedgap.models.elastic.columns import Run, run_of
 from schedgap.models.elastic.modes import cluster, modes, volume
 from schedgap.models.elastic.placement import Floats
-from schedgap.models.elastic.pooled import Coarse, CoarsePricer
 from schedgap.models.elastic.pricing import Market
 from schedgap.models.elastic.windows import shortest
 
@@ -176,15 +176,17 @@ class Guide:
 
 
 def guide(instance: ElasticInstance, prices: Coarse) -> Guide:
-    """Read prices per slot and the order of completions off the prices of `pooled-lp-coarse`."""
-    pricer, paid = CoarsePricer(instance), prices.paid()
-    ends = []
-    for j in range(len(instance.jobs)):
-        cost, start, duration, _ = pricer.best(prices, paid, j)
-        k = int(cost.argmin())
-        ends.append((int(start[k] + duration[k]), j))
-    price = np.repeat(prices.price, prices.block, axis=1)[:, : prices.slots]
-    return Guide(price.T, tuple(j for _, j in sorted(ends)))
+    """Read prices per slot and the order of completions off the prices of `pooled-lp-coarse`.
+
+    A unit costs the mean over the pools, by their capacities.
+    """
+    pricer = CoarsePricer(instance, prices.pool)
+    _, runs, _ = pricer.all(prices)
+    ends = [(pricer.end(j, runs[j][0]), j) for j in pricer.jobs]
+    whole = pricer.capacity.sum(axis=0)
+    share = pricer.capacity / np.where(whole > 0, whole, 1.0)
+    price = np.einsum("krt,kr->tr", prices.by_slot(), share)
+    return Guide(price, tuple(j for _, j in sorted(ends)))
 
 
 def lp_guided(instance: ElasticInstance, given: Guide) -> list[Run] | None:

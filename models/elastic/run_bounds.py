@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import pooled, program_compact, schedule_lp
+from schedgap.models.elastic import coarse, pooled, program_compact, schedule_lp
 from schedgap.models.elastic.batch import a_maxweight, batch_of, constants
 from schedgap.models.elastic.dual_prices import scaled
 from schedgap.models.elastic.modes import cluster
@@ -16,6 +16,9 @@ from schedgap.models.elastic.starting import starting_schedule
 from schedgap.models.elastic.windows import Windows, no_schedule
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import solve
+
+_GAP = 1e-6  # relative, between master and bound, at which one pool is done
+_GAP_OF_POOLS = 5e-4  # and several: their master is large and degenerate, and its tail long
 
 
 def _own_sense(instance: ElasticInstance, value: float) -> float:
@@ -65,24 +68,26 @@ def _lp(kind: str) -> Callable[[ElasticInstance, Call], Outcome]:
     return run
 
 
-def coarse(instance: ElasticInstance, call: Call) -> Outcome:
-    """Price blocks of slots of all servers together."""
+def pooled_coarse(instance: ElasticInstance, call: Call) -> Outcome:
+    """Price blocks of slots of servers in pools."""
     if reason := no_schedule(instance):
         return Outcome(infeasible=True, note=reason)
     call.progress.bound(pooled.no_contention(instance))
     call.progress.phase("generating columns")
-    found = pooled.solve_coarse(
+    found = coarse.solve_coarse(
         instance,
         block=call.options["block"],
+        pools=call.options["pools"],
         clock=call.clock,
         seed=call.seed,
         threads=call.threads,
         on_bound=lambda bound: call.progress.bound(_own_sense(instance, bound)),
+        gap=_GAP if call.options["pools"] == 1 else _GAP_OF_POOLS,
     )
     if found.prices is None:
         return Outcome(note="stopped before the first bound")
-    certificate = pooled.coarse_certificate(found.prices)
-    bound = pooled.coarse_certified(instance, certificate)
+    certificate = coarse.coarse_certificate(found.prices)
+    bound = coarse.coarse_certified(instance, certificate)
     master = None if found.objective is None else _own_sense(instance, found.objective)
     return Outcome(
         bound=bound,
@@ -191,12 +196,15 @@ METHODS: tuple[Method, ...] = (
     Method(
         "pooled-lp-coarse",
         "bound",
-        coarse,
-        "all servers as one, prices by block of slots; for full scale",
+        pooled_coarse,
+        "servers in a few pools, prices by block of slots; for full scale",
         "(8), (9)",
         ours=True,
         engines=("highs",),
-        options=(Option("block", "int", 5, "slots that share a price", least=1),),
+        options=(
+            Option("block", "int", 5, "slots that share a price", least=1),
+            Option("pools", "int", 1, "most pools of servers; equal ones are in one", least=1),
+        ),
     ),
     Method(
         "dual-lp",

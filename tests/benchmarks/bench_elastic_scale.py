@@ -21,6 +21,7 @@ RUNS: tuple[tuple[str, dict[str, object], float | None], ...] = (  # method, opt
     ("no-contention", {}, None),
     ("volume", {}, None),
     ("pooled-lp-coarse", {}, None),
+    ("pooled-lp-coarse", {"pools": 12}, 300),
     ("wspt-list", {}, None),
     ("lp-guided", {"moves": 0}, None),
     ("lp-guided", {"moves": 1000}, 300),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.certificates import check_certificate
+from schedgap.models.elastic.coarse import server_pools
 from schedgap.models.elastic.pooled import choices, mean_busy_times
 from schedgap.models.elastic.run_bounds import METHODS as BOUNDS
 from schedgap.models.elastic.dual_prices import least_of
@@ -42,12 +43,14 @@ def run(name: str, instance: ElasticInstance, **options: object) -> Outcome:
 
 
 def bounds_of(instance: ElasticInstance) -> dict[str, Outcome]:
-    """Return the outcome of every bound that serves the instance."""
-    return {
+    """Return the outcome of every bound that serves the instance, of pools also with several."""
+    found = {
         name: run(name, instance)
         for name, method in METHODS.items()
         if method.refuses(instance) is None
     }
+    found["several pools"] = run("pooled-lp-coarse", instance, pools=2, block=2)
+    return found
 
 
 def test_the_toy_has_no_gap() -> None:
@@ -145,16 +148,49 @@ def test_any_prices_prove_a_bound(instance: ElasticInstance, data: st.DataObject
         st.integers(0, len(instance.servers) - 1), st.integers(0, 2), st.integers(1, slots), price
     )
     fine = {"kind": "schedule-lp", "slots": slots, "prices": data.draw(st.lists(cells))}
-    blocks = st.tuples(st.integers(0, 2), st.integers(0, (slots - 1) // 2), price)
+    several = data.draw(st.booleans())
+    pool = [h if several else 0 for h in range(len(instance.servers))]
+    blocks = st.tuples(
+        st.integers(0, max(pool)), st.integers(0, 2), st.integers(0, (slots - 1) // 2), price
+    )
     rough = {
         "kind": "pooled-lp-coarse",
         "block": 2,
         "slots": slots,
+        "pool": pool,
         "prices": data.draw(st.lists(blocks)),
     }
     for certificate in (fine, rough):
         bound = check_certificate(instance, certificate)
         assert bound >= optimum - 1e-9 if instance.is_batch else bound <= optimum + 1e-9
+
+
+def test_unlike_servers_in_pools_of_their_own_bound_better() -> None:
+    """Two workers of two GPUs for a slot each, on servers of 2, 1 and 1 GPUs: together they have
+    room for both jobs at once, 2 + 2; but only the first one holds a worker: 2 + 3."""
+    servers = [
+        {"id": f"s{h}", "capacity": {"gpu": gpu, "cpu": 8, "bandwidth": 6}}
+        for h, gpu in enumerate((2, 1, 1))
+    ]
+    kinds = [{"id": "w1", "demand": {"gpu": 2, "cpu": 1, "bandwidth": 1}}]
+    job = {"train_time": {"w1": 1}, "update_time": {"p1": 0}}
+    instance = instance_of([job, job], servers=servers, worker_types=kinds)
+    assert run("pooled-lp-coarse", instance, block=1).bound == pytest.approx(4, rel=1e-5)
+    assert run("pooled-lp-coarse", instance, block=1, pools=2).bound == pytest.approx(5, rel=1e-5)
+    assert brute_force(instance) == 5
+
+
+def test_pools_that_are_too_many_are_put_together() -> None:
+    """Sizes 4, 1, 2, 4: two pools keep the roomiest kind, both of its servers, apart."""
+    servers = [
+        {"id": f"s{h}", "capacity": {"gpu": gpu, "cpu": 8, "bandwidth": 6}}
+        for h, gpu in enumerate((1, 4, 2, 4))
+    ]
+    job = {"train_time": {"w1": 1}, "update_time": {"p1": 0}}
+    instance = instance_of([job], servers=servers)
+    assert server_pools(instance, 3).tolist() == [0, 1, 2, 1]
+    assert server_pools(instance, 2).tolist() == [1, 0, 1, 0]
+    assert server_pools(instance, 1).tolist() == [0, 0, 0, 0]
 
 
 def test_a_certificate_of_raised_prices_proves_less() -> None:
@@ -176,7 +212,9 @@ def test_a_certificate_of_raised_prices_proves_less() -> None:
         {"kind": "schedule-lp", "slots": 3, "prices": [[9, 0, 1, 1.0]]},
         {"kind": "schedule-lp", "slots": 3, "prices": [[0, 0, 1, -1.0]]},
         {"kind": "schedule-lp", "slots": 10**9, "prices": []},
-        {"kind": "pooled-lp-coarse", "block": 0, "slots": 3, "prices": []},
+        {"kind": "pooled-lp-coarse", "block": 0, "slots": 3, "pool": [0, 0], "prices": []},
+        {"kind": "pooled-lp-coarse", "block": 2, "slots": 3, "pool": [0], "prices": []},
+        {"kind": "pooled-lp-coarse", "block": 2, "slots": 3, "pool": [0, 2], "prices": []},
         {"kind": "volume", "resource": "time"},
     ],
 )
