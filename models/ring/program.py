@@ -101,9 +101,9 @@ def build(instance: RingInstance, *, horizon: int | None = None, least: int | No
     if horizon is None:
         first = starting_schedule(instance)
         horizon = instance.horizon if first is None else first.makespan
-    most = columns(instance, horizon)
-    if most > MOST_COLUMNS:
-        raise UsageError(f"rar-ddls: about {most} columns, at most {MOST_COLUMNS}")
+    size = columns(instance, horizon)
+    if size > MOST_COLUMNS:
+        raise UsageError(f"rar-ddls: about {size} columns, at most {MOST_COLUMNS}")
     if least is None:
         least = int(max(table.longest, table.area))
 

@@ -122,6 +122,10 @@ def relax_stage(
     if made is None:
         return Report(complete=True, infeasible=True)
     program = made
+
+    def better(value: float, values: Any) -> None:
+        offer_plan(found, instance, *program.plan(values))
+
     result = solve(
         program.model,
         "cp-sat",
@@ -130,11 +134,11 @@ def relax_stage(
         seed=seed,
         grid=1,
         start=None if known is None else program.start_from(known),
-        on_incumbent=lambda value, values: offer_plan(found, instance, *program.plan(values)),
+        on_incumbent=better,
         on_bound=found.bound,
     )
     if result.values is not None:
-        offer_plan(found, instance, *program.plan(result.values))
+        better(0.0, result.values)
     if result.bound is not None:
         found.bound(result.bound)
     refuted = result.status == "infeasible"
