@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from schedgap.instances.ring import RingInstance
+from schedgap.models.ring import program_cp_sat
 from schedgap.models.ring.run_exact import METHODS
 from strategies.ring_methods import run
 
@@ -44,3 +45,8 @@ def _optimum(instance: RingInstance, *, pair_cuts: bool) -> float | None:
         return None
     assert outcome.bound == outcome.schedule.makespan
     return outcome.bound
+
+
+def is_built(send: Callable[[Any], None], instance: RingInstance, horizon: int) -> bool:
+    """Return whether there is a program at all with this horizon."""
+    return program_cp_sat.build(instance, horizon=horizon, detail="free") is not None
