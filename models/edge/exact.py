@@ -28,7 +28,8 @@ FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on all groups
 LIST_SHARE = 0.1  # of a search over lists
 MOVES = 10, 30  # of such a search, for each job: before there are prices, and with them
 PRICE_SHARE = 0.4
-GOAL_SHARE = 0.03  # of what is left, for one goal and engine; doubled where both fail
+GOAL_SHARE, GOAL_SECONDS = 0.03, 3.0  # for one goal and engine; doubled where both fail
+CHECK_SHARE, CHECK_SECONDS = 0.1, 3.0  # of the second engine, on the last goal
 DECIDERS = "highs", "cp-sat"
 QUICK = 0.04  # a goal that took no more of what was left doubles the step to the next one
 MOST_GROUPS = 60_000  # in one program
@@ -62,12 +63,14 @@ def exact(instance: EdgeInstance, call: Call) -> Outcome:
 def _batch(instance: EdgeInstance, found: Bracket) -> Outcome:
     """Search, bound, and search again what is left between."""
     clock = found.call.clock
-    _search(instance, found, clock.share(0.5))
+    small = len(instance.jobs) * len(instance.servers) <= MOST_PLACES
+    if small:
+        _search(instance, found, clock.share(0.5))
     if not found.closed:
         _price(instance, found, clock.share(0.5))
-    if not found.closed and not clock.expired():
+    if small and not found.closed and not clock.expired():
         _search(instance, found, clock)
-    return found.outcome()
+    return found.outcome("" if small else "too large for an exact search")
 
 
 def _coarse(instance: EdgeInstance, found: Bracket) -> Outcome:
@@ -140,7 +143,7 @@ def _price(instance: EdgeInstance, found: Bracket, clock: Clock) -> Prices | Non
 def settle(instance: EdgeInstance, found: Bracket, prices: Prices) -> None:
     """Raise the goal from the bound on; where that takes too long, look for better schedules."""
     view, clock = problem(instance), found.call.clock
-    step, share, turn = 1, GOAL_SHARE, 0
+    step, turn, engine = 1, 0, None
     engines = list(DECIDERS)
     while not found.closed and not clock.expired():
         goal = int(found.lower) + step - 1
@@ -156,18 +159,29 @@ def settle(instance: EdgeInstance, found: Bracket, prices: Prices) -> None:
         found.call.progress.phase(f"a schedule of {goal} or less: {len(kept.groups)} groups")
         found.trace["goal"] = {"value": goal, "groups": len(kept.groups), "slack": kept.slack}
         left = clock.remaining()
-        decided = (e for e in engines if _decide(instance, found, kept, goal, clock.share(share), e))
-        engine = next(decided, None)
+        engine = None
+        for name in engines:
+            budget = clock.share(min(0.5, GOAL_SHARE * 2**turn), most=GOAL_SECONDS * 2**turn)
+            if _decide(instance, found, kept, goal, budget, name):
+                engine = name
+                break
         if engine is not None:
             engines.sort(key=engine.__ne__)  # the one that was quick enough is asked first
             if left - clock.remaining() <= QUICK * left:
                 step *= 2
             continue
-        step, share, turn = 1, min(0.5, 2 * share), turn + 1
+        step, turn = 1, turn + 1
+        budget = clock.share(min(0.5, GOAL_SHARE * 2**turn), most=GOAL_SECONDS * 2**turn)
         if found.schedule is None:
-            _search(instance, found, clock.share(share))
+            _search(instance, found, budget)
         else:
-            _improve(instance, found, prices, turn, clock.share(2 * share))
+            _improve(instance, found, prices, turn, budget)
+    if found.closed and engine is not None and found.upper is not None:
+        # What one engine alone has refuted is put before the other one.
+        kept = keep(view, prices, int(found.upper))
+        if not kept.hopeless:
+            budget = clock.share(CHECK_SHARE, most=CHECK_SECONDS)
+            _decide(instance, found, kept, int(found.upper) - 1, budget, engines[1])
 
 
 def _improve(

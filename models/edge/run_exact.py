@@ -5,7 +5,6 @@ from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.bracket import Bracket
 from schedgap.models.edge import (
     program_cp_sat,
     program_literal,
@@ -15,7 +14,7 @@ from schedgap.models.edge import (
 from schedgap.models.edge.exact import exact
 from schedgap.models.edge.placements import count_runs
 from schedgap.models.edge.problem import no_batches, no_schedule, only_batches, problem
-from schedgap.models.edge.starting import first_bracket, sense, starting_schedule
+from schedgap.models.edge.starting import first_bracket, sense
 from schedgap.models.method import Call, Method, Option, Outcome
 
 MAX_COLUMNS = Option(
@@ -26,20 +25,11 @@ MAX_RUNS = Option(
 )
 
 
-def _begin(instance: EdgeInstance, call: Call) -> Bracket:
-    """Return the bracket of what is known at once, a list schedule of (2) among it."""
-    found = first_bracket(instance, call)
-    start = None if instance.is_batch or found.closed else starting_schedule(instance)
-    if start is not None:
-        found.offer(start)
-    return found
-
-
 def _pyomo(module: Any) -> Callable[[EdgeInstance, Call], Outcome]:
     def run(instance: EdgeInstance, call: Call) -> Outcome:
         if reason := no_schedule(instance):
             return Outcome(infeasible=True, note=reason)
-        found = _begin(instance, call)
+        found = first_bracket(instance, call)
         if found.closed:
             return found.outcome()
         columns, most = module.columns(instance), call.options["max_columns"]
@@ -62,13 +52,13 @@ def packing(instance: EdgeInstance, call: Call) -> Outcome:
     """Solve the program with a column for every run of every job."""
     if reason := no_schedule(instance):
         return Outcome(infeasible=True, note=reason)
-    found = _begin(instance, call)
-    if found.closed:
-        return found.outcome()
     most = call.options["max_columns"]
     count = count_runs(problem(instance), most)
     if count > most:
         raise UsageError(f"{count} runs of the jobs or more: max_columns={most}")
+    found = first_bracket(instance, call)
+    if found.closed:
+        return found.outcome()
     call.progress.phase("enumerating runs")
     runs = program_packing.all_runs(instance)
     model = program_packing.build(instance, runs=runs)
@@ -85,7 +75,7 @@ def cp_sat(instance: EdgeInstance, call: Call) -> Outcome:
     """Solve the interval model."""
     if reason := no_schedule(instance):
         return Outcome(infeasible=True, note=reason)
-    found = _begin(instance, call)
+    found = first_bracket(instance, call)
     if found.closed:
         return found.outcome()
     call.progress.phase("building the model")

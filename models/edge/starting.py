@@ -22,7 +22,7 @@ def job_bound(view: Problem) -> int:
 
 
 def first_bracket(instance: EdgeInstance, call: Call) -> Bracket:
-    """Return the bracket of what is known at once: every job alone, and an empty batch.
+    """Return the bracket of what is known at once: every job alone, and lists.
 
     Values are those of a minimisation: sum c_j - a_j, or minus the number of jobs that run.
     Schedules are cut to modes, which never makes one worse.
@@ -39,14 +39,18 @@ def first_bracket(instance: EdgeInstance, call: Call) -> Bracket:
     found.bound(job_bound(problem(instance)))
     if instance.is_batch:
         found.offer(EdgeSchedule({}))
+    if not found.closed:
+        start = starting_schedule(instance)
+        if start is not None:
+            found.offer(start)
     return found
 
 
 def starting_schedule(instance: EdgeInstance) -> EdgeSchedule | None:
-    """Return the best list schedule of (2), or None when no list places all jobs in time."""
+    """Return the best list schedule, or None when no list places all jobs of (2) in time."""
     timetable = place_all(instance, best_list(instance)[1])
     whole = len(timetable.runs) == len(instance.jobs)
-    return timetable.schedule() if whole else None
+    return timetable.schedule() if whole or instance.is_batch else None
 
 
 def sense(instance: EdgeInstance) -> int:
