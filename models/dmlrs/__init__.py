@@ -1,0 +1,1 @@
+"""Family `dmlrs`: PD-ORS and what stands beside it."""
