@@ -31,17 +31,6 @@ class Table(NamedTuple):
     free: Ints  # [k, c] on the server of each column
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Kind:
-    """The servers for a pair of types; columns c are those with workers, hosts those with PSs."""
-
-    servers: Ints  # [c] server
-    hosts: tuple[int, ...]  # servers with PSs of the type, in list order
-    place: Mapping[int, int]  # of a host among the hosts
-    host_of: Ints  # [c] place of the column's server among the hosts, -1 where it has no PS
-    roomy: tuple[int, ...]  # hosts, those with most PSs first, then in list order
-
-
 class Hosts:
     """The PSs of one type that are held."""
 
@@ -81,7 +70,10 @@ class Hosts:
 
     def most_free(self, server: int, start: int, end: int) -> int:
         """Return how many PSs of a server are free in all slots of an interval."""
-        runs = [run for run in self._held.get(server, ()) if run[0] <= end and start < run[1]]
+        held = self._held.get(server)
+        if not held:
+            return self.capacity[server]
+        runs = [run for run in held if run[0] <= end and start < run[1]]
         starts = {max(start, first) for first, _ in runs}
         peak = max((sum(a <= slot < b for a, b in runs) for slot in starts), default=0)
         return self.capacity[server] - peak
@@ -113,9 +105,10 @@ class Timetable:
 
     def take(self, run: Run) -> None:
         """Place a job as given."""
-        view, group = arrays(self.instance), run.group
-        u, v = int(view.worker_type[group.job]), int(view.ps_type[group.job])
-        columns = np.searchsorted(_kind(self.instance, u, v).servers, [s for s, _ in run.workers])
+        group = run.group
+        u = int(arrays(self.instance).worker_type[group.job])
+        servers = _needs(self.instance, group.job).servers
+        columns = servers.searchsorted([s for s, _ in run.workers])
         self.tables[u] = _taken(self.tables[u], columns, run)
         self.restore(run)
 
@@ -146,34 +139,41 @@ class Timetable:
         return schedule_of(self.instance, self.runs.values())
 
 
-@lru_cache(maxsize=1 << 12)
-def _kind(instance: EdgeInstance, u: int, v: int) -> Kind:
-    view = arrays(instance)
-    servers = np.flatnonzero(view.workers[:, u] > 0)
-    hosts = tuple(np.flatnonzero(view.ps[:, v] > 0).tolist())
-    place = {s: h for h, s in enumerate(hosts)}
-    host_of = np.array([place.get(s, -1) for s in servers.tolist()], dtype=np.int64)
-    return Kind(
-        servers, hosts, place, host_of, tuple(sorted(hosts, key=lambda s: (-view.ps[s, v], s)))
-    )
-
-
 def _taken(table: Table, columns: Ints, run: Run) -> Table:
     """Return a table with a run in it: its first slot and the one after its last begin a stretch."""
     times, free = table
-    for slot in (run.group.start, run.group.end + 1):
-        k = int(times.searchsorted(slot))
-        if k == len(times) or times[k] != slot:
-            times = np.concatenate([times[:k], [slot], times[k:]])
-            free = np.concatenate([free[:k], free[k - 1 : k], free[k:]])
-    if free is table.free:
-        free = free.copy()
-    first, after = times.searchsorted([run.group.start, run.group.end + 1])
-    free[first:after, columns] -= np.array([count for _, count in run.workers])
-    return Table(times, free)
+    start, after = run.group.start, run.group.end + 1
+    i, k = times.searchsorted([start, after]).tolist()
+    whole = i < len(times) and times[i] == start  # a stretch begins there already
+    clean = k < len(times) and times[k] == after
+    used = free[i - 1 + whole : k]
+    slots = np.concatenate((times[:i], [start], times[i + whole : k], [after], times[k + clean :]))
+    left = np.concatenate((free[:i], used, free[k - 1 + clean :]))
+    left[i : i + len(used), columns] -= np.array([count for _, count in run.workers])
+    return Table(slots, left)
 
 
 # --- where a job ends soonest --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Needs:
+    """What a job needs, and where it can have it; columns c: the servers with its workers."""
+
+    worker_type: int
+    ps_type: int
+    split_work: int  # worker-slots
+    near_work: int  # together with the PS
+    chunks: int
+    servers: Ints  # [c] server
+    ready: Ints  # [c] first slot in which the job may use the server, within the window
+    near_from: Ints  # [c] the same where the server has PSs, else FAR
+    all_ready: int  # slot from which on every column is
+    column: Mapping[int, int]  # of a server
+    host_ready: Mapping[int, int]  # the same slot by server with PSs, in list order
+    soonest_hosts: tuple[tuple[int, int], ...]  # the slots and servers, those ready first first
+    roomy: tuple[int, ...]  # servers with PSs, those with most first, then in list order
+    slots: Ints  # sorted slots in which some server becomes ready
 
 
 class _Choice(NamedTuple):
@@ -184,19 +184,6 @@ class _Choice(NamedTuple):
     workers: int
     split: bool
     start: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Room:
-    """What is free for a job; stretches k begin where anything that concerns it changes."""
-
-    grid: Ints  # [k] first slots
-    free: Ints  # [k, c] workers
-    ready: Ints  # [c] first slot in which the job may use the server
-    host_ready: Ints  # [h] the same
-    host_of: Ints  # [c] place of the column's server among the hosts, -1 where it has no PS
-    ps_free: Mapping[int, Bools]  # [k] by host, for those that are full now and then
-    ps_from: int  # from this slot on some host is ready that is never full
 
 
 def soonest(timetable: Timetable, job: int, *, together: bool = False) -> Run | None:
@@ -224,55 +211,99 @@ def soonest(timetable: Timetable, job: int, *, together: bool = False) -> Run | 
     run is ceil(work / free), if it reaches into that stretch. Starts are tried in the order of what
     they could reach if nothing became busy later.
     """
-    view = arrays(timetable.instance)
-    room = _room(timetable, job)
-    if room is None:
+    needs = _needs(timetable.instance, job)
+    if not needs.roomy or not len(needs.servers):
         return None
-    split_work, near_work = view.needed[job].tolist()
-    chunks, last = int(view.chunks[job]), timetable.instance.window[1]
-    now = np.minimum((room.free * (room.grid[:, None] >= room.ready)).sum(axis=1), chunks)
-    least = min(split_work, near_work)
-    reach = np.where(now > 0, room.grid - 1 - (-least // np.maximum(now, 1)), FAR)
-    best: _Choice | None = None
+    busy = _busy(timetable, needs)
+    grid, free = _stretches(timetable, needs, busy)
+    ps_free = {s: _outside(grid, intervals) for s, intervals in busy.items()}
+    ps_from = next((slot for slot, s in needs.soonest_hosts if s not in busy), FAR)
+    near_now = (free * (grid[:, None] >= needs.near_from)).max(axis=1)
+    reach = _reach(grid, needs.near_work, np.minimum(near_now, needs.chunks))
+    if not together:
+        now = (free * (grid[:, None] >= needs.ready)).sum(axis=1)
+        split = _reach(grid, needs.split_work, np.minimum(now, needs.chunks))
+        reach = np.minimum(reach, split)
+    after = np.append(grid[1:], FAR)
+    last = timetable.instance.window[1]
+    best: tuple[_Choice, Ints] | None = None
     for k in reach.argsort(kind="stable").tolist():
-        if reach[k] > (last if best is None else best.end):
+        if reach[k] > (last if best is None else best[0].end):
             break
-        columns = room.ready <= room.grid[k]
-        low = np.minimum.accumulate(room.free[k:, columns], axis=0)  # [e, c] from k to stretch e
-        options = [(near_work, _most_near(room, k, columns, low), False)]
+        h = int(grid[k])
+        low = np.minimum.accumulate(free[k:], axis=0)  # [e, c] free from stretch k to stretch e
+        if h < needs.all_ready:
+            low *= needs.ready <= h
+        longest = (after[k:] - h).tolist()  # [e] run that ends in stretch e
+        near = low * (needs.near_from <= h)
+        for s, is_free in ps_free.items():
+            if s in needs.column:
+                near[:, needs.column[s]] *= np.logical_and.accumulate(is_free[k:])
+        options = [(needs.near_work, near.max(axis=1), False)]
         if not together:
-            options.append((split_work, _most_split(room, k, low), True))
-        for work, number, split in options:
-            choice = _shortest(room.grid[k:], work, np.minimum(number, chunks), split)
-            if choice is not None and choice.end <= last and (best is None or choice < best):
-                best = choice
-    return None if best is None else _placed(timetable, job, best)
+            number = low.sum(axis=1)
+            if ps_from > h:
+                number *= _some_ps(needs, ps_free, k, h, len(number))
+            options.append((needs.split_work, number, True))
+        for work, number, is_split in options:
+            capped = np.minimum(number, needs.chunks).tolist()
+            found = _shortest(h, work, capped, longest, is_split)
+            if found is not None and found[0].end <= last and (best is None or found[0] < best[0]):
+                best = found[0], low[found[1]]
+    return None if best is None else _placed(timetable, job, *best)
 
 
-def _room(timetable: Timetable, job: int) -> _Room | None:
-    """Return what is free for a job; None where no server has its types."""
-    view = arrays(timetable.instance)
+@lru_cache(maxsize=1 << 14)
+def _needs(instance: EdgeInstance, job: int) -> _Needs:
+    view = arrays(instance)
     u, v = int(view.worker_type[job]), int(view.ps_type[job])
-    kind, hosts, table = _kind(timetable.instance, u, v), timetable.hosts[v], timetable.tables[u]
-    if not kind.hosts or not len(kind.servers):
-        return None
-    from_slot = np.maximum(view.ready[job], timetable.instance.window[0])
-    ready, host_ready = from_slot[kind.servers], from_slot[list(kind.hosts)]
-    busy = {kind.place[s]: full for s in sorted(hosts.scarce) if (full := hosts.full(s))}
-    changes = [table.times, ready, host_ready]
+    split_work, near_work = view.needed[job].tolist()
+    from_slot = np.maximum(view.ready[job], instance.window[0])
+    servers, ps = np.flatnonzero(view.workers[:, u] > 0), view.ps[:, v]
+    hosts = np.flatnonzero(ps > 0).tolist()
+    ready = from_slot[servers]
+    slots = np.unique(np.concatenate([ready, from_slot[hosts]]))
+    return _Needs(
+        u,
+        v,
+        split_work,
+        near_work,
+        int(view.chunks[job]),
+        servers,
+        ready,
+        np.where(ps[servers] > 0, ready, FAR),
+        int(ready.max(initial=0)),
+        {s: c for c, s in enumerate(servers.tolist())},
+        {s: int(from_slot[s]) for s in hosts},
+        tuple(sorted((int(from_slot[s]), s) for s in hosts)),
+        tuple(sorted(hosts, key=lambda s: (-ps[s], s))),
+        slots[slots >= ready.min(initial=FAR)],
+    )
+
+
+def _busy(timetable: Timetable, needs: _Needs) -> dict[int, list[Interval]]:
+    """Servers of which all PSs are held at times, and when."""
+    hosts = timetable.hosts[needs.ps_type]
+    return {s: full for s in sorted(hosts.scarce) if (full := hosts.full(s))}
+
+
+def _stretches(
+    timetable: Timetable, needs: _Needs, busy: Mapping[int, list[Interval]]
+) -> tuple[Ints, Ints]:
+    """First slots [k] of the stretches in which nothing changes, and free workers [k, c]."""
+    times, free = timetable.tables[needs.worker_type]
+    changes = [times[times > needs.slots[0]], needs.slots]
     changes += [np.array(full).ravel() for full in busy.values()]
     grid = np.unique(np.concatenate(changes))
-    grid = grid[grid >= ready.min()]
-    never_full = np.delete(host_ready, list(busy))
-    return _Room(
-        grid,
-        table.free[table.times.searchsorted(grid, side="right") - 1],
-        ready,
-        host_ready,
-        kind.host_of,
-        {h: _outside(grid, full) for h, full in busy.items()},
-        int(never_full.min()) if len(never_full) else FAR,
-    )
+    if busy:
+        grid = grid[grid >= needs.slots[0]]
+    return grid, free[times.searchsorted(grid, side="right") - 1]
+
+
+def _reach(grid: Ints, work: int, most: Ints) -> Ints:
+    """[k] last slot of a run from grid[k] on with so many workers; FAR with none."""
+    ends: Ints = np.where(most > 0, grid - 1 - (-work // np.maximum(most, 1)), FAR)
+    return ends
 
 
 def _outside(grid: Ints, intervals: list[Interval]) -> Bools:
@@ -282,68 +313,63 @@ def _outside(grid: Ints, intervals: list[Interval]) -> Bools:
     return free
 
 
-def _most_near(room: _Room, k: int, columns: Bools, low: Ints) -> Ints:
-    """[e] the most workers beside a PS on one server, from stretch k to stretch e."""
-    places = room.host_of[columns]
-    near = np.where((places >= 0) & (room.host_ready[places] <= room.grid[k]), low, 0)
-    for place, is_free in room.ps_free.items():
-        near[:, places == place] *= np.logical_and.accumulate(is_free[k:])[:, None]
-    most: Ints = near.max(axis=1, initial=0)
-    return most
+def _some_ps(
+    needs: _Needs, ps_free: Mapping[int, Bools], k: int, slot: int, stretches: int
+) -> Bools:
+    """[e] whether a PS is free on some ready server from stretch k to stretch e."""
+    some = np.zeros(stretches, dtype=bool)
+    for s, is_free in ps_free.items():
+        if needs.host_ready[s] <= slot:
+            some |= np.logical_and.accumulate(is_free[k:])
+    return some
 
 
-def _most_split(room: _Room, k: int, low: Ints) -> Ints:
-    """[e] the most workers on all servers, from stretch k to stretch e; 0 where no PS is free."""
-    number: Ints = low.sum(axis=1)
-    if room.ps_from > room.grid[k]:
-        some = np.zeros(len(number), dtype=bool)
-        for place, is_free in room.ps_free.items():
-            if room.host_ready[place] <= room.grid[k]:
-                some |= np.logical_and.accumulate(is_free[k:])
-        number *= some
-    return number
+def _shortest(
+    start: int, work: int, number: list[int], longest: list[int], split: bool
+) -> tuple[_Choice, int] | None:
+    """Return the shortest run from a slot on, and the stretch e that it ends in.
+
+    At most number[e] workers, which only falls, are free up to stretch e; a run that ends in it
+    takes longest[e] slots or fewer.
+    """
+    before = 0
+    for e, (most, reach) in enumerate(zip(number, longest, strict=True)):
+        if not most:
+            return None
+        d = max(-(-work // most), before + 1)
+        if d <= reach:
+            n = -(-work // d)
+            return _Choice(start + d - 1, n * d, n, split, start), e
+        before = reach
+    return None
 
 
-def _shortest(grid: Ints, work: int, number: Ints, split: bool) -> _Choice | None:
-    """Return the shortest run from grid[0] on, with at most number[e] workers up to stretch e."""
-    reach = np.append(grid[1:], FAR) - grid[0]  # [e] longest run that ends in stretch e
-    slots = -(-work // np.maximum(number, 1))
-    slots[1:] = np.maximum(slots[1:], reach[:-1] + 1)
-    fits = ((number > 0) & (slots <= reach)).nonzero()[0]
-    if not len(fits):
-        return None
-    d = int(slots[fits[0]])
-    n, start = -(-work // d), int(grid[0])
-    return _Choice(start + d - 1, n * d, n, split, start)
-
-
-def _placed(timetable: Timetable, job: int, choice: _Choice) -> Run:
-    """Return the run of a choice with its servers."""
-    view = arrays(timetable.instance)
-    u, v = int(view.worker_type[job]), int(view.ps_type[job])
-    kind, hosts, ready = _kind(timetable.instance, u, v), timetable.hosts[v], view.ready[job]
+def _placed(timetable: Timetable, job: int, choice: _Choice, free: Ints) -> Run:
+    """Return the run of a choice with its servers; `free` [c]: workers in all of its slots."""
+    needs = _needs(timetable.instance, job)
+    hosts = timetable.hosts[needs.ps_type]
     start, end, n = choice.start, choice.end, choice.workers
     group = Group(job, Mode(n, end - start + 1, not choice.split), start)
-    low = timetable.free_workers(u, start, end)
-    low = np.where(ready <= start, low, 0)[kind.servers]
+    servers = needs.servers.tolist()
     if not choice.split:
         _, s = min(
-            (int(low[c]), s)
-            for c, s in enumerate(kind.servers.tolist())
-            if low[c] >= n and s in kind.place and hosts.most_free(s, start, end)
+            (count, s)
+            for count, s in zip(free.tolist(), servers, strict=True)
+            if count >= n and s in needs.host_ready and hosts.most_free(s, start, end)
         )
         return Run(group, ((s, n),), s)
     workers = []
-    for c in (-low).argsort(kind="stable").tolist():
-        count = min(int(low[c]), n)
-        if count:
-            workers.append((int(kind.servers[c]), count))
-            n -= count
-    host, most = -1, 0
-    for s in kind.roomy:  # by PSs: from the first with fewer in all than are free elsewhere, no more
-        if hosts.capacity[s] < most:
+    for c in (-free).argsort(kind="stable").tolist():
+        if not n:
             break
-        if ready[s] <= start:
+        count = min(int(free[c]), n)
+        workers.append((servers[c], count))
+        n -= count
+    host, most = -1, 0
+    for s in needs.roomy:
+        if hosts.capacity[s] < most or (hosts.capacity[s] == most and s > host):
+            break  # no more can be free on this one, nor on those after it
+        if needs.host_ready[s] <= start:
             count = hosts.most_free(s, start, end)
             if count > most or (count == most and s < host):
                 host, most = s, count
