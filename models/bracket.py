@@ -64,6 +64,8 @@ class Bracket:
         breaks a rule by less than an engine's tolerance: it is dropped, and the trace says so.
     close : float
         Relative: values that differ by less are one value; 0 for whole numbers.
+    tell : callable
+        From the schedule that is returned to what the trace says of it.
     """
 
     def __init__(
@@ -75,10 +77,11 @@ class Bracket:
         up: Callable[[float], float] = float,
         keep: Callable[[Any], Any] = lambda schedule: schedule,
         close: float = 1e-9,
+        tell: Callable[[Any], Mapping[str, Any]] = lambda schedule: {},
     ) -> None:
         self.call = call
         self._measure, self._real, self._up, self._keep = measure, real, up, keep
-        self._close = close
+        self._close, self._tell = close, tell
         self.schedule: Any = None
         self.upper: float | None = None
         self.lower = -math.inf
@@ -216,6 +219,8 @@ class Bracket:
             return Outcome(infeasible=True, note=note or "complete search", trace=self.trace)
         if self.closed:
             self.trace["proof"] = self.proofs or ["bounds meet"]
+        if self.schedule is not None:
+            self.trace |= self._tell(self.schedule)
         return Outcome(
             schedule=self.schedule,
             bound=self._real(self.lower) if math.isfinite(self.lower) else None,

@@ -5,6 +5,7 @@ import math
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.bracket import Bracket
 from schedgap.models.edge.lists import best_list, place_all
+from schedgap.models.edge.outcomes import sums
 from schedgap.models.edge.placements import runs_from, schedule_of
 from schedgap.models.edge.problem import Problem, problem
 from schedgap.models.method import Call
@@ -35,6 +36,7 @@ def first_bracket(instance: EdgeInstance, call: Call) -> Bracket:
         up=lambda bound: math.ceil(bound - 1e-6),
         keep=lambda schedule: schedule_of(instance, runs_from(instance, schedule)),
         close=0.0,
+        tell=lambda schedule: sums(instance, schedule),
     )
     found.bound(job_bound(problem(instance)))
     if instance.is_batch:

@@ -40,6 +40,8 @@ def check(instance: EdgeInstance, outcome: Outcome, optimum: float) -> None:
     assert list(rules.check(instance, data, {})) == []
     assert rules.objective(instance, data) == optimum
     assert outcome.bound == optimum
+    flow_time = None if instance.is_batch else optimum + len(instance.jobs)
+    assert outcome.trace.get("flow_time") == flow_time
 
 
 @pytest.mark.parametrize(("name", "instance", "optimum"), CASES)
