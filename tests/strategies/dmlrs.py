@@ -160,62 +160,79 @@ def placements(instance: DmlrsInstance, j: int) -> dict[Choice, list[Placed]]:
 
 def fits(instance: DmlrsInstance, running: Mapping[int, Placed]) -> bool:
     """Whether the jobs of one slot stay within every capacity, (5)."""
-    for h, machine in enumerate(instance.machines):
-        for name in instance.resources:
-            used = 0.0
-            for j, placed in running.items():
-                workers, ps = placed.get(h, (0, 0))
-                job = instance.jobs[j]
-                used += workers * job.worker_demand[name] + ps * job.ps_demand[name]
-            if used > machine.capacity[name] + 1e-6:
-                return False
-    return True
+    loads = [load(instance, j, placed) for j, placed in running.items()]
+    return within(instance, tuple(map(sum, zip(*loads, strict=True))))
+
+
+Load = tuple[float, ...]  # by machine and resource
+
+
+def load(instance: DmlrsInstance, j: int, placed: Placed) -> Load:
+    """Return what a placement of job j takes."""
+    job = instance.jobs[j]
+    return tuple(
+        workers * job.worker_demand[name] + ps * job.ps_demand[name]
+        for workers, ps in (placed.get(h, (0, 0)) for h in range(len(instance.machines)))
+        for name in instance.resources
+    )
+
+
+def within(instance: DmlrsInstance, used: Load) -> bool:
+    """Whether a load stays within every capacity, (5)."""
+    rooms = (m.capacity[name] for m in instance.machines for name in instance.resources)
+    return all(amount <= room + 1e-6 for amount, room in zip(used, rooms, strict=True))
 
 
 def slot_choices(instance: DmlrsInstance) -> dict[tuple[Choice, ...], dict[int, Placed]]:
-    """Return what the jobs can bring together in one slot, [j], each with a placement."""
-    ways = [placements(instance, j) for j in range(len(instance.jobs))]
-    found: dict[tuple[Choice, ...], dict[int, Placed]] = {}
+    """Return what the jobs can bring together in one slot, [j], each with a placement.
 
-    def pack(chosen: tuple[Choice, ...], j: int, running: dict[int, Placed]) -> dict[int, Placed] | None:
-        if j == len(chosen):
-            return running
-        if chosen[j] == IDLE:
-            return pack(chosen, j + 1, running)
-        for placed in ways[j][chosen[j]]:
-            more = running | {j: placed}
-            if fits(instance, more):
-                packed = pack(chosen, j + 1, more)
-                if packed is not None:
-                    return packed
-        return None
-
-    for chosen in product(*([IDLE, *way] for way in ways)):
-        packed = pack(chosen, 0, {})
-        if packed is not None:
-            found[chosen] = packed
-    return found
+    Job by job, all loads that the same numbers can make.
+    """
+    empty: Load = (0.0,) * (len(instance.machines) * len(instance.resources))
+    found: dict[tuple[Choice, ...], dict[Load, dict[int, Placed]]] = {(): {empty: {}}}
+    for j in range(len(instance.jobs)):
+        ways = {
+            brings: {load(instance, j, placed): placed for placed in way}
+            for brings, way in placements(instance, j).items()
+        }
+        after: dict[tuple[Choice, ...], dict[Load, dict[int, Placed]]] = {}
+        for chosen, loads in found.items():
+            after[*chosen, IDLE] = loads
+            for brings, own in ways.items():
+                sums = {
+                    tuple(map(sum, zip(used, more, strict=True))): {**running, j: placed}
+                    for used, running in loads.items()
+                    for more, placed in own.items()
+                }
+                kept = {used: running for used, running in sums.items() if within(instance, used)}
+                if kept:
+                    after[*chosen, brings] = kept
+        found = after
+    return {chosen: next(iter(loads.values())) for chosen, loads in found.items()}
 
 
 def best_schedule(instance: DmlrsInstance) -> tuple[float, DmlrsSchedule]:
     """Return the largest sum of utilities, and a schedule that has it, by trying everything.
 
     From slot to slot, all that the jobs can have done; of two ways to the same the richer one.
+    More workers of one job in the same mode, and nothing else changed, never hurt.
     """
     jobs = range(len(instance.jobs))
     choices = slot_choices(instance)
+    largest: dict[tuple[bool, ...], list[tuple[Choice, ...]]] = {}  # by who may run
+    for may in product((False, True), repeat=len(jobs)):
+        some = [c for c in choices if all(may[j] or c[j] == IDLE for j in jobs)]
+        largest[may] = [c for c in some if not any(_exceeds(other, c) for other in some)]
     State = tuple[Choice | None, ...]  # worker-slots so far; None once complete
     start: State = tuple(IDLE for _ in jobs)
     best: dict[State, tuple[float, tuple[dict[int, Placed], ...]]] = {start: (0.0, ())}
     for t in range(1, instance.horizon + 1):
         after: dict[State, tuple[float, tuple[dict[int, Placed], ...]]] = {}
         for state, (value, past) in best.items():
-            for chosen, packed in choices.items():
-                active = [j for j in jobs if chosen[j] != IDLE]
-                if any(state[j] is None or t < instance.jobs[j].arrival for j in active):
-                    continue
+            here = tuple(state[j] is not None and t >= instance.jobs[j].arrival for j in jobs)
+            for chosen in largest[here]:
                 new, worth = list(state), value
-                for j in active:
+                for j in (j for j in jobs if chosen[j] != IDLE):
                     before = state[j] or IDLE
                     total = before[0] + chosen[j][0], before[1] + chosen[j][1]
                     done = is_done(instance, j, total)
@@ -224,7 +241,7 @@ def best_schedule(instance: DmlrsInstance) -> tuple[float, DmlrsSchedule]:
                         worth += utility(instance, j, t - instance.jobs[j].arrival)
                 key = tuple(new)
                 if key not in after or worth > after[key][0]:
-                    after[key] = worth, (*past, packed)
+                    after[key] = worth, (*past, choices[chosen])
         best = after
     state, (value, slots) = max(best.items(), key=lambda item: item[1][0])
     plans: dict[int, dict[int, Placed]] = {j: {} for j in jobs if state[j] is None}
@@ -233,6 +250,12 @@ def best_schedule(instance: DmlrsInstance) -> tuple[float, DmlrsSchedule]:
             if j in plans:
                 plans[j][t] = placed
     return value, DmlrsSchedule.of_plans(instance, plans)
+
+
+def _exceeds(other: tuple[Choice, ...], chosen: tuple[Choice, ...]) -> bool:
+    """Whether each job brings at least as much, in the mode it had, and some job more."""
+    more = all(a >= b and c >= d for (a, c), (b, d) in zip(other, chosen, strict=True))
+    return more and other != chosen
 
 
 def utility(instance: DmlrsInstance, j: int, delay: int) -> float:
