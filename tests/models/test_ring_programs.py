@@ -23,7 +23,7 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 def makespan(instance: RingInstance, **given: int) -> float:
     """Return the program's optimum by the rules, which must accept the schedule."""
     model = program.build(instance, **given)
-    result = solve(model, "highs", clock=Clock(60), grid=1)
+    result = solve(model, "highs", clock=Clock(300), grid=1)
     if result.status == "infeasible":
         return math.inf
     assert result.status == "optimal" and result.objective is not None
@@ -63,8 +63,8 @@ def test_the_program_agrees_with_enumeration(instance: RingInstance) -> None:
 
 
 @pytest.mark.nightly
-@settings(max_examples=400, **QUIET)
-@given(ring_instances(max_jobs=4, max_servers=3, max_slots=4, placeable=True))
+@settings(max_examples=300, **QUIET)
+@given(ring_instances(max_jobs=3, max_servers=3, max_slots=4, placeable=True))
 def test_the_program_agrees_with_enumeration_at_length(instance: RingInstance) -> None:
     agree(instance)
 
