@@ -1,0 +1,288 @@
+"""What makes a `dmlrs` schedule valid, written from the paper; shares no code with the models.
+
+V1 structure, V2 and V4 (4), V3 (7), V5 (2), V6 (3), V7 (5). A row whose own values break V1 is left
+out of the later rules, and so is its job of V4 to V6, so that one fault gives one message. Counts
+are whole numbers, demands and capacities whole thousandths: sums are exact.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+from typing import Any, NamedTuple
+
+from schedgap.instances.dmlrs.instance import STEP, DmlrsInstance, Job
+from schedgap.instances.records import short
+from schedgap.instances.scaling import decimal
+from schedgap.instances.shapes import Shapes, is_whole, require, require_keys
+from schedgap.instances.verdict import Violation
+
+ROUNDING = 1e-9  # of n / gamma in (2), and of the part of the work in (3)
+LARGEST = 10**60
+_ROW: Shapes = {
+    "job": "string", "slot": "number", "machine": "string", "workers": "number", "ps": "number",
+}  # fmt: skip
+
+
+class Row(NamedTuple):
+    """One allocation with the values of the file; `place` is its index, for messages."""
+
+    place: int
+    job: str
+    slot: Any
+    machine: str
+    workers: Any
+    ps: Any
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """What no other row may name."""
+        return self.job, self.slot, self.machine
+
+
+class Held(NamedTuple):
+    """What a job holds in one slot."""
+
+    workers: int
+    ps: int
+    machines: int
+
+
+def check(
+    instance: DmlrsInstance, schedule: Any, options: Mapping[str, Any]
+) -> Iterator[Violation]:
+    """Yield every broken rule of a schedule.
+
+    Parameters
+    ----------
+    schedule : Any
+        Plain JSON data, not trusted: `{"admitted": [job ids], "allocations": [{"job", "slot",
+        "machine", "workers", "ps"}]}`, slots from 1.
+    options : Mapping[str, Any]
+        Of the solution; no rule depends on them.
+
+    Raises
+    ------
+    InputError
+        When a key is missing, unknown, or of the wrong JSON type.
+
+    Notes
+    -----
+    Source: (2)-(5), (7). Time: linear in the number of allocations.
+    """
+    admitted, rows = _read(schedule)
+    return _violations(instance, admitted, rows)
+
+
+def objective(instance: DmlrsInstance, schedule: Any) -> float:
+    """Return the sum of u_i(t~_i - a_i) over the admitted jobs of a schedule without violations.
+
+    t~_i is the last slot with a worker, (6), also where the work was done before.
+    """
+    admitted, rows = _read(schedule)
+    delays = _delays(instance, admitted, rows)
+    return math.fsum(job.utility.at(delays[job.id]) for job in instance.jobs if job.id in delays)
+
+
+def beside(instance: DmlrsInstance, schedule: Any) -> dict[str, float]:
+    """Return how many jobs are admitted, and the median of their delays in slots."""
+    admitted, rows = _read(schedule)
+    delays = _delays(instance, admitted, rows)
+    middle = {"median delay": float(median(delays.values()))} if delays else {}
+    return {"admitted jobs": float(len(delays)), **middle}
+
+
+def _read(schedule: Any) -> tuple[Sequence[str], Sequence[Row]]:
+    """Return the admitted ids and the rows, or refuse their shape."""
+    require(schedule, "object")
+    require_keys(schedule, {"admitted": "list", "allocations": "list"}, {})
+    for k, name in enumerate(schedule["admitted"]):
+        require(name, "string", "admitted", k)
+    rows = []
+    for k, row in enumerate(schedule["allocations"]):
+        require(row, "object", "allocations", k)
+        require_keys(row, _ROW, {}, "allocations", k)
+        rows.append(Row(k, *(row[key] for key in _ROW)))
+    return schedule["admitted"], rows
+
+
+def _delays(
+    instance: DmlrsInstance, admitted: Sequence[str], rows: Sequence[Row]
+) -> dict[str, int]:
+    """Return t~ - a of each admitted job, (6)."""
+    arrival = {job.id: job.arrival for job in instance.jobs}
+    last: dict[str, int] = {}
+    for row in rows:
+        if row.workers:
+            last[row.job] = max(last.get(row.job, 0), row.slot)
+    return {name: last[name] - arrival[name] for name in admitted}
+
+
+# --- rules -------------------------------------------------------------------------------------
+
+
+def _violations(
+    instance: DmlrsInstance, admitted: Sequence[str], rows: Sequence[Row]
+) -> Iterator[Violation]:
+    yield from admitted_once(instance, admitted)
+    machines = {machine.id for machine in instance.machines}
+    jobs = {job.id: job for job in instance.jobs}
+    sound: list[Row] = []
+    unsound: set[str] = set()
+    seen: set[tuple[str, int, str]] = set()
+    for row in rows:
+        fault = fault_of_row(instance, row, jobs, machines)
+        if not fault and row.key in seen:
+            fault = f"{row.job} has a second row for {row.machine} in slot {row.slot}"
+        if fault:
+            unsound.add(row.job)
+            yield Violation("V1", ("allocations", str(row.place)), 1, fault)
+        else:
+            seen.add(row.key)
+            sound.append(row)
+    yield from only_admitted(admitted, sound)
+    chosen = set(admitted)
+    sound = [row for row in sound if row.job in chosen]
+    held = _held(sound)
+    for name in dict.fromkeys(admitted):
+        if name in jobs and name not in unsound:
+            job, slots = jobs[name], held.get(name, {})
+            yield from not_before_arrival(job, slots)
+            yield from at_most_the_batch(job, slots)
+            yield from enough_parameter_servers(instance, job, slots)
+            yield from whole_work(job, slots)
+    yield from within_capacity(instance, sound)
+
+
+def admitted_once(instance: DmlrsInstance, admitted: Sequence[str]) -> Iterator[Violation]:
+    """Rule V1: `admitted` has known ids, each once."""
+    known = {job.id for job in instance.jobs}
+    seen: set[str] = set()
+    for name in admitted:
+        if name not in known:
+            yield Violation("V1", ("admitted", name), 1, f"admitted: no job {short(name)}")
+        elif name in seen:
+            yield Violation("V1", ("admitted", name), 1, f"admitted: {name} is there twice")
+        seen.add(name)
+
+
+def fault_of_row(
+    instance: DmlrsInstance, row: Row, jobs: Mapping[str, Job], machines: set[str]
+) -> str:
+    """Rule V1: known ids, a slot in 1..T, whole numbers >= 0, not both 0. Return '' if sound."""
+    where = f"allocation {row.place + 1}"
+    if row.job not in jobs:
+        return f"{where}: no job {short(row.job)}"
+    if row.machine not in machines:
+        return f"{where}: no machine {short(row.machine)}"
+    if not is_whole(row.slot, 1, instance.horizon):
+        return f"{where}: slot {short(row.slot)}, must be an integer in 1..{instance.horizon}"
+    for key, count in (("workers", row.workers), ("ps", row.ps)):
+        if not is_whole(count, 0, LARGEST):
+            return f"{where}: {key} {short(count)}, must be an integer >= 0"
+    if row.workers + row.ps == 0:
+        return f"{where}: neither workers nor PSs"
+    return ""
+
+
+def only_admitted(admitted: Sequence[str], rows: Sequence[Row]) -> Iterator[Violation]:
+    """Rule V2, (4) with x_i = 0: a job that is not admitted holds nothing."""
+    chosen = set(admitted)
+    for name in dict.fromkeys(row.job for row in rows if row.job not in chosen):
+        held = sum(row.workers + row.ps for row in rows if row.job == name)
+        yield Violation("V2", (name,), held, f"{name} is not admitted, but has allocations")
+
+
+def _held(rows: Sequence[Row]) -> dict[str, dict[int, Held]]:
+    """Return what each job holds in each slot, in order of slots."""
+    found: dict[str, dict[int, Held]] = defaultdict(dict)
+    for row in sorted(rows, key=lambda row: row.slot):
+        before = found[row.job].get(row.slot, Held(0, 0, 0))
+        found[row.job][row.slot] = Held(
+            before.workers + row.workers, before.ps + row.ps, before.machines + 1
+        )
+    return found
+
+
+def not_before_arrival(job: Job, slots: Mapping[int, Held]) -> Iterator[Violation]:
+    """Rule V3, (7): nothing before the slot of the arrival."""
+    for slot in slots:
+        if slot < job.arrival:
+            message = f"{job.id} runs in slot {slot}, it arrives in {job.arrival}"
+            yield Violation("V3", (job.id, str(slot)), job.arrival - slot, message)
+
+
+def at_most_the_batch(job: Job, slots: Mapping[int, Held]) -> Iterator[Violation]:
+    """Rule V4, (4): at most F_i workers in a slot."""
+    for slot, held in slots.items():
+        if held.workers > job.batch_size:
+            message = f"{job.id}, slot {slot}: {held.workers} workers for a batch of {job.batch_size}"
+            yield Violation("V4", (job.id, str(slot)), held.workers - job.batch_size, message)
+
+
+def enough_parameter_servers(
+    instance: DmlrsInstance, job: Job, slots: Mapping[int, Held]
+) -> Iterator[Violation]:
+    """Rule V5, (2): gamma workers for each PS at most, or exactly; no PS without a worker."""
+    for slot, held in slots.items():
+        where, what = (job.id, str(slot)), f"{job.id}, slot {slot}:"
+        if not held.workers:
+            yield Violation("V5", where, held.ps, f"{what} {held.ps} PSs without a worker")
+            continue
+        share = held.workers / job.worker_ps_ratio
+        needed = max(1, math.ceil(share - ROUNDING))
+        message = f"{what} {held.ps} PSs for {held.workers} workers"
+        if instance.ps_rule == "at_least":
+            if held.ps < needed:
+                yield Violation("V5", where, needed - held.ps, f"{message}, need {needed}")
+        elif not abs(share - max(1, round(share))) < ROUNDING:
+            multiple = f"not a multiple of {job.worker_ps_ratio:g}"
+            yield Violation("V5", where, 1, f"{what} {held.workers} workers, {multiple}")
+        elif held.ps != round(share):
+            off = abs(held.ps - round(share))
+            yield Violation("V5", where, off, f"{message}, need just {round(share)}")
+
+
+def worker_slots(job: Job, bandwidth: float) -> float:
+    """Return E K (tau + (gamma / F) (2 g / b)): worker-slots of the whole job at a bandwidth."""
+    exchange = job.worker_ps_ratio / job.batch_size * (2 * job.gradient_size / bandwidth)
+    return job.epochs * job.samples * (job.time_per_sample + exchange)
+
+
+def whole_work(job: Job, slots: Mapping[int, Held]) -> Iterator[Violation]:
+    """Rule V6, (3) divided by E K: the bus where one machine holds all of a slot (Fact 1)."""
+    internal = sum(held.workers for held in slots.values() if held.machines == 1)
+    external = sum(held.workers for held in slots.values() if held.machines > 1)
+    done = internal / worker_slots(job, job.internal_bandwidth)
+    done += external / worker_slots(job, job.external_bandwidth)
+    if not done >= 1 - ROUNDING:
+        yield Violation("V6", (job.id,), 1 - done, f"{job.id} trains {done:.10g} of its samples")
+
+
+def within_capacity(instance: DmlrsInstance, rows: Sequence[Row]) -> Iterator[Violation]:
+    """Rule V7, (5): what all jobs demand of a machine in a slot, in exact thousandths."""
+    names = instance.resources
+    demand = {
+        job.id: [(_milli(job.worker_demand[r]), _milli(job.ps_demand[r])) for r in names]
+        for job in instance.jobs
+    }
+    used: dict[tuple[str, int], list[int]] = {}
+    for row in rows:
+        sums = used.setdefault((row.machine, row.slot), [0] * len(names))
+        for k, (worker, ps) in enumerate(demand[row.job]):
+            sums[k] += row.workers * worker + row.ps * ps
+    for machine in instance.machines:
+        room = [_milli(machine.capacity[r]) for r in names]
+        for slot in range(1, instance.horizon + 1):
+            for k, amount in enumerate(used.get((machine.id, slot), ())):
+                if amount > room[k]:
+                    message = (
+                        f"{machine.id}, slot {slot}: {amount / STEP:.10g} {names[k]}, "
+                        f"it has {room[k] / STEP:.10g}"
+                    )
+                    excess = (amount - room[k]) / STEP
+                    yield Violation("V7", (machine.id, str(slot), names[k]), excess, message)
+
+
+def _milli(amount: float) -> int:
+    return int(decimal(amount) * STEP)
