@@ -5,6 +5,7 @@ from schedgap.models.family import Family
 from schedgap.models.method import Method
 from schedgap.models.ring import (
     certificates,
+    measures,
     paper,
     picture,
     programs,
@@ -39,6 +40,7 @@ FAMILY = Family(
     objective=rules.objective,
     chart=picture.chart,
     grid=lambda instance: 1.0,
+    beside=measures.beside,
     check_certificate=certificates.check_certificate,
     guarantees=paper.PAPER.guarantee,
     programs=programs.PROGRAMS,

@@ -1,5 +1,6 @@
 """What is reported of a `ring` schedule beside its makespan."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from schedgap.instances.ring import RingInstance, RingSchedule
@@ -31,4 +32,14 @@ def measures(instance: RingInstance, schedule: RingSchedule) -> dict[str, Any]:
             "max": round(max(extra), 6),
             "mean": round(sum(extra) / len(extra), 6),
         },
+    }
+
+
+def beside(instance: RingInstance, schedule: Mapping[str, Any]) -> dict[str, float]:
+    """Return what is shown of a verified schedule beside its makespan, by what it is."""
+    found = measures(instance, RingSchedule.from_data(instance, schedule))
+    return {
+        "makespan by (9)": found["makespan_eq9"],
+        "mean completion": found["mean_end"],
+        "largest extra share": found["extra_share"]["max"],
     }
