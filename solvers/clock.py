@@ -24,6 +24,12 @@ class Clock:
         """True when nothing is left."""
         return self.remaining() <= 0
 
+    def spent(self) -> float:
+        """Return the part of the budget that is gone, from 0 to 1; 0 without a limit."""
+        if self.limit is None:
+            return 0.0
+        return min(1.0, self.elapsed() / self.limit) if self.limit > 0 else 1.0
+
     def share(self, fraction: float, *, most: float = math.inf) -> "Clock":
         """Return a clock that starts now with a fraction of what is left, or `most` seconds."""
         seconds = min(self.remaining() * fraction, most)

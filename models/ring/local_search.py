@@ -18,6 +18,7 @@ from schedgap.models.ring.dispatch import dispatch
 from schedgap.models.ring.packing import longest_first, pack
 from schedgap.models.ring.rates import NEVER, RateTable
 from schedgap.models.ring.timetable import Found, order_search
+from schedgap.solvers.clock import Clock
 
 Free = tuple[tuple[int, int], ...]  # (slots that have passed, GPUs free from then on)
 
@@ -25,6 +26,7 @@ _LAST_HEAT = 0.002  # temperature of the last move, in that of the first
 _TIMETABLE = 100_000  # jobs x servers x slots at most
 _PREFIXES = 30  # orders of the jobs that run first
 _KEPT = 3  # of them that are gone on with
+_PART, _PART_SECONDS = 0.25, 2.0  # of the time that is left, for each target
 _PAUSE = 256  # moves between two looks at the clock
 
 
@@ -268,7 +270,7 @@ def anneal(
     heat: float,
     rng: Random,
     *,
-    stop: Callable[[], bool] = lambda: False,
+    clock: Clock,
     on_better: Callable[[Packing], None] = lambda plan: None,
 ) -> bool:
     """Move jobs until nothing lies beyond the target; return whether that was reached.
@@ -278,7 +280,8 @@ def anneal(
     moves : int
         At most.
     heat : float
-        Temperature of the first move, in GPU-slots beyond the target; it falls geometrically.
+        Temperature of the first move, in GPU-slots beyond the target; it falls geometrically, with
+        the moves or with the clock, whichever is further.
     on_better : callable
         Called when less lies beyond the target than ever before.
     """
@@ -286,12 +289,12 @@ def anneal(
     if not total:
         on_better(plan)
         return True
-    cooling = _LAST_HEAT ** (_PAUSE / max(moves, _PAUSE))
+    now = heat
     for tried in range(moves):
-        if tried % _PAUSE == _PAUSE - 1:
-            heat *= cooling
-            if stop():
+        if tried % _PAUSE == 0:
+            if clock.expired():
                 return False
+            now = heat * _LAST_HEAT ** max(tried / moves, clock.spent())
         move = _neighbor(plan, rng)
         if move is None:
             continue
@@ -300,7 +303,7 @@ def anneal(
         first = plan.beyond(a, left)
         second = first if a == b else plan.beyond(b, right)
         change = (first if a == b else first + second) - before
-        if change > 0 and rng.random() >= math.exp(-change / heat):
+        if change > 0 and rng.random() >= math.exp(-change / now):
             continue
         plan.put(a, left, first)
         if a != b:
@@ -322,8 +325,8 @@ def local_search(
     *,
     orders: int = 30,
     moves: int = 2000,
-    retries: int = 2,
-    stop: Callable[[], bool] = lambda: False,
+    rounds: int = 3,
+    clock: Clock,
     on_better: Callable[[Found], None] = lambda found: None,
 ) -> Found | None:
     """Look for a makespan below `upper`; None where there was none, else the best.
@@ -340,8 +343,10 @@ def local_search(
         Orders of a timetable for each job, where it is not too large.
     moves : int
         Of each job, for each target.
-    retries : int
-        How often the target just below the best makespan is tried again when it was not reached.
+    rounds : int
+        How often the search begins anew.
+    clock : Clock
+        Each part of the search has a share of what is left; without a limit a seed repeats it.
 
     Notes
     -----
@@ -362,24 +367,27 @@ def local_search(
     rng = Random(seed)
     if len(table.size) * len(table.room) * upper <= _TIMETABLE:
         tries = orders * len(table.size)
-        order_search(table, lower, upper, rng, tries=tries, stop=stop, on_better=take)
+        order_search(
+            table, lower, upper, rng, tries=tries, clock=clock.share(0.5), on_better=take
+        )
     heat = max(1.0, sum(map(float, table.best_slots)) / len(table.size))
-    for prefix in prefixes(table, rng)[:_KEPT]:
-        low, failed = max(lower, prefix.makespan), 0
-        if low >= upper or stop():
-            continue
-        plan = Packing(table, prefix, low)
-        note(plan)
-        if not plan.jobs:
-            continue
-        while low < upper and failed <= retries and not stop():
-            target = (low + upper - 1) // 2
-            plan.aim(target)
-            if anneal(plan, moves * len(plan.jobs), heat, rng, stop=stop, on_better=note):
-                failed = 0
-            elif target < upper - 1:
-                low = target + 1
-            else:
-                failed += 1
-                low = min(low, upper - 1)
+    begins = prefixes(table, rng)[:_KEPT]
+    for _ in range(rounds):
+        for prefix in begins:
+            low = max(lower, prefix.makespan)
+            if low >= upper or clock.expired():
+                continue
+            plan = Packing(table, prefix, low)
+            note(plan)
+            while plan.jobs and low < upper and not clock.expired():
+                target = (low + upper - 1) // 2
+                plan.aim(target)
+                most = moves * len(plan.jobs)
+                if not anneal(plan, most, heat, rng, clock=_part(clock), on_better=note):
+                    low = target + 1
     return best
+
+
+def _part(clock: Clock) -> Clock:
+    """Return a quarter of what is left, and some seconds of it at least."""
+    return clock.share(min(1.0, max(_PART, _PART_SECONDS / max(clock.remaining(), 1e-9))))

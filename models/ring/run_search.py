@@ -71,7 +71,7 @@ def search_stage(
         lower,
         instance.horizon + 1 if known is None else known.makespan,
         seed,
-        stop=clock.expired,
+        clock=clock,
         on_better=offer,
         **options,
     )

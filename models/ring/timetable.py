@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from schedgap.models.ring.bounds import inside_slots
 from schedgap.models.ring.packing import longest_first
 from schedgap.models.ring.rates import NEVER, RateTable
+from schedgap.solvers.clock import Clock
 
 Ints = NDArray[np.int64]
 
@@ -149,7 +150,7 @@ def order_search(
     rng: Random,
     *,
     tries: int,
-    stop: Callable[[], bool] = lambda: False,
+    clock: Clock,
     on_better: Callable[[Found], None] = lambda found: None,
 ) -> int:
     """Search orders by annealing; return the best makespan, `upper` where none is better.
@@ -162,6 +163,8 @@ def order_search(
         Makespan of a known schedule, or one slot more than the horizon.
     tries : int
         Orders, at most; the first are by d_j, G_j d_j, (G_j, d_j), each descending.
+    clock : Clock
+        The temperature falls with the orders or with the clock, whichever is further.
 
     Notes
     -----
@@ -178,12 +181,11 @@ def order_search(
         key=lambda pair: math.inf if pair[1] is None else pair[1].makespan,
     )
     heat = _HEAT * sum(work) / len(work)
-    cooling = _LAST_HEAT ** (1 / max(1, tries))
     for tried in range(len(orders), tries + 1):
         if found is not None and found.makespan < upper:
             upper = found.makespan
             on_better(found)
-        if tried == tries or upper <= lower or len(order) < 2 or stop():
+        if tried == tries or upper <= lower or len(order) < 2 or clock.expired():
             break
         other = _changed(order, rng)
         new = serial(table, other, reach)
@@ -191,10 +193,10 @@ def order_search(
             continue
         if found is not None:
             more = new.beyond(upper - 1, table.size) - found.beyond(upper - 1, table.size)
-            if more > 0 and rng.random() >= math.exp(-more / heat):
+            now = heat * _LAST_HEAT ** max(tried / tries, clock.spent())
+            if more > 0 and rng.random() >= math.exp(-more / now):
                 continue
         order, found = other, new
-        heat *= cooling
     return upper
 
 

@@ -90,7 +90,7 @@ def test_the_plan_is_what_happens(instance: RingInstance, rng: Any) -> None:
         target = max(1, prefix.makespan)
         plan = Packing(table, prefix, target)
         if plan.jobs:
-            anneal(plan, 60, 5.0, Random(rng.randrange(99)))
+            anneal(plan, 60, 5.0, Random(rng.randrange(99)), clock=Clock())
         plan_says = plan.found()
         found = schedule_of(instance, plan_says.starts, plan_says.placements)
         if plan_says.makespan > instance.horizon:
@@ -152,8 +152,8 @@ def test_it_stops_with_the_clock() -> None:
 
 
 def test_a_target_that_is_known_is_not_looked_for() -> None:
-    assert local_search(rate_table(W2), 6, 6, 0) is None
-    found = local_search(rate_table(W2), 6, 61, 0)
+    assert local_search(rate_table(W2), 6, 6, 0, clock=Clock()) is None
+    found = local_search(rate_table(W2), 6, 61, 0, clock=Clock())
     assert found is not None and found.makespan == 6
 
 

@@ -10,6 +10,7 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import schedule_of
 from schedgap.models.ring.timetable import Found, Mode, Timetable, modes, order_search, serial
+from schedgap.solvers.clock import Clock
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 
@@ -96,7 +97,7 @@ def test_orders_are_searched_down_to_the_bound(instance: RingInstance) -> None:
         return
     table, told = rate_table(instance), list[Found]()
     lower, upper = int(max(table.longest, table.area)), instance.horizon + 1
-    least = order_search(table, lower, upper, Random(0), tries=12, on_better=told.append)
+    least = order_search(table, lower, upper, Random(0), tries=12, clock=Clock(), on_better=told.append)
     assert [found.makespan for found in told] == sorted(
         {found.makespan for found in told}, reverse=True
     )
@@ -107,8 +108,8 @@ def test_orders_are_searched_down_to_the_bound(instance: RingInstance) -> None:
 
 def test_orders_of_w2_and_w3() -> None:
     """The optima, 6 and 8."""
-    assert order_search(rate_table(W2), 6, 61, Random(0), tries=60) == 6
-    assert order_search(rate_table(W3), 7, 41, Random(0), tries=60) == 8
+    assert order_search(rate_table(W2), 6, 61, Random(0), tries=60, clock=Clock()) == 6
+    assert order_search(rate_table(W3), 7, 41, Random(0), tries=60, clock=Clock()) == 8
 
 
 def test_a_job_that_no_mode_serves_is_left_to_others() -> None:
@@ -116,4 +117,4 @@ def test_a_job_that_no_mode_serves_is_left_to_others() -> None:
     table = rate_table(instance_of([job("a", 5, 10)], [1] * 5))
     assert [mode.servers for mode in modes(table)[0]] == [5]
     slow = rate_table(W1.from_data(W1.to_data() | {"bandwidth_between": 0.5}))
-    assert order_search(slow, 1, 30, Random(0), tries=5) == 30
+    assert order_search(slow, 1, 30, Random(0), tries=5, clock=Clock()) == 30
