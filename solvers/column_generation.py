@@ -43,7 +43,7 @@ class Priced:
     bound: float
 
 
-Pricing = Callable[[Floats], Priced]
+Pricing = Callable[[Floats], Priced | None]  # None: it ran out of time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,8 +85,8 @@ def generate_columns(
     master : LinearProgram
         The rows, and enough columns to be feasible (artificial ones, say); all of them stay.
     pricing : callable
-        From prices [i] to columns and the Lagrangian bound; prices are positive where a row's
-        lower side binds.
+        From prices [i] to columns and the Lagrangian bound, or None when it ran out of time, which
+        ends the loop; prices are positive where a row's lower side binds.
     clock : Clock
         Stops the loop between two steps, and the master at any time.
     smoothing : float
@@ -110,7 +110,8 @@ def generate_columns(
     end: Literal["closed", "stopped", "infeasible"] = "stopped"
     done = 0
     if center is not None and not clock.expired():
-        best = pricing(center).bound
+        first = pricing(center)
+        best = -np.inf if first is None else first.bound
     while not clock.expired() and (rounds is None or done < rounds):
         result = relaxation.solve(clock)
         if result.status == "infeasible":
@@ -118,11 +119,14 @@ def generate_columns(
         if result.duals is None or result.objective is None:  # infeasible, or out of time
             break
         last, done = result, done + 1
-        asked = [result.duals]
+        asked, out_of_time = [result.duals], False
         if done % 3 and center is not None:
             asked.insert(0, smoothing * center + (1 - smoothing) * result.duals)
         for tried in asked:
             priced = pricing(tried)
+            if priced is None:
+                fresh, out_of_time = None, True
+                break
             if priced.bound > best:
                 best, center = priced.bound, tried
                 if on_bound is not None:
@@ -131,6 +135,8 @@ def generate_columns(
             if fresh is not None or clock.expired():
                 break
         history.append((clock.elapsed(), result.objective, best))
+        if out_of_time:
+            break
         exhausted = fresh is None and not clock.expired()
         if exhausted or result.objective - best <= gap * max(1.0, abs(result.objective)):
             end = "closed"

@@ -264,13 +264,18 @@ class CoarsePricer:
         return float(least.sum()) - paid - ROUNDING * size
 
     def all(
-        self, prices: Coarse, several: int = 1
-    ) -> tuple[Floats, list[list[Taken]], "_Market"]:
-        """Return [j] the least cost of each job, 0 at most in a batch, and its cheapest runs."""
+        self, prices: Coarse, several: int = 1, clock: Clock | None = None
+    ) -> tuple[Floats, list[list[Taken]], "_Market"] | None:
+        """Return [j] the least cost of each job, 0 at most in a batch, and its cheapest runs.
+
+        None when the clock ran out before the last job was priced.
+        """
         market = _Market(self.view, prices, self._room > 0, self._hosts)
         least = np.full(len(self.instance.jobs), 0.0 if self.instance.is_batch else np.inf)
         runs: list[list[Taken]] = [[] for _ in self.instance.jobs]
         for j in self.jobs:
+            if clock is not None and clock.expired():
+                return None
             runs[j] = self.cheapest(market, j, several)
             if runs[j]:
                 least[j] = min(least[j], runs[j][0].cost)
@@ -439,12 +444,13 @@ def solve_coarse(
         if rough.prices is not None:
             spread = np.repeat(rough.prices.price, len(pricer.capacity), axis=0)
             prices = Coarse(block, slots, pricer.pool, spread)
-            least, runs, market = pricer.all(prices, each)
-            center = layout.duals(prices, least)
-            if first := [(j, run) for j in pricer.jobs for run in runs[j]]:
-                fresh = layout.columns(first, market)
-                costs = np.concatenate([costs, np.asarray(fresh.cost)])
-                known = sparse.hstack([known, fresh.matrix], format="csc")
+            if (priced := pricer.all(prices, each, clock)) is not None:
+                least, runs, market = priced
+                center = layout.duals(prices, least)
+                if first := [(j, run) for j in pricer.jobs for run in runs[j]]:
+                    fresh = layout.columns(first, market)
+                    costs = np.concatenate([costs, np.asarray(fresh.cost)])
+                    known = sparse.hstack([known, fresh.matrix], format="csc")
     master = LinearProgram(
         cost=costs,
         lower=np.zeros(len(costs)),
@@ -454,9 +460,11 @@ def solve_coarse(
         row_upper=layout.row_upper,
     )
 
-    def pricing(duals: Floats) -> Priced:
+    def pricing(duals: Floats) -> Priced | None:
         prices = layout.prices(duals)
-        least, runs, market = pricer.all(prices, each)
+        if (priced := pricer.all(prices, each, clock)) is None:
+            return None
+        least, runs, market = priced
         fresh = [
             (j, run) for j in pricer.jobs for run in runs[j] if run.cost < duals[j] - 1e-9
         ]
@@ -517,5 +525,7 @@ def coarse_certified(instance: ElasticInstance, data: Mapping[str, Any]) -> floa
 def coarse_bound(instance: ElasticInstance, prices: Coarse) -> float:
     """Return the bound that prices prove: on the optimum from below, of a batch from above."""
     pricer = CoarsePricer(instance, prices.pool)
-    bound = pricer.bound(prices, pricer.all(prices)[0])
+    priced = pricer.all(prices)
+    assert priced is not None  # without a clock
+    bound = pricer.bound(prices, priced[0])
     return -bound if instance.is_batch else bound

@@ -181,7 +181,9 @@ def guide(instance: ElasticInstance, prices: Coarse) -> Guide:
     A unit costs the mean over the pools, by their capacities.
     """
     pricer = CoarsePricer(instance, prices.pool)
-    _, runs, _ = pricer.all(prices)
+    priced = pricer.all(prices)
+    assert priced is not None  # without a clock
+    runs = priced[1]
     ends = [(pricer.end(j, runs[j][0]), j) for j in pricer.jobs]
     whole = pricer.capacity.sum(axis=0)
     share = pricer.capacity / np.where(whole > 0, whole, 1.0)

@@ -12,6 +12,7 @@ from schedgap.models.elastic.search import search
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers.clock import Clock
 
+_LP_SHARE = 0.4  # of the time; with what prices it has by then, the list goes on
 _NO_PLACE = "a job found no place before the end of the closed horizon"
 
 
@@ -52,7 +53,7 @@ def run_lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
     solved = solve_coarse(
         instance,
         block=call.options["block"],
-        clock=call.clock,
+        clock=call.clock.share(_LP_SHARE),
         seed=call.seed,
         threads=call.threads,
         on_bound=call.progress.bound,
@@ -69,7 +70,7 @@ def run_lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
                 if best is None or values["list"] < values["wspt_list"]:
                     best = second
                     report(second, values["list"])
-        if best is not None:
+        if best is not None and not call.clock.expired():
             call.progress.phase("searching")
             best = search(
                 instance,

@@ -103,6 +103,17 @@ def test_the_prices_are_a_certificate_of_the_bound_and_tags_tell_the_columns() -
     assert result.bound is not None and result.bound <= result.objective
 
 
+def test_a_pricing_that_runs_out_of_time_ends_the_loop_with_what_it_had() -> None:
+    problem = Assignment(1)
+
+    def twice(prices: np.ndarray[Any, Any]) -> Priced | None:
+        return None if len(problem.asked) == 2 else problem.price(prices)
+
+    result = generate_columns(problem.master([]), twice, clock=Clock(20))
+    assert result.end == "stopped" and result.objective is not None
+    assert result.prices is not None and result.bound == problem.price(result.prices).bound
+
+
 def test_no_time_and_no_columns_have_their_own_ends() -> None:
     problem = Assignment(1)
     nothing = generate_columns(problem.master([]), problem.price, clock=Clock(0))
