@@ -122,9 +122,7 @@ def _guarantee(run: Run, record: TaskRecord, ratio: RatioInterval) -> dict[str, 
         for option in owner.method(record.method).options
         if option.name in record.options
     }
-    changed = {
-        option.name: value for option, value in options.items() if value != option.default
-    }
+    changed = {option.name: value for option, value in options.items() if value != option.default}
     said = owner.guarantees(run.instance(record.instance.sha256), record.method, changed)
     if not said:
         return none

@@ -27,9 +27,7 @@ def require(value: Any, shape: Shape, *path: str | int) -> None:
 Shapes = Mapping[str, Shape]  # by key
 
 
-def require_keys(
-    data: Mapping[str, Any], keys: Shapes, optional: Shapes, *path: str | int
-) -> None:
+def require_keys(data: Mapping[str, Any], keys: Shapes, optional: Shapes, *path: str | int) -> None:
     """Refuse an unknown key, a missing one, and a value of another JSON type."""
     for key in data:
         if key not in keys and key not in optional:

@@ -135,9 +135,7 @@ class Bracket:
             )
         return report
 
-    def solve(
-        self, program: Any, read: Callable[[Any], Any], **settings: Any
-    ) -> EngineResult:
+    def solve(self, program: Any, read: Callable[[Any], Any], **settings: Any) -> EngineResult:
         """Solve one program of the whole problem with the method's engine, in this process.
 
         Parameters are those of `solve_program`, but for the call's own.

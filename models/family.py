@@ -73,9 +73,7 @@ class Family:
     grid: Callable[[Any], float | None] = field(default=lambda instance: None)
     problem: Callable[[Mapping[str, Any]], str] = field(default=lambda options: "")
     relaxed: Callable[[Any], tuple[str, ...]] = field(default=lambda schedule: ())
-    beside: Callable[[Any, Any], Mapping[str, float]] = field(
-        default=lambda instance, schedule: {}
-    )
+    beside: Callable[[Any, Any], Mapping[str, float]] = field(default=lambda instance, schedule: {})
     check_certificate: Callable[[Any, Mapping[str, Any]], float] | None = None
     programs: Mapping[str, Callable[[Any], Any]] = field(
         default_factory=dict

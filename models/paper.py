@@ -37,7 +37,7 @@ class Guarantee:
     `evaluate(instance)` returns `claim`, `factor` (None where there is none), `holds` (whether the
     instance meets the assumptions) and `failed` (those it does not meet). It takes the options of
     the methods that are named in `options` as keywords; with another option changed from its
-    default the paper promises nothing. `verdict` says whether the claim stands, and `tests` show it.
+    default the paper promises nothing. `verdict` says whether the claim stands; `tests` show it.
     """
 
     claim: str

@@ -83,7 +83,9 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
         identifier,
         "Each method over all its instances. Ratios are to the optimum (1 is optimal); the bar "
         "shows the mean, the tick the worst. 95 %: bootstrap interval of the mean. Time: geometric "
-        "mean of wall-clock seconds, shifted by 1 s." + guarantee + "".join(f" O{text[1:]}: no ratio." for text in apart),
+        "mean of wall-clock seconds, shifted by 1 s."
+        + guarantee
+        + "".join(f" O{text[1:]}: no ratio." for text in apart),
         tuple((name, cells[0].number if cells else False) for name, cells in shown),
         tuple(zip(*(cells for _, cells in shown), strict=True)),
     )

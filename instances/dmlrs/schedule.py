@@ -83,9 +83,5 @@ class DmlrsSchedule:
                 last[row.job] = max(last.get(row.job, 0), row.slot)
         chosen = set(self.admitted)
         return sum(
-            job.utility.at(last[job.id] - job.arrival)
-            for job in instance.jobs
-            if job.id in chosen
+            job.utility.at(last[job.id] - job.arrival) for job in instance.jobs if job.id in chosen
         )
-
-

@@ -16,7 +16,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from schedgap.errors import UsageError
 from schedgap.instances.edge.workload import (
     Records,
     Volume,

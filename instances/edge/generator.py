@@ -106,16 +106,31 @@ SMALL = (
     Option("ps_per_server", "range", (1, 2), "PSs of a type on an edge server", least=0),
     Option("cloud_workers", "int", 8, "workers of each type in the cloud", least=0, most=10**6),
     Option("cloud_ps", "int", 4, "PSs of each type in the cloud", least=0, most=10**6),
-    Option("horizon", "int", 24, "slots; doubled until a schedule fits, unless set", least=2, most=10**6),
+    Option(
+        "horizon", "int", 24, "slots; doubled until a schedule fits, unless set",
+        least=2, most=10**6,
+    ),
     Option("slot_seconds", "float", 3600.0, "length of a slot", least=1e-3, most=1e9),
-    Option("load", "float", 0.5, "work of all jobs, of 0.55 x capacity x horizon", least=0.001, most=100),
-    Option("arrival_span", "int", None, "arrivals lie in 1..this; else half of the horizon", least=1),
+    Option(
+        "load", "float", 0.5, "work of all jobs, of 0.55 x capacity x horizon",
+        least=0.001, most=100,
+    ),
+    Option(
+        "arrival_span", "int", None, "arrivals lie in 1..this; else half of the horizon",
+        least=1,
+    ),
     Option("epochs", "range", (1, 3), "E", least=1, most=10**6),
     Option("chunks", "range", (3, 8), "D, the most workers of a job", least=1, most=10**6),
     Option("minibatches", "range", (1, 4), "M, mini-batches of a chunk", least=1, most=10**6),
-    Option("exchange", "range", (0, 80), "per cent that split workers take longer", least=0, most=10**6),
+    Option(
+        "exchange", "range", (0, 80), "per cent that split workers take longer",
+        least=0, most=10**6,
+    ),
     Option("edge_delay", "range", (1, 3), "slots to an edge server", least=0, most=10**6),
-    Option("cloud_delay", "range", None, "slots to the cloud; else 4 to a sixth of the horizon", least=0, most=10**6),
+    Option(
+        "cloud_delay", "range", None, "slots to the cloud; else 4 to a sixth of the horizon",
+        least=0, most=10**6,
+    ),
     *COMMON,
 )  # fmt: skip
 PAPER = (
@@ -130,7 +145,10 @@ PAPER = (
     Option("ps_per_server", "range", (2, 8), "PSs of a type on an edge server", least=0),
     Option("cloud_workers", "int", 64, "workers of each type in the cloud", least=0, most=10**6),
     Option("cloud_ps", "int", 64, "PSs of each type in the cloud", least=0, most=10**6),
-    Option("horizon", "int", 4096, "slots; doubled until a schedule fits, unless set", least=2, most=10**6),
+    Option(
+        "horizon", "int", 4096, "slots; doubled until a schedule fits, unless set",
+        least=2, most=10**6,
+    ),
     Option("arrival_horizon", "int", 384, "arrivals lie in 1..this/1.5", least=1, most=10**6),
     Option("epochs", "range", (50, 100), "E", least=1, most=10**6),
     Option("chunks", "range", (20, 50), "D, the most workers of a job", least=1, most=10**6),

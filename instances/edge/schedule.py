@@ -1,4 +1,4 @@
-"""A schedule of family `edge`: for each job its slots, its workers by server, and its PS's server."""
+"""A schedule of family `edge`: for each job its slots, its workers by server, its PS."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -213,7 +213,9 @@ def last_end(servers: Records, jobs: Records, slot_seconds: float) -> int:
     for server in servers:
         workers_free |= {(server["id"], u): 1 for u, count in server["workers"].items() if count}
         ps = server["parameter_servers"]
-        ps_free |= {(server["id"], v): [1] * min(count, len(jobs)) for v, count in ps.items() if count}
+        ps_free |= {
+            (server["id"], v): [1] * min(count, len(jobs)) for v, count in ps.items() if count
+        }
     last = 1
     for job in sorted(jobs, key=lambda job: job["arrival"]):
         batches = job["epochs"] * job["chunks"] * job["minibatches_per_chunk"]

@@ -14,7 +14,6 @@ Order of draws: which servers, their bandwidths; worker and PS types; all that a
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from schedgap.errors import UsageError
 from schedgap.instances.elastic.workload import EC2, Draft, Kinds, Units, by_speed, draw_jobs
 from schedgap.instances.generate import Request, check_settings, uniform
 from schedgap.instances.traces import TraceJob

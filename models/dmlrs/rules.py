@@ -216,7 +216,9 @@ def at_most_the_batch(job: Job, slots: Mapping[int, Held]) -> Iterator[Violation
     """Rule V4, (4): at most F_i workers in a slot."""
     for slot, held in slots.items():
         if held.workers > job.batch_size:
-            message = f"{job.id}, slot {slot}: {held.workers} workers for a batch of {job.batch_size}"
+            message = (
+                f"{job.id}, slot {slot}: {held.workers} workers for a batch of {job.batch_size}"
+            )
             yield Violation("V4", (job.id, str(slot)), held.workers - job.batch_size, message)
 
 

@@ -95,9 +95,7 @@ def a_online(arrivals: Arrivals, horizon: int, serve: Serve) -> OnlineRun:
         i += 1
     # A1 L13
     waiting += arrivals.until(max(arrivals.now, horizon))
-    return OnlineRun(
-        EdgeSchedule(placed), tuple(rounds), tuple(each.job.id for each in waiting)
-    )
+    return OnlineRun(EdgeSchedule(placed), tuple(rounds), tuple(each.job.id for each in waiting))
 
 
 def run_online(instance: EdgeInstance, variant: Variant = VARIANTS["a-online"]) -> OnlineRun:

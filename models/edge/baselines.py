@@ -1,9 +1,9 @@
 """The schemes without preemption that the paper compares A_online with, completed by us.
 
 The paper gives each a sentence: FIFO "in the order of arrival, to the server that can schedule it
-earliest"; DRF max-min fair counts of workers and PSs; BatchSche the batch scheme of its sister paper
-on elastic jobs. They see a job from its arrival on. A job that cannot end by T is left over and does
-not hold up others. Ties: arrival, then list order.
+earliest"; DRF max-min fair counts of workers and PSs; BatchSche the batch scheme of its sister
+paper on elastic jobs. They see a job from its arrival on. A job that cannot end by T is left over
+and does not hold up others. Ties: arrival, then list order.
 """
 
 from collections.abc import Sequence

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import prices as priced
 from schedgap.models.edge.cost import Floats
 from schedgap.models.edge.placements import Run
 from schedgap.models.edge.prices import Pricer, Prices
 from schedgap.models.edge.problem import Problem, Task, problem
-from schedgap.instances.edge import EdgeInstance
 from schedgap.solvers import Clock
 from schedgap.solvers.column_generation import (
     ColumnGenerationResult,

@@ -154,7 +154,7 @@ def together_costs(n: Ints | int, L: Floats, W: Ints, M: Floats, P: Ints) -> Flo
     W, P : array [s, k]
         Free workers and PSs throughout it; 0 where the server is not ready.
     """
-    return np.where((W >= n) & (P >= 1), n * L + M, np.inf)
+    return np.where((n <= W) & (P >= 1), n * L + M, np.inf)
 
 
 def fill_costs(n: Ints | int, L: Floats, W: Ints) -> Floats:

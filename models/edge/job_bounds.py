@@ -1,4 +1,4 @@
-"""Bounds without prices (ours): every job alone, and one preemptive machine for each worker type."""
+"""Bounds without prices (ours): every job alone, and one preemptive machine by worker type."""
 
 import heapq
 import math

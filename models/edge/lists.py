@@ -1,7 +1,7 @@
 """List schedules: jobs in some order, each where it ends soonest; then a search over the orders.
 
-Offline, so no online algorithm. Worker types meet in nothing but parameter servers: the search moves
-jobs within the order of one type, and places anew only what comes after the move.
+Offline, so no online algorithm. Worker types meet in nothing but parameter servers: the search
+moves jobs within the order of one type, and places anew only what comes after the move.
 """
 
 import math
@@ -18,7 +18,14 @@ from schedgap.models.edge.timetable import Table, Timetable, soonest
 REACH = 3  # places that a move shifts a job, at most
 FLIPS = 0.3  # part of the moves that change where a job's workers may be, instead of its place
 WARMTH = 0.01  # of the mean c_j - a_j: what a move may lose at the start of the search
-SHARES = 0.5, 1.0, 2.0, 3.0, 4.0, 6.0  # of a job's time on all of its type's workers, in sorting keys
+SHARES = (
+    0.5,
+    1.0,
+    2.0,
+    3.0,
+    4.0,
+    6.0,
+)  # of a job's time on all of its type's workers, in sorting keys
 
 
 def orders(
@@ -115,9 +122,9 @@ class _Team:
 class Search:
     """A search over the orders of all worker types by simulated annealing.
 
-    A move takes a job some places up or down in its type's order, or keeps all of its workers on the
-    server of its PS (or no longer); the jobs from there on are placed anew. A job that ends nowhere
-    counts as if it ended long after the horizon.
+    A move takes a job some places up or down in its type's order, or keeps all of its workers on
+    the server of its PS (or no longer); the jobs from there on are placed anew. A job that ends
+    nowhere counts as if it ended long after the horizon.
     """
 
     def __init__(self, instance: EdgeInstance, order: Sequence[int], *, seed: int = 0) -> None:

@@ -34,7 +34,8 @@ def improve(
 ) -> Report:
     """Improve a schedule until the clock, or many neighborhoods in vain, end it.
 
-    Another `turn` chooses other neighborhoods. One of all jobs that holds nothing better proves that nothing better exists.
+    Another `turn` chooses other neighborhoods. One of all jobs that holds nothing better proves
+    that nothing better exists.
     """
     view, random = problem(instance), np.random.default_rng([seed, turn])
     runs = {run.group.job: run for run in runs_from(instance, schedule)}

@@ -1,4 +1,4 @@
-"""Runs: a group with its servers; every run of a group; runs of schedules, and schedules of runs."""
+"""Runs: a group with its servers. Every run of a group; from schedules to runs and back."""
 
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
@@ -78,9 +78,7 @@ def count_runs(view: Problem, most: int) -> int:
     return total
 
 
-def _count_split(
-    view: Problem, task: Task, n: int, open_to: NDArray[np.bool_], most: int
-) -> int:
+def _count_split(view: Problem, task: Task, n: int, open_to: NDArray[np.bool_], most: int) -> int:
     room: list[int] = view.workers[open_to, task.worker_type].tolist()
     ps: list[int] = view.ps[open_to, task.ps_type].tolist()
     spreads = _count_spreads(room, n, most)

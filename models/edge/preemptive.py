@@ -83,7 +83,7 @@ def preemptive(instance: EdgeInstance, overhead: int | None = None) -> EdgeSched
         ]
         if not active and arrivals.all_here():
             break
-        active.sort(key=lambda a: (round(a.left * a.work[1] / int(most[a.arrived.place]), 9)))
+        active.sort(key=lambda a: round(a.left * a.work[1] / int(most[a.arrived.place]), 9))
         free, ps = view.workers.copy(), view.ps.copy()
         for each in active:
             _serve(each, free, ps, now, overhead)

@@ -160,6 +160,4 @@ def from_data(view: Problem, data: Mapping[str, Any]) -> Prices:
             found[s, k, t - 1] = price
         return rounded(found)
 
-    return Prices(
-        array("worker_prices", view.workers.shape), array("ps_prices", view.ps.shape)
-    )
+    return Prices(array("worker_prices", view.workers.shape), array("ps_prices", view.ps.shape))

@@ -114,9 +114,7 @@ def problem(instance: EdgeInstance) -> Problem:
                 earliest=tuple(earliest_start(instance, j, mode) for mode in modes),
             )
         )
-    return Problem(
-        instance, instance.is_batch, first, last, given.workers, given.ps, tuple(tasks)
-    )
+    return Problem(instance, instance.is_batch, first, last, given.workers, given.ps, tuple(tasks))
 
 
 def no_schedule(instance: EdgeInstance) -> str | None:

@@ -39,7 +39,6 @@ def build(
 
     view = problem(instance)
     starts = _starts(view, groups)
-    S = range(len(instance.servers))
     model = cp_model.CpModel()
     ends, present, total_workers = {}, {}, {}
     start_of: dict[int, Any] = {}

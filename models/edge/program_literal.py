@@ -3,8 +3,9 @@
 Three of its rows are not linear or not meant as printed. (2c), (2d) hold y and z for slots h_j to
 c_j, the last included, which would force work in slot c_j + 1 (E1); (2f) does not forbid xi = 1
 elsewhere (E2); (2e) multiplies y with the rate, which depends on xi (E6). The last is linear again
-because E D M / p_j has two values, and whole because the left side is: with k_j = ceil(worker-slots)
-no tolerance of an engine can tell a job that is done from one that is almost done.
+because E D M / p_j has two values, and whole because the left side is: with k_j =
+ceil(worker-slots) no tolerance of an engine can tell a job that is done from one that is almost
+done.
 """
 
 from typing import Any
@@ -22,11 +23,9 @@ def columns(instance: EdgeInstance) -> int:
 def build(instance: EdgeInstance) -> Any:
     """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
 
-    Notes
-    -----
-    run_t and beg_t, end_t say in which slots a job runs, begins and ends; y_s and z_s what it holds
-    on a server, yt_st and zt_st what of it counts in slot t. Work in slot t is on server s only from
-    a_j + Delta_js on, so y_s > 0 keeps the job from running before.
+    Notes ----- run_t and beg_t, end_t say in which slots a job runs, begins and ends; y_s and z_s
+    what it holds on a server, yt_st and zt_st what of it counts in slot t. Work in slot t is on
+    server s only from a_j + Delta_js on, so y_s > 0 keeps the job from running before.
     """
     import pyomo.environ as pyo
 
@@ -146,9 +145,7 @@ def build(instance: EdgeInstance) -> Any:
         lambda j, s, t: model.y[j, s] <= C[j, s] * (1 - model.run[j, t]),
         "no worker before the data are there",
     )
-    model.eq_2i_ps = rows(
-        early, lambda j, s, t: model.z[j, s] + model.run[j, t] <= 1, "nor the PS"
-    )
+    model.eq_2i_ps = rows(early, lambda j, s, t: model.z[j, s] + model.run[j, t] <= 1, "nor the PS")
     by_worker, by_ps = _by_type(view)
     model.eq_2g = rows(
         [(s, u, t) for u in by_worker for s in S for t in T],

@@ -85,7 +85,7 @@ def build(instance: EdgeInstance, *, groups: Iterable[Group] | None = None) -> A
     )
 
     at_one: dict[Key, list[Any]] = {key: [] for key in one}
-    for (*key, s), var in model.X1.items():
+    for (*key, _), var in model.X1.items():
         at_one[tuple(key)].append(var)
     workers, servers = _by_group(model.w), _by_group(model.q)
     taken = [(g, var) for key, g in one.items() for var in at_one[key]]

@@ -23,7 +23,7 @@ def all_runs(instance: EdgeInstance) -> list[Run]:
 
 
 def build(instance: EdgeInstance, *, runs: Sequence[Run] | None = None) -> Any:
-    """Return the program over `runs`, or all runs, as a Pyomo `ConcreteModel`; it solves nothing."""
+    """Return the program over `runs`, or all runs, as a Pyomo `ConcreteModel`."""
     import pyomo.environ as pyo
 
     view = problem(instance)
@@ -64,9 +64,7 @@ def build(instance: EdgeInstance, *, runs: Sequence[Run] | None = None) -> Any:
     model.eq_4b = pyo.Constraint(
         sorted(delta),
         doc="PSs of each server, type and slot",
-        rule=lambda model, s, v, t: (
-            sum(model.chi[i] for i in delta[s, v, t]) <= int(view.ps[s, v])
-        ),
+        rule=lambda model, s, v, t: sum(model.chi[i] for i in delta[s, v, t]) <= int(view.ps[s, v]),
     )
 
     def once(model: Any, j: int) -> Any:

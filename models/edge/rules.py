@@ -1,8 +1,8 @@
 """What makes an `edge` schedule valid, written from the paper; shares no code with the models.
 
-V1 (2)/(3), V1b (3b), V2 (2j)-(2l), V3 (2a)(2l), V4 (2c)(2d), V5 (2b), V6 (2i), V7 (2f), V8 (2e) with
-(1), V9 (2g), V10 (2h). A run whose own values break V2, V3 or V5 is left out of the later rules, so
-that one fault gives one message.
+V1 (2)/(3), V1b (3b), V2 (2j)-(2l), V3 (2a)(2l), V4 (2c)(2d), V5 (2b), V6 (2i), V7 (2f), V8 (2e)
+with (1), V9 (2g), V10 (2h). A run whose own values break V2, V3 or V5 is left out of the later
+rules, so that one fault gives one message.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -280,7 +280,9 @@ def within_the_round(instance: EdgeInstance, run: Run) -> Iterator[Violation]:
         yield Violation("V1b", (run.name,), run.job.arrival - tau + 1, message)
     outside = max(tau + 1 - run.start, run.end - last)
     if outside > 0:
-        message = f"{run.name} runs in slots {run.start}..{run.end}, the round has {tau + 1}..{last}"
+        message = (
+            f"{run.name} runs in slots {run.start}..{run.end}, the round has {tau + 1}..{last}"
+        )
         yield Violation("V1b", (run.name,), outside, message)
 
 
@@ -296,7 +298,9 @@ def data_is_there(instance: EdgeInstance, plan: Plan, run: Run) -> Iterator[Viol
     if run.start < ready:
         told = f"its data are on {where} from slot {ready} on" if where else f"arrives in {ready}"
         message = f"{run.name} starts in slot {run.start}, {told}"
-        yield Violation("V6", (run.name, where) if where else (run.name,), ready - run.start, message)
+        yield Violation(
+            "V6", (run.name, where) if where else (run.name,), ready - run.start, message
+        )
 
 
 def says_whether_together(run: Run) -> Iterator[Violation]:
@@ -319,7 +323,7 @@ def worker_slots(instance: EdgeInstance, run: Run) -> float:
 
 
 def long_enough(instance: EdgeInstance, run: Run) -> Iterator[Violation]:
-    """Rule V8, (2e): workers x slots cover the work; a millionth of a worker-slot may be missing."""
+    """Rule V8, (2e): workers x slots cover the work, but for a millionth of a worker-slot."""
     needed = worker_slots(instance, run)
     done = run.number * (run.end - run.start + 1)
     if not done >= needed - TOLERANCE:

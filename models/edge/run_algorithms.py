@@ -72,7 +72,9 @@ def exact_batch(instance: EdgeInstance, call: Call) -> Outcome:
         if result.values is None or (result.objective or 0) <= len(greedy.placements):
             return Served(greedy.placements, note)
         better = program_cp_sat.read(model, result.values, one).placements
-        return Served({name: run for name, run in better.items() if isinstance(run, Placement)}, note)
+        return Served(
+            {name: run for name, run in better.items() if isinstance(run, Placement)}, note
+        )
 
     run = a_online(Arrivals(instance), instance.horizon, serve)
     proved = all(each.served.note["proved"] for each in run.rounds)

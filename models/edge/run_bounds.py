@@ -153,9 +153,7 @@ METHODS: tuple[Method, ...] = (
         "(4), (5), (9)",
         ours=True,
         engines=("highs",),
-        options=(
-            Option("block", "int", type_bound.BLOCK, "slots that share a price", least=1),
-        ),
+        options=(Option("block", "int", type_bound.BLOCK, "slots that share a price", least=1),),
         refuses=no_batches,
     ),
     Method(
@@ -166,9 +164,7 @@ METHODS: tuple[Method, ...] = (
         "(2)",
         ours=True,
         engines=("highs",),
-        options=(
-            Option("max_columns", "int", 100_000, "give up when there are more", least=1),
-        ),
+        options=(Option("max_columns", "int", 100_000, "give up when there are more", least=1),),
         refuses=no_batches,
     ),
     Method(

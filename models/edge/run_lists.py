@@ -10,7 +10,7 @@ ORDERS = ("arrival", "best")
 
 
 def run_list(instance: EdgeInstance, call: Call) -> Outcome:
-    """Run `list`: the best of several orders, improved by moves; or jobs by arrival, as they are."""
+    """Run `list`: the best of several orders, improved by moves; or jobs by arrival alone."""
     if reason := no_schedule(instance):
         return Outcome(infeasible=True, note=reason)
     if call.options["order"] == "arrival":
@@ -48,4 +48,3 @@ METHODS: tuple[Method, ...] = (
         refuses=no_batches,
     ),
 )
-

@@ -140,7 +140,7 @@ class Timetable:
 
 
 def _taken(table: Table, columns: Ints, run: Run) -> Table:
-    """Return a table with a run in it: its first slot and the one after its last begin a stretch."""
+    """Return a table with a run in it; its first slot and the one after it begin a stretch."""
     times, free = table
     start, after = run.group.start, run.group.end + 1
     i, k = times.searchsorted([start, after]).tolist()

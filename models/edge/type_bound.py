@@ -301,7 +301,9 @@ def solve_type(
             job = types.tasks[column.task].job
             starts[job] = starts.get(job, 0.0) + share * (column.start + view.first)
     bound = result.bound if result.bound is not None else types.bound(best)[0]
-    return TypeBound(worker_type, slots, block, best, bound, result.objective, result.rounds, starts)
+    return TypeBound(
+        worker_type, slots, block, best, bound, result.objective, result.rounds, starts
+    )
 
 
 def solve_types(

@@ -24,7 +24,6 @@ _ASKED = 64  # candidates that are put in order at once; the first few often dec
 _MANY = np.iinfo(np.int16).max  # workers on a server, at most
 
 
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Choices:
     """The modes of a job, those that differ in the PS type alone put together as one row k.

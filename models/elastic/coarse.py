@@ -201,10 +201,7 @@ class CoarsePricer:
         """Return the price of rows k from slots a on, by the cheapest pools."""
         worker, ps = market.windows(table, k, a)  # [pool, i]
         N, s, m, p = table.workers[k], table.ps[k], table.worker_type[k], table.ps_type[k]
-        if ps is None:
-            ps = np.zeros_like(worker)
-        else:
-            ps = np.where(self._hosts[:, p], ps, np.inf)
+        ps = np.zeros_like(worker) if ps is None else np.where(self._hosts[:, p], ps, np.inf)
         cost = np.full(len(k), np.inf)
         room = self._room[:, m]
         split = np.flatnonzero(~table.central[k])
@@ -465,9 +462,7 @@ def solve_coarse(
         if (priced := pricer.all(prices, each, clock)) is None:
             return None
         least, runs, market = priced
-        fresh = [
-            (j, run) for j in pricer.jobs for run in runs[j] if run.cost < duals[j] - 1e-9
-        ]
+        fresh = [(j, run) for j in pricer.jobs for run in runs[j] if run.cost < duals[j] - 1e-9]
         columns = layout.columns(fresh, market) if fresh else None
         return Priced(columns, pricer.bound(prices, least))
 

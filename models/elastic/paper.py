@@ -220,7 +220,11 @@ GUARANTEES = {
             "rests on Theorem 3 and on Lemma 2, which has a gap (E13); Lemma 1 is sound, so a run "
             "that serves in every round as much weight as could be served is 4 alpha-competitive"
         ),
-        tests=("test_lemma_2_has_a_gap", "test_a_run_that_serves_all_that_fit_is_certified", "test_prices_certify_a_run_that_leaves_jobs_that_would_fit"),
+        tests=(
+            "test_lemma_2_has_a_gap",
+            "test_a_run_that_serves_all_that_fit_is_certified",
+            "test_prices_certify_a_run_that_leaves_jobs_that_would_fit",
+        ),
         options=("alpha", "compact", *_SUBROUTINES),
     ),
 }

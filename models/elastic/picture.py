@@ -41,7 +41,13 @@ def chart(instance: ElasticInstance, schedule: Mapping[str, Any]) -> Chart:
             bars.append(Bar(names[row], run.start - 1, run.end - 1, job, text))
         lanes += names or [server]
     links = [
-        Link(job, at[job, first.start, here], first.end - 1, at[job, then.start, there], then.start - 1)
+        Link(
+            job,
+            at[job, first.start, here],
+            first.end - 1,
+            at[job, then.start, there],
+            then.start - 1,
+        )
         for job in placed.placements
         for first, then in pairwise(placed.segments(job))
         for here, there in [_nearest(first, then, list(held))]

@@ -4,23 +4,16 @@ On a single pool a run is a mode: what it asks for in all, on any servers.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits, ps_needed
 from schedgap.models.elastic.schedule_lp import ROUNDING
-from schedgap.models.elastic.windows import earliest, no_schedule, shortest
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.engine import OnBound
-from schedgap.solvers.linear import LinearProgram
+from schedgap.models.elastic.windows import earliest, shortest
 
 MOST_SLOTS = 5_000  # with prices
 

@@ -52,9 +52,7 @@ def build(instance: ElasticInstance, *, span: Windows | None = None) -> Any:
     ps_of = [[p for p in P if np.isfinite(given.update_time[j, p])] for j in J]
     fit = [fits(C, e[m]) for m in M]  # [m][h]
     room = [fits(C, z[p]) for p in P]  # [p][h]
-    workers_at = {
-        (j, h, m): min(int(fit[m][h]), D[j]) for j in J for h in H for m in workers_of[j]
-    }
+    workers_at = {(j, h, m): min(int(fit[m][h]), D[j]) for j in J for h in H for m in workers_of[j]}
     ps_at = {
         (j, h, p): min(int(room[p][h]), max(ps_needed(b[m], B[p], D[j]) for m in workers_of[j]))
         for j in J for h in H for p in ps_of[j]
@@ -249,9 +247,7 @@ def build(instance: ElasticInstance, *, span: Windows | None = None) -> Any:
     model.lin_ended = pyo.Constraint(
         slots,
         doc="what has ended has had all of its slots",
-        rule=lambda model, j, t: (
-            start(j) + model.d[j] <= t + (span.end[j] - t) * (1 - ended(j, t))
-        ),
+        rule=lambda model, j, t: start(j) + model.d[j] <= t + (span.end[j] - t) * (1 - ended(j, t)),
     )
     by_slot: dict[int, list[int]] = {}
     for j, t in slots:
@@ -279,9 +275,7 @@ def read(model: Any, instance: ElasticInstance) -> ElasticSchedule:
             {at[1:]: round(item.value or 0.0) for at, item in variable.items() if at[0] == j}
             for variable in (model.y, model.s)
         )
-        workers, ps = (
-            {h: count for (h, _), count in counts.items() if count} for counts in (y, s)
-        )
+        workers, ps = ({h: count for (h, _), count in counts.items() if count} for counts in (y, s))
         m = next(m for (_, m), count in y.items() if count)
         p = None if instance.is_ring else next(p for (_, p), count in s.items() if count)
         number, central = sum(workers.values()), len({*workers, *ps}) == 1

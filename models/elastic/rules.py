@@ -19,7 +19,12 @@ from schedgap.instances.verdict import TOLERANCE, Violation
 
 MODES = ("nonpreemptive", "preemptive")
 LATEST = 10**60  # beyond every duration that the largest instance can ask for
-_KEYS: Shapes = {"start": "number", "duration": "number", "worker_type": "string", "workers": "object"}
+_KEYS: Shapes = {
+    "start": "number",
+    "duration": "number",
+    "worker_type": "string",
+    "workers": "object",
+}
 _PS_KEYS: Shapes = {"ps_type": "string", "ps": "object"}
 
 

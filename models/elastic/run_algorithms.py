@@ -76,9 +76,7 @@ def _online(instance: ElasticInstance, call: Call, *, compact: bool) -> Outcome:
         "kappa": run.given.fixed.kappa,
         "F": run.given.fixed.F,
         "gamma": gamma(run.given.fixed),
-        "lemma_1": lemma_1(
-            run.rounds, run.given.alpha, upper=partial(most_weight, instance)
-        ),
+        "lemma_1": lemma_1(run.rounds, run.given.alpha, upper=partial(most_weight, instance)),
         "rounds": [
             told | {"alpha_needed": _needed(instance, run, each)}
             for told, each in zip(run.trace(), run.rounds, strict=True)

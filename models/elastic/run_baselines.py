@@ -13,7 +13,6 @@ from schedgap.models.elastic.run_algorithms import (
 from schedgap.models.method import Call, Method, Option, Outcome
 
 
-
 def run_fifo(instance: ElasticInstance, call: Call) -> Outcome:
     """Run `fifo`."""
     proof = no_schedule(instance)

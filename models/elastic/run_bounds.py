@@ -1,6 +1,5 @@
 """The bounds: each joins one relaxation to the engine that solves it, with a certificate."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 

@@ -109,9 +109,7 @@ def _tree(instance: HareInstance, found: Bracket, clock: Clock) -> bool:
 
 def _lagrangian(instance: HareInstance, found: Bracket, clock: Clock) -> None:
     found.call.progress.phase("pricing GPU time")
-    found.child(
-        "lagrangian", f"{__name__}:lagrangian_stage", instance, clock=clock, engine="highs"
-    )
+    found.child("lagrangian", f"{__name__}:lagrangian_stage", instance, clock=clock, engine="highs")
 
 
 def cp_sat_stage(
@@ -190,9 +188,7 @@ def lagrangian_stage(
 
     [method] = [method for method in METHODS if method.name == "lagrangian"]
     progress = Relay(found, to_grid)
-    outcome = method.run(
-        instance, Call(method.parse({}), "highs", clock, seed, progress, threads)
-    )
+    outcome = method.run(instance, Call(method.parse({}), "highs", clock, seed, progress, threads))
     if outcome.bound is not None:
         progress.bound(outcome.bound)
     return Report(trace={"bound": outcome.bound})

@@ -3,11 +3,10 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare import program, program_cp_sat, program_time_indexed
 from schedgap.models.hare.certificates import certify
 from schedgap.models.hare.decode import to_steps, value_of

@@ -19,7 +19,7 @@ def inside_slots(table: RateTable) -> tuple[float, ...]:
 
 
 def spread_slots(table: RateTable) -> tuple[float, ...]:
-    """Return the least execution times on two servers or more [j], slots; NEVER where impossible."""
+    """Return the least execution times on several servers [j], slots; NEVER where impossible."""
     found = []
     for j, fewest in enumerate(table.fewest_servers):
         n = max(2, fewest)

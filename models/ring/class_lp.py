@@ -16,7 +16,6 @@ from schedgap.models.ring.bounds import inside_slots, rounded_sizes, roundings, 
 from schedgap.models.ring.rates import NEVER, RateTable
 from schedgap.solvers.linear import Floats, LinearProgram
 
-
 _MOST_ROUNDED = 10**6  # rounded rows x jobs
 
 

@@ -1,10 +1,10 @@
 """Local search over which server serves which jobs, in which order (ours).
 
-Few jobs: orders of a timetable. Then: jobs inside one server meet nobody, so servers are independent of each other: a server takes its
-jobs one after the other, each on the GPUs that are free first. Jobs that no server can hold run
-before all others, as the dispatcher packs them; what they leave free is where the rest begins.
-The search is simulated annealing on the work that lies beyond a target makespan, and targets are
-tried between a bound and the best makespan so far.
+Few jobs: orders of a timetable. Then: jobs inside one server meet nobody, so servers are
+independent of each other: a server takes its jobs one after the other, each on the GPUs that are
+free first. Jobs that no server can hold run before all others, as the dispatcher packs them; what
+they leave free is where the rest begins. The search is simulated annealing on the work that lies
+beyond a target makespan, and targets are tried between a bound and the best makespan so far.
 """
 
 import math
@@ -367,9 +367,7 @@ def local_search(
     rng = Random(seed)
     if len(table.size) * len(table.room) * upper <= _TIMETABLE:
         tries = orders * len(table.size)
-        order_search(
-            table, lower, upper, rng, tries=tries, clock=clock.share(0.5), on_better=take
-        )
+        order_search(table, lower, upper, rng, tries=tries, clock=clock.share(0.5), on_better=take)
     heat = max(1.0, sum(map(float, table.best_slots)) / len(table.size))
     begins = prefixes(table, rng)[:_KEPT]
     for _ in range(rounds):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.models.ring.bounds import inside_slots, spread_slots
-from schedgap.models.ring.rates import NEVER, RateTable
+from schedgap.models.ring.rates import RateTable
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.linear import Floats, LinearProgram
@@ -40,9 +40,7 @@ def classes(table: RateTable) -> tuple[Class, ...]:
     inside, spread = inside_slots(table), spread_slots(table)
     gpus: dict[tuple[float, ...], int] = {}
     for room in table.room:
-        times = tuple(
-            inside[j] if size <= room else spread[j] for j, size in enumerate(table.size)
-        )
+        times = tuple(inside[j] if size <= room else spread[j] for j, size in enumerate(table.size))
         gpus[times] = gpus.get(times, 0) + room
     return tuple(Class(number, times) for times, number in gpus.items())
 

@@ -190,9 +190,7 @@ def _spread(
         model.add(duration >= least).only_enforce_if(chosen)
     model.add(sum(made.workers[j, s] for s in S) == G * spread)  # (1)
     model.add(sum(made.number[j, n] for n in wide) == spread)
-    model.add(
-        sum(made.use[j, s] for s in S) == sum(n * made.number[j, n] for n in wide)
-    )
+    model.add(sum(made.use[j, s] for s in S) == sum(n * made.number[j, n] for n in wide))
 
 
 def _pairs(made: Program, table: RateTable, duration: Sequence[Any], horizon: int) -> None:
@@ -260,9 +258,7 @@ def _levels(made: Program, table: RateTable, duration: Sequence[Any], horizon: i
             model.add_implication(active, made.spread[j])
             for s in S:
                 here = model.new_bool_var(f"on[{j},{s},{t}]")
-                model.add_bool_or(
-                    [active.negated(), made.use[j, s].negated(), here]
-                )
+                model.add_bool_or([active.negated(), made.use[j, s].negated(), here])
                 on[s, t].append(here)
         model.add(sum(act[j, t] for t in T) == duration[j]).only_enforce_if(made.spread[j])
     calm = {}  # at most p rings cross s in slot t
@@ -278,9 +274,7 @@ def _levels(made: Program, table: RateTable, duration: Sequence[Any], horizon: i
             model.add_implication(low, act[j, t])
             for s in S:
                 if p < most[s]:
-                    model.add_bool_or(
-                        [low.negated(), made.use[j, s].negated(), calm[s, t, p]]
-                    )
+                    model.add_bool_or([low.negated(), made.use[j, s].negated(), calm[s, t, p]])
         for n, chosen in _numbers(made, j):
             steps = [table.rate(j, n, p) - table.rate(j, n, p + 1) for p in range(1, P)]
             steps.append(table.rate(j, n, P))

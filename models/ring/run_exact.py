@@ -98,9 +98,7 @@ METHODS: tuple[Method, ...] = (
         "(1)-(9)",
         ours=True,
         engines=("cp-sat",),
-        options=(
-            Option("pair_cuts", "bool", True, "rows for rings that overlap on a server"),
-        ),
+        options=(Option("pair_cuts", "bool", True, "rows for rings that overlap on a server"),),
         seeded=True,
     ),
     Method(

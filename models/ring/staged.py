@@ -167,7 +167,7 @@ def inside_stage(
     target, asked = lower, 0
     while low < high and not clock.expired():
         asked += 1
-        result, plan = _ask(
+        _, plan = _ask(
             instance, target, "free", known, clock.share(STEP_SHARE), seed, threads, inside=True
         )
         better = None if plan is None else offer_plan(found, instance, *plan)
@@ -241,9 +241,7 @@ def _ask(
     if made is None:
         return EngineResult("infeasible", None, None), None
     hints = None if known is None else made.start_from(known)
-    result = solve(
-        made.model, "cp-sat", clock=clock, threads=threads, seed=seed, start=hints
-    )
+    result = solve(made.model, "cp-sat", clock=clock, threads=threads, seed=seed, start=hints)
     return result, None if result.values is None else made.plan(result.values)
 
 

@@ -48,9 +48,7 @@ def _presets(incomplete: str) -> list[str]:
 
 
 FamilyName = Annotated[str, typer.Argument(metavar="FAMILY", autocompletion=_families)]
-AnyFamily = Annotated[
-    str | None, typer.Argument(metavar="[FAMILY]", autocompletion=_families)
-]
+AnyFamily = Annotated[str | None, typer.Argument(metavar="[FAMILY]", autocompletion=_families)]
 InstanceFile = Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance file (JSON).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on stdout.")]
 Settings = Annotated[

@@ -168,9 +168,7 @@ def check_certificate(instance: ToyInstance, certificate: Mapping[str, Any]) -> 
     return min(float(certificate["value"]), instance.values[order(instance)[0]])
 
 
-def guarantees(
-    instance: ToyInstance, method: str, changed: Mapping[str, Any]
-) -> dict[str, Any]:
+def guarantees(instance: ToyInstance, method: str, changed: Mapping[str, Any]) -> dict[str, Any]:
     """Claim that `first` is within twice the optimum, on fewer than four values."""
     failed = () if len(instance.values) < 4 else ("few values",)
     claim = {"claim": "twice", "factor": 2.0, "holds": not failed, "failed": failed}

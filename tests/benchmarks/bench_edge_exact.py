@@ -1,6 +1,6 @@
 """`exact` of family `edge` on networks of growing size: value, bound, gap, seconds of each.
 
-One thread; 60 s for each instance, or the first argument. Batches are the rounds of the medium ones.
+One thread; 60 s for each instance, or the first argument. Batches are rounds of the medium ones.
 """
 
 import sys

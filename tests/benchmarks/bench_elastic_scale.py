@@ -1,6 +1,7 @@
 """Bounds and schedules of family `elastic` at the paper's scale: value, seconds and memory.
 
-Run by `make bench`, or alone: `python tests/benchmarks/bench_elastic_scale.py [ps|ring] [JOBS ...]`.
+Run by `make bench`, or alone:
+`python tests/benchmarks/bench_elastic_scale.py [ps|ring] [JOBS ...]`.
 A schedule is divided by the best bound of the table: an upper limit of its ratio to the optimum.
 """
 

@@ -46,7 +46,12 @@ def test_a_seed_gives_the_same_bytes_and_another_seed_others(preset):
 
 @pytest.mark.parametrize(
     ("preset", "jobs", "edges", "types", "horizon"),
-    [("small", 5, 2, 1, 24), ("medium", 12, 3, 2, 48), ("loaded", 20, 5, 2, 64), ("paper", 200, 200, 9, 4096)],
+    [
+        ("small", 5, 2, 1, 24),
+        ("medium", 12, 3, 2, 48),
+        ("loaded", 20, 5, 2, 64),
+        ("paper", 200, 200, 9, 4096),
+    ],
 )
 def test_sizes_of_the_presets(preset, jobs, edges, types, horizon):
     instance = made(preset)

@@ -64,7 +64,10 @@ JOB = ("jobs", 0)
         (twice("worker_types"), "worker_types[1]: duplicate id 'gpu'"),
         (twice("ps_types"), "ps_types[1]: duplicate id 'cpu'"),
         # types and servers that are not declared
-        (put("servers", 0, "workers", "tpu", value=1), "servers[0].workers.tpu: unknown worker type"),
+        (
+            put("servers", 0, "workers", "tpu", value=1),
+            "servers[0].workers.tpu: unknown worker type",
+        ),
         (
             put("servers", 2, "parameter_servers", "x", value=1),
             "servers[2].parameter_servers.x: unknown PS type",
@@ -98,12 +101,18 @@ JOB = ("jobs", 0)
             put(*JOB, "compute_seconds", value=float("inf")),
             "jobs[0].compute_seconds: not a finite number",
         ),
-        (put(*JOB, "compute_seconds", value="1"), 'jobs[0].compute_seconds: need a number, got "1"'),
+        (
+            put(*JOB, "compute_seconds", value="1"),
+            'jobs[0].compute_seconds: need a number, got "1"',
+        ),
         (
             put(*JOB, "transfer_delay", "cloud", value=-1),
             "jobs[0].transfer_delay.cloud: must be >= 0, got -1",
         ),
-        (put("servers", 0, "workers", "gpu", value=-1), "servers[0].workers.gpu: must be >= 0, got -1"),
+        (
+            put("servers", 0, "workers", "gpu", value=-1),
+            "servers[0].workers.gpu: must be >= 0, got -1",
+        ),
         (
             put("servers", 0, "kind", value="fog"),
             "servers[0].kind: must be 'edge' or 'cloud', got \"fog\"",

@@ -35,5 +35,7 @@ def test_a_job_across_machines_takes_longer():
 
 @pytest.mark.parametrize("rule", ["at_least", "exact"])
 def test_nobody_is_admitted_where_nothing_fits(rule):
-    value, best = best_schedule(instance_of([job("j", 1, [9.0] * 4)], [{"gpu": 0, "cpu": 9}] * 2, ps_rule=rule))
+    value, best = best_schedule(
+        instance_of([job("j", 1, [9.0] * 4)], [{"gpu": 0, "cpu": 9}] * 2, ps_rule=rule)
+    )
     assert value == 0 and best.admitted == ()

@@ -15,7 +15,12 @@ def test_machines_are_lanes_and_slots_begin_one_earlier():
 
 
 def test_a_change_begins_a_bar_and_jobs_together_have_lanes():
-    rows = [row("j1", 1, "m1", 1, 1), row("j1", 2, "m1", 1, 0), row("j1", 2, "m2", 0, 2), row("j2", 2, "m1", 1, 1)]
+    rows = [
+        row("j1", 1, "m1", 1, 1),
+        row("j1", 2, "m1", 1, 0),
+        row("j1", 2, "m2", 0, 2),
+        row("j2", 2, "m1", 1, 1),
+    ]
     made = chart(TOY, {"admitted": ["j1", "j2"], "allocations": rows})
     assert made.lanes == ("m1", "m1 (2)", "m2")
     texts = [(bar.lane, bar.start, bar.end, bar.text) for bar in made.bars]

@@ -107,7 +107,9 @@ def test_v5_has_no_tolerance_on_the_ratio():
 
 def test_v6_a_machine_with_parameter_servers_only_makes_a_slot_external():
     """Fact 1, E24: 4 worker-slots inside are 4 / 4; of them 2 across are 2 / 7.2."""
-    (found,) = check(TOY, alone(row("j1", 1, "m1"), row("j1", 2, "m1", 2, 0), row("j1", 2, "m2", 0, 1)), {})
+    (found,) = check(
+        TOY, alone(row("j1", 1, "m1"), row("j1", 2, "m1", 2, 0), row("j1", 2, "m2", 0, 1)), {}
+    )
     assert found.amount == pytest.approx(0.5 - 2 / 7.2)
     across = [row("j1", t, m, 2, 1) for t in (1, 2) for m in ("m1", "m2")]
     assert broken(TOY, alone(*across)) == []  # 8 of 7.2
@@ -172,9 +174,13 @@ def test_v6_agrees_with_a_count_slot_by_slot(instance, data):
     """One job, any placement in any slots: done where the worker-slots of both modes say so."""
     ways = [(brings, placed) for brings, way in placements(instance, 0).items() for placed in way]
     slots = range(instance.jobs[0].arrival, instance.horizon + 1)
-    chosen = {t: data.draw(st.sampled_from(ways)) for t in slots if ways and data.draw(st.booleans())}
+    chosen = {
+        t: data.draw(st.sampled_from(ways)) for t in slots if ways and data.draw(st.booleans())
+    }
     total = tuple(sum(brings[k] for brings, _ in chosen.values()) for k in (0, 1))
-    schedule = DmlrsSchedule.of_plans(instance, {0: {t: placed for t, (_, placed) in chosen.items()}})
+    schedule = DmlrsSchedule.of_plans(
+        instance, {0: {t: placed for t, (_, placed) in chosen.items()}}
+    )
     rules = broken(instance, schedule.to_data(instance))
     assert rules == ([] if is_done(instance, 0, total) else ["V6"])
 
@@ -209,9 +215,14 @@ def test_whatever_a_file_says_is_a_violation_or_bad_input(data):
 def test_a_schedule_of_the_largest_size_is_checked():
     """50 jobs on 100 machines in 20 slots, each everywhere: 100,000 allocations."""
     machines = [{"gpu": 99, "cpu": 150}] * 100
-    instance = instance_of([job(f"j{n}", 1, [1.0] * 20, batch_size=100) for n in range(50)], machines, 20)
+    instance = instance_of(
+        [job(f"j{n}", 1, [1.0] * 20, batch_size=100) for n in range(50)], machines, 20
+    )
     rows = [
-        row(f"j{n}", t, f"m{h}", 1, 1) for n in range(50) for t in range(1, 21) for h in range(1, 101)
+        row(f"j{n}", t, f"m{h}", 1, 1)
+        for n in range(50)
+        for t in range(1, 21)
+        for h in range(1, 101)
     ]
     schedule = {"admitted": [f"j{n}" for n in range(50)], "allocations": rows}
     assert broken(instance, schedule) == []

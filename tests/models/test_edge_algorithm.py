@@ -1,6 +1,8 @@
 """A_online and A_maxsche: toys worked out by hand, readiness, ties, leftovers, and no peeking."""
 
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -95,7 +97,9 @@ def test_prices_off_admit_by_capacity_alone() -> None:
     """j1 takes edge-1 whole in 5-6 and j2 edge-2; in slot 7 on there is room, but a round starts
     all its jobs at its beginning: j3 waits for round 8. (6-1) + (6-1) + (9-2) = 17."""
     assert runs(TOY_A, "a-online-no-price") == runs(TOY_A, "a-online-earliest")
-    roomy = [{"id": "edge-1", "kind": "edge", "workers": {"gpu": 4}, "parameter_servers": {"cpu": 3}}]
+    roomy = [
+        {"id": "edge-1", "kind": "edge", "workers": {"gpu": 4}, "parameter_servers": {"cpu": 3}}
+    ]
     instance = instance_of([{}, {}, {}], servers=roomy)
     assert runs(instance, "a-online-no-price") == {f"j{n}": (5, 5, ONE) for n in (1, 2, 3)}
     # With prices the second worker costs 33^(1/4) - 1 = 1.4 > 1: one job a round.
@@ -105,7 +109,9 @@ def test_prices_off_admit_by_capacity_alone() -> None:
 
 def test_a_lower_price_cap_lets_more_jobs_in() -> None:
     """theta1 = 2 x 16 x 1 x F + 1 with F = 1e-3: 1.032; a worker costs 1.032^(1/4) - 1 = 0.008."""
-    roomy = [{"id": "edge-1", "kind": "edge", "workers": {"gpu": 4}, "parameter_servers": {"cpu": 3}}]
+    roomy = [
+        {"id": "edge-1", "kind": "edge", "workers": {"gpu": 4}, "parameter_servers": {"cpu": 3}}
+    ]
     caps = {"worker": 1e-3, "parameter_server": 1e-3}
     instance = instance_of([{}, {}, {}], servers=roomy, price_caps=caps)
     assert runs(instance, "a-online") == {f"j{n}": (5, 5, ONE) for n in (1, 2, 3)}
@@ -127,7 +133,9 @@ def test_a_batch_file() -> None:
 
 def test_jobs_carried_over_keep_their_place() -> None:
     """One worker; j1 and j2 arrive in 1, j3 in 2. Each round takes one: j1, j2, then j3."""
-    server = [{"id": "edge-1", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 1}}]
+    server = [
+        {"id": "edge-1", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 1}}
+    ]
     jobs = [{"arrival": 2}, {"arrival": 1}, {"arrival": 1}]
     found = runs(instance_of(jobs, servers=server, horizon=64), "a-online")
     assert {name: run[0] for name, run in found.items()} == {"j2": 5, "j3": 9, "j1": 17}
@@ -148,7 +156,9 @@ def test_a_late_arrival_is_left_over() -> None:
 
 def test_a_long_horizon_costs_nothing() -> None:
     """T = 10^9 has thirty rounds; only as many slots are priced as the jobs can fill."""
-    found = run_named(instance_of([{"arrival": 1}, {"arrival": 9 * 10**8}], horizon=10**9), "a-online")
+    found = run_named(
+        instance_of([{"arrival": 1}, {"arrival": 9 * 10**8}], horizon=10**9), "a-online"
+    )
     assert [run.start for run in found.schedule.placements.values()] == [5]
     assert found.left == ("j2",)
     found = run_named(
@@ -234,6 +244,10 @@ def test_rounds_do_not_meet_and_nobody_is_lost(name: str, instance: EdgeInstance
             assert next(one.arrival for one in instance.jobs if one.id == job) < each.tau
 
 
+def _first_of(network: Network, variant: Variant, batch: Any, tau: int) -> Any:
+    return a_maxsche(network, batch, tau, variant)[0]
+
+
 @given(edge_instances(max_jobs=4, horizon=(8, 24), placeable=True))
 @settings(max_examples=60, deadline=None)
 def test_dominated_numbers_of_workers_change_nothing(instance: EdgeInstance) -> None:
@@ -242,9 +256,8 @@ def test_dominated_numbers_of_workers_change_nothing(instance: EdgeInstance) -> 
         every = _EveryNumber(instance)
         variant: Variant = VARIANTS[name]
         network = Network.of(instance, variant)
-        found = a_online(
-            every, instance.horizon, lambda b, tau: a_maxsche(network, b, tau, variant)[0]
-        )
+        round_of = partial(_first_of, network, variant)
+        found = a_online(every, instance.horizon, round_of)
         assert found.schedule == run_online(instance, variant).schedule
 
 

@@ -24,7 +24,11 @@ def test_the_toy_s_optimal_schedule_is_one_of_those_enumerated():
     given_runs = EdgeSchedule.from_data(TOY_A, TOY_A_SCHEDULE)
     for job in TOY_A.jobs:
         run = given_runs.placements[job.id]
-        same = [r for r in placements(TOY_A, job) if (r.workers, r.ps_server) == (run.workers, run.ps_server)]
+        same = [
+            r
+            for r in placements(TOY_A, job)
+            if (r.workers, r.ps_server) == (run.workers, run.ps_server)
+        ]
         assert [r.slots for r in same] == [run.slots]
 
 
@@ -34,7 +38,11 @@ def test_a_job_that_is_too_long_leaves_no_schedule():
 
 
 @settings(max_examples=40, deadline=None)
-@given(edge_instances(max_jobs=2, max_servers=2, max_workers=2, max_chunks=2, horizon=(4, 7), batch=None))
+@given(
+    edge_instances(
+        max_jobs=2, max_servers=2, max_workers=2, max_chunks=2, horizon=(4, 7), batch=None
+    )
+)
 def test_no_combination_of_runs_and_starts_is_better(instance):
     """Every run of every job at every start, judged slot by slot."""
     first, last = 1, instance.horizon

@@ -1,11 +1,11 @@
 """The exact methods of family `edge` as they are called: optima with their proofs."""
 
 import math
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from hypothesis import HealthCheck, given, settings
 
 from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
@@ -18,8 +18,8 @@ from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
 from schedgap.solvers.availability import engine_status
 from strategies.edge import brute_force, edge_instances, instance_of
-from strategies.edge_methods import METHODS, Silence, run
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
+from strategies.edge_methods import METHODS, Silence, run
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 OPTIMA = [(TOY_A, 5), (TOY_B, 9), (TOY_C, 6), (TOY_BATCH, 3)]

@@ -69,15 +69,13 @@ def test_exact_batches_keep_the_sum_of_completions_within_4_at_length(
 
 def test_what_g2_asks_for() -> None:
     """toy-a in T = 16: its optimum ends in slot 4, 16 >= 4 x 4; least delay 1 and one slot: 2."""
-    optimum, reference = best_schedule(TOY_A)
+    _, reference = best_schedule(TOY_A)
     said = exact_batches(TOY_A, reference)
     assert said["holds"] and said["factor"] is None
     assert said["limit"] == 4 * 5 + 3 * (1 + 1 + 2)
     assert not exact_batches(TOY_A)["holds"]  # nothing is known of when the optimum ends
     short = EdgeInstance.from_data(TOY_A.to_data() | {"horizon": 15})
-    assert exact_batches(short, reference)["failed"] == [
-        "horizon 15 >= 4 times the last slot 4"
-    ]
+    assert exact_batches(short, reference)["failed"] == ["horizon 15 >= 4 times the last slot 4"]
     quick = instance_of([{"transfer_delay": {"edge-1": 0, "edge-2": 1, "cloud": 3}}])
     assert exact_batches(quick, best_schedule(quick)[1])["failed"] == [
         "least delay + duration of job j1 >= 2; it is 1"
@@ -93,9 +91,7 @@ def test_no_constant_holds_for_the_flow(length: int) -> None:
     short ones wait for it: at least a slot each, and most of them about `length`.
     """
     server = {"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 1}}
-    short = [
-        {"arrival": length + 1 + k, "transfer_delay": {"s": 0}} for k in range(length)
-    ]
+    short = [{"arrival": length + 1 + k, "transfer_delay": {"s": 0}} for k in range(length)]
     long = {"minibatches_per_chunk": length, "transfer_delay": {"s": 0}}
     instance = instance_of([long, *short], servers=[server], horizon=64 * length)
     run = run_named(instance, "a-online-any")
@@ -176,9 +172,7 @@ def test_one_worker_closes_a_server() -> None:
     """
     assert closed_servers(TOY_A) == {"worker": (3, 3), "ps": (1, 1)}
     assert opening_cap(TOY_A, 2, 1) == pytest.approx(3 / 96)
-    servers = [
-        {"id": "s", "kind": "edge", "workers": {"gpu": 2}, "parameter_servers": {"cpu": 2}}
-    ]
+    servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 2}, "parameter_servers": {"cpu": 2}}]
     for factor, both in ((0.999, True), (1.001, False)):
         cap = factor * 3 / 32  # 2 T S U = 32
         instance = instance_of(

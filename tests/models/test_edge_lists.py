@@ -134,7 +134,7 @@ def ends_soonest(instance, data):
 @settings(max_examples=40, deadline=None)
 @given(edge_instances(max_jobs=4, horizon=(16, 24), placeable=True), st.integers(0, 3))
 def test_the_search_never_loses_and_its_schedules_keep_the_rules(instance, seed):
-    name, order = best_list(instance)
+    _, order = best_list(instance)
     first = place_all(instance, order)
     search = Search(instance, order, seed=seed)
     values = []

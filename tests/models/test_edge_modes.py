@@ -58,7 +58,12 @@ def test_modes_beyond_the_horizon_are_left_out():
 
 
 def test_the_largest_numbers_are_counted():
-    job = {"epochs": 10**9, "chunks": 10**9, "minibatches_per_chunk": 10**9, "compute_seconds": 1e12}
+    job = {
+        "epochs": 10**9,
+        "chunks": 10**9,
+        "minibatches_per_chunk": 10**9,
+        "compute_seconds": 1e12,
+    }
     assert all_modes(instance_of([job]), 0) == ()
 
 

@@ -41,7 +41,11 @@ def test_whether_a_job_is_together_is_read_off_its_servers():
 
 def test_the_delay_counts_once_for_all_chunks():
     """E4: three chunks for two workers of one server are there after one delay."""
-    job = {"chunks": 3, "compute_seconds": 1800.0, "transfer_delay": {"edge-1": 1, "edge-2": 1, "cloud": 9}}
+    job = {
+        "chunks": 3,
+        "compute_seconds": 1800.0,
+        "transfer_delay": {"edge-1": 1, "edge-2": 1, "cloud": 9},
+    }
     assert broken(instance_of([job]), j1={"workers": {"edge-1": 2}}) == []
 
 

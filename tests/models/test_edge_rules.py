@@ -145,7 +145,9 @@ def test_v6_the_slowest_server_counts_and_a_schedule_may_leave_it_out():
     assert (found.rule, found.where, found.amount) == ("V6", ("j1", "cloud"), 2)
     assert broken(TOY_A, schedule | {"relaxed": ["2i"]}) == []
     assert relaxed(schedule | {"relaxed": ["2i"]}) == ("2i",)
-    early = toy("j3", start=1, completion=1, workers={"cloud": 1}, ps_server="cloud") | {"relaxed": ["2i"]}
+    early = toy("j3", start=1, completion=1, workers={"cloud": 1}, ps_server="cloud") | {
+        "relaxed": ["2i"]
+    }
     assert broken(TOY_A, early) == ["V6"]  # before it arrives
 
 
@@ -187,7 +189,12 @@ def test_capacities_are_by_type():
     jobs = [{"worker_type": name} for name in ("a", "b", "b")]
     instance = instance_of(jobs, servers=servers, worker_types=["a", "b"], ps_types=["p", "q"])
     run = {"start": 2, "completion": 2, "workers": {"s": 1}, "ps_server": "s"}
-    assert broken(instance, {"jobs": {"j1": run, "j2": run, "j3": run | {"start": 3, "completion": 3}}}) == []
+    assert (
+        broken(
+            instance, {"jobs": {"j1": run, "j2": run, "j3": run | {"start": 3, "completion": 3}}}
+        )
+        == []
+    )
     found = list(check(instance, {"jobs": {"j1": run, "j2": run, "j3": run}}, {}))
     assert [v.where for v in found] == [("s", "b", "2"), ("s", "p", "2")]
 

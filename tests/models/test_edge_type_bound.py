@@ -32,9 +32,7 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 def type_bound(instance: EdgeInstance, block: int = 1) -> float:
     """Solve, and evaluate the certificate."""
     view = problem(instance)
-    found = [
-        solve_type(view, u, clock=Clock(60), block=block, gap=1e-6) for u in used_types(view)
-    ]
+    found = [solve_type(view, u, clock=Clock(60), block=block, gap=1e-6) for u in used_types(view)]
     bound = total([each.bound for each in found])
     assert certified(instance, certificate(instance, found)) == bound
     return bound
@@ -75,9 +73,7 @@ def test_the_bound_is_below_the_optimum_at_length(instance: EdgeInstance, block:
 
 @settings(max_examples=100, **QUIET)
 @given(edge_instances(placeable=True), st.data())
-def test_any_prices_of_any_slots_prove_a_bound(
-    instance: EdgeInstance, data: st.DataObject
-) -> None:
+def test_any_prices_of_any_slots_prove_a_bound(instance: EdgeInstance, data: st.DataObject) -> None:
     optimum, schedule = best_schedule(instance)
     view, bounds = problem(instance), []
     if no_schedule(instance) is not None:
@@ -126,6 +122,8 @@ def every_run_is_a_column(instance: EdgeInstance, runs: list[object], data: st.D
             task = types.tasks[index[group.job]]
             start = group.start - view.first
             flow = task.flow(group)
-            same = Column(index[group.job], start, group.mode.duration, (counts[0], counts[1]), flow)
+            same = Column(
+                index[group.job], start, group.mode.duration, (counts[0], counts[1]), flow
+            )
             least, _ = types.cheapest(index[group.job], sums)
             assert least <= types.cost(same, sums)

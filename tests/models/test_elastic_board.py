@@ -29,7 +29,9 @@ def tables(made: Board) -> tuple[NDArray[Any], ...]:
 
 @settings(max_examples=40, deadline=None)
 @given(BUSY, st.randoms(use_true_random=False))
-def test_an_inserted_job_ends_as_early_as_on_the_market(instance: ElasticInstance, random: Random) -> None:
+def test_an_inserted_job_ends_as_early_as_on_the_market(
+    instance: ElasticInstance, random: Random
+) -> None:
     """The market looks at prices and servers one by one: without prices both find the least end."""
     order = list(range(len(instance.jobs)))
     random.shuffle(order)

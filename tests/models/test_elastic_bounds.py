@@ -12,9 +12,9 @@ from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.certificates import check_certificate
 from schedgap.models.elastic.coarse import server_pools
+from schedgap.models.elastic.dual_prices import least_of
 from schedgap.models.elastic.pooled import choices, mean_busy_times
 from schedgap.models.elastic.run_bounds import METHODS as BOUNDS
-from schedgap.models.elastic.dual_prices import least_of
 from schedgap.models.elastic.windows import no_schedule
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers.clock import Clock

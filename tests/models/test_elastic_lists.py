@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import lists, rules
-from schedgap.models.elastic.columns import Run, schedule_of
 from schedgap.models.elastic.coarse import solve_coarse
+from schedgap.models.elastic.columns import Run, schedule_of
 from schedgap.models.elastic.run_lists import METHODS
 from schedgap.models.elastic.search import search
 from schedgap.models.method import Call, Outcome, check_instance
@@ -102,7 +102,9 @@ def test_taking_out_gives_back_what_was_held() -> None:
     np.testing.assert_array_equal(table.market.free, free)
 
 
-def improved(instance: ElasticInstance, runs: list[Run], met: list[float], moves: int = 20) -> float:
+def improved(
+    instance: ElasticInstance, runs: list[Run], met: list[float], moves: int = 20
+) -> float:
     found = search(
         instance,
         lists.Guide(np.zeros((0, 3)), tuple(range(len(instance.jobs)))),

@@ -5,11 +5,10 @@ import math
 from dataclasses import replace
 
 import pytest
-
-import schedgap as sg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import schedgap as sg
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticSchedule
 from schedgap.models.elastic.paper import PAPER

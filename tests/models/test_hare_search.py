@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.generate import generate
-from schedgap.instances.hare import arrays
 from schedgap.models.hare import rules
 from schedgap.models.hare.algorithm import list_wspt
 from schedgap.models.hare.dispatch import Partial, Timeline, to_schedule, workload

@@ -80,7 +80,7 @@ def test_the_worked_examples() -> None:
 
 
 def test_execution_times_of_the_two_modes() -> None:
-    """W1: four workers on servers of 3: never inside, 24 / 7 on two. W3: d by rates 14, 10, 7, 6."""
+    """W1: four workers on servers of 3: never inside, 24 / 7 on two. W3: rates 14, 10, 7, 6."""
     assert inside_slots(rate_table(W1)) == (NEVER, NEVER)
     assert spread_slots(rate_table(W1)) == (4, 4)
     assert inside_slots(rate_table(W3)) == (5, 6, 3, 3, 2)
@@ -115,7 +115,7 @@ def test_rounded_sizes_keep_what_fits(sizes: list[int], room: int) -> None:
 
 
 def test_class_lp_sees_which_servers_hold_a_job() -> None:
-    """b^e = 0.5 stops every ring that is spread. Two jobs of 4 GPUs and 5 slots on 4 + 1 + 1 + 1 + 1.
+    """b^e = 0.5 stops rings that are spread. Two jobs of 4 GPUs and 5 slots on 4 + 1 + 1 + 1 + 1.
 
     They share the one server of 4: 10 slots; area is 40 / 8 = 5.
     """

@@ -240,6 +240,10 @@ def test_random_placement_draws_servers_and_then_gpus() -> None:
 def test_random_orders_stops_with_the_clock() -> None:
     tried: list[float] = []
     trial = random_orders(
-        rate_table(W3), 0, tries=10**6, stop=lambda: True, on_better=lambda t: tried.append(t.makespan)
+        rate_table(W3),
+        0,
+        tries=10**6,
+        stop=lambda: True,
+        on_better=lambda t: tried.append(t.makespan),
     )
     assert trial is not None and tried == [trial.makespan]

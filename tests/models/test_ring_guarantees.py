@@ -82,7 +82,10 @@ def test_lemma_2_and_lemma_4_by_w2() -> None:
 def test_lemma_3_fails_where_an_estimate_is_too_long() -> None:
     """One GPU, 10 and 10 slots, estimates 20 and 10: u = 2, W-hat = 15 < makespan = 20, n_g = 1."""
     plain = {"batch_size": 1, "forward_time_per_sample": 0.5, "backward_time": 0.25}
-    jobs = [job(name, 1, 10, estimated_slots=slots, **plain) for name, slots in (("a", 20.0), ("b", 10.0))]
+    jobs = [
+        job(name, 1, 10, estimated_slots=slots, **plain)
+        for name, slots in (("a", 20.0), ("b", 10.0))
+    ]
     table = rate_table(instance_of(jobs, [1], overhead_per_server=0.25))
     best = sjf_bco(table).best
     assert best is not None and (best.trial.makespan, best.trial.load) == (20, 15)
@@ -96,7 +99,9 @@ def test_a_bound_of_a_run_by_hand() -> None:
 
 def test_a_run_that_was_kept_from_a_gpu_has_no_bound() -> None:
     table = rate_table(W2)
-    filtered = [each.trial for each in sjf_bco(table, bisection="scan").attempts if each.trial.filtered]
+    filtered = [
+        each.trial for each in sjf_bco(table, bisection="scan").attempts if each.trial.filtered
+    ]
     assert filtered and all(list_bound(table, trial) is None for trial in filtered)
 
 

@@ -22,7 +22,7 @@ def makespan(instance: RingInstance, **options: Any) -> float:
 
 
 def test_the_rings_of_w1_meet() -> None:
-    """Limit 15 first; a takes s1 and one GPU of s2, b the next least loaded ones: both at rate 3."""
+    """Limit 15 first; a takes s1 and one GPU of s2, b the next least loaded: both at rate 3."""
     best = sjf_bco(rate_table(W1)).best
     assert best is not None and (best.limit, best.kappa) == (15, 1)
     data = schedule(W1, best.trial, theta=best.limit, kappa=best.kappa).to_data(W1)
@@ -107,7 +107,7 @@ def written_out(instance: RingInstance, packed: bool, by_server: bool) -> Any:
     best, left, right = None, 1, instance.horizon
     while left <= right:
         theta, here = (left + right) // 2, None
-        for kappa in range(1, max(job.gpus for job in instance.jobs) + 1):
+        for kappa in range(1, max(each.gpus for each in instance.jobs) + 1):
             run = plain_run(instance, theta, kappa, packed, by_server)
             if run is not None and (here is None or run[0] < here[0]):
                 here = (run[0], theta, kappa, run[1])
@@ -159,9 +159,7 @@ def plain_run(
                 else:
                     chosen = sorted(free, key=lambda s: (-len(free[s]), s))
                 allowed = [
-                    gpu
-                    for s in chosen
-                    for gpu in sorted(free[s], key=lambda gpu: (load[gpu], gpu))
+                    gpu for s in chosen for gpu in sorted(free[s], key=lambda gpu: (load[gpu], gpu))
                 ]
             else:
                 allowed.sort(key=lambda gpu: (load[gpu], gpu[0] not in opened, gpu))

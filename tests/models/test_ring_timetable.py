@@ -97,7 +97,9 @@ def test_orders_are_searched_down_to_the_bound(instance: RingInstance) -> None:
         return
     table, told = rate_table(instance), list[Found]()
     lower, upper = int(max(table.longest, table.area)), instance.horizon + 1
-    least = order_search(table, lower, upper, Random(0), tries=12, clock=Clock(), on_better=told.append)
+    least = order_search(
+        table, lower, upper, Random(0), tries=12, clock=Clock(), on_better=told.append
+    )
     assert [found.makespan for found in told] == sorted(
         {found.makespan for found in told}, reverse=True
     )

@@ -81,9 +81,7 @@ def edge_instances(
         ps = {name: draw(st.integers(least, 2)) for name in ps_types}
         kind = "cloud" if s and draw(st.booleans()) else "edge"
         kept = {name: count for name, count in workers.items() if count or draw(st.booleans())}
-        servers.append(
-            {"id": f"s{s + 1}", "kind": kind, "workers": kept, "parameter_servers": ps}
-        )
+        servers.append({"id": f"s{s + 1}", "kind": kind, "workers": kept, "parameter_servers": ps})
     jobs = []
     for _ in range(draw(st.integers(1, max_jobs))):
         nudge = draw(st.sampled_from([0.0, 0.0, 0.0, 5e-7, 2e-6, -2e-6]))
@@ -137,9 +135,7 @@ def placements(instance: EdgeInstance, job: Job) -> tuple[Placement, ...]:
     for counts in product(*(range(count + 1) for count in most)):
         if not 1 <= sum(counts) <= job.chunks:
             continue
-        workers = {
-            server.id: count for server, count in zip(servers, counts, strict=True) if count
-        }
+        workers = {server.id: count for server, count in zip(servers, counts, strict=True) if count}
         for host in servers:
             if host.parameter_servers.get(job.ps_type, 0) < 1:
                 continue
@@ -232,7 +228,9 @@ def best_schedule(instance: EdgeInstance) -> tuple[float, EdgeSchedule | None]:
 
 def _undominated(instance: EdgeInstance, job: Job) -> list[Placement]:
     kept: list[Placement] = []
-    for run in sorted(placements(instance, job), key=lambda run: (run.slots, run.start, run.number)):
+    for run in sorted(
+        placements(instance, job), key=lambda run: (run.slots, run.start, run.number)
+    ):
         if not any(
             other.slots <= run.slots
             and other.start <= run.start

@@ -14,7 +14,7 @@ def example(make, name):
 
 
 # Two edge servers (2 workers, 1 PS; delay 1) and a cloud (4, 2; delay 3). Worker-slots: j1 12
-# mini-batches of 1200 s, 600 s more split: 4 together, 6 split; j2 8 of 1800 s: 4; j3 4 of 900 s: 1.
+# batches of 1200 s, 600 s more split: 4 together, 6 split; j2 8 of 1800 s: 4; j3 4 of 900 s: 1.
 # Optimum 5: j2 in slot 2 with all four edge workers (2 - 1 = 1), j1 in 3-4 with both workers of
 # edge-1 (4 - 1 = 3), j3 in 3 on edge-2 (3 - 2 = 1). No job can end before its arrival + 1 (delay
 # 1), and j1 needs 2 slots even with 3 workers: 2 + 1 + 1 = 4 is a bound; it needs j1 in 2-3 with

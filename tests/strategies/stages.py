@@ -25,5 +25,3 @@ def endless(found: Finder, *, clock: Clock, seed: int, threads: int) -> Report:
 def failing(found: Finder, *, clock: Clock, seed: int, threads: int) -> Report:
     """Fail as a method does."""
     raise ScaleError("too fine")
-
-
