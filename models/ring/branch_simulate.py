@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from schedgap.instances.ring import RingInstance, RingSchedule
+from schedgap.models.ring.bounds import rounded_sizes, roundings
 from schedgap.models.ring.program import equal_jobs
 from schedgap.models.ring.rates import RateTable, rate_table
 from schedgap.models.ring.simulator import schedule_of
@@ -129,21 +130,21 @@ class _Tree:
         self.table: RateTable = rate_table(instance)
         self.below = below
         self.best_slots = [int(slots) for slots in self.table.best_slots]
+        ks = [0, *roundings(self.table.size, self.table.gpus)]
+        self.sizes = [rounded_sizes(self.table.size, self.table.gpus, k) for k in ks]  # [k][j]
         self.twin = {later: earlier for earlier, later in equal_jobs(instance)}
         self._seen: dict[object, int] = {}  # state -> earliest slot
 
     def hopeless(self, state: State) -> bool:
         """Return whether every schedule that goes on from here is too long."""
-        passed, table = state.slot - 1, self.table
-        longest, area = 0, 0
-        for j in state.waiting:
-            longest = max(longest, self.best_slots[j])
-            area += table.size[j] * self.best_slots[j]
+        room = self.below - state.slot  # slots that are left for a better schedule
+        slots = {j: self.best_slots[j] for j in state.waiting}
         for job, left, _, number in state.active:
-            slots = -(-left // table.rate(job, number, min(number - 1, 1)))
-            longest = max(longest, slots)
-            area += table.size[job] * slots
-        return passed + max(longest, -(-area // table.gpus)) >= self.below
+            slots[job] = -(-left // self.table.rate(job, number, min(number - 1, 1)))
+        return max(slots.values()) > room or any(
+            sum(size[j] * length for j, length in slots.items()) > room * self.table.gpus
+            for size in self.sizes
+        )
 
     def is_new(self, state: State) -> bool:
         """Return whether a state has not been reached before, and note that it has now.
