@@ -1,0 +1,54 @@
+"""Worked examples of family `dmlrs`, small enough to solve by hand."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from schedgap.instances.generate import Made, Request
+
+
+def toy(request: Request) -> Made:
+    """Return three jobs on two machines of two workers each; optimum 20, of which PD-ORS has 12."""
+    jobs = [
+        _job("j1", 1, [10, 8, 2, 0]),
+        _job("j2", 1, [3, 3, 3, 1]),
+        _job("j3", 2, [9, 9, 1, 0]),
+    ]
+    return _made(["m1", "m2"], jobs)
+
+
+def toy2(request: Request) -> Made:
+    """Return two jobs on a machine of two workers; optimum 10, of which PD-ORS has 3."""
+    return _made(["m1"], [_job("j1", 1, [3, 3, 1, 1]), _job("j3", 2, [9, 9, 0, 0])])
+
+
+def _job(name: str, arrival: int, values: Sequence[int]) -> dict[str, Any]:
+    """Return a job of 4 worker-slots inside a machine, 7.2 across."""
+    return {
+        "id": name,
+        "arrival": arrival,
+        "epochs": 2,
+        "samples": 30,
+        "batch_size": 4,
+        "gradient_size": 8.0,
+        "time_per_sample": 0.04,
+        "worker_ps_ratio": 2.0,
+        "internal_bandwidth": 300.0,
+        "external_bandwidth": 100.0,
+        "worker_demand": {"gpu": 1.0, "cpu": 1.0},
+        "ps_demand": {"gpu": 0.0, "cpu": 1.0},
+        "utility": {"type": "table", "values": [float(value) for value in values]},
+    }
+
+
+def _made(machines: Sequence[str], jobs: Sequence[dict[str, Any]]) -> Made:
+    fields = {
+        "horizon": 4,
+        "resources": ["gpu", "cpu"],
+        "machines": [{"id": name, "capacity": {"gpu": 2.0, "cpu": 4.0}} for name in machines],
+        "jobs": list(jobs),
+        "price_parameters": {
+            "max_unit_utility": {"gpu": 8.0, "cpu": 4.0},
+            "min_unit_utility": 0.01,
+        },
+    }
+    return Made(fields, "jobs of our own, worked out by hand", "slot of 1 h")
