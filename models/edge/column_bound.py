@@ -101,7 +101,7 @@ def solve_bound(
         fresh: list[Run] = []
         for k, task in enumerate(view.tasks):
             for m, start in _best(costs[k], float(duals[k]) - 1e-9):
-                fresh.append(pricer.run(markets[k], task, task.modes[m], start)[1])
+                fresh.append(pricer.run(markets, task, task.modes[m], start)[1])
         if not fresh:
             return Priced(None, bound)
         found = [layout.cost(run) for run in fresh]

@@ -14,6 +14,7 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.bracket import Bracket, Finder, Report, solve_program
 from schedgap.models.edge import mode_arrays, program_cp_sat
 from schedgap.models.edge.column_bound import solve_bound, too_large
+from schedgap.models.edge.cost import Floats
 from schedgap.models.edge.fixing import Kept, keep, last_slot
 from schedgap.models.edge.lists import Search, best_list
 from schedgap.models.edge.placements import runs_from, schedule_of
@@ -32,6 +33,7 @@ GOAL_SHARE, GOAL_SECONDS = 0.03, 3.0  # for one goal and engine; doubled where b
 CHECK_SHARE, CHECK_SECONDS = 0.1, 3.0  # of the second engine, on the last goal
 DECIDERS = "highs", "cp-sat"
 QUICK = 0.04  # a goal that took no more of what was left doubles the step to the next one
+NEAR = 0.03  # of the bound: the groups of schedules up to there are cut by bundles
 MOST_GROUPS = 60_000  # in one program
 MOST_PLACES = 10_000  # jobs x servers in one search of CP-SAT
 
@@ -54,7 +56,7 @@ def exact(instance: EdgeInstance, call: Call) -> Outcome:
     if not found.closed:
         prices = _price(instance, found, call.clock.share(PRICE_SHARE))
         if prices is not None:
-            settle(instance, found, prices)
+            settle(instance, found, [prices])
     if not found.closed and not call.clock.expired():
         _search(instance, found, call.clock)
     return found.outcome()
@@ -140,10 +142,36 @@ def _price(instance: EdgeInstance, found: Bracket, clock: Clock) -> Prices | Non
     return prices  # type: ignore[no-any-return]
 
 
-def settle(instance: EdgeInstance, found: Bracket, prices: Prices) -> None:
+def _tighten(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None:
+    """Add prices with bundles, from the relaxation over the groups that matter most."""
+    view = problem(instance)
+    near = math.ceil(found.lower * (1 + NEAR)) + 1
+    goal = near if found.upper is None else min(near, int(found.upper))
+    kept = keep(view, prices, goal)
+    if kept.hopeless or len(kept.groups) > MOST_GROUPS:
+        return
+    found.call.progress.phase(f"cutting the relaxation over {len(kept.groups)} groups")
+    report = found.child(
+        "bundles",
+        "schedgap.models.edge.tightening:tighten",
+        instance,
+        kept,
+        prices[0].slots,
+        clock=found.call.clock.share(PRICE_SHARE),
+        engine="highs",
+    )
+    if report is not None and report.value is not None:
+        prices.append(report.value)
+        # Beyond these slots a schedule is no better than the one that is known.
+        bound = keep(view, prices, view.last * len(view.tasks)).bound
+        found.bound(bound if found.upper is None else min(bound, found.upper))
+
+
+def settle(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None:
     """Raise the goal from the bound on; where that takes too long, look for better schedules."""
     view, clock = problem(instance), found.call.clock
-    step, turn, engine = 1, 0, None
+    _tighten(instance, found, prices)
+    step, turn, vain, engine = 1, 0, 0, None
     engines = list(DECIDERS)
     while not found.closed and not clock.expired():
         goal = int(found.lower) + step - 1
@@ -162,7 +190,7 @@ def settle(instance: EdgeInstance, found: Bracket, prices: Prices) -> None:
         engine = None
         for name in engines:
             budget = clock.share(min(0.5, GOAL_SHARE * 2**turn), most=GOAL_SECONDS * 2**turn)
-            if _decide(instance, found, kept, goal, budget, name):
+            if _decide(instance, found, kept, goal, prices, budget, name):
                 engine = name
                 break
         if engine is not None:
@@ -175,17 +203,19 @@ def settle(instance: EdgeInstance, found: Bracket, prices: Prices) -> None:
         if found.schedule is None:
             _search(instance, found, budget)
         else:
-            _improve(instance, found, prices, turn, budget)
+            upper = found.upper
+            _improve(instance, found, prices, turn, budget.share(0.5**vain))
+            vain = 0 if found.upper != upper else vain + 1
     if found.closed and engine is not None and found.upper is not None:
         # What one engine alone has refuted is put before the other one.
         kept = keep(view, prices, int(found.upper))
         if not kept.hopeless:
             budget = clock.share(CHECK_SHARE, most=CHECK_SECONDS)
-            _decide(instance, found, kept, int(found.upper) - 1, budget, engines[1])
+            _decide(instance, found, kept, int(found.upper) - 1, prices, budget, engines[1])
 
 
 def _improve(
-    instance: EdgeInstance, found: Bracket, prices: Prices, turn: int, clock: Clock
+    instance: EdgeInstance, found: Bracket, prices: list[Prices], turn: int, clock: Clock
 ) -> None:
     """Look for better schedules in large neighborhoods, each time in other ones."""
     found.call.progress.phase("large neighborhoods")
@@ -202,7 +232,13 @@ def _improve(
 
 
 def _decide(
-    instance: EdgeInstance, found: Bracket, kept: Kept, goal: int, clock: Clock, engine: str
+    instance: EdgeInstance,
+    found: Bracket,
+    kept: Kept,
+    goal: int,
+    prices: list[Prices],
+    clock: Clock,
+    engine: str,
 ) -> bool:
     """Look for a schedule with an objective up to a goal; return whether that is decided."""
     report = found.child(
@@ -211,6 +247,7 @@ def _decide(
         instance,
         kept,
         goal,
+        prices[-1].bundles,
         engine,
         clock=clock,
         engine=engine,
@@ -299,6 +336,7 @@ def goal_stage(
     instance: EdgeInstance,
     kept: Kept,
     goal: int,
+    bundles: Mapping[int, Floats],
     name: str,
     *,
     clock: Clock,
@@ -319,7 +357,7 @@ def goal_stage(
         def read(values: Any) -> EdgeSchedule:
             return program_cp_sat.read(program, values, instance)
     else:
-        arrays = mode_arrays.build(view, kept.groups, most=goal)
+        arrays = mode_arrays.build(view, kept.groups, most=goal, bundles=bundles)
         program = arrays.program
 
         def read(values: Any) -> EdgeSchedule:

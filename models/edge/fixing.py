@@ -5,8 +5,13 @@ g costs at least L - (least cost of j) + (least cost of g). All sums are exact, 
 lost by a rounding.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from schedgap.models.edge.cost import Floats
 from schedgap.models.edge.prices import Pricer, Prices
 from schedgap.models.edge.problem import Group, Problem
 
@@ -26,32 +31,41 @@ class Kept:
         return not self.groups
 
 
-def keep(view: Problem, prices: Prices, upper: int) -> Kept:
+def keep(view: Problem, prices: Sequence[Prices], upper: int) -> Kept:
     """Return the groups that a schedule with an objective below `upper` can use.
 
     Parameters
     ----------
-    prices : Prices
-        For all slots up to `last_slot`: groups that end later are taken to be hopeless.
+    prices : sequence of Prices
+        One or more, each for all slots up to `last_slot`: groups that end later are hopeless. What
+        any of them rules out is out; bound and reduced costs are those of the best bound.
     """
-    pricer = Pricer(view, prices.slots)
-    costs = pricer.all_costs(prices)
-    least = [min((c.min() for c in own if c.size), default=float("inf")) for own in costs]
-    bound = float(sum(least)) - pricer.paid(prices)
-    slack = upper - 1 - bound
-    if slack < 0:
-        return Kept((), (), bound, slack)
+    each = [_costs(view, some) for some in prices]
+    bound, least, costs = max(each, key=lambda found: found[0])
+    if upper - 1 - bound < 0:
+        return Kept((), (), bound, upper - 1 - bound)
     groups: list[Group] = []
     reduced: list[float] = []
-    for task, own, lowest in zip(view.tasks, costs, least, strict=True):
+    for j, task in enumerate(view.tasks):
         before = len(groups)
-        for mode, cost in zip(task.modes, own, strict=True):
-            for start in (cost - lowest <= slack).nonzero()[0].tolist():
+        for k, mode in enumerate(task.modes):
+            able = np.ones(len(costs[j][k]), dtype=bool)
+            for other, lowest, cost in each:
+                able &= cost[j][k] - lowest[j] <= upper - 1 - other
+            for start in np.flatnonzero(able).tolist():
                 groups.append(Group(task.job, mode, view.first + start))
-                reduced.append(float(cost[start]) - lowest)
+                reduced.append(float(costs[j][k][start]) - least[j])
         if len(groups) == before:
-            return Kept((), (), bound, slack)
-    return Kept(tuple(groups), tuple(reduced), bound, slack)
+            return Kept((), (), bound, upper - 1 - bound)
+    return Kept(tuple(groups), tuple(reduced), bound, upper - 1 - bound)
+
+
+def _costs(view: Problem, prices: Prices) -> tuple[float, list[float], list[list[Floats]]]:
+    """Return the bound L, the least cost of each job, and all costs."""
+    pricer = Pricer(view, prices.slots)
+    costs = pricer.all_costs(prices)
+    least = [min((float(c.min()) for c in own if c.size), default=math.inf) for own in costs]
+    return math.fsum(least) - pricer.paid(prices), least, costs
 
 
 def last_slot(view: Problem, upper: int) -> int:

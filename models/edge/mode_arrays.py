@@ -3,13 +3,14 @@
 The same columns, rows, and names as the Pyomo model of the same groups.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from schedgap.models.edge.cost import Ints
+from schedgap.models.edge.bundles import bundle_rows
+from schedgap.models.edge.cost import Floats, Ints
 from schedgap.models.edge.placements import Run
 from schedgap.models.edge.problem import Group, Problem
 from schedgap.models.edge.symmetry import equal_jobs, equal_servers
@@ -30,6 +31,7 @@ class ModeProgram:
     group: Ints  # [column] index of its group
     server: Ints  # [column] its server; -1 for X
     kind: Ints  # [column] 0 X1, 1 X, 2 w, 3 q
+    capacity_rows: tuple[tuple[int, Ints], ...]  # (2g), (2h): first row; (server, type, slot) [row]
 
     def runs(self, values: Any) -> list[Run]:
         """Return the runs of a solution."""
@@ -50,7 +52,12 @@ class ModeProgram:
 
 
 def build(
-    view: Problem, groups: Sequence[Group], *, most: int | None = None, orders: bool = True
+    view: Problem,
+    groups: Sequence[Group],
+    *,
+    most: int | None = None,
+    orders: bool = True,
+    bundles: Mapping[int, Floats] | None = None,
 ) -> ModeProgram:
     """Return the program over some groups.
 
@@ -60,6 +67,8 @@ def build(
         The most that the objective may be: `cut_better`.
     orders : bool
         Put equal jobs and equal servers of (2) in order.
+    bundles : mapping or None
+        Prices of bundles by their size: `cut_bundle` for those that are not 0.
     """
     task_of = {task.job: k for k, task in enumerate(view.tasks)}
     J = np.array([task_of[g.job] for g in groups], dtype=np.int64)
@@ -118,6 +127,7 @@ def build(
         (links, x_of[group[linked]], -most_here[linked]),
         upper=np.zeros(len(linked)),
     )
+    capacity_rows = []
     for name, kinds, types, capacity in (
         ("eq_2g", (0, 2), "worker_type", view.workers),
         ("eq_2h", (0, 3), "ps_type", view.ps),
@@ -130,11 +140,18 @@ def build(
         slot = first + np.arange(d.sum()) - np.repeat(np.cumsum(d) - d, d)
         pair = np.repeat(server[mine] * capacity.shape[1] + which, d)
         cells, row = np.unique(pair * view.slots + slot, return_inverse=True)
+        which_cell = np.stack([*divmod(cells // view.slots, capacity.shape[1]), cells % view.slots])
+        capacity_rows.append((sum(number for _, number in rows.sets), which_cell.T))
         rows.add(
             name,
             (row, np.repeat(mine, d), np.repeat(amount, d)),
             upper=capacity.ravel()[cells // view.slots],
         )
+    if bundles:
+        own = np.flatnonzero(kind == 0)
+        for k, price in bundles.items():
+            cut = bundle_rows(view, groups, group[own], server[own], k, price > 0)
+            rows.add("cut_bundle", (cut.row, own[cut.column], cut.entry), upper=cut.room)
     if orders and not view.is_batch:
         workers = np.where(kind == 0, N[group], 1)
         on = columns[(kind == 0) | (kind == 2)]
@@ -157,4 +174,4 @@ def build(
         integer=np.ones(count, dtype=bool),
         row_names=rows.names(),
     )
-    return ModeProgram(program, tuple(groups), group, server, kind)
+    return ModeProgram(program, tuple(groups), group, server, kind, tuple(capacity_rows))

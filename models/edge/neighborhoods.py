@@ -4,6 +4,8 @@ Free jobs may take the groups that the prices leave for something better; the ot
 mode, and nothing else: their servers may change. CP-SAT settles each neighborhood.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
@@ -25,7 +27,7 @@ def improve(
     found: Finder,
     instance: EdgeInstance,
     schedule: EdgeSchedule,
-    prices: Prices,
+    prices: Sequence[Prices],
     turn: int = 0,
     *,
     clock: Clock,

@@ -3,11 +3,15 @@
 Lagrangian relaxation of (2g) and (2h), the dual (5) with the prices lambda and mu: every job takes
 its cheapest schedule (9) by itself, and what the capacities are worth is taken off. Prices are
 rounded to multiples of a power of two: then every sum is exact, and so is the bound.
+
+Beside them there may be prices of bundles of k workers: a server with W workers has room for
+floor(W / k) bundles, and a job of n workers together with its PS holds floor(n / k) of them. This
+is (2g) of these jobs divided by k and rounded down, which no relaxation knows.
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,6 +31,7 @@ class Prices:
 
     workers: Floats  # lambda [s, u, t]
     ps: Floats  # mu [s, v, t]
+    bundles: Mapping[int, Floats] = field(default_factory=dict)  # by size k >= 2: [s, u, t]
 
     @property
     def slots(self) -> int:
@@ -68,16 +73,13 @@ class Pricer:
             return math.inf
         return max(least, view.first + self.slots - task.arrival)
 
-    def markets(self, prices: Prices) -> list[Market]:
-        """Return what each job is offered on the empty network."""
-        u, v = self.view.workers.shape[1], self.view.ps.shape[1]
-        workers = [Windows(prices.workers[:, k], self.free_workers[:, k]) for k in range(u)]
-        ps = [Windows(prices.ps[:, k], self.free_ps[:, k]) for k in range(v)]
-        return [Market(workers[task.worker_type], ps[task.ps_type]) for task in self.view.tasks]
+    def markets(self, prices: Prices) -> "Markets":
+        """Return what jobs are offered on the empty network."""
+        return Markets(prices, self.free_workers, self.free_ps)
 
-    def costs(self, market: Market, task: Task, mode: Mode) -> Floats:
+    def costs(self, markets: "Markets", task: Task, mode: Mode) -> Floats:
         """Return the least cost [start] of a mode, starts from the window's first slot on."""
-        cost = market.costs(mode, task.ready - self.view.first)
+        cost = markets.of(task, mode).costs(mode, task.ready - self.view.first)
         if self.view.is_batch:
             return cost - 1.0
         first_end = self.view.first + mode.duration - 1 - task.arrival
@@ -95,15 +97,17 @@ class Pricer:
 
     def all_costs(self, prices: Prices) -> list[list[Floats]]:
         """Return the least costs [start] by task and mode."""
+        markets = self.markets(prices)
         return [
-            [self.costs(market, task, mode) for mode in task.modes]
-            for market, task in zip(self.markets(prices), self.view.tasks, strict=True)
+            [self.costs(markets, task, mode) for mode in task.modes] for task in self.view.tasks
         ]
 
     def paid(self, prices: Prices) -> float:
         """Return what the capacities are worth; ValueError where sums could be rounded."""
         worth = float((prices.workers.sum(axis=2) * self.view.workers).sum())
         worth += float((prices.ps.sum(axis=2) * self.view.ps).sum())
+        for k, price in prices.bundles.items():
+            worth += float((price.sum(axis=2) * (self.view.workers // k)).sum())
         if not worth < LARGEST:
             raise ValueError("prices are too large to be summed exactly")
         return worth
@@ -119,14 +123,38 @@ class Pricer:
         """Return the bound, given the least cost [task] of each job."""
         return math.fsum(least.tolist()) - self.paid(prices)
 
-    def run(self, market: Market, task: Task, mode: Mode, start: int) -> tuple[float, Run]:
+    def run(self, markets: "Markets", task: Task, mode: Mode, start: int) -> tuple[float, Run]:
         """Return the cheapest run of a group; `start` counts from the window's first slot."""
-        offer = market.place(mode, start, task.ready - self.view.first)
+        offer = markets.of(task, mode).place(mode, start, task.ready - self.view.first)
         assert isinstance(offer, Offer)
         flow = self.view.first + start + mode.duration - 1 - task.arrival
         group = Group(task.job, mode, self.view.first + start)
         cost = offer.cost + (-1.0 if self.view.is_batch else flow)
         return cost, Run(group, tuple(sorted(offer.workers.items())), offer.ps)
+
+
+class Markets:
+    """What jobs are offered under prices; a job together pays its bundles along with its PS."""
+
+    def __init__(self, prices: Prices, free_workers: Any, free_ps: Any) -> None:
+        self._prices, self._free_workers, self._free_ps = prices, free_workers, free_ps
+        self._workers: dict[int, Windows] = {}
+        self._ps: dict[tuple[int, int, tuple[int, ...]], Windows] = {}
+
+    def of(self, task: Task, mode: Mode) -> Market:
+        """Return the market of one job in one mode."""
+        u, v, prices = task.worker_type, task.ps_type, self._prices
+        if u not in self._workers:
+            self._workers[u] = Windows(prices.workers[:, u], self._free_workers[:, u])
+        counts = tuple(mode.workers // k if mode.together else 0 for k in prices.bundles)
+        key = (u if any(counts) else -1, v, counts)
+        if key not in self._ps:
+            price = prices.ps[:, v]
+            for count, bundle in zip(counts, prices.bundles.values(), strict=True):
+                if count:
+                    price = price + count * bundle[:, u]
+            self._ps[key] = Windows(price, self._free_ps[:, v])
+        return Market(self._workers[u], self._ps[key])
 
 
 def to_data(prices: Prices) -> dict[str, Any]:

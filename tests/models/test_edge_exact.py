@@ -118,7 +118,7 @@ def goals_alone(instance: EdgeInstance) -> None:
     prices = Prices(
         np.zeros((*view.workers.shape, view.slots)), np.zeros((*view.ps.shape, view.slots))
     )
-    settle(instance, found, prices)
+    settle(instance, found, [prices])
     assert found.upper == found.lower == optimum
 
 

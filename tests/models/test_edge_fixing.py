@@ -9,15 +9,17 @@ from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import mode_arrays, program_mode
-from schedgap.models.edge.fixing import keep, last_slot
+from schedgap.models.edge.fixing import Kept, keep, last_slot
 from schedgap.models.edge.placements import runs_from, schedule_of
 from schedgap.models.edge.prices import Prices, rounded
 from schedgap.models.edge.problem import problem
 from schedgap.models.edge.rules import check, objective
+from schedgap.models.edge.tightening import tighten
 from schedgap.solvers import Clock, solve
+from schedgap.solvers.highs import Relaxation
 from schedgap.solvers.linear import LinearProgram
 from schedgap.solvers.pyomo_arrays import compile_model
-from strategies.edge import best_schedule, edge_instances
+from strategies.edge import best_schedule, edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_BATCH
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
@@ -32,7 +34,8 @@ def random_prices(instance: EdgeInstance, slots: int, data: st.DataObject) -> Pr
         cells = rng.exponential(scale, (*shape, slots))
         return rounded(cells * (rng.random(cells.shape) < 0.4))
 
-    return Prices(draw(view.workers.shape), draw(view.ps.shape))
+    bundles = {2: draw(view.workers.shape), 3: draw(view.workers.shape)}
+    return Prices(draw(view.workers.shape), draw(view.ps.shape), bundles)
 
 
 @settings(max_examples=100, **QUIET)
@@ -45,7 +48,7 @@ def test_at_any_prices_better_schedules_survive(
         return
     view, upper = problem(instance), int(optimum) + more
     last = last_slot(view, upper)
-    kept = keep(view, random_prices(instance, last - view.first + 1, data), upper)
+    kept = keep(view, [random_prices(instance, last - view.first + 1, data)], upper)
     groups = {run.group for run in runs_from(instance, schedule)}
     assert groups <= set(kept.groups) and max(g.end for g in groups) <= last
     assert kept.bound <= optimum and not kept.hopeless
@@ -56,10 +59,10 @@ def test_at_any_prices_better_schedules_survive(
 def test_no_group_is_left_below_the_bound(instance: EdgeInstance, data: st.DataObject) -> None:
     view = problem(instance)
     prices = random_prices(instance, view.slots, data)
-    bound = keep(view, prices, 10**6).bound
-    assert keep(view, prices, math.ceil(min(bound, 1e6))).hopeless
+    bound = keep(view, [prices], 10**6).bound
+    assert keep(view, [prices], math.ceil(min(bound, 1e6))).hopeless
     if math.isfinite(bound):
-        kept = keep(view, prices, math.ceil(bound) + 1)
+        kept = keep(view, [prices], math.ceil(bound) + 1)
         assert all(0 <= cost <= kept.slack for cost in kept.reduced)
 
 
@@ -127,6 +130,44 @@ def test_the_arrays_solve_the_examples(instance: EdgeInstance, optimum: int) -> 
     data = schedule_of(instance, found.runs(result.values)).to_data(instance)
     assert list(check(instance, data, {})) == []
     assert objective(instance, data) == optimum
+
+
+def test_bundles_cut_the_relaxation() -> None:
+    """A server of four, jobs of three workers for one slot each: one at a time, not four thirds."""
+    servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 4}, "parameter_servers": {"cpu": 3}}]
+    job = {"chunks": 3, "transfer_delay": {"s": 0}}
+    instance = instance_of([job] * 3, servers=servers, horizon=3)
+    view = problem(instance)
+    groups = [g for g in view.groups() if g.mode.together and g.mode.workers == 3]
+    kept = Kept(tuple(groups), (0.0,) * len(groups), 0.0, 9.0)
+    plain = mode_arrays.build(view, groups, orders=False).program
+    found = tighten(None, instance, kept, 3, clock=Clock(60), seed=0, threads=1)
+    assert found.trace["relaxation"] == pytest.approx(4 / 3 * 0 + 4 / 3 * 1 + 1 / 3 * 2)
+    assert found.trace["cut"] == pytest.approx(0 + 1 + 2)
+    assert found.value.bundles[3].sum() > 0
+    cut = mode_arrays.build(view, groups, orders=False, bundles=found.value.bundles).program
+    assert Relaxation(plain).solve(Clock(9)).objective == pytest.approx(2)
+    assert Relaxation(cut).solve(Clock(9)).objective == pytest.approx(3)
+
+
+@settings(max_examples=25, **QUIET)
+@given(edge_instances(placeable=True, horizon=(5, 9)))
+def test_prices_with_bundles_are_no_weaker(instance: EdgeInstance) -> None:
+    optimum, schedule = best_schedule(instance)
+    if schedule is None:
+        return
+    view = problem(instance)
+    kept = keep(view, [zero_prices(instance)], int(optimum) + 3)
+    report = tighten(None, instance, kept, view.slots, clock=Clock(60), seed=0, threads=1)
+    cut = keep(view, [zero_prices(instance), report.value], int(optimum) + 1)
+    assert cut.bound <= optimum and not cut.hopeless
+    assert {run.group for run in runs_from(instance, schedule)} <= set(cut.groups)
+
+
+def zero_prices(instance: EdgeInstance) -> Prices:
+    view = problem(instance)
+    shapes = [(*array.shape, view.slots) for array in (view.workers, view.ps)]
+    return Prices(np.zeros(shapes[0]), np.zeros(shapes[1]))
 
 
 def test_a_goal_below_the_optimum_cannot_be_met() -> None:

@@ -34,7 +34,7 @@ def improved(instance: EdgeInstance, schedule: EdgeSchedule) -> Bracket:
         "schedgap.models.edge.neighborhoods:improve",
         instance,
         schedule,
-        prices_of(instance),
+        [prices_of(instance)],
         clock=Clock(30),
         engine="cp-sat",
     )
