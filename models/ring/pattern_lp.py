@@ -8,7 +8,7 @@ each class of servers; its dual prices, rounded to whole numbers, refute H in ex
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ Ints = NDArray[np.int64]
 _FINE = 10**12  # whole prices add up to about this
 _STEPS = 4096  # capacity of a knapsack, at most: beyond it slots are taken together
 _ROUNDS = 400
+_KEPT = 1500  # patterns that one makespan leaves to the next
 _ARTIFICIAL = 10.0
 
 
@@ -70,20 +71,21 @@ def refutes(table: RateTable, given: Refutation) -> bool:
     return served < asked
 
 
-def refute(
-    table: RateTable, slots: int, clock: Clock, *, start: Floats | None = None
-) -> tuple[Refutation | None, Floats | None]:
+@dataclass(slots=True)
+class Memory:
+    """What one makespan leaves to the next."""
+
+    prices: Floats | None = None  # [j + c] of the rows
+    patterns: dict[tuple[int, tuple[int, ...]], None] = field(default_factory=dict)  # class, jobs
+
+
+def refute(table: RateTable, slots: int, clock: Clock, memory: Memory) -> Refutation | None:
     """Look for prices that refute a makespan of so many slots; None where there are none.
 
     Parameters
     ----------
-    start : array [j + c], optional
-        Prices of the rows from another makespan, to begin with.
-
-    Returns
-    -------
-    refutation, prices
-        The prices of the rows serve the next makespan.
+    memory : Memory
+        Of other makespans, to begin with; prices of a refutation and patterns are added.
 
     Notes
     -----
@@ -94,13 +96,22 @@ def refute(
     knapsacks = [_steps(kind, slots) for kind in kinds]
     size = np.array(table.size, dtype=np.float64)
     rows = J + len(kinds)
-    matrix = np.zeros((rows, 1 + J))
-    matrix[:J, 1:] = np.eye(J)
+    known = [
+        (c, jobs)
+        for c, jobs in memory.patterns
+        if sum(knapsacks[c][0][j] for j in jobs) <= knapsacks[c][1]
+        and all(knapsacks[c][0][j] >= 0 for j in jobs)
+    ]
+    width = 1 + J + len(known)
+    matrix = np.zeros((rows, width))
+    matrix[:J, 1 : 1 + J] = np.eye(J)
     matrix[J:, 0] = [-kind.gpus for kind in kinds]
+    for x, (c, jobs) in enumerate(known, 1 + J):
+        matrix[[*jobs, J + c], x] = 1.0
     master = LinearProgram(
-        cost=np.concatenate([[1.0], np.full(J, _ARTIFICIAL)]),
-        lower=np.zeros(1 + J),
-        upper=np.full(1 + J, np.inf),
+        cost=np.concatenate([[1.0], np.full(J, _ARTIFICIAL), np.zeros(len(known))]),
+        lower=np.zeros(width),
+        upper=np.full(width, np.inf),
         matrix=matrix,
         row_lower=np.concatenate([size, np.full(len(kinds), -np.inf)]),
         row_upper=np.concatenate([np.full(J, np.inf), np.zeros(len(kinds))]),
@@ -109,25 +120,33 @@ def refute(
     def price(duals: Floats) -> Priced:
         paid = np.maximum(duals[:J], 0.0)
         columns = np.zeros((rows, len(kinds)))
+        tags = []
         served = 0.0
         for c, (kind, (lengths, capacity)) in enumerate(zip(kinds, knapsacks, strict=True)):
             value, chosen = best_pattern(lengths, paid, capacity)
             served += kind.gpus * value
             columns[chosen, c] = 1.0
             columns[J + c, c] = 1.0
+            tags.append((c, tuple(chosen)))
         asked = float(size @ paid)
         bound = asked / served if served > 0 else 0.0
         if bound > 1 + 1e-6 or asked <= 1 + 1e-9:  # refuted, or at the master's prices never
             return Priced(None, bound)
-        return Priced(Columns(np.zeros(len(kinds)), columns, range(len(kinds))), bound)
+        return Priced(Columns(np.zeros(len(kinds)), columns, tags), bound)
 
-    found = generate_columns(master, price, clock=clock, rounds=_ROUNDS, prices=start)
+    found = generate_columns(master, price, clock=clock, rounds=_ROUNDS, prices=memory.prices)
+    memory.patterns |= dict.fromkeys(found.tags)
+    for oldest in list(memory.patterns)[: max(0, len(memory.patterns) - _KEPT)]:
+        del memory.patterns[oldest]
     if found.bound is None or found.prices is None or found.bound <= 1:
-        return None, found.prices
+        return None
     paid = np.maximum(found.prices[:J], 0.0)
     whole = np.floor(paid * (_FINE / float(size @ paid)) + 0.5).astype(np.int64)
     refutation = Refutation(slots, tuple(whole.tolist()))
-    return (refutation if refutes(table, refutation) else None), found.prices
+    if not refutes(table, refutation):
+        return None
+    memory.prices = found.prices
+    return refutation
 
 
 def pattern_bound(
@@ -149,15 +168,15 @@ def pattern_bound(
     on_refuted : callable
         Called with each refutation that raises the bound.
     """
-    step, prices = 1, None
+    step, memory = 1, Memory()
     ceiling = upper  # no refutation was found for it
     while lower < ceiling and not clock.expired():
         middle = (lower + ceiling) // 2 if ceiling < upper else min(lower + step - 1, upper - 1)
-        refutation, found = refute(table, middle, clock, start=prices)
+        refutation = refute(table, middle, clock, memory)
         if refutation is None:
             ceiling = middle
         else:
-            lower, step, prices = middle + 1, 2 * step, found
+            lower, step = middle + 1, 2 * step
             on_refuted(refutation)
     return lower
 
