@@ -171,12 +171,16 @@ def settle(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None
     """Raise the goal from the bound on; where that takes too long, look for better schedules."""
     view, clock = problem(instance), found.call.clock
     _tighten(instance, found, prices)
+    worst = sum(view.last - task.arrival for task in view.tasks)  # of any schedule
     step, turn, vain, engine = 1, 0, 0, None
     engines = list(DECIDERS)
     while not found.closed and not clock.expired():
-        goal = int(found.lower) + step - 1
-        if found.upper is not None:
-            goal = min(goal, int(found.upper) - 1)
+        if found.lower > worst:
+            found.infeasible = True
+            return
+        goal = min(
+            int(found.lower) + step - 1, worst if found.upper is None else int(found.upper) - 1
+        )
         kept = keep(view, prices, goal + 1)
         if kept.hopeless:
             found.bound(goal + 1)
