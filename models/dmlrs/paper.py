@@ -1,0 +1,313 @@
+"""The dmlrs paper, traced: where its equations, lines, claims and slips stand in this source.
+
+Longer than other modules because it is a table, not code. What we have of the paper is a reader's
+notes: they hold no theorem, not (29)-(32), and of the evaluation little but sizes.
+"""
+
+from schedgap.models.paper import Algorithm, Equation, Erratum, Paper, Symbol
+
+CITATION = (
+    "M. Yu, J. Liu, C. Wu, B. Ji, E. S. Bentley. Toward Efficient Online Scheduling for "
+    "Distributed Machine Learning Systems. IEEE Transactions on Network Science and Engineering, "
+    "2021."
+)
+
+PROBLEM = (
+    "Machines with several resources serve parameter-server jobs that arrive over the slots 1..T. "
+    "On arrival a job is admitted or rejected for good. In each slot an admitted job has a number "
+    "of workers and of parameter servers (PSs) on each machine, other ones in every slot if need "
+    "be, at no cost; it may also be idle. If one machine holds all of them in a slot, they talk "
+    "over its bus; otherwise every worker is as slow as the slowest link. The job must train all "
+    "its epochs by T and then pays a utility that falls with its delay, the slots from its arrival "
+    "to the last one with a worker. The sum of utilities is to be largest."
+)
+SCHEDULE = (
+    '`{"admitted": ["j1"], "allocations": [{"job": "j1", "slot": 1, "machine": "m1", "workers": 2, '
+    '"ps": 1}]}`: one row for each job, slot and machine that is not empty. Mode, progress and '
+    "completion follow from the rows."
+)
+
+SYMBOLS = (
+    Symbol("I, i", "jobs", "list", "jobs; online by arrival, then in the order of the list"),
+    Symbol("T, t", "horizon", "integer in 1..10000", "slots"),
+    Symbol("H, h", "machines", "list", "machines; their order breaks ties"),
+    Symbol("R, r", "resources", "list of names", "resource types (E1)"),
+    Symbol("a_i", "jobs[].arrival", "integer in 1..T", "first slot that the job may use"),
+    Symbol("E_i", "jobs[].epochs", "integer >= 1", "passes over the data"),
+    Symbol("K_i", "jobs[].samples", "integer >= 1", "samples of a pass"),
+    Symbol("V_i", "", "derived", "E_i K_i, samples to train"),
+    Symbol("F_i", "jobs[].batch_size", "integer in 1..100000", "global batch; most workers (E23)"),
+    Symbol("g_i", "jobs[].gradient_size", "> 0, MB", "gradients, and parameters"),
+    Symbol("tau_i", "jobs[].time_per_sample", ">= 0", "slots that a worker computes for a sample"),
+    Symbol("gamma_i", "jobs[].worker_ps_ratio", ">= 1", "workers of each PS"),
+    Symbol(
+        "b_i^(i), b_i^(e)", "jobs[].internal_bandwidth, external_bandwidth", "> 0, MB per slot",
+        "of a machine's bus, and of a link, which is not faster",
+    ),
+    Symbol("alpha_i^r", "jobs[].worker_demand", ">= 0, 3 decimals", "of a worker, by resource"),
+    Symbol("beta_i^r", "jobs[].ps_demand", ">= 0, 3 decimals", "of a PS, by resource"),
+    Symbol("C_h^r", "machines[].capacity", ">= 0, 3 decimals", "of a machine, by resource"),
+    Symbol(
+        "u_i", "jobs[].utility", "sigmoid or table",
+        "of the delay t~_i - a_i; `priority`, `sensitivity`, `target` are theta_1 to theta_3",
+    ),
+    Symbol("x_i", "admitted", "ids", "admission"),
+    Symbol("w_ih[t], s_ih[t]", "allocations[].workers, ps", "integer >= 0", "counts"),
+    Symbol("t~_i", "", "derived", "last slot with a worker, (6)"),
+    Symbol("N_i", "", "derived", "worker-slots of the whole job in one mode, from (3)"),
+    Symbol("rho_h^r[t], p_h^r[t]", "", "derived", "what is allocated, and its price (12)"),
+    Symbol(
+        "U^r, L", "price_parameters.max_unit_utility, min_unit_utility", "> 0",
+        "of the price (12), where they are declared beforehand",
+    ),
+    Symbol("Theta(t, V), theta(t, v)", "", "derived", "least cost of V samples by t, of v in t"),
+    Symbol("G_delta, delta, S", "gain, delta, rounds", "options", "of the rounding (27), (28)"),
+)  # fmt: skip
+
+RULES = {
+    "V1": "Known ids, slots in 1..T, whole counts, no row twice or empty, nobody admitted twice.",
+    "V2": "(4) A job that is not admitted holds nothing.",
+    "V3": "(7) Nothing before the slot of the arrival.",
+    "V4": "(4) At most F_i workers in a slot.",
+    "V5": "(2) A PS for every gamma_i workers, rounded up, or just so; no PS without a worker.",
+    "V6": "(3) An admitted job trains all of its samples by T.",
+    "V7": "(5) No machine gives more of a resource in a slot than it has.",
+}
+
+_DOMAIN = "the domain of the variables"
+_LIKE = "one job of (3)-(7)"
+
+EQUATIONS = {
+    "1": Equation("checked", ("sample_slots",), "time of a sample; with (2) it is that of (3)"),
+    "2": Equation("modelled", ("eq_2",), "rounded up, or exact (E4)"),
+    "3": Equation("modelled", ("eq_3_t",), "in worker-slots of two modes"),
+    "4": Equation("modelled", ("eq_4",)),
+    "5": Equation("modelled", ("eq_5",)),
+    "6": Equation("modelled", ("eq_6",), "no work after the slot of completion (E19)"),
+    "7": Equation("implied", (), _DOMAIN),
+    "8": Equation("modelled", ("eq_8",), "over generated schedules"),
+    "9": Equation("modelled", ("eq_9",), "over generated schedules"),
+    "10": Equation("checked", ("bound",), "the value of prices, a bound on every schedule"),
+    "11": Equation("checked", ("bound",), "by pricing at full capacity (E9)"),
+    "12": Equation("checked", ("prices",)),
+    "13": Equation("checked", ("unit_utilities",), "(E6, E7, E8)"),
+    "14": Equation("checked", ("unit_utilities",), "(E10, E25)"),
+    "15": Equation("implied", ("eq_2", "eq_3_t", "eq_4", "eq_5"), _LIKE),
+    "16": Equation("implied", ("eq_2", "eq_3_t", "eq_4", "eq_5"), _LIKE + ", its completion given"),
+    "17": Equation("implied", ("eq_3_t",), _LIKE),
+    "18": Equation("implied", ("eq_5",), _LIKE),
+    "19": Equation("implied", ("eq_2", "eq_4", "eq_5"), _LIKE + " and one slot"),
+    "20": Equation("implied", ("eq_3_t",), _LIKE + " and one slot"),
+    "21": Equation("checked", ("plan",), "the dynamic program (E17, E18)"),
+    "22": Equation("checked", ("internal",), "in closed form (E12)"),
+    "23": Equation("checked", ("external",), "with a row for PSs (E3)"),
+    "24": Equation("modelled", ("eq_24",)),
+    "25": Equation("modelled", ("eq_25",)),
+    "26": Equation("modelled", ("eq_26",)),
+    "27": Equation("checked", ("rounded",)),
+    "28": Equation("checked", ("rounded",)),
+    "31": Equation("checked", ("gain",), "derived by us (E21)"),
+    "32": Equation("checked", ("gain",), "derived by us (E21)"),
+}
+
+ALGORITHMS = {
+    "1": Algorithm("Primal-dual online resource scheduling, PD-ORS", 4, "pd_ors"),
+    "2": Algorithm("The best schedule of a job", 3, "best_plan"),
+    "3": Algorithm("Theta(t, V) by dynamic programming", 5, "forward"),
+    "4": Algorithm("theta(t, v): inside a machine, or rounded across machines", 12, "slot_costs"),
+}
+
+_EDITORIAL = "A slip of the text only; nothing in a schedule depends on it."
+
+ERRATA = {
+    "E1": Erratum(
+        "table of notation", "R is the number of samples", _EDITORIAL,
+        "R are the resource types, as in (5).",
+    ),
+    "E2": Erratum(
+        "(3)", "the denominators are torn apart",
+        "Which bandwidth stands where cannot be read.",
+        "tau + (gamma / F) (2 g / b), as in the subproblem (17), b of the mode.",
+        "",
+        ("test_the_toy_needs_4_worker_slots_inside_a_machine_and_7_2_across",),
+    ),
+    "E3": Erratum(
+        "(23)-(26)", "no row for PSs",
+        "The cheapest solution has none: workers without any PS.",
+        "A row more: as many PSs as n workers need.",
+        "ps_row=false",
+    ),
+    "E4": Erratum(
+        "(2)", "w / s = gamma",
+        "For most w there is no whole s.",
+        "At least w / gamma PSs, rounded up.",
+        "`ps_rule` exact in the instance file: only w that are multiples of gamma",
+        (
+            "test_parameter_servers_are_rounded_up",
+            "test_the_exact_rule_allows_only_multiples",
+            "test_v5_more_parameter_servers_than_needed_only_without_the_exact_rule",
+        ),
+    ),
+    "E5": Erratum(
+        "(3) and the table of settings", "tau in 1e-5 to 1e-4, no unit; bandwidths not told",
+        "(3) compares worker-slots with samples: its unit decides what a job needs.",
+        "tau in slots per sample, bandwidths in MB per slot; a slot is an hour unless set.",
+        "",
+        ("test_the_paper_preset_keeps_to_the_paper_s_ranges",),
+    ),
+    "E6": Erratum(
+        "(13)", "u(duration - a_i)",
+        "A duration less an arrival is no delay; the best delay is duration - 1.",
+        "u(max(0, d - 1)), d = ceil(N_int / F).",
+        "literal_13=true",
+    ),
+    "E7": Erratum(
+        "(13)", "divided by alpha + beta",
+        "0 for jobs that do not use the resource.",
+        "They are left out for that resource; if that leaves none, U is the largest of all U.",
+    ),
+    "E8": Erratum(
+        "(13), (14)", "max and min over all jobs",
+        "An online algorithm does not know the jobs to come.",
+        "prices = declared (in the file), running (of the jobs seen) or oracle (of all).",
+        "prices=oracle",
+    ),
+    "E9": Erratum(
+        "(11), its proof", "lambda is the payoff of the subproblem with what capacity is left",
+        "Dual feasibility speaks of all schedules, those that no longer fit as well: the dual "
+        "value of a run can be below the optimum.",
+        "The bound prices at full capacity.",
+    ),
+    "E10": Erratum(
+        "(14)", "mu is not defined; a bracket is not closed",
+        "L cannot be computed.",
+        "ceil(N_ext); mu the least with which the first dual value is at most half of the optimum.",
+    ),
+    "E11": Erratum(
+        "(14) with the sigmoid", "u(T - a)",
+        "It underflows: U / L up to 1e13, prices near 0 until a machine is almost full.",
+        "Kept; the option price_floor raises L.",
+    ),
+    "E12": Erratum(
+        "(16), (22)", "the sum over resources of minima over s",
+        "One s serves all resources; only PSs are bounded, not the workers.",
+        "One number of workers for all resources.",
+    ),
+    "E13": Erratum(
+        "Algorithm 4, line 11", "infeasible OR iter < S",
+        "It never ends where no draw is feasible, and always draws S times.",
+        "infeasible AND iter < S.",
+    ),
+    "E14": Erratum(
+        "Algorithm 4, lines 2 and 7", "the machines are sorted again for each h",
+        "The order is the same; after a hit the loop goes on.",
+        "Sorted once; it ends at the first hit.",
+    ),
+    "E15": Erratum(
+        "Algorithm 4, line 1", "D = ceil(v c) is never used",
+        "It is the least number of workers that trains v samples.",
+        "It is used as that number.",
+    ),
+    "E16": Erratum(
+        "Algorithm 4, line 3", "s is a real number", "Parts of a PS.", "Rounded up, (E4)."
+    ),
+    "E17": Erratum(
+        "Algorithm 3", "no base case; v runs over all samples",
+        "The recursion does not end, and V is up to 1e8.",
+        "Theta before the arrival is 0 for no samples; only v that change the number of workers.",
+        "dp=literal",
+    ),
+    "E18": Erratum(
+        "(20), (21)", "at least v samples, and V - v for the rest",
+        "What rounded workers train beyond v is lost.",
+        "What is trained counts.",
+    ),
+    "E19": Erratum(
+        "(6)", "argmax over t of a condition",
+        "A condition has no maximum.",
+        "The last slot with a worker, also where the work was done before.",
+        "",
+        ("test_slots_after_the_work_is_done_count",),
+    ),
+    "E20": Erratum(
+        "text on R-DMLRS; conclusion", "an optimization problem is NP-complete; no two jobs end "
+        "together", _EDITORIAL, "NP-hard; ties are allowed.",
+    ),
+    "E21": Erratum(
+        "(31), (32)", "absent",
+        "Algorithm 4 refers to them for G_delta.",
+        "Derived by us from Chernoff bounds; the default is a gain of 1.",
+        "gain=packing or cover",
+    ),
+    "E22": Erratum(
+        "table of settings", "a PS has no GPU demand: None",
+        "A number is needed.", "0.", "", ("test_the_paper_preset_keeps_to_the_paper_s_ranges",),
+    ),
+    "E23": Erratum(
+        "(4)", "at most F_i workers",
+        "Said to keep resources from being idle; it is a limit, as each worker needs a sample of "
+        "the batch.",
+        "Kept.", "", ("test_v4_no_more_workers_than_the_batch",),
+    ),
+    "E24": Erratum(
+        "Fact 1", "internal if P and W are the same machine",
+        "A second machine with PSs only makes the slot external, as they are used by the workers.",
+        "Internal just when one machine holds all workers and PSs.",
+        "",
+        ("test_v6_a_machine_with_parameter_servers_only_makes_a_slot_external",),
+    ),
+    "E25": Erratum(
+        "(14)", "u(T - a) may be 0",
+        "Then L = 0, and (12) is 0 times infinity.",
+        "Jobs of utility 0 at T are left out of (14); if that leaves none, L is 1e-6 of the least "
+        "U; never below 1e-12 of it.",
+    ),
+    "E26": Erratum(
+        "Algorithm 1, line 3", "prices are updated where the schedule has something",
+        "Elsewhere they would be the same.", "As printed.",
+    ),
+    "E27": Erratum(
+        "Algorithm 2, lines 1 and 3", "every completion from a_i on is tried",
+        "None before the first one that any schedule can reach.",
+        "It starts there.", "", ("test_toy_first_completions",),
+    ),
+    "E28": Erratum(
+        "table of settings", "ranges of jobs, with T = 20 or 80",
+        "Of such jobs 28 % can finish in 20 slots, 60 % in 80, each alone on enough machines.",
+        "The generator draws again those that cannot.",
+        "finishable=false",
+        ("test_paper_jobs_can_finish_unless_they_need_not",),
+    ),
+    "E29": Erratum(
+        "evaluation", "FIFO, DRF, Dorm and OASiS, a sentence each",
+        "Whether a job takes more than it needs, what is left of a job that is late, and where "
+        "workers go is not told.",
+        "Completed by us, slot by slot; only jobs that are done are admitted.",
+        "",
+        (
+            "test_fifo_on_the_toy",
+            "test_drf_on_the_toy",
+            "test_baselines_keep_the_rules_and_are_no_better_than_the_optimum",
+        ),
+    ),
+    "E30": Erratum(
+        "(2), rounded", "gamma has no upper limit",
+        "With gamma above 1e9 the rounding of n / gamma would leave workers without any PS.",
+        "At least one PS.",
+        "",
+        ("test_parameter_servers_are_rounded_up",),
+    ),
+}  # fmt: skip
+
+PAPER = Paper(
+    citation=CITATION,
+    doi="10.48550/arXiv.2108.02917",
+    problem=PROBLEM,
+    schedule=SCHEDULE,
+    symbols=SYMBOLS,
+    rules=RULES,
+    equations=EQUATIONS,
+    algorithms=ALGORITHMS,
+    guarantees={},
+    errata=ERRATA,
+)
