@@ -11,6 +11,8 @@ from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.run_algorithms import refuted
 from schedgap.solvers import solve
 
+_SEARCHING = 0.9  # of the time; the rest is for what is under way, and for its proof
+
 
 def _proved(bound: float, certificate: dict[str, Any], **trace: Any) -> Outcome:
     value = float(bound)
@@ -94,7 +96,7 @@ def run_pattern_lp(instance: RingInstance, call: Call) -> Outcome:
         call.progress.bound(float(refutation.slots + 1))
 
     call.progress.phase("refuting makespans")
-    pattern_bound(table, int(start.bound), upper, call.clock, on_refuted=report)
+    pattern_bound(table, int(start.bound), upper, call.clock.share(_SEARCHING), on_refuted=report)
     if not last:
         return start
     certificate = {
