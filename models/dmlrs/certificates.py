@@ -1,0 +1,49 @@
+"""Bounds evaluated again from their certificates: no engine, only the instance and its prices."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from schedgap.errors import InputError
+from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.models.dmlrs.pricing import priced_bound
+
+KINDS = ("prices",)
+
+
+def price_certificate(prices: Floats) -> dict[str, Any]:
+    """Return prices [t, r] as plain JSON data: rows of slot (from 1), resource and price > 0."""
+    rows = [[int(t) + 1, int(r), float(f"{prices[t, r]:.12g}")] for t, r in np.argwhere(prices > 0)]
+    return {"kind": "prices", "prices": rows}
+
+
+def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -> float:
+    """Return the bound on the instance's optimum that a certificate proves.
+
+    Parameters
+    ----------
+    certificate : Mapping
+        `kind` and `prices`, as `price_certificate` writes them. Its `value` is not read. Prices
+        need not be those of an optimum: any prove some bound, none at all the sum of utilities of
+        the jobs each alone.
+
+    Raises
+    ------
+    InputError
+        When the certificate is not one of this family, or does not fit the instance.
+    """
+    if certificate.get("kind") not in KINDS:
+        raise InputError(f"need one of {', '.join(KINDS)}", path="certificate.kind")
+    prices = np.zeros((instance.horizon, len(instance.resources)))
+    try:
+        for t, r, price in certificate["prices"]:
+            if not (1 <= t <= instance.horizon and 0 <= r < len(instance.resources)):
+                raise IndexError(f"no slot {t} or no resource {r}")
+            if not 0 <= price < np.inf:
+                raise ValueError(f"price {price}")
+            prices[t - 1, r] = price
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        raise InputError(f"does not fit the instance ({error})", path="certificate") from None
+    return priced_bound(instance, prices)

@@ -1,0 +1,141 @@
+"""What prices of the resources prove: the dual (10)-(11) on all machines as one.
+
+Any prices p >= 0 by slot and resource bound every schedule's sum of utilities by
+
+    sum p C + sum_i max(0, max_f [u_i(f - a_i) - cost_i(f)]),
+
+with cost_i(f) at most what job i pays to complete in slot f. Here it is the fractional
+multiple-choice knapsack over bundles: in each slot a..f at most one, of n workers inside a machine
+or across machines with their m(n) PSs. For any multiplier mu >= 0 its cost is at least
+
+    mu D + sum_t min(0, min_bundle [cost - mu advance]),
+
+so the bound needs no ordering and no tolerance; the lower hull of each slot's bundles finds the mu
+that makes this the knapsack's very cost.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
+from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.models.dmlrs.physics import (
+    bundles,
+    external_width,
+    first_completions,
+    widths,
+)
+
+WORK = 1 - 1e-8  # D, just below the part of the work that completes a job
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bundle:
+    """What one slot can bring job i, and what it demands, by k."""
+
+    advance: Floats  # [k], parts of the job's work
+    demand: Floats  # [k, r]
+
+
+def choices(instance: DmlrsInstance, i: int) -> Bundle:
+    """Return the bundles of job i that fit the empty cluster, in both modes."""
+    some, needed = bundles(instance, i), arrays(instance).needed[i]
+    advance, demand = [], []
+    for mode, width in (
+        (INTERNAL, int(widths(instance).internal[i].max())),
+        (EXTERNAL, external_width(instance, i)),
+    ):
+        fits = some.workers <= width
+        advance.append(some.workers[fits] / needed[mode])
+        demand.append(some.demand[fits])
+    return Bundle(np.concatenate(advance), np.concatenate(demand))
+
+
+def priced_bound(instance: DmlrsInstance, prices: Floats) -> float:
+    """Return the bound that prices prove.
+
+    Parameters
+    ----------
+    prices : array [t, r]
+        p of slots 1..T; a negative one counts as 0.
+
+    Returns
+    -------
+    float
+        An upper bound on the optimum, every rounding allowed for.
+
+    Notes
+    -----
+    Source: (10), (11) at full capacity. Time: O(I T^2 F log(T F)) at worst.
+    """
+    prices = np.maximum(np.where(np.isfinite(prices), prices, 0.0), 0.0)
+    total = arrays(instance).capacity_milli.sum(axis=0) / 1000
+    terms = (prices * total).ravel().tolist()
+    terms += [payoff(instance, i, prices) for i in range(len(instance.jobs))]
+    return math.fsum(terms) * (1 + 8 * _EPS)
+
+
+def payoff(instance: DmlrsInstance, i: int, prices: Floats) -> float:
+    """Return at least lambda_i = max(0, max_f [u_i(f - a_i) - cost_i(f)]), (11)."""
+    view, found = arrays(instance), 0.0
+    first, arrival = first_completions(instance)[i], int(view.arrival[i])
+    if first > instance.horizon:
+        return found
+    own = choices(instance, i)
+    costs = prices[arrival - 1 :] @ own.demand.T  # [t - arrival, k]
+    steps = [_hull(own.advance, cost) for cost in costs]
+    for f in range(first, instance.horizon + 1):
+        worth = float(view.utility[i, f - arrival])
+        if worth <= found:
+            break  # utilities only fall
+        slots = f - arrival + 1
+        found = max(found, worth - least_cost(own.advance, costs[:slots], steps[:slots]))
+    return found
+
+
+def least_cost(advance: Floats, costs: Floats, steps: list[Floats]) -> float:
+    """Return at most the cost of `WORK` over some slots; inf where they cannot hold it.
+
+    Parameters
+    ----------
+    advance : array [k]
+    costs : array [t, k]
+    steps : list [t] of arrays [step, 2]
+        Slope and width of each step of the slot's lower hull; they decide how good the result is,
+        not whether it is valid.
+    """
+    if len(advance) == 0 or len(costs) * float(advance.max()) < WORK - 1e-9:
+        return math.inf
+    ascending = np.concatenate(steps)
+    ascending = ascending[np.argsort(ascending[:, 0], kind="stable")]
+    filled = np.searchsorted(np.cumsum(ascending[:, 1]), WORK)
+    slope = float(ascending[min(filled, len(ascending) - 1), 0])
+    gains = np.minimum(0.0, (costs - slope * advance).min(axis=1))
+    size = slope * (WORK + 2 * len(costs) * float(advance.max()))
+    allowance = 4 * _EPS * (costs.size + 64) * size
+    return max(0.0, slope * WORK + math.fsum(gains.tolist()) - allowance)
+
+
+def _hull(advance: Floats, cost: Floats) -> Floats:
+    """Return the steps [slope, width] of the lower convex hull of (0, 0) and (advance, cost).
+
+    It ends at the largest advance; slopes ascend.
+    """
+    order = np.lexsort((cost, advance))
+    corners = [(0.0, 0.0)]
+    for x, y in zip(advance[order].tolist(), cost[order].tolist(), strict=True):
+        if x <= corners[-1][0]:
+            continue  # as much for no less
+        while len(corners) > 1 and _slope(corners[-2], corners[-1]) >= _slope(corners[-1], (x, y)):
+            corners.pop()
+        corners.append((x, y))
+    found: Floats = np.array([(_slope(a, b), b[0] - a[0]) for a, b in pairwise(corners)])
+    return found.reshape(-1, 2)
+
+
+def _slope(a: tuple[float, float], b: tuple[float, float]) -> float:
+    return (b[1] - a[1]) / (b[0] - a[0])

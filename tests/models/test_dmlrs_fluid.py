@@ -1,0 +1,118 @@
+"""The fluid programs and what their prices prove: never below the optimum."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.errors import InputError
+from schedgap.instances.families import FAMILIES
+from schedgap.instances.generate import generate
+from schedgap.models.dmlrs.certificates import check_certificate, price_certificate
+from schedgap.models.dmlrs.fluid import compact, disaggregated
+from schedgap.models.dmlrs.physics import first_completions
+from schedgap.models.dmlrs.pricing import WORK, least_cost, payoff, priced_bound
+from schedgap.solvers import Clock, solve
+from strategies.dmlrs import dmlrs_instances, optimum, utility
+from strategies.dmlrs_examples import TOY, TOY_2, instance_of
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+def fluid(instance, build):
+    """The program's value, and the bound that its prices prove."""
+    made = build(instance)
+    result = solve(made.program, "highs", clock=Clock(30))
+    assert result.status == "optimal"
+    prices = made.prices(instance, result.duals)
+    return -result.objective, priced_bound(instance, prices)
+
+
+@pytest.mark.parametrize("build", [compact, disaggregated])
+@pytest.mark.parametrize(("instance", "best"), [(TOY, 20), (TOY_2, 10)])
+def test_toys_are_tight(build, instance, best):
+    """The optimum of each toy, worked out by hand, is the bound as well."""
+    value, bound = fluid(instance, build)
+    if build is disaggregated:
+        assert value == pytest.approx(best)
+        assert bound == pytest.approx(best, rel=1e-6)
+    assert best <= bound <= best + 1.5
+
+
+@settings(max_examples=60, **QUIET)
+@given(dmlrs_instances())
+def test_bounds_hold(instance):
+    best, slack = optimum(instance), 1e-6
+    loose, by_loose = fluid(instance, compact)
+    tight, by_tight = fluid(instance, disaggregated)
+    assert best <= by_loose + slack and best <= by_tight + slack
+    assert best <= tight + 1e-5 and tight <= loose + 1e-5
+    # bundles with whole PSs cost no less than the program's own
+    assert by_tight <= tight + 1e-5 and by_loose <= loose + 1e-5
+
+
+@settings(max_examples=60, **QUIET)
+@given(dmlrs_instances(), st.data())
+def test_any_prices_prove_a_bound(instance, data):
+    size = instance.horizon, len(instance.resources)
+    count = size[0] * size[1]
+    drawn = data.draw(st.lists(st.sampled_from([0, 0.1, 1, 3, 20]), min_size=count, max_size=count))
+    certificate = price_certificate(np.array(drawn, dtype=float).reshape(size))
+    assert optimum(instance) <= check_certificate(instance, certificate)
+
+
+@settings(max_examples=30, **QUIET)
+@given(dmlrs_instances())
+def test_no_prices_prove_the_sum_of_the_jobs_alone(instance):
+    alone = math.fsum(
+        utility(instance, i, first - instance.jobs[i].arrival)
+        for i, first in enumerate(first_completions(instance))
+        if first <= instance.horizon
+    )
+    assert check_certificate(instance, {"kind": "prices", "prices": []}) == pytest.approx(alone)
+
+
+def test_a_narrow_cheap_bundle_does_not_block_its_slot():
+    """Advance 1/4 for 1 or 1 for 10, two slots: 10 for the whole; half of each slot's step else.
+
+    Cheapest first would take both cheap ones, half of the work for 2, and find no room for more.
+    The steps cost 4 for each unit up to 1/4, then 12: 1/2 for 2, 1/2 more for 6, together 8.
+    """
+    advance = np.array([0.25, 1.0])
+    costs = np.array([[1.0, 10.0]] * 2)
+    steps = [np.array([(4.0, 0.25), (12.0, 0.75)])] * 2
+    assert least_cost(advance, costs, steps) == pytest.approx(8, abs=1e-6)
+    # any slope is valid: with 4 for all, 4 D; with 40, 40 D - 2 x 30
+    assert least_cost(advance, costs, [np.array([(4.0, 1.0)])] * 2) == pytest.approx(4 * WORK)
+    assert least_cost(advance, costs, [np.array([(40.0, 1.0)])] * 2) == 0
+    assert least_cost(advance[:1], costs[:, :1], [steps[0][:1]] * 2) == math.inf
+
+
+def test_payoff_by_hand():
+    """TOY's j1 needs two slots of 2 workers and a PS (2 GPU, 3 CPU): 3 for each GPU costs 12.
+
+    Across both machines 4 workers and 2 PSs do 4 / 7.2 of it: dearer for each part. u = 8 at 2.
+    """
+    prices = np.zeros((4, 2))
+    prices[:, 0] = 0.5
+    assert payoff(TOY, 0, prices) == pytest.approx(8 - 4 * 0.5)
+    prices[:, 0] = 3
+    assert payoff(TOY, 0, prices) == 0
+
+
+def test_certificates_that_do_not_fit():
+    for rows in ([[0, 0, 1]], [[1, 2, 1]], [[1, 0, -1]], [[1, 0, math.nan]], [[1]], [["a", 0, 1]]):
+        with pytest.raises(InputError, match="does not fit"):
+            check_certificate(TOY, {"kind": "prices", "prices": rows})
+    with pytest.raises(InputError, match="need one of"):
+        check_certificate(TOY, {"kind": "duals"})
+    assert check_certificate(instance_of([]), {"kind": "prices", "prices": []}) == 0
+
+
+def test_a_generated_instance(monkeypatch):
+    monkeypatch.setitem(FAMILIES, "dmlrs", "schedgap.instances.dmlrs:DmlrsInstance")
+    instance = generate("dmlrs", preset="medium", seed=1)
+    value, bound = fluid(instance, compact)
+    assert bound <= value + 1e-5
