@@ -71,7 +71,10 @@ def build(
         for k, slots in allowed:
             model.add(duration == lengths[k]).only_enforce_if(mode[k])
             model.add(n == task.modes[k].workers).only_enforce_if(mode[k])
-            domain = cp_model.Domain.from_values(slots)
+            if isinstance(slots, range):
+                domain = cp_model.Domain(slots[0], slots[-1])
+            else:
+                domain = cp_model.Domain.from_values(slots)
             model.add_linear_expression_in_domain(start, domain).only_enforce_if(mode[k])
         start_of[j], ends[j], total_workers[j] = start, end, n
         interval = _interval(model, view, start, duration, end, present.get(j), f"run[{j}]")
@@ -109,12 +112,13 @@ def build(
     return model
 
 
-def _starts(view: Problem, groups: Iterable[Group] | None) -> dict[int, list[list[int]]]:
+def _starts(
+    view: Problem, groups: Iterable[Group] | None
+) -> dict[int, list[range] | list[list[int]]]:
     """Return for each job and mode the starts that may be chosen, ascending."""
     if groups is None:
         return {
-            task.job: [list(view.starts(task, k)) for k in range(len(task.modes))]
-            for task in view.tasks
+            task.job: [view.starts(task, k) for k in range(len(task.modes))] for task in view.tasks
         }
     chosen: dict[tuple[int, Any], list[int]] = {}
     for group in groups:

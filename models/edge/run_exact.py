@@ -20,6 +20,9 @@ from schedgap.models.method import Call, Method, Option, Outcome
 MAX_COLUMNS = Option(
     "max_columns", "int", 100_000, "give up when the program has more columns", least=1
 )
+MAX_INTERVALS = Option(
+    "max_intervals", "int", 50_000, "give up when workers and PSs have more", least=1
+)
 MAX_RUNS = Option(
     "max_columns", "int", 200_000, "refuse an instance with more runs of its jobs", least=1
 )
@@ -78,6 +81,9 @@ def cp_sat(instance: EdgeInstance, call: Call) -> Outcome:
     found = first_bracket(instance, call)
     if found.closed:
         return found.outcome()
+    count, most = 2 * len(instance.jobs) * len(instance.servers), call.options["max_intervals"]
+    if count > most:
+        return found.outcome(f"too large: {count} intervals > max_intervals={most}")
     call.progress.phase("building the model")
     model = program_cp_sat.build(instance, least=None if instance.is_batch else int(found.lower))
     found.solve(
@@ -112,6 +118,7 @@ METHODS: tuple[Method, ...] = (
         "(2)",
         ours=True,
         engines=("cp-sat",),
+        options=(MAX_INTERVALS,),
         seeded=True,
         refuses=no_batches,
     ),
@@ -157,6 +164,7 @@ METHODS: tuple[Method, ...] = (
         "(3)",
         ours=True,
         engines=("cp-sat",),
+        options=(MAX_INTERVALS,),
         seeded=True,
         refuses=only_batches,
     ),

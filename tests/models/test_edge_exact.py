@@ -83,6 +83,8 @@ def test_too_many_columns_are_refused() -> None:
     outcome = run("milp-mode", TOY_A, max_columns=10)
     assert outcome.schedule is not None and "max_columns=10" in outcome.note  # a list
     assert outcome.bound == 4  # every job alone
+    outcome = run("cp-sat", TOY_A, max_intervals=10)  # 3 jobs on 3 servers: 18
+    assert outcome.schedule is not None and "18 intervals" in outcome.note
 
 
 def test_methods_are_for_one_problem() -> None:
