@@ -30,6 +30,8 @@ LIST_SHARE = 0.1  # of a search over lists
 MOVES = 10, 30  # of such a search, for each job: before there are prices, and with them
 PRICE_SHARE = 0.4
 GOAL_SHARE, GOAL_SECONDS = 0.03, 3.0  # for one goal and engine; doubled where both fail
+TURNS = 2  # of doubling, before the last goal
+LAST_SHARE, LAST_SECONDS = 0.8, 60.0  # for that one
 CHECK_SHARE, CHECK_SECONDS = 0.1, 3.0  # of the second engine, on the last goal
 DECIDERS = "highs", "cp-sat"
 QUICK = 0.04  # a goal that took no more of what was left doubles the step to the next one
@@ -168,19 +170,22 @@ def _tighten(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> No
 
 
 def settle(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None:
-    """Raise the goal from the bound on; where that takes too long, look for better schedules."""
+    """Raise the goal from the bound on; where that takes too long, look for better schedules.
+
+    After some goals in vain the goal is the last one, just below the best schedule, for long: what
+    a search bounds on the way there counts as well.
+    """
     view, clock = problem(instance), found.call.clock
     _tighten(instance, found, prices)
     worst = sum(view.last - task.arrival for task in view.tasks)  # of any schedule
-    step, turn, vain, engine = 1, 0, 0, None
+    step, turn, vain, decided = 1, 0, 0, ""
     engines = list(DECIDERS)
     while not found.closed and not clock.expired():
         if found.lower > worst:
             found.infeasible = True
             return
-        goal = min(
-            int(found.lower) + step - 1, worst if found.upper is None else int(found.upper) - 1
-        )
+        final = worst if found.upper is None else int(found.upper) - 1
+        goal = min(int(found.lower) + step - 1, final) if turn < TURNS else final
         kept = keep(view, prices, goal + 1)
         if kept.hopeless:
             found.bound(goal + 1)
@@ -190,32 +195,38 @@ def settle(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None
             return
         found.call.progress.phase(f"a schedule of {goal} or less: {len(kept.groups)} groups")
         found.trace["goal"] = {"value": goal, "groups": len(kept.groups), "slack": kept.slack}
-        left = clock.remaining()
-        engine = None
-        for name in engines:
-            budget = clock.share(min(0.5, GOAL_SHARE * 2**turn), most=GOAL_SECONDS * 2**turn)
-            if _decide(instance, found, kept, goal, prices, budget, name):
-                engine = name
+        left, decided = clock.remaining(), ""
+        for engine in engines if turn < TURNS else DECIDERS[:1]:
+            if _decide(instance, found, kept, goal, prices, _budget(clock, turn), engine):
+                decided = engine
                 break
-        if engine is not None:
-            engines.sort(key=engine.__ne__)  # the one that was quick enough is asked first
+        if decided:
+            engines.sort(key=decided.__ne__)  # the one that was quick enough is asked first
             if left - clock.remaining() <= QUICK * left:
                 step *= 2
             continue
-        step, turn = 1, turn + 1
-        budget = clock.share(min(0.5, GOAL_SHARE * 2**turn), most=GOAL_SECONDS * 2**turn)
+        step, turn, upper = 1, turn + 1, found.upper
         if found.schedule is None:
-            _search(instance, found, budget)
+            _search(instance, found, _budget(clock, turn))
         else:
-            upper = found.upper
-            _improve(instance, found, prices, turn, budget.share(0.5**vain))
+            _improve(
+                instance, found, prices, turn, _budget(clock, min(turn, TURNS - 1)).share(0.5**vain)
+            )
             vain = 0 if found.upper != upper else vain + 1
-    if found.closed and engine is not None and found.upper is not None:
+    if found.closed and decided and found.upper is not None:
         # What one engine alone has refuted is put before the other one.
         kept = keep(view, prices, int(found.upper))
+        other = next(name for name in DECIDERS if name != decided)
         if not kept.hopeless:
             budget = clock.share(CHECK_SHARE, most=CHECK_SECONDS)
-            _decide(instance, found, kept, int(found.upper) - 1, prices, budget, engines[1])
+            _decide(instance, found, kept, int(found.upper) - 1, prices, budget, other)
+
+
+def _budget(clock: Clock, turn: int) -> Clock:
+    """Return the time for one engine and one goal."""
+    if turn >= TURNS:
+        return clock.share(LAST_SHARE, most=LAST_SECONDS * 2**turn)
+    return clock.share(GOAL_SHARE * 2**turn, most=GOAL_SECONDS * 2**turn)
 
 
 def _improve(
