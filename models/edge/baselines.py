@@ -258,7 +258,8 @@ def batch_sche(instance: EdgeInstance, alpha: int = 4) -> EdgeSchedule:
             first = alpha * tau + (k - 1) * tau
             if first < T and waiting:
                 last = min(first + tau, T)
-                served, _ = a_maxsche(network, waiting, first, BATCH_SCHE, last=last)
+                able = [each for each in waiting if each.ready.min() <= last]
+                served, _ = a_maxsche(network, able, first, BATCH_SCHE, last=last)
                 placed |= served.placements
                 waiting = [each for each in waiting if each.job.id not in placed]
         if not waiting and arrivals.all_here():

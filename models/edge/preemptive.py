@@ -76,7 +76,9 @@ def preemptive(instance: EdgeInstance, overhead: int | None = None) -> EdgeSched
     most = np.maximum(1, np.minimum(view.chunks, view.workers.sum(axis=0)[view.worker_type]))
     active: list[_Active] = []
     done: dict[str, tuple[Placement, ...]] = {}
-    for now in range(1, instance.horizon + 1):
+    moments = np.unique(view.arrival if overhead is None else [*view.arrival, *view.ready.ravel()])
+    now = int(moments[0])
+    while now <= instance.horizon:
         active += [
             _Active(each, (float(view.work[each.place, 0]), float(view.work[each.place, 1])))
             for each in arrivals.until(now)
@@ -87,11 +89,16 @@ def preemptive(instance: EdgeInstance, overhead: int | None = None) -> EdgeSched
         free, ps = view.workers.copy(), view.ps.copy()
         for each in active:
             _serve(each, free, ps, now, overhead)
+        at_work = any(each.held is not None for each in active)
         for each in [each for each in active if each.left * max(1.0, each.work[1]) <= _SLACK]:
             each.close(now + 1)
             done[each.arrived.job.id] = _placements(instance, each)
             active.remove(each)
         active.sort(key=lambda a: (a.arrived.job.arrival, a.arrived.place))
+        later = moments[moments > now]
+        if not at_work and not len(later):
+            break
+        now = now + 1 if at_work else int(later[0])
     relaxed = ("2c-2d", "2i") if overhead is None else ("2c-2d",)
     return EdgeSchedule(done, relaxed)
 

@@ -161,6 +161,18 @@ def test_an_interruption_costs_its_overhead():
 
 
 @pytest.mark.parametrize("name", ALL)
+def test_a_long_horizon_costs_nothing(name):
+    """j1 can run nowhere; the data of j2 take a million slots to come."""
+    servers = [{"id": "s", "kind": "edge", "workers": {"a": 1}, "parameter_servers": {"p": 1}}]
+    jobs = [{"worker_type": "b"}, {"arrival": 9, "transfer_delay": {"s": 10**6}}]
+    types = {"worker_types": ["a", "b"], "ps_types": ["p"]}
+    instance = instance_of(jobs, servers=servers, horizon=10**9, **types)
+    start = 9 if name == "preemptive" else 9 + 10**6
+    assert [run[0] for run in runs(ALL[name](instance))["j2"]] == [start]
+    assert set(runs(ALL[name](instance))) == {"j2"}
+
+
+@pytest.mark.parametrize("name", ALL)
 @settings(max_examples=40, deadline=None)
 @given(instance=edge_instances(max_jobs=4, horizon=(8, 40)))
 def test_schedules_keep_the_rules(name, instance):
