@@ -1,10 +1,15 @@
 """The paper's baselines as methods, completed by us where it leaves them open."""
 
 from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.dmlrs import baselines
+from schedgap.models.dmlrs.dorm import Limits, dorm
 from schedgap.models.method import Call, Method, Option, Outcome
+from schedgap.solvers.clock import Clock
+from schedgap.solvers.linear import LinearProgram
 
 SOURCE = "Numerical results; completed by us"
+EVENT_SECONDS = 2.0  # for one program of Dorm; the best placement by then is taken
 
 
 def _fifo(instance: DmlrsInstance, call: Call) -> Outcome:
@@ -14,6 +19,28 @@ def _fifo(instance: DmlrsInstance, call: Call) -> Outcome:
 
 def _drf(instance: DmlrsInstance, call: Call) -> Outcome:
     return Outcome(schedule=baselines.drf(instance))
+
+
+def _dorm(instance: DmlrsInstance, call: Call) -> Outcome:
+    from schedgap.solvers.solve import solve
+
+    programs = unproved = 0
+
+    def values(program: LinearProgram) -> Floats | None:
+        nonlocal programs, unproved
+        clock = Clock(min(EVENT_SECONDS, call.clock.remaining()))
+        settings = {"options": {"mip_allow_restart": False}} if call.engine == "highs" else {}
+        result = solve(
+            program, call.engine, clock=clock, threads=call.threads, seed=call.seed, **settings
+        )
+        programs += 1
+        unproved += result.status not in ("optimal", "infeasible")
+        found: Floats | None = result.values
+        return found
+
+    limits = Limits(call.options["theta_f"], call.options["theta_a"])
+    schedule = dorm(instance, values, limits)
+    return Outcome(schedule=schedule, trace={"programs": programs, "not_proved": unproved})
 
 
 METHODS: tuple[Method, ...] = (
@@ -35,6 +62,19 @@ METHODS: tuple[Method, ...] = (
         _drf,
         "workers one by one to the job of the least dominant share",
         SOURCE,
+        online=True,
+    ),
+    Method(
+        "dorm",
+        "baseline",
+        _dorm,
+        "at each arrival and completion the placement of the highest utilization",
+        SOURCE,
+        engines=("highs",),
+        options=(
+            Option("theta_f", "float", 0.1, "unfairness for each resource", least=0, most=1e6),
+            Option("theta_a", "float", 0.2, "part of the jobs that may change", least=0, most=1),
+        ),
         online=True,
     ),
 )

@@ -161,7 +161,7 @@ def placements(instance: DmlrsInstance, j: int) -> dict[Choice, list[Placed]]:
 def fits(instance: DmlrsInstance, running: Mapping[int, Placed]) -> bool:
     """Whether the jobs of one slot stay within every capacity, (5)."""
     loads = [load(instance, j, placed) for j, placed in running.items()]
-    return within(instance, tuple(map(sum, zip(*loads, strict=True))))
+    return not loads or within(instance, tuple(map(sum, zip(*loads, strict=True))))
 
 
 Load = tuple[float, ...]  # by machine and resource

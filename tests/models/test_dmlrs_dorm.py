@@ -1,0 +1,93 @@
+"""Dorm of family `dmlrs`: utilization, its limits, and the rules."""
+
+import pytest
+from hypothesis import given, settings
+
+from schedgap.models.dmlrs.dorm import Limits, build, dorm, read
+from schedgap.models.dmlrs.rules import check
+from schedgap.models.dmlrs.run_baselines import METHODS
+from schedgap.models.method import Call, Unheard
+from schedgap.solvers import Clock, solve
+from strategies.dmlrs import dmlrs_instances, fits, optimum, placements, slot_choices
+from strategies.dmlrs_examples import TOY, instance_of, job
+
+FREE = Limits(None, None)
+DORM = Limits(0.1, 0.2)
+FLAT = [4.0, 3.0, 2.0, 1.0]
+
+
+def highs(program):
+    return solve(program, "highs", clock=Clock(20), options={"mip_allow_restart": False}).values
+
+
+def used(instance, placed):
+    """The sum over resources of the part of the cluster that is in use."""
+    value = 0.0
+    for i, counts in placed.items():
+        w, s = (sum(pair[k] for pair in counts.values()) for k in (0, 1))
+        for name in instance.resources:
+            total = sum(machine.capacity[name] for machine in instance.machines)
+            demand = instance.jobs[i].worker_demand[name] * w + instance.jobs[i].ps_demand[name] * s
+            value += demand / total if total else 0
+    return value
+
+
+@settings(max_examples=40, deadline=None)
+@given(dmlrs_instances())
+def test_without_limits_nothing_uses_more(instance):
+    """Against all that the jobs can hold together in one slot."""
+    jobs = range(len(instance.jobs))
+    placed = read(instance, jobs, highs(build(instance, jobs, {}, FREE)))
+    assert fits(instance, placed)
+    for i, counts in placed.items():
+        assert counts in [way for ways in placements(instance, i).values() for way in ways]
+    best = max(used(instance, packed) for packed in slot_choices(instance).values())
+    assert used(instance, placed) == pytest.approx(best, abs=1e-6)
+
+
+def test_a_job_that_is_there_already_stays_as_it_is_where_no_change_is_allowed():
+    """j1 holds a worker on m1 of 4 GPUs; free to change it would have 4."""
+    instance = instance_of([job("j1", 1, FLAT), job("j2", 1, FLAT)], [{"gpu": 4, "cpu": 9}])
+    before = {0: {0: (1, 1)}}
+    kept = read(instance, (0, 1), highs(build(instance, (0, 1), before, Limits(None, 0.0))))
+    assert kept[0] == {0: (1, 1)} and kept[1] == {0: (3, 2)}
+    alone = read(instance, (0,), highs(build(instance, (0,), before, Limits(None, 1.0))))
+    assert alone[0] == {0: (4, 2)}
+
+
+def test_shares_are_those_of_drf_where_no_unfairness_is_allowed():
+    """Two equal jobs on 4 GPUs: 2 each, where utilization alone gives one of them 3 with 2 PSs."""
+    instance = instance_of([job("j1", 1, FLAT), job("j2", 1, FLAT)], [{"gpu": 4, "cpu": 9}])
+    fair = read(instance, (0, 1), highs(build(instance, (0, 1), {}, Limits(0.0, None))))
+    assert fair == {0: {0: (2, 1)}, 1: {0: (2, 1)}}
+    free = read(instance, (0, 1), highs(build(instance, (0, 1), {}, FREE)))
+    assert sorted(w for counts in free.values() for w, _ in counts.values()) == [1, 3]
+
+
+def test_limits_that_nothing_keeps_to_are_given_free():
+    asked = []
+
+    def refuse_twice(program):
+        asked.append(program.matrix.shape[0])
+        return None if len(asked) < 3 else highs(program)
+
+    instance = instance_of([job("j1", 1, FLAT)], [{"gpu": 4, "cpu": 9}])
+    assert dorm(instance, refuse_twice, DORM).admitted == ("j1",)
+    assert len(asked) == 3 and asked[0] > asked[1] >= asked[2]
+    assert dorm(instance, lambda program: None, DORM).admitted == ()
+
+
+@settings(max_examples=40, deadline=None)
+@given(dmlrs_instances())
+def test_dorm_keeps_the_rules_and_is_no_better_than_the_optimum(instance):
+    schedule = dorm(instance, highs, DORM)
+    assert list(check(instance, schedule.to_data(instance), {})) == []
+    assert schedule.value(instance) <= optimum(instance) + 1e-9
+
+
+def test_the_method_runs_and_counts_its_programs():
+    """Events of the toy: two arrivals in slot 1, one in slot 2, and completions."""
+    method = next(each for each in METHODS if each.name == "dorm")
+    outcome = method.run(TOY, Call(method.parse({}), "highs", Clock(60), 0, Unheard()))
+    assert list(check(TOY, outcome.schedule.to_data(TOY), {})) == []
+    assert 2 <= outcome.trace["programs"] <= 12 and outcome.trace["not_proved"] == 0
