@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedgap.instances.dmlrs.arrays import Floats, Ints
 from schedgap.models.dmlrs.physics import FULL, ROUNDING
 from schedgap.models.dmlrs.theta import Arrived, Offer
 
 Row = Sequence[Offer]  # the offers of one slot
+Places = NDArray[np.int32]
 
 
 class Cheapest(NamedTuple):
@@ -193,7 +195,9 @@ def _lasting(row: Row, weights: Sequence[int]) -> list[int]:
     return found
 
 
-def _back(rows: Sequence[Row], taken: Ints, before: Ints, k: int, state: int) -> dict[int, Offer]:
+def _back(
+    rows: Sequence[Row], taken: Places, before: Places, k: int, state: int
+) -> dict[int, Offer]:
     found = {}
     for slot in range(k, -1, -1):
         if taken[slot, state] >= 0:

@@ -14,7 +14,7 @@ import numpy as np
 from schedgap.errors import ScaleError
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, Counts, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats, Ints
-from schedgap.models.dmlrs.physics import FULL, Bundles, bundles, ps_needed
+from schedgap.models.dmlrs.physics import FULL, Bundles, bundles, first_completions, ps_needed
 
 MOST_CELLS = 100_000_000  # steps of the exact theta of one slot
 
@@ -41,6 +41,8 @@ class Arrived:
     ps: Ints  # [r] beta, thousandths
     bundles: Bundles
     utility: Floats  # [d] u of a delay of d = 0..T - a slots
+    exact_ps: bool  # just n / gamma PSs, not at least
+    first: int  # f0, no schedule completes it earlier; T + 1 if none can
 
     def useful(self, mode: int) -> int:
         """Return how many of the bundles matter in a mode: one that does all the work ends them."""
@@ -53,7 +55,7 @@ class Arrived:
 
 
 def arrived(instance: DmlrsInstance, j: int) -> Arrived:
-    """Return the job with index j; nothing of the other jobs is looked at."""
+    """Return the job with index j; nothing of the other jobs goes in."""
     view = arrays(instance)
     return Arrived(
         j,
@@ -65,6 +67,8 @@ def arrived(instance: DmlrsInstance, j: int) -> Arrived:
         view.ps_milli[j],
         bundles(instance, j),
         view.utility[j, : instance.horizon - int(view.arrival[j]) + 1],
+        instance.ps_rule == "exact",
+        first_completions(instance)[j],
     )
 
 
@@ -210,7 +214,7 @@ def external_greedy(slot: Slot) -> list[Offer]:
     places = dict.fromkeys(("worker", "ps"), 0)
     demand = {"worker": job.worker.tolist(), "ps": job.ps.tolist()}
     held: dict[int, tuple[int, int]] = {}
-    found = []
+    found: list[Offer] = []
     n = m = 0
 
     def place(unit: str) -> bool:
