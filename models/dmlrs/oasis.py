@@ -1,0 +1,52 @@
+"""OASiS: PD-ORS where machines hold workers only, or parameter servers (PSs) only.
+
+The paper says that it keeps workers and PSs strictly apart (Bao et al., INFOCOM 2018), so that all
+is external. A slot is then two problems that are solved by unit price, without a program.
+"""
+
+import math
+
+import numpy as np
+
+from schedgap.instances.dmlrs import EXTERNAL
+from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.models.dmlrs.theta import Offer, Slot
+
+
+def worker_machines(machines: int, share: float) -> int:
+    """Return how many machines, the first ones, hold workers: ceil(share H), or all of a few."""
+    return min(machines, math.ceil(share * machines - 1e-9))
+
+
+def separated(slot: Slot, first: int) -> list[Offer]:
+    """Return the cheapest placement for each n with workers on the `first` machines, by n.
+
+    The PSs are on the other machines. Time: O(H log H + F H). Ties: the first machine.
+    """
+    workers, ps = slot.most
+    hosts, others = np.arange(first), np.arange(first, len(workers))
+    some, last = slot.job.bundles, slot.job.useful(EXTERNAL)
+    w_order, w_filled = _filling(hosts, workers, slot.worker_price)
+    s_order, s_filled = _filling(others, ps, slot.ps_price)
+    found = []
+    for n, m in zip(some.workers[:last].tolist(), some.ps[:last].tolist(), strict=True):
+        if not len(w_order) or not len(s_order) or n > w_filled[-1] or m > s_filled[-1]:
+            break
+        counts = {h: (w, 0) for h, w in _first(w_order, w_filled, n)}
+        counts |= {h: (0, s) for h, s in _first(s_order, s_filled, m)}
+        found.append(slot.offer(dict(sorted(counts.items()))))
+    return found
+
+
+def _filling(machines: Ints, most: Ints, price: Floats) -> tuple[Ints, Ints]:
+    """Return machines with room, cheapest first, and what they hold up to each of them."""
+    usable = machines[most[machines] > 0]
+    order = usable[np.argsort(price[usable], kind="stable")]
+    return order, np.cumsum(most[order])
+
+
+def _first(order: Ints, filled: Ints, units: int) -> list[tuple[int, int]]:
+    """Return the machines that hold so many units, and how many each."""
+    before = np.concatenate([[0], filled[:-1]])
+    parts = np.minimum(filled, units) - before
+    return [(int(h), int(part)) for h, part in zip(order, parts, strict=True) if part > 0]
