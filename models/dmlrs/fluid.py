@@ -84,6 +84,20 @@ def full_widths(instance: DmlrsInstance, i: int) -> list[tuple[float, Floats]]:
     return [(n / view.needed[i, mode], n * each) for mode, n in most.items() if n]
 
 
+def compact_columns(instance: DmlrsInstance) -> int:
+    """Return how many columns the compact program has at most."""
+    T = instance.horizon
+    pairs = zip(instance.jobs, first_completions(instance), strict=True)
+    return sum(3 * (T - job.arrival + 1) + T - first + 1 for job, first in pairs if first <= T)
+
+
+def disaggregated_columns(instance: DmlrsInstance) -> int:
+    """Return how many columns the disaggregated program has at most."""
+    T = instance.horizon
+    pairs = zip(instance.jobs, first_completions(instance), strict=True)
+    return sum(1 + 2 * (f - job.arrival + 1) for job, first in pairs for f in range(first, T + 1))
+
+
 def compact(instance: DmlrsInstance) -> Fluid:
     """Return the compact fluid program.
 

@@ -1,0 +1,98 @@
+"""The bounds: each joins one relaxation to the engine that solves it, with a certificate."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.models.dmlrs import fluid
+from schedgap.models.dmlrs.certificates import check_certificate, price_certificate
+from schedgap.models.dmlrs.starting import alone_bound
+from schedgap.models.method import Call, Method, Option, Outcome
+from schedgap.solvers import solve
+
+
+def _proved(instance: DmlrsInstance, prices: Floats, note: str = "", **trace: Any) -> Outcome:
+    """Return what prices prove: evaluated as they stand in the file."""
+    certificate = price_certificate(prices)
+    bound = check_certificate(instance, certificate)
+    return Outcome(bound=bound, note=note, trace=trace, certificate=certificate | {"value": bound})
+
+
+def _free(instance: DmlrsInstance) -> Floats:
+    return np.zeros((instance.horizon, len(instance.resources)))
+
+
+def _fluid(
+    build: Callable[[DmlrsInstance], fluid.Fluid], size: Callable[[DmlrsInstance], int]
+) -> Callable[[DmlrsInstance, Call], Outcome]:
+    def run(instance: DmlrsInstance, call: Call) -> Outcome:
+        alone = alone_bound(instance)
+        call.progress.bound(alone)
+        columns, most = size(instance), call.options["max_columns"]
+        if columns > most:
+            note = f"too large: {columns} columns > max_columns={most}"
+            return _proved(instance, _free(instance), note)
+        call.progress.phase("building the program")
+        made = build(instance)
+        call.progress.phase("solving the relaxation")
+        result = solve(
+            made.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed
+        )
+        if result.duals is None:
+            note = f"the relaxation was not solved ({result.status})"
+            return _proved(instance, _free(instance), note)
+        value = None if result.objective is None else -result.objective + 0.0
+        found = _proved(
+            instance,
+            made.prices(instance, result.duals),
+            relaxation=value,
+            columns=len(made.program.cost),
+        )
+        better = found.bound is not None and found.bound <= alone
+        return found if better else _proved(instance, _free(instance), relaxation=value)
+
+    return run
+
+
+def trivial(instance: DmlrsInstance, call: Call) -> Outcome:
+    """Give every job the cluster for itself."""
+    return _proved(instance, _free(instance))
+
+
+MAX_COLUMNS = Option(
+    "max_columns", "int", 500_000, "give up when the program has more columns", least=1
+)
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "fluid-lp",
+        "bound",
+        _fluid(fluid.compact, fluid.compact_columns),
+        "all machines as one, workers divisible; prices judged by whole bundles",
+        "(3)-(7), (10), (11)",
+        ours=True,
+        engines=("highs",),
+        options=(MAX_COLUMNS,),
+    ),
+    Method(
+        "fluid-lp-disaggregated",
+        "bound",
+        _fluid(fluid.disaggregated, fluid.disaggregated_columns),
+        "the same with parts of its own for each slot of completion; short horizons",
+        "(3)-(7), (10), (11)",
+        ours=True,
+        engines=("highs",),
+        options=(MAX_COLUMNS,),
+    ),
+    Method(
+        "trivial",
+        "bound",
+        trivial,
+        "every job alone at its soonest",
+        "(3)-(7)",
+        ours=True,
+    ),
+)

@@ -1,0 +1,39 @@
+"""Exact methods and bounds of family `dmlrs`, each with its engine in a process of its own."""
+
+from typing import Any
+
+from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.models.dmlrs.run_bounds import METHODS as BOUNDS
+from schedgap.models.dmlrs.run_exact import METHODS as EXACT
+from schedgap.models.method import Call, Outcome, Unheard
+from schedgap.solvers import Clock
+from schedgap.solvers.children import run_child
+
+METHODS = {method.name: method for method in (*EXACT, *BOUNDS)}
+
+
+def outcome(
+    send: Any, name: str, instance: DmlrsInstance, chosen: str | None, limit: float, **options: Any
+) -> Outcome:
+    """Run a method in this process."""
+    method = METHODS[name]
+    engine = method.choose_engine(chosen)
+    call = Call(method.parse(options), engine, Clock(limit), seed=0, progress=Unheard())
+    return method.run(instance, call)
+
+
+def run(
+    name: str, instance: DmlrsInstance, chosen: str | None = None, limit: float = 60, **options: Any
+) -> Outcome:
+    """Run a method in a child process."""
+    reply = run_child(
+        f"{__name__}:outcome",
+        name,
+        instance,
+        chosen,
+        limit,
+        engine=METHODS[name].choose_engine(chosen),
+        **options,
+    )
+    found: Outcome = reply.result()
+    return found
