@@ -65,8 +65,13 @@ class _Rows:
         matrix = sparse.csr_array((values, (rows, columns)), shape=shape)
         lower = np.zeros(len(self.cost))
         program = LinearProgram(
-            self.cost, lower, self.upper, matrix, self.row_lower, self.row_upper
-        )  # fmt: skip
+            np.array(self.cost, dtype=float),
+            lower,
+            np.array(self.upper, dtype=float),
+            matrix,
+            np.array(self.row_lower),
+            np.array(self.row_upper),
+        )
         return Fluid(program, self.capacity_rows)
 
 

@@ -112,7 +112,7 @@ def least_cost(advance: Floats, costs: Floats, steps: list[Floats]) -> float:
         return math.inf
     ascending = np.concatenate(steps)
     ascending = ascending[np.argsort(ascending[:, 0], kind="stable")]
-    filled = np.searchsorted(np.cumsum(ascending[:, 1]), WORK)
+    filled = int(np.searchsorted(np.cumsum(ascending[:, 1]), WORK))
     slope = float(ascending[min(filled, len(ascending) - 1), 0])
     gains = np.minimum(0.0, (costs - slope * advance).min(axis=1))
     size = slope * (WORK + 2 * len(costs) * float(advance.max()))
