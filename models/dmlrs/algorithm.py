@@ -20,7 +20,7 @@ from schedgap.models.dmlrs.theta import Arrived, Offer, Slot, arrived
 POSITIVE = 1e-9  # a payoff is more than this
 MOST_QUANTA = 20_000
 
-Across = Callable[[Slot], list[Offer]]  # the offers on several machines
+Offers = Callable[[Slot], list[Offer]]  # what a job can have in a slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Market:
     load: Ints  # [t - 1, h, r] rho, thousandths
     price: Floats  # [t - 1, h, r]
 
-    def offers(self, job: Arrived, across: Across) -> list[Row]:
+    def offers(self, job: Arrived, offers: Offers) -> list[Row]:
         """Return the offers of each slot from the arrival on; equal slots are asked once."""
         found: list[Row] = []
         known: dict[tuple[bytes, bytes], Row] = {}
@@ -105,8 +105,7 @@ class Market:
             key = self.load[t].tobytes(), self.price[t].tobytes()
             if key not in known:
                 slot = Slot(job, self.capacity - self.load[t], self.price[t])
-                offers = [*theta.internal(slot), *across(slot)]  # A4 L12
-                known[key] = not_dominated(job, offers)
+                known[key] = not_dominated(job, offers(slot))
             found.append(known[key])
         return found
 
@@ -117,8 +116,19 @@ class Market:
                 self.load[slot - 1, h] += workers * job.worker + ps * job.ps
 
 
-def pd_ors(instance: DmlrsInstance, variant: Variant = Variant(), *, seed: int = 0) -> OnlineRun:
+def pd_ors(
+    instance: DmlrsInstance,
+    variant: Variant = Variant(),
+    *,
+    seed: int = 0,
+    offers: Offers | None = None,
+) -> OnlineRun:
     """Admit or reject the jobs one by one, each with its best schedule under the prices so far.
+
+    Parameters
+    ----------
+    offers : Callable, optional
+        What a job can have in a slot; by default Algorithm 4, inside a machine or across.
 
     Notes
     -----
@@ -133,12 +143,13 @@ def pd_ors(instance: DmlrsInstance, variant: Variant = Variant(), *, seed: int =
     rounding = Rounding(
         np.random.default_rng(seed), variant.gain, variant.delta, variant.rounds, variant.ps_row
     )
-    ways: dict[str, Across] = {
+    ways: dict[str, Offers] = {
         "round": rounding,
         "greedy": theta.external_greedy,
         "exact": theta.external_exact,
     }
     across = ways[variant.across]
+    own = offers or (lambda slot: [*theta.internal(slot), *across(slot)])  # A4 L12
     arrivals = Arrivals(instance)
     plans: dict[int, Plan] = {}
     decisions = []
@@ -146,7 +157,7 @@ def pd_ors(instance: DmlrsInstance, variant: Variant = Variant(), *, seed: int =
         for job in arrivals.until(now):  # A1 L2
             market.price = ranges.seen(job).price(market.load, capacity)  # A1 L3: p = Q(rho)
             volume = instance.jobs[job.place].volume
-            payoff, plan = best_schedule(market, job, across, variant, volume)
+            payoff, plan = best_schedule(market, job, own, variant, volume)
             if plan is None:  # A1 L4
                 decisions.append(Decision(job.place, 0.0, None))
                 continue
@@ -190,7 +201,7 @@ class _Ranges:
 
 
 def best_schedule(
-    market: Market, job: Arrived, across: Across, variant: Variant, volume: int
+    market: Market, job: Arrived, offers: Offers, variant: Variant, volume: int
 ) -> tuple[float, Plan | None]:
     """Return lambda_i and pi*_i, the schedule with the largest payoff; None where none is positive.
 
@@ -200,7 +211,7 @@ def best_schedule(
     """
     if job.first > len(market.load) or not job.utility[0] > POSITIVE:
         return 0.0, None
-    rows = market.offers(job, across)
+    rows = market.offers(job, offers)
     found = _cheapest(job, rows, variant, volume)
     payoff, last = POSITIVE, None  # A2 L1
     for k, cost in enumerate(found.cost):  # A2 L2-L3

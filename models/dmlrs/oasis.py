@@ -5,12 +5,41 @@ is external. A slot is then two problems that are solved by unit price, without 
 """
 
 import math
+from typing import Literal
 
 import numpy as np
 
-from schedgap.instances.dmlrs import EXTERNAL
+from schedgap.instances.dmlrs import EXTERNAL, DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.models.dmlrs.algorithm import OnlineRun, Variant, pd_ors
 from schedgap.models.dmlrs.theta import Offer, Slot
+
+
+def oasis(
+    instance: DmlrsInstance,
+    *,
+    worker_share: float = 0.5,
+    prices: Literal["declared", "running", "oracle"] | None = None,
+    price_floor: float = 0.0,
+) -> OnlineRun:
+    """Admit or reject the jobs one by one as PD-ORS does, with workers and PSs apart.
+
+    Every slot and every schedule of a job is the cheapest one. On one machine nobody runs.
+
+    Parameters
+    ----------
+    worker_share : float
+        Part of the machines, the first ones, that hold workers; 0..1, rounded up.
+    prices, price_floor
+        As in `Variant`.
+
+    Notes
+    -----
+    Source: Numerical results, Figs. 8 and 9; completed by us. Ties: as in PD-ORS.
+    """
+    first = worker_machines(len(instance.machines), worker_share)
+    variant = Variant(across="exact", prices=prices, price_floor=price_floor, dp="exact")
+    return pd_ors(instance, variant, offers=lambda slot: separated(slot, first))
 
 
 def worker_machines(machines: int, share: float) -> int:

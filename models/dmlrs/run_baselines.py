@@ -4,6 +4,7 @@ from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.dmlrs import baselines
 from schedgap.models.dmlrs.dorm import Limits, dorm
+from schedgap.models.dmlrs.oasis import oasis
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.linear import LinearProgram
@@ -43,6 +44,11 @@ def _dorm(instance: DmlrsInstance, call: Call) -> Outcome:
     return Outcome(schedule=schedule, trace={"programs": programs, "not_proved": unproved})
 
 
+def _oasis(instance: DmlrsInstance, call: Call) -> Outcome:
+    found = oasis(instance, **call.options)
+    return Outcome(schedule=found.schedule, trace=found.trace(instance))
+
+
 METHODS: tuple[Method, ...] = (
     Method(
         "fifo",
@@ -74,6 +80,25 @@ METHODS: tuple[Method, ...] = (
         options=(
             Option("theta_f", "float", 0.1, "unfairness for each resource", least=0, most=1e6),
             Option("theta_a", "float", 0.2, "part of the jobs that may change", least=0, most=1),
+        ),
+        online=True,
+    ),
+    Method(
+        "oasis",
+        "baseline",
+        _oasis,
+        "PD-ORS with workers and parameter servers on different machines",
+        SOURCE,
+        options=(
+            Option("worker_share", "float", 0.5, "part of machines for workers", least=0, most=1),
+            Option(
+                "prices",
+                "choice",
+                None,
+                "U and L: declared in the file, else running; oracle knows all jobs",
+                choices=("declared", "running", "oracle"),
+            ),
+            Option("price_floor", "float", 0.0, "least L of the prices (12)", least=0, most=1e12),
         ),
         online=True,
     ),

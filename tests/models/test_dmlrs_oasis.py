@@ -6,9 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import arrays
-from schedgap.models.dmlrs.oasis import separated, worker_machines
+from schedgap.models.dmlrs.oasis import oasis, separated, worker_machines
+from schedgap.models.dmlrs.rules import check
+from schedgap.models.dmlrs.run_baselines import METHODS
 from schedgap.models.dmlrs.theta import Slot, arrived
-from strategies.dmlrs import dmlrs_instances, placements
+from schedgap.models.method import Call, Unheard
+from schedgap.solvers import Clock
+from strategies.dmlrs import dmlrs_instances, optimum, placements
+from strategies.dmlrs_examples import TOY, TOY_2
 
 
 def test_half_of_the_machines_hold_workers():
@@ -36,3 +41,32 @@ def test_a_separated_slot_is_the_cheapest_of_its_kind(instance, data):
     kept = {n: cost for n, cost in least.items() if n in useful}
     assert {n: offer.cost for n, offer in found.items()} == pytest.approx(kept)
     assert not any(offer.internal for offer in found.values())
+
+
+def test_oasis_on_the_toy():
+    """Workers on m1 only: 2 across in each slot. j1 needs 7.2 worker-slots, thus all four slots.
+
+    Its delay would be 3, worth nothing; j2 takes them, worth 1. j3 comes too late.
+    """
+    found = oasis(TOY)
+    assert found.schedule.admitted == ("j2",) and found.schedule.value(TOY) == 1
+    assert {row.machine for row in found.schedule.allocations if row.workers} == {"m1"}
+    assert {row.machine for row in found.schedule.allocations if row.ps} == {"m2"}
+
+
+def test_on_one_machine_nobody_runs():
+    assert oasis(TOY_2).schedule.admitted == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(dmlrs_instances(max_machines=3), st.sampled_from([0.3, 0.5, 0.7]))
+def test_oasis_keeps_the_rules_and_is_no_better_than_the_optimum(instance, share):
+    schedule = oasis(instance, worker_share=share).schedule
+    assert list(check(instance, schedule.to_data(instance), {})) == []
+    assert schedule.value(instance) <= optimum(instance) + 1e-9
+
+
+def test_the_method_runs():
+    method = next(each for each in METHODS if each.name == "oasis")
+    outcome = method.run(TOY, Call(method.parse({}), None, Clock(10), 0, Unheard()))
+    assert outcome.schedule.value(TOY) == 1 and outcome.trace["payoffs"]["j2"] > 0
