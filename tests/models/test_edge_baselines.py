@@ -182,7 +182,7 @@ def test_schedules_keep_the_rules(name, instance):
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ALL)
 @settings(max_examples=1000, deadline=None)
-@given(instance=edge_instances(max_jobs=5, max_servers=4, horizon=(8, 64)))
+@given(instance=edge_instances(max_jobs=7, max_servers=3, horizon=(8, 64)))
 def test_schedules_keep_the_rules_at_length(name, instance):
     keeps_the_rules(name, instance)
 
@@ -194,7 +194,7 @@ def keeps_the_rules(name, instance):
     found = list(check(instance, data, {}))
     assert {violation.where[0] for violation in found} == left
     assert {violation.rule for violation in found} <= {"V1"}
-    if not left and not schedule.relaxed:
+    if not left and not schedule.relaxed and len(instance.jobs) <= 4:
         assert schedule.value(instance) >= brute_force(instance)
 
 
