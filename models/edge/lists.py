@@ -18,14 +18,7 @@ from schedgap.models.edge.timetable import Table, Timetable, soonest
 REACH = 3  # places that a move shifts a job, at most
 FLIPS = 0.3  # part of the moves that change where a job's workers may be, instead of its place
 WARMTH = 0.01  # of the mean c_j - a_j: what a move may lose at the start of the search
-SHARES = (
-    0.5,
-    1.0,
-    2.0,
-    3.0,
-    4.0,
-    6.0,
-)  # of a job's time on all of its type's workers, in sorting keys
+SHARES = 0.5, 1, 2, 3, 4, 6  # in keys of orders: of a job's time on all workers of its type
 
 
 def orders(
@@ -48,13 +41,13 @@ def orders(
     view = arrays(instance)
     able = [task.job for task in problem(instance).tasks]
     work = view.work[:, 1]
-    alone = work / np.maximum(view.workers.sum(axis=0), 1)[view.worker_type]
+    on_all = work / np.maximum(view.workers.sum(axis=0), 1)[view.worker_type]
     keys = {
         "arrival": view.arrival.astype(float),
         "arrival + work / chunks": view.arrival + work / view.chunks,
         "arrival + 0.3 work": view.arrival + 0.3 * work,
     }
-    keys |= {f"arrival + {part:g} work / workers": view.arrival + part * alone for part in SHARES}
+    keys |= {f"arrival + {part:g} work / workers": view.arrival + part * on_all for part in SHARES}
     if starts is not None:
         keys["starts"] = np.array([starts.get(j, math.inf) for j in range(len(instance.jobs))])
     return {name: tuple(sorted(able, key=key.__getitem__)) for name, key in keys.items()}
