@@ -35,7 +35,10 @@ LAST_SHARE, LAST_SECONDS = 0.8, 60.0  # for that one
 CHECK_SHARE, CHECK_SECONDS = 0.1, 3.0  # of the second engine, on the last goal
 DECIDERS = "highs", "cp-sat"
 QUICK = 0.04  # a goal that took no more of what was left doubles the step to the next one
-NEAR = 0.03  # of the bound: the groups of schedules up to there are cut by bundles
+NEAR = 0.03, 0.02, 0.01, 0.005  # of the bound: groups of schedules up to there are cut by bundles
+CUT_GROUPS = 3_000  # of them; where there are more, those of the next nearer schedules
+LAST_GROUPS = 6_000  # of the last goal; where there are more, goals stay near
+FAR, FAR_SHARE = 0.015, 0.3  # of the bound: better schedules are looked for before any goal
 MOST_GROUPS = 60_000  # in one program
 MOST_PLACES = 10_000  # jobs x servers in one search of CP-SAT
 
@@ -147,9 +150,11 @@ def _price(instance: EdgeInstance, found: Bracket, clock: Clock) -> Prices | Non
 def _tighten(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None:
     """Add prices with bundles, from the relaxation over the groups that matter most."""
     view = problem(instance)
-    near = math.ceil(found.lower * (1 + NEAR)) + 1
-    goal = near if found.upper is None else min(near, int(found.upper))
-    kept = keep(view, prices, goal)
+    for part in NEAR:
+        near = math.ceil(found.lower * (1 + part)) + 1
+        kept = keep(view, prices, near if found.upper is None else min(near, int(found.upper)))
+        if len(kept.groups) <= CUT_GROUPS:
+            break
     if kept.hopeless or len(kept.groups) > MOST_GROUPS:
         return
     found.call.progress.phase(f"cutting the relaxation over {len(kept.groups)} groups")
@@ -180,13 +185,19 @@ def settle(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None
     worst = sum(view.last - task.arrival for task in view.tasks)  # of any schedule
     step, turn, vain, decided = 1, 0, 0, ""
     engines = list(DECIDERS)
+    if found.upper is not None and found.upper - found.lower > FAR * found.lower:
+        _improve(instance, found, prices, turn, clock.share(FAR_SHARE))
     while not found.closed and not clock.expired():
         if found.lower > worst:
             found.infeasible = True
             return
         final = worst if found.upper is None else int(found.upper) - 1
-        goal = min(int(found.lower) + step - 1, final) if turn < TURNS else final
+        goal = final
         kept = keep(view, prices, goal + 1)
+        last = turn >= TURNS and len(kept.groups) <= LAST_GROUPS
+        if not last:
+            goal = min(int(found.lower) + step - 1, final)
+            kept = keep(view, prices, goal + 1)
         if kept.hopeless:
             found.bound(goal + 1)
             step *= 2
@@ -196,8 +207,9 @@ def settle(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None
         found.call.progress.phase(f"a schedule of {goal} or less: {len(kept.groups)} groups")
         found.trace["goal"] = {"value": goal, "groups": len(kept.groups), "slack": kept.slack}
         left, decided = clock.remaining(), ""
-        for engine in engines if turn < TURNS else DECIDERS[:1]:
-            if _decide(instance, found, kept, goal, prices, _budget(clock, turn), engine):
+        for engine in DECIDERS[:1] if last else engines:
+            budget = _budget(clock, turn, last)
+            if _decide(instance, found, kept, goal, prices, budget, engine):
                 decided = engine
                 break
         if decided:
@@ -206,12 +218,11 @@ def settle(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None
                 step *= 2
             continue
         step, turn, upper = 1, turn + 1, found.upper
+        budget = _budget(clock, turn)
         if found.schedule is None:
-            _search(instance, found, _budget(clock, turn))
+            _search(instance, found, budget)
         else:
-            _improve(
-                instance, found, prices, turn, _budget(clock, min(turn, TURNS - 1)).share(0.5**vain)
-            )
+            _improve(instance, found, prices, turn, budget.share(0.5**vain) if last else budget)
             vain = 0 if found.upper != upper else vain + 1
     if found.closed and decided and found.upper is not None:
         # What one engine alone has refuted is put before the other one.
@@ -222,11 +233,11 @@ def settle(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None
             _decide(instance, found, kept, int(found.upper) - 1, prices, budget, other)
 
 
-def _budget(clock: Clock, turn: int) -> Clock:
+def _budget(clock: Clock, turn: int, last: bool = False) -> Clock:
     """Return the time for one engine and one goal."""
-    if turn >= TURNS:
+    if last:
         return clock.share(LAST_SHARE, most=LAST_SECONDS * 2**turn)
-    return clock.share(GOAL_SHARE * 2**turn, most=GOAL_SECONDS * 2**turn)
+    return clock.share(min(0.5, GOAL_SHARE * 2**turn), most=GOAL_SECONDS * 2**turn)
 
 
 def _improve(
