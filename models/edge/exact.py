@@ -183,11 +183,14 @@ def settle(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None
     view, clock = problem(instance), found.call.clock
     _tighten(instance, found, prices)
     worst = sum(view.last - task.arrival for task in view.tasks)  # of any schedule
-    step, turn, vain, decided = 1, 0, 0, ""
+    step, turn, looked, vain, decided = 1, 0, 0, 0, ""
     engines = list(DECIDERS)
-    if found.upper is not None and found.upper - found.lower > FAR * found.lower:
-        _improve(instance, found, prices, turn, clock.share(FAR_SHARE))
     while not found.closed and not clock.expired():
+        far = found.upper is not None and found.upper - found.lower > FAR * found.lower
+        if far and not vain:  # as long as that helps
+            looked += 1
+            vain += not _improve(instance, found, prices, looked, clock.share(FAR_SHARE))
+            continue
         if found.lower > worst:
             found.infeasible = True
             return
@@ -217,13 +220,14 @@ def settle(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None
             if left - clock.remaining() <= QUICK * left:
                 step *= 2
             continue
-        step, turn, upper = 1, turn + 1, found.upper
+        step, turn, looked = 1, turn + 1, looked + 1
         budget = _budget(clock, turn)
         if found.schedule is None:
             _search(instance, found, budget)
+        elif _improve(instance, found, prices, looked, budget.share(0.5**vain)):
+            vain = 0
         else:
-            _improve(instance, found, prices, turn, budget.share(0.5**vain) if last else budget)
-            vain = 0 if found.upper != upper else vain + 1
+            vain += 1
     if found.closed and decided and found.upper is not None:
         # What one engine alone has refuted is put before the other one.
         kept = keep(view, prices, int(found.upper))
@@ -242,9 +246,10 @@ def _budget(clock: Clock, turn: int, last: bool = False) -> Clock:
 
 def _improve(
     instance: EdgeInstance, found: Bracket, prices: list[Prices], turn: int, clock: Clock
-) -> None:
-    """Look for better schedules in large neighborhoods, each time in other ones."""
+) -> bool:
+    """Look for better schedules in large neighborhoods, other ones each turn; whether there was."""
     found.call.progress.phase("large neighborhoods")
+    upper = found.upper
     found.child(
         "neighborhoods",
         "schedgap.models.edge.neighborhoods:improve",
@@ -255,6 +260,7 @@ def _improve(
         clock=clock,
         engine="cp-sat",
     )
+    return found.upper != upper
 
 
 def _decide(

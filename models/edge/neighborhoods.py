@@ -1,7 +1,7 @@
 """Better schedules by large neighborhoods (ours): some jobs at a time are free, the rest stay.
 
-Free jobs may take the groups that the prices leave for something better; the others keep start,
-mode, and nothing else: their servers may change. CP-SAT settles each neighborhood.
+Free jobs may take the groups that the prices leave for something better. The others keep all they
+have, or start and mode alone. CP-SAT settles each neighborhood.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,14 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.bracket import Finder, Report
 from schedgap.models.edge import program_cp_sat
 from schedgap.models.edge.fixing import keep
-from schedgap.models.edge.placements import Run, runs_from
+from schedgap.models.edge.placements import Run, runs_from, schedule_of
 from schedgap.models.edge.prices import Prices
 from schedgap.models.edge.problem import Group, problem
 from schedgap.solvers import Clock, solve
 
-FIRST_SIZE = 6  # free jobs
+FIRST_SIZE = 8  # free jobs
 LONGEST = 2.0  # seconds for one neighborhood
+LOOSE = 4  # one neighborhood in so many lets the other jobs change servers
 PATIENCE = 4  # neighborhoods in vain, for each job, before the search ends
 ONE_TYPE = 0.7  # part of the neighborhoods with jobs of one worker type only
 
@@ -48,8 +49,15 @@ def improve(
         size = max(2, min(size, len(runs)))
         free = _choose(instance, list(runs.values()), size, random)
         groups = [group for group in kept.groups if group.job in free]
-        groups += [run.group for job, run in runs.items() if job not in free]
-        model = program_cp_sat.build(instance, groups=groups, most=upper - 1)
+        rest = [run for job, run in runs.items() if job not in free]
+        fixed = rest if tried % LOOSE else []
+        model = program_cp_sat.build(
+            instance,
+            groups=groups if fixed else groups + [run.group for run in rest],
+            fixed=fixed,
+            orders=not rest,
+            most=upper - 1,
+        )
         result = solve(
             model,
             "cp-sat",
@@ -61,13 +69,14 @@ def improve(
         )
         tried, vain = tried + 1, vain + 1
         if result.values is not None:
-            schedule = program_cp_sat.read(model, result.values, instance)
-            runs = {run.group.job: run for run in runs_from(instance, schedule)}
+            moved = program_cp_sat.read(model, result.values, instance)
+            runs |= {run.group.job: run for run in runs_from(instance, moved)}
+            schedule = schedule_of(instance, runs.values())
             upper, vain = schedule.value(instance), 0
             found.offer(schedule)
             kept = keep(view, prices, upper)
         elif result.status == "infeasible":
-            if size == len(runs):
+            if not rest:
                 found.bound(upper)
                 break
             size += 1 if result.seconds < LONGEST / 4 else 0

@@ -17,6 +17,8 @@ def build(
     instance: EdgeInstance,
     *,
     groups: Iterable[Group] | None = None,
+    fixed: Iterable[Run] = (),
+    orders: bool = True,
     least: int | None = None,
     most: int | None = None,
 ) -> Any:
@@ -26,6 +28,10 @@ def build(
     ----------
     groups : iterable of Group or None
         Those that may be chosen; None takes all.
+    fixed : iterable of Run
+        Runs of jobs that are no part of the choice: what they hold is taken.
+    orders : bool
+        Put equal jobs and equal servers of (2) in order.
     least, most : int or None
         Bounds on the objective that hold for the schedules of interest.
 
@@ -44,8 +50,12 @@ def build(
     start_of: dict[int, Any] = {}
     y: dict[int, list[Any]] = {}
     tasks: dict[tuple[str, int, int], list[tuple[Any, Any]]] = {}
+    settled = {run.group.job: run for run in fixed}
     for task in view.tasks:
         j = task.job
+        if j in settled:
+            _hold(model, task, settled[j], tasks)
+            continue
         allowed = [(k, slots) for k, slots in enumerate(starts[j]) if slots]
         mode = {k: model.new_bool_var(f"mode[{j},{k}]") for k, _ in allowed}
         if view.is_batch:
@@ -93,9 +103,11 @@ def build(
             [interval for interval, _ in members], [demand for _, demand in members], room
         )
     if view.is_batch:
-        value: Any = sum(present.values())
+        value: Any = sum(present.values()) + len(settled)
     else:
         value = sum(ends[task.job] - 1 - task.arrival for task in view.tasks if task.job in ends)
+        value += sum(t.flow(settled[t.job].group) for t in view.tasks if t.job in settled)
+    if orders and not view.is_batch:
         for s, r in equal_servers(view):
             model.add(sum(y[j][s] for j in y) >= sum(y[j][r] for j in y))
         for i, j in equal_jobs(view):
@@ -110,6 +122,19 @@ def build(
     else:
         model.minimize(value)
     return model
+
+
+def _hold(
+    model: Any, task: Task, run: Run, tasks: dict[tuple[str, int, int], list[tuple[Any, Any]]]
+) -> None:
+    """Add what the run of a settled job takes."""
+    n, d = run.group.mode.workers, run.group.mode.duration
+    held = [(("workers", s, task.worker_type), count) for s, count in run.workers]
+    held += [(("workers", -1, task.worker_type), n)]
+    held += [(("ps", s, task.ps_type), 1) for s in (run.host, -1)]
+    for key, amount in held:
+        interval = model.new_fixed_size_interval_var(run.group.start, d, f"held[{task.job}]")
+        tasks.setdefault(key, []).append((interval, amount))
 
 
 def _starts(
