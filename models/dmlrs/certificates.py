@@ -8,15 +8,22 @@ import numpy as np
 from schedgap.errors import InputError
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.models.dmlrs.colgen import grid_bound
 from schedgap.models.dmlrs.pricing import priced_bound
 
-KINDS = ("prices",)
+KINDS = ("prices", "grid-prices")
+FINEST = 100_000  # parts of the work that a checker puts up with
 
 
-def price_certificate(prices: Floats) -> dict[str, Any]:
-    """Return prices [t, r] as plain JSON data: rows of slot (from 1), resource and price > 0."""
+def price_certificate(prices: Floats, grid: int | None = None) -> dict[str, Any]:
+    """Return prices [t, r] as plain JSON data: rows of slot (from 1), resource and price > 0.
+
+    `grid`: the parts of the work by which jobs are priced; None prices them by any part.
+    """
     rows = [[int(t) + 1, int(r), float(f"{prices[t, r]:.12g}")] for t, r in np.argwhere(prices > 0)]
-    return {"kind": "prices", "prices": rows}
+    if grid is None:
+        return {"kind": "prices", "prices": rows}
+    return {"kind": "grid-prices", "grid": grid, "prices": rows}
 
 
 def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -> float:
@@ -44,6 +51,13 @@ def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -
             if not 0 <= price < np.inf:
                 raise ValueError(f"price {price}")
             prices[t - 1, r] = price
+        grid = certificate["grid"] if certificate["kind"] == "grid-prices" else 0
+        if (
+            type(grid) is not int
+            or not 0 <= grid <= FINEST
+            or (grid == 0) != (certificate["kind"] == "prices")
+        ):
+            raise ValueError(f"grid {grid}")
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise InputError(f"does not fit the instance ({error})", path="certificate") from None
-    return priced_bound(instance, prices)
+    return grid_bound(instance, prices, grid) if grid else priced_bound(instance, prices)

@@ -1,14 +1,15 @@
 """The bounds: each joins one relaxation to the engine that solves it, with a certificate."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.dmlrs import fluid
-from schedgap.models.dmlrs.certificates import check_certificate, price_certificate
+from schedgap.models.dmlrs import colgen, fluid
+from schedgap.models.dmlrs.certificates import FINEST, check_certificate, price_certificate
 from schedgap.models.dmlrs.starting import alone_bound
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import solve
@@ -57,6 +58,46 @@ def _fluid(
     return run
 
 
+def columns(instance: DmlrsInstance, call: Call) -> Outcome:
+    """Generate columns from the fluid program's prices; the better of both bounds."""
+    grid = call.options["grid"]
+    made = fluid.compact(instance)
+    call.progress.bound(alone_bound(instance))
+    call.progress.phase("solving the fluid program")
+    result = solve(made.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed)
+    if result.duals is None:
+        return _proved(instance, _free(instance), f"no prices to begin with ({result.status})")
+    prices = made.prices(instance, result.duals)
+    first = _proved(instance, prices)
+    assert first.bound is not None
+    call.progress.bound(first.bound)
+    call.progress.phase("generating columns")
+    found = colgen.generate(
+        instance,
+        grid=grid,
+        clock=call.clock,
+        prices=prices,
+        seed=call.seed,
+        threads=call.threads,
+        on_bound=lambda bound: call.progress.bound(-bound),
+    )
+    master = None if found.objective is None else -found.objective + 0.0
+    trace = {
+        "fluid": first.bound,
+        "master": master,
+        "end": found.end,
+        "rounds": found.rounds,
+        "columns": len(found.tags),
+    }
+    if found.prices is None:
+        return replace(first, note="stopped before the first columns", trace=trace)
+    certificate = price_certificate(colgen.prices_of(instance, found.prices), grid)
+    bound = check_certificate(instance, certificate)
+    if bound > first.bound:
+        return replace(first, trace=trace)
+    return Outcome(bound=bound, trace=trace, certificate=certificate | {"value": bound})
+
+
 def trivial(instance: DmlrsInstance, call: Call) -> Outcome:
     """Give every job the cluster for itself."""
     return _proved(instance, _free(instance))
@@ -86,6 +127,20 @@ METHODS: tuple[Method, ...] = (
         ours=True,
         engines=("highs",),
         options=(MAX_COLUMNS,),
+    ),
+    Method(
+        "colgen",
+        "bound",
+        columns,
+        "(8), (9) by columns of whole bundles, all machines as one",
+        "(8)-(11), (15)",
+        ours=True,
+        engines=("highs",),
+        options=(
+            Option(
+                "grid", "int", 3000, "parts of the work, progress rounded up", least=1, most=FINEST
+            ),
+        ),
     ),
     Method(
         "trivial",
