@@ -134,7 +134,7 @@ def _largest(
     """Return the placement of the most workers, inside a machine if that holds as many."""
     some = bundles(instance, each.job)
     usable = some.workers <= min(most, each.need_internal)
-    fits = (some.demand_milli[usable][:, None, :] <= free).all(axis=2)  # [k, h]
+    fits = np.all(some.demand_milli[usable][:, None, :] <= free, axis=2)  # [k, h]
     holding = np.flatnonzero(fits.any(axis=1))
     inside = int(some.workers[holding[-1]]) if len(holding) else 0
     if len(instance.machines) > 1:
@@ -255,4 +255,5 @@ def _raise(
 
 def _first(free: Ints, demand: Ints) -> list[int]:
     """Return the first machine that has so much room, or nothing."""
-    return np.flatnonzero((free >= demand).all(axis=1))[:1].tolist()
+    found: list[int] = np.flatnonzero(np.all(free >= demand, axis=1))[:1].tolist()
+    return found

@@ -30,9 +30,13 @@ def _dorm(instance: DmlrsInstance, call: Call) -> Outcome:
     def values(program: LinearProgram) -> Floats | None:
         nonlocal programs, unproved
         clock = Clock(min(EVENT_SECONDS, call.clock.remaining()))
-        settings = {"options": {"mip_allow_restart": False}} if call.engine == "highs" else {}
         result = solve(
-            program, call.engine, clock=clock, threads=call.threads, seed=call.seed, **settings
+            program,
+            call.engine or "highs",
+            clock=clock,
+            threads=call.threads,
+            seed=call.seed,
+            options={"mip_allow_restart": False},
         )
         programs += 1
         unproved += result.status not in ("optimal", "infeasible")
