@@ -16,6 +16,7 @@ from schedgap.models.dmlrs.dynamic_program import Cheapest, Row, not_dominated
 from schedgap.models.dmlrs.prices import Range, declared, of_jobs
 from schedgap.models.dmlrs.rounding import Gain, Rounding
 from schedgap.models.dmlrs.theta import Arrived, Offer, Slot, arrived
+from schedgap.solvers.clock import Clock
 
 POSITIVE = 1e-9  # a payoff is more than this
 MOST_QUANTA = 20_000
@@ -44,6 +45,9 @@ class Variant:
     rounds: int = 20
     ps_row: bool = True
     literal_13: bool = False
+
+
+DEFAULT = Variant()
 
 
 class Decision(NamedTuple):
@@ -118,15 +122,18 @@ class Market:
 
 def pd_ors(
     instance: DmlrsInstance,
-    variant: Variant = Variant(),
+    variant: Variant = DEFAULT,
     *,
     seed: int = 0,
+    clock: Clock | None = None,
     offers: Offers | None = None,
 ) -> OnlineRun:
     """Admit or reject the jobs one by one, each with its best schedule under the prices so far.
 
     Parameters
     ----------
+    clock : Clock, optional
+        When its time is up, the jobs to come are not looked at any more.
     offers : Callable, optional
         What a job can have in a slot; by default Algorithm 4, inside a machine or across.
 
@@ -155,7 +162,9 @@ def pd_ors(
     decisions = []
     for now in range(T):
         for job in arrivals.until(now):  # A1 L2
-            market.price = ranges.seen(job).price(market.load, capacity)  # A1 L3: p = Q(rho)
+            if clock is not None and clock.expired():
+                break
+            market.price = ranges.seen(job).price(market.load, capacity)  # A1 L3 (E26)
             volume = instance.jobs[job.place].volume
             payoff, plan = best_schedule(market, job, own, variant, volume)
             if plan is None:  # A1 L4
@@ -214,7 +223,7 @@ def best_schedule(
     rows = market.offers(job, offers)
     found = _cheapest(job, rows, variant, volume)
     payoff, last = POSITIVE, None  # A2 L1
-    for k, cost in enumerate(found.cost):  # A2 L2-L3
+    for k, cost in enumerate(found.cost):  # A2 L2-L3 (E27: inf before f0)
         if job.utility[k] - cost > payoff:
             payoff, last = float(job.utility[k] - cost), k
     if last is None:

@@ -162,7 +162,7 @@ def _up(job: Arrived, offer: Offer, parts: int) -> int:
 
 def _covered(rows: Sequence[Row], weights: Sequence[Sequence[int]], target: int) -> Cheapest:
     """Return the least cost of a total weight >= target by each slot, one offer for each slot."""
-    least = np.full(target + 1, np.inf)  # A3 L1: D[q], the last state is "at least"
+    least = np.full(target + 1, np.inf)  # A3 L1 (E17); the last state is "at least"
     least[0] = 0.0
     taken = np.full((len(rows), target + 1), -1, dtype=np.int32)
     before = np.tile(np.arange(target + 1, dtype=np.int32), (len(rows), 1))

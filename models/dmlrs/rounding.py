@@ -24,11 +24,11 @@ _WHOLE = 1e-7  # nearer to an integer than this, an engine's value is one
 class Rounding:
     """Randomized rounding with one generator for a whole run, and what became of it."""
 
-    rng: np.random.Generator
+    rng: np.random.Generator  # A4 L1: w = s = 0, G, S
     gain: Gain = "one"
     delta: float = 1.0
     rounds: int = 20  # S
-    ps_row: bool = True  # s >= n / gamma, which the paper's (23)-(26) lacks
+    ps_row: bool = True  # sum s >= m(n), which (23)-(26) lacks (E3)
     counts: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(
             ("programs", "without_solution", "draws", "draws_failed", "gain_undefined"), 0
@@ -101,7 +101,7 @@ class Rounding:
         if job.exact_ps:
             fits &= ps.sum(axis=1) == needed
         self.counts["draws"] += 1
-        if not fits.any():
+        if not fits.any():  # A4 L11 (E13)
             self.counts["draws_failed"] += 1
             return None
         chosen: Ints = drawn[int(fits.argmax())]

@@ -1,0 +1,103 @@
+"""PD-ORS as methods: as printed, greedily, and the bound that the prices of a run prove."""
+
+from dataclasses import fields
+from typing import Any
+
+from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.models.dmlrs.algorithm import OnlineRun, Variant, pd_ors
+from schedgap.models.dmlrs.guarantees import conditions, dual_bound
+from schedgap.models.method import Call, Method, Option, Outcome
+
+SOURCE = "Algorithms 1-4"
+
+_OPTIONS = (
+    Option(
+        "prices", "choice", None,
+        "U and L as the file declares them, of the jobs seen, or of all jobs, which is not online; "
+        "else declared if they are, or running",
+        choices=("declared", "running", "oracle"),
+    ),
+    Option("price_floor", "float", 0.0, "L is at least this", least=0),
+    Option(
+        "dp", "choice", "grid", "Algorithm 3: exact, on a grid, or in quanta of samples",
+        choices=("exact", "grid", "literal"),
+    ),
+    Option("quantum", "int", None, "samples, with dp=literal; else V / 2000", least=1),
+    Option("grid", "int", 2000, "parts of the work, with dp=grid", least=1, most=100_000),
+    Option("literal_13", "bool", False, "(13) as printed: the duration less the arrival"),
+)  # fmt: skip
+_ROUNDING = (
+    Option(
+        "gain", "float", "one", "G_delta before the rounding: a number, or one that favors rows",
+        choices=("one", "packing", "cover"), least=0.01, most=100,
+    ),
+    Option("delta", "float", 1.0, "how often the rounding may fail", least=1e-9, most=1),
+    Option("rounds", "int", 20, "S, draws for each number of workers", least=1, most=10_000),
+    Option("ps_row", "bool", True, "a row for PSs in (23)-(26); as printed there is none"),
+)  # fmt: skip
+_OF = Option(
+    "of", "choice", "pd-ors", "the run whose prices are taken", choices=("pd-ors", "pd-ors-greedy")
+)
+
+
+def _run(instance: DmlrsInstance, call: Call, across: str) -> OnlineRun:
+    known = {each.name for each in fields(Variant)}
+    chosen: dict[str, Any] = {k: v for k, v in call.options.items() if k in known}
+    return pd_ors(instance, Variant(across=across, **chosen), seed=call.seed, clock=call.clock)  # type: ignore[arg-type]  # a word of its choices
+
+
+def _outcome(instance: DmlrsInstance, run: OnlineRun) -> Outcome:
+    left = len(instance.jobs) - len(run.decisions)
+    note = f"stopped: {left} of {len(instance.jobs)} jobs not looked at" if left else ""
+    trace = {**run.trace(instance), "conditions": conditions(instance, run)}
+    return Outcome(run.schedule, note=note, trace=trace)
+
+
+def _pd_ors(instance: DmlrsInstance, call: Call) -> Outcome:
+    return _outcome(instance, _run(instance, call, "round"))
+
+
+def _greedy(instance: DmlrsInstance, call: Call) -> Outcome:
+    return _outcome(instance, _run(instance, call, "greedy"))
+
+
+def _dual_online(instance: DmlrsInstance, call: Call) -> Outcome:
+    run = _run(instance, call, "round" if call.options["of"] == "pd-ors" else "greedy")
+    bound = dual_bound(instance, run.price(instance), clock=call.clock)
+    return Outcome(bound=bound, trace=run.trace(instance))
+
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "pd-ors",
+        "algorithm",
+        _pd_ors,
+        "admit a job if its utility exceeds its cheapest schedule's price; rounded at random",
+        SOURCE,
+        engines=("highs",),
+        options=_OPTIONS + _ROUNDING,
+        online=True,
+        seeded=True,
+    ),
+    Method(
+        "pd-ors-greedy",
+        "algorithm",
+        _greedy,
+        "pd-ors with workers put on the cheapest machines one by one; no engine",
+        SOURCE,
+        ours=True,
+        options=_OPTIONS,
+        online=True,
+    ),
+    Method(
+        "dual-online",
+        "bound",
+        _dual_online,
+        "the bound that the last prices of pd-ors prove, at full capacity",
+        "(10), (11)",
+        ours=True,
+        engines=("highs",),
+        options=(*_OPTIONS, *_ROUNDING, _OF),
+        seeded=True,
+    ),
+)
