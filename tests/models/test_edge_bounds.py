@@ -88,11 +88,22 @@ def test_bounds_hold_and_are_evaluated_again_at_length(instance: EdgeInstance) -
     holds(instance)
 
 
-@settings(max_examples=200, **QUIET)
-@given(edge_instances(placeable=True, max_jobs=4))
-def test_one_machine_is_a_bound(instance: EdgeInstance) -> None:
+def machine_holds(instance: EdgeInstance) -> None:
     if no_schedule(instance) is None:
         assert job_bounds.alone(instance) <= job_bounds.srpt(instance) <= brute_force(instance)
+
+
+@settings(max_examples=60, **QUIET)
+@given(edge_instances(placeable=True))
+def test_one_machine_is_a_bound(instance: EdgeInstance) -> None:
+    machine_holds(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=400, **QUIET)
+@given(edge_instances(placeable=True, max_jobs=4))
+def test_one_machine_is_a_bound_at_length(instance: EdgeInstance) -> None:
+    machine_holds(instance)
 
 
 @pytest.mark.parametrize(
