@@ -3,7 +3,12 @@
 import re
 from pathlib import Path
 
+from schedgap.instances.dmlrs import arrays
+from schedgap.models.dmlrs.algorithm import Variant, pd_ors
 from schedgap.models.dmlrs.paper import PAPER
+from schedgap.models.dmlrs.prices import of_jobs
+from schedgap.models.dmlrs.theta import arrived
+from strategies.dmlrs_examples import TOY, instance_of, job
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -24,3 +29,23 @@ def test_the_tests_that_the_table_names_exist() -> None:
     }
     named = {name for erratum in PAPER.errata.values() for name in erratum.tests}
     assert named and named <= known, named - known
+
+
+def test_a_resource_that_no_job_uses_takes_the_largest_u() -> None:
+    """E7: 6 over 1 + 1 CPUs is 3; no job has a GPU."""
+    one = instance_of([job("j1", 1, [6.0, 5.0, 4.0, 2.0], worker_demand={"gpu": 0, "cpu": 1})])
+    found = of_jobs([arrived(one, 0)], 4, arrays(one).capacity_milli)
+    assert found.largest.tolist() == [3.0, 3.0]
+
+
+def test_rounding_ends_where_no_draw_serves() -> None:
+    """E13: a hundredth of the workers is next to none, whatever is drawn; inside still works."""
+    run = pd_ors(TOY, Variant(gain=0.01, rounds=3), seed=1)
+    assert run.schedule.value(TOY) == 12
+
+
+def test_prices_change_only_where_something_runs() -> None:
+    """E26: on the toy all that is not loaded still costs L."""
+    run = pd_ors(TOY, Variant(across="exact", dp="exact"))
+    price = run.price(TOY)
+    assert (price[run.load == 0] == 0.01).all() and (price[run.load > 0] > 0.01).all()
