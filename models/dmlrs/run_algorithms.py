@@ -6,6 +6,7 @@ from typing import Any
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs.algorithm import OnlineRun, Variant, pd_ors
 from schedgap.models.dmlrs.guarantees import conditions, dual_bound
+from schedgap.models.dmlrs.oasis import oasis
 from schedgap.models.method import Call, Method, Option, Outcome
 
 SOURCE = "Algorithms 1-4"
@@ -36,7 +37,11 @@ _ROUNDING = (
     Option("ps_row", "bool", True, "a row for PSs in (23)-(26); as printed there is none"),
 )  # fmt: skip
 _OF = Option(
-    "of", "choice", "pd-ors", "the run whose prices are taken", choices=("pd-ors", "pd-ors-greedy")
+    "of",
+    "choice",
+    "pd-ors",
+    "the run whose prices are taken",
+    choices=("pd-ors", "pd-ors-greedy", "oasis"),
 )
 
 
@@ -62,7 +67,11 @@ def _greedy(instance: DmlrsInstance, call: Call) -> Outcome:
 
 
 def _dual_online(instance: DmlrsInstance, call: Call) -> Outcome:
-    run = _run(instance, call, "round" if call.options["of"] == "pd-ors" else "greedy")
+    if call.options["of"] == "oasis":
+        chosen = {key: call.options[key] for key in ("prices", "price_floor")}
+        run = oasis(instance, **chosen)
+    else:
+        run = _run(instance, call, "round" if call.options["of"] == "pd-ors" else "greedy")
     bound = dual_bound(instance, run.price(instance), clock=call.clock)
     return Outcome(bound=bound, trace=run.trace(instance))
 

@@ -38,6 +38,14 @@ def test_any_prices_bound_the_optimum(instance, seed):
     assert bound >= optimum(instance) - 1e-9
 
 
+@settings(max_examples=40)
+@given(dmlrs_instances(max_machines=3), st.sampled_from(["pd-ors", "pd-ors-greedy", "oasis"]))
+def test_dual_online_bounds_the_optimum_whoever_made_the_prices(instance, of):
+    method = METHODS[2]
+    found = method.run(instance, Call(method.parse({"of": of}), "highs", Clock(), 0, Unheard()))
+    assert found.bound >= optimum(instance) - 1e-9
+
+
 def test_prices_of_nothing_bound_by_each_job_alone():
     # j1 10 -> 8 (2 slots inside a machine; 4 workers across in each slot, 8 / 7.2, need 2 as well),
     # j2 3, j3 9: with delay 1 each
