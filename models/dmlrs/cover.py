@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from schedgap.errors import ScaleError
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Ints
 from schedgap.models.dmlrs.physics import (
@@ -48,7 +49,10 @@ def least_external(instance: DmlrsInstance, i: int) -> Ints:
     slots = instance.horizon - int(view.arrival[i]) + 1
     most = int(min(math.ceil(inside), slots * int(widths(instance).internal[i].max())))
     if most >= MOST_VALUES:
-        raise ValueError(f"{most} worker-slots of a job, at most {MOST_VALUES}")
+        raise ScaleError(
+            f"job {instance.jobs[i].id} may have {most} worker-slots, exact methods take at most "
+            f"{MOST_VALUES}"
+        )
     part = np.arange(most + 1) / inside
     need = np.maximum(0.0, np.ceil((FULL - part) * across))
     need = np.where(part + need / across >= FULL, need, need + 1)

@@ -3,11 +3,12 @@
 import pytest
 from hypothesis import given, settings
 
+from schedgap.errors import ScaleError
 from schedgap.instances.dmlrs import arrays
 from schedgap.models.dmlrs.cover import cover, least_external, ps_slope
 from schedgap.models.dmlrs.physics import external_width, first_completions, progress, widths
 from strategies.dmlrs import dmlrs_instances, is_done, plain_ps
-from strategies.dmlrs_examples import TOY, TOY_2
+from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
 
 
 def test_toy():
@@ -56,9 +57,20 @@ def test_least_external_is_the_first_that_does_the_work(instance):
 @settings(deadline=None)
 @given(dmlrs_instances(max_workers=9, exact=False))
 def test_slope_allows_just_enough_ps(instance):
-    for i, job in enumerate(instance.jobs):
+    for i, own in enumerate(instance.jobs):
         slope = ps_slope(instance, i)
-        for n in range(1, job.batch_size + 1):
-            for s in range(1, job.batch_size + 1):
+        for n in range(1, own.batch_size + 1):
+            for s in range(1, own.batch_size + 1):
                 assert (n <= slope * s) == (s >= plain_ps(instance, i, n))
                 assert abs(n - slope * s) > 1e-3
+
+
+def test_a_job_of_too_many_worker_slots_is_named():
+    """6e8 samples at 1/15 of a slot: N_int = 4e7; 1,000 slots of 10,000 workers hold 1e7."""
+    many = job(
+        "j1", 1, [1.0] * 1000, samples=3 * 10**8, batch_size=10_000, worker_ps_ratio=5000.0,
+    )  # fmt: skip
+    room = {"gpu": 20_000, "cpu": 20_000}
+    instance = instance_of([many], [room, room], horizon=1000)
+    with pytest.raises(ScaleError, match="job j1 may have"):
+        least_external(instance, 0)
