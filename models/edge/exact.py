@@ -1,30 +1,27 @@
 """`exact` (ours): CP-SAT on intervals, prices by column generation, and the groups they leave.
 
-CP-SAT settles small networks and finds schedules. Beyond, prices prove: their bound L is within a
-few per cent, and a schedule with an objective up to a goal above L can use few groups. A program
-over these decides whether there is one; if not, the goal is raised. The first schedule found so is
-optimal, and every goal that fails is a bound.
+CP-SAT settles small networks and finds schedules. Beyond, prices prove: their bound L, better still
+with prices of bundles, is within a few per cent, and a schedule with an objective up to a goal
+above L can use few groups. A program over these decides whether there is one; if not, the goal is
+raised. The first schedule found so is optimal, and every goal that fails is a bound. In between,
+large neighborhoods look for better schedules.
 """
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
-from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.bracket import Bracket, Finder, Report, solve_program
-from schedgap.models.edge import mode_arrays, program_cp_sat
-from schedgap.models.edge.column_bound import solve_bound, too_large
-from schedgap.models.edge.cost import Floats
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.bracket import Bracket
+from schedgap.models.edge.column_bound import too_large
 from schedgap.models.edge.fixing import Kept, keep, last_slot
 from schedgap.models.edge.lists import Search, best_list
-from schedgap.models.edge.placements import runs_from, schedule_of
 from schedgap.models.edge.prices import Prices
 from schedgap.models.edge.problem import no_schedule, problem
-from schedgap.models.edge.starting import first_bracket, sense
-from schedgap.models.edge.type_bound import solve_types, total
+from schedgap.models.edge.starting import first_bracket
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
 
+STAGES = "schedgap.models.edge.exact_stages"
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on all groups
 LIST_SHARE = 0.1  # of a search over lists
 MOVES = 10, 30  # of such a search, for each job: before there are prices, and with them
@@ -83,7 +80,7 @@ def _batch(instance: EdgeInstance, found: Bracket) -> Outcome:
 def _coarse(instance: EdgeInstance, found: Bracket) -> Outcome:
     """Bound what is too large for all else by worker types; list jobs by the starts of that."""
     found.call.progress.phase("bound by worker types")
-    stage = f"{__name__}:type_stage"
+    stage = f"{STAGES}:type_stage"
     report = found.child("type-bound", stage, instance, clock=found.call.clock, engine="highs")
     if report is not None and not found.closed:
         _lists(instance, found, report.value, 1.0)
@@ -111,7 +108,7 @@ def _search(instance: EdgeInstance, found: Bracket, clock: Clock) -> None:
     found.call.progress.phase("CP-SAT on intervals")
     found.child(
         "cp-sat",
-        f"{__name__}:search_stage",
+        f"{STAGES}:search_stage",
         instance,
         found.schedule,
         found.lower,
@@ -132,7 +129,7 @@ def _price(instance: EdgeInstance, found: Bracket, clock: Clock) -> Prices | Non
     found.call.progress.phase("generating columns")
     report = found.child(
         "prices",
-        f"{__name__}:price_stage",
+        f"{STAGES}:price_stage",
         instance,
         found.schedule,
         slots,
@@ -275,7 +272,7 @@ def _decide(
     """Look for a schedule with an objective up to a goal; return whether that is decided."""
     report = found.child(
         f"goals in {engine}",
-        f"{__name__}:goal_stage",
+        f"{STAGES}:goal_stage",
         instance,
         kept,
         goal,
@@ -285,127 +282,3 @@ def _decide(
         engine=engine,
     )
     return report is not None and bool(report.value)
-
-
-# --- in the children -------------------------------------------------------------------------
-
-
-def search_stage(
-    found: Finder,
-    instance: EdgeInstance,
-    schedule: EdgeSchedule | None,
-    lower: float,
-    *,
-    clock: Clock,
-    seed: int,
-    threads: int,
-) -> Report:
-    """Search with CP-SAT from a schedule and a bound."""
-    sign = sense(instance)
-    known = int(sign * lower)
-    model = program_cp_sat.build(
-        instance, least=None if sign < 0 else known, most=known if sign < 0 else None
-    )
-    return solve_program(
-        found,
-        model,
-        "cp-sat",
-        clock=clock,
-        seed=seed,
-        threads=threads,
-        read=lambda values: program_cp_sat.read(model, values, instance),
-        real=lambda bound: sign * bound,
-        grid=1,
-        start=None if schedule is None else program_cp_sat.hints(model, instance, schedule),
-    )[1]
-
-
-def price_stage(
-    found: Finder,
-    instance: EdgeInstance,
-    schedule: EdgeSchedule | None,
-    slots: int,
-    *,
-    clock: Clock,
-    seed: int,
-    threads: int,
-) -> Report:
-    """Solve the relaxation; returns its prices and each job's mean start."""
-    result = solve_bound(
-        problem(instance),
-        slots=slots,
-        clock=clock,
-        known=() if schedule is None else runs_from(instance, schedule),
-        seed=seed,
-        threads=threads,
-        on_bound=found.bound,
-    )
-    starts: dict[int, float] = {}
-    for run, share in result.runs:
-        starts[run.group.job] = starts.get(run.group.job, 0.0) + share * run.group.start
-    trace: dict[str, Any] = {"slots": slots, "bound": result.bound}
-    if result.result is not None:
-        trace |= {"master": result.result.objective, "rounds": result.result.rounds}
-    value = None if result.prices is None else (result.prices, starts)
-    return Report(infeasible=result.infeasible, trace=trace, value=value)
-
-
-def type_stage(
-    found: Finder, instance: EdgeInstance, *, clock: Clock, seed: int, threads: int
-) -> Report:
-    """Bound the worker types one by one; returns each job's mean start."""
-    bounds = solve_types(problem(instance), clock=clock.share(0.8), seed=seed, threads=threads)
-    found.bound(total([each.bound for each in bounds]))
-    trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
-    starts: dict[int, float] = {}
-    for each in bounds:
-        starts |= each.starts
-    return Report(trace=trace, value=starts)
-
-
-def goal_stage(
-    found: Finder,
-    instance: EdgeInstance,
-    kept: Kept,
-    goal: int,
-    bundles: Mapping[int, Floats],
-    name: str,
-    *,
-    clock: Clock,
-    seed: int,
-    threads: int,
-) -> Report:
-    """Look for the best schedule with an objective up to a goal; `value`: whether that is decided.
-
-    The groups hold every such schedule. So a bound on them is one on all schedules up to goal + 1,
-    and the best of them is optimal.
-    """
-    view = problem(instance)
-    program: Any
-    if name == "cp-sat":
-        least = math.ceil(kept.bound - 1e-6)
-        program = program_cp_sat.build(instance, groups=kept.groups, least=least, most=goal)
-
-        def read(values: Any) -> EdgeSchedule:
-            return program_cp_sat.read(program, values, instance)
-    else:
-        arrays = mode_arrays.build(view, kept.groups, most=goal, bundles=bundles)
-        program = arrays.program
-
-        def read(values: Any) -> EdgeSchedule:
-            return schedule_of(instance, arrays.runs(values))
-
-    result, report = solve_program(
-        found,
-        program,
-        name,
-        clock=clock,
-        seed=seed,
-        threads=threads,
-        read=read,
-        real=lambda bound: min(goal + 1.0, bound),
-        grid=1,
-    )
-    if result.status == "infeasible":
-        found.bound(goal + 1)
-    return Report(result.status == "optimal", trace=report.trace, value=report.complete)
