@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.bracket import Bracket
 from schedgap.models.edge.column_bound import too_large
+from schedgap.models.edge.cost import Floats
 from schedgap.models.edge.fixing import Kept, keep, last_slot
 from schedgap.models.edge.lists import Search, best_list
 from schedgap.models.edge.prices import Prices
@@ -26,7 +27,7 @@ FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on all groups
 LIST_SHARE = 0.1  # of a search over lists
 MOVES = 10, 30  # of such a search, for each job: before there are prices, and with them
 PRICE_SHARE = 0.4
-GOAL_SHARE, GOAL_SECONDS = 0.03, 3.0  # for one goal and engine; doubled where both fail
+GOAL_SHARE, GOAL_SECONDS = 0.05, 3.0  # for one goal and engine; doubled where both fail
 TURNS = 2  # of doubling, before the last goal
 LAST_SHARE, LAST_SECONDS = 0.8, 60.0  # for that one
 CHECK_SHARE, CHECK_SECONDS = 0.1, 3.0  # of the second engine, on the last goal
@@ -209,7 +210,8 @@ def settle(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None
         left, decided = clock.remaining(), ""
         for engine in DECIDERS[:1] if last else engines:
             budget = _budget(clock, turn, last)
-            if _decide(instance, found, kept, goal, prices, budget, engine):
+            bundles = prices[-1].bundles if last else {}  # rows that slow a short search down
+            if _decide(instance, found, kept, goal, bundles, budget, engine):
                 decided = engine
                 break
         if decided:
@@ -231,7 +233,7 @@ def settle(instance: EdgeInstance, found: Bracket, prices: list[Prices]) -> None
         other = next(name for name in DECIDERS if name != decided)
         if not kept.hopeless:
             budget = clock.share(CHECK_SHARE, most=CHECK_SECONDS)
-            _decide(instance, found, kept, int(found.upper) - 1, prices, budget, other)
+            _decide(instance, found, kept, int(found.upper) - 1, {}, budget, other)
 
 
 def _budget(clock: Clock, turn: int, last: bool = False) -> Clock:
@@ -265,7 +267,7 @@ def _decide(
     found: Bracket,
     kept: Kept,
     goal: int,
-    prices: list[Prices],
+    bundles: Mapping[int, Floats],
     clock: Clock,
     engine: str,
 ) -> bool:
@@ -276,7 +278,7 @@ def _decide(
         instance,
         kept,
         goal,
-        prices[-1].bundles,
+        bundles,
         engine,
         clock=clock,
         engine=engine,

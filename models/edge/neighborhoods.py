@@ -20,7 +20,7 @@ from schedgap.solvers import Clock, solve
 FIRST_SIZE = 8  # free jobs
 LONGEST = 2.0  # seconds for one neighborhood
 LOOSE = 4  # one neighborhood in so many lets the other jobs change servers
-PATIENCE = 4  # neighborhoods in vain, for each job, before the search ends
+PATIENCE = 2  # neighborhoods in vain, for each job, before the search ends
 ONE_TYPE = 0.7  # part of the neighborhoods with jobs of one worker type only
 
 
