@@ -120,6 +120,7 @@ def run_child(
         "arguments": arguments,
         "memory_mb": memory_mb,
         "engine": engine,
+        "path": [*map(str, sys.path)],  # a worker that was kept may know an older one
     }
     worker = _take(engine)
     kept = False

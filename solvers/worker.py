@@ -77,6 +77,7 @@ def _receive(tasks: IO[bytes], inbox: list[bytes], ready: threading.Semaphore) -
 def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
     """Run one task and answer with its outcome."""
     try:
+        sys.path[:] = task["path"]
         _limit_memory(task["memory_mb"])
         with contextlib.suppress(ImportError):  # the function says what is missing
             if task["engine"] in PRELOAD:

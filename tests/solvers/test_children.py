@@ -123,6 +123,15 @@ def test_an_idle_process_is_used_again_unless_it_was_killed() -> None:
     assert run_child("child_tasks:echo").outcome == "done"
 
 
+def test_an_idle_process_learns_where_modules_have_come_to_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run_child("child_tasks:echo").value[0]
+    (tmp_path / "fresh_tasks.py").write_text("import os\ndef pid(send):\n    return os.getpid()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert run_child("fresh_tasks:pid").result() == first
+
+
 def test_engines_have_processes_of_their_own_and_are_loaded_at_the_start() -> None:
     names = ("highspy", "ortools")
     assert run_child("child_tasks:loaded", *names).value == []
