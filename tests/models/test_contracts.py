@@ -7,21 +7,16 @@ import pytest
 
 import schedgap as sg
 from schedgap.models import Family, Method, families
-from schedgap.solvers.availability import engine_status
+from strategies.engines import needs
 
 CASES = [(family, method) for family in families() for method in family.methods]
 NAMES = [f"{family.name}-{method.name}" for family, method in CASES]
 MEETS = 1e-6
 
 
-def _available(method: Method) -> bool:
-    needed = method.engines if method.drives else method.engines[:1]
-    return all(engine_status(engine) != "not installed" for engine in needed)
-
-
 def _solve(family: Family, method: Method, instance: Any, **settings: Any) -> sg.Solution:
-    if not _available(method):
-        pytest.skip(f"{method.name} needs {', '.join(method.engines)}")
+    for engine in method.engines if method.drives else method.engines[:1]:
+        needs(engine)
     return sg.solve(instance, method.name, time_limit=20, seed=3, **settings)
 
 

@@ -10,10 +10,10 @@ from schedgap.models.dmlrs.certificates import check_certificate
 from schedgap.models.dmlrs.programs import PROGRAMS
 from schedgap.models.dmlrs.run_bounds import METHODS as BOUNDS
 from schedgap.models.dmlrs.run_exact import METHODS as EXACT
-from schedgap.solvers.availability import engine_status
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of
 from strategies.dmlrs_methods import METHODS, run
+from strategies.engines import needs
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 EXACT_NAMES = [method.name for method in EXACT]
@@ -43,8 +43,7 @@ def test_methods_prove_the_optimum_of_brute_force(name, instance):
 
 @pytest.mark.parametrize("name", ["milp-onehot", "milp-machine"])
 def test_gurobi_proves_a_toy(name):
-    if engine_status("gurobi") not in ("available", "limited licence"):
-        pytest.skip(f"gurobi: {engine_status('gurobi')}")
+    needs("gurobi")
     check(TOY, run(name, TOY, "gurobi"), 20)
 
 

@@ -16,10 +16,10 @@ from schedgap.models.edge.problem import no_schedule, problem
 from schedgap.models.edge.starting import first_bracket
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
-from schedgap.solvers.availability import engine_status
 from strategies.edge import brute_force, edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 from strategies.edge_methods import METHODS, Silence, run
+from strategies.engines import needs
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 OPTIMA = [(TOY_A, 5), (TOY_B, 9), (TOY_C, 6), (TOY_BATCH, 3)]
@@ -51,8 +51,7 @@ def test_methods_prove_the_examples(name: str, instance: EdgeInstance, optimum: 
 
 @pytest.mark.parametrize("name", ["milp-mode", "milp-literal", "set-packing"])
 def test_gurobi_proves_a_toy(name: str) -> None:
-    if engine_status("gurobi") not in ("available", "limited licence"):
-        pytest.skip(f"gurobi: {engine_status('gurobi')}")
+    needs("gurobi")
     check(TOY_C, run(name, TOY_C, "gurobi"), 6)
 
 

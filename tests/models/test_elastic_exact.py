@@ -18,10 +18,10 @@ from schedgap.models.elastic.starting import starting_schedule
 from schedgap.models.elastic.windows import no_schedule
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
-from schedgap.solvers.availability import engine_status
 from schedgap.solvers.children import run_child
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, J1, RING, TOY
+from strategies.engines import needs
 
 METHODS = {method.name: method for method in EXACT}
 
@@ -68,8 +68,7 @@ def test_exact_proves_the_examples(instance: ElasticInstance, optimum: float) ->
 @pytest.mark.parametrize("name", ["time-indexed", "compact-exponential", "paper-milp"])
 @pytest.mark.parametrize("engine", ["highs", "gurobi"])
 def test_methods_prove_the_examples(name: str, engine: str) -> None:
-    if engine_status(engine) not in ("available", "limited licence"):
-        pytest.skip(f"{engine}: {engine_status(engine)}")
+    needs(engine)
     for instance in (TOY, BATCH, RING):
         check(instance, run(name, instance, engine))
 

@@ -13,14 +13,14 @@ from schedgap.instances.generate import generate
 from schedgap.models.elastic import program_miqcp, rules
 from schedgap.models.elastic.windows import no_schedule
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.availability import engine_status
 from strategies.elastic import brute_force, elastic_instances
 from strategies.elastic_examples import BATCH, RING, TOY
+from strategies.engines import needs
 
-STATUS = engine_status("gurobi")
-needs_gurobi = pytest.mark.skipif(
-    STATUS not in ("available", "limited licence"), reason=f"gurobi: {STATUS}"
-)
+
+@pytest.fixture
+def _gurobi() -> None:
+    needs("gurobi")
 
 
 def agrees(instance: ElasticInstance) -> None:
@@ -41,7 +41,7 @@ def agrees(instance: ElasticInstance) -> None:
     assert result.bound == pytest.approx(optimum, rel=1e-6)
 
 
-@needs_gurobi
+@pytest.mark.usefixtures("_gurobi")
 @pytest.mark.parametrize(("instance", "optimum"), [(TOY, 27), (BATCH, 5), (RING, 5)])
 def test_the_products_give_the_optima_worked_out_by_hand(
     instance: ElasticInstance, optimum: float
@@ -53,14 +53,14 @@ def test_the_products_give_the_optima_worked_out_by_hand(
 TWO_JOBS = st.booleans().flatmap(lambda whole: elastic_instances(max_jobs=2, integer=whole))
 
 
-@needs_gurobi
+@pytest.mark.usefixtures("_gurobi")
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(TWO_JOBS)
 def test_the_products_agree_with_enumeration(instance: ElasticInstance) -> None:
     agrees(instance)
 
 
-@needs_gurobi
+@pytest.mark.usefixtures("_gurobi")
 @pytest.mark.nightly
 @settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(TWO_JOBS)
@@ -68,8 +68,8 @@ def test_the_products_agree_with_enumeration_at_length(instance: ElasticInstance
     agrees(instance)
 
 
-@pytest.mark.skipif(STATUS != "limited licence", reason=f"gurobi: {STATUS}")
 def test_what_the_bundled_licence_does_not_admit_is_said() -> None:
+    needs("gurobi", licence="limited licence")
     large = generate("elastic", preset="small", settings={"jobs": 14}, seed=1)
     with pytest.raises(EngineUnavailableError, match="200 columns where there are products"):
         solve_method(large, "paper-miqcp", time_limit=60)

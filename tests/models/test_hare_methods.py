@@ -14,8 +14,8 @@ from schedgap.models.hare.certificates import check_certificate
 from schedgap.models.hare.run_bounds import METHODS as BOUNDS
 from schedgap.models.hare.run_hare import METHODS as ALGORITHMS
 from schedgap.models.method import Call, Outcome
-from schedgap.solvers.availability import engine_status
 from schedgap.solvers.clock import Clock
+from strategies.engines import needs
 from strategies.hare import brute_force, hare_instances
 from strategies.hare_examples import FIGURE_4, TOY, TWO_GPUS, UNLIKE_ROUNDS, lights_and_sponge
 
@@ -80,8 +80,6 @@ def test_bounds_of_methods_are_certified_and_below_the_optimum(instance: HareIns
     optimum, path = brute_force(instance), run("critical-path", instance).bound
     assert path is not None
     for name, options in CERTIFIED:
-        if name == "relaxed-conic" and engine_status("clarabel") == "not installed":
-            continue
         outcome = run(name, instance, **options)
         assert outcome.bound is not None
         assert outcome.bound <= optimum * (1 + 1e-9) + 1e-12
@@ -102,8 +100,6 @@ def test_bounds_of_methods_are_certified_and_below_the_optimum(instance: HareIns
     ],
 )
 def test_bounds_of_ce2(name: str, options: dict[str, object], bound: float) -> None:
-    if name == "relaxed-conic" and engine_status("clarabel") == "not installed":
-        pytest.skip("needs cvxpy and Clarabel")
     assert run(name, lights_and_sponge(), **options).bound == pytest.approx(bound, rel=1e-5)
 
 
@@ -135,8 +131,7 @@ def test_hare_on_the_worked_examples(
 
 
 def test_the_engines_agree_on_the_canonical_point() -> None:
-    if (status := engine_status("gurobi")) in ("not installed", "no licence"):
-        pytest.skip(f"Gurobi: {status}")
+    needs("gurobi")
     for name in ("hare", "hare-prefix"):
         values = [
             value(instance, run(name, instance, engine=engine))
@@ -222,8 +217,6 @@ def test_no_bound_passes_the_optimum_and_no_algorithm_beats_it(
         ("relaxed-conic", {}),
     ]
     for name, options in bounds:
-        if name == "relaxed-conic" and engine_status("clarabel") == "not installed":
-            continue
         outcome = run(name, instance, **options)
         assert outcome.bound is not None
         # 1e-6: a binary program has the engine's bound, within its tolerances

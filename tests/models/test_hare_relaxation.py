@@ -26,8 +26,8 @@ from schedgap.models.hare.relaxation_linear import (
 )
 from schedgap.models.hare.relaxation_loop import Tightened, canonical, tighten, tighten_binary
 from schedgap.solvers import Clock, EngineResult, solve
-from schedgap.solvers.availability import engine_status
 from schedgap.solvers.linear import LinearProgram
+from strategies.engines import needs
 from strategies.hare import brute_force, hare_instances
 from strategies.hare_examples import (
     FIGURE_4,
@@ -319,7 +319,6 @@ def test_the_conic_bound_is_certified_and_below_the_value_by_tangents(
     instance: HareInstance,
 ) -> None:
     """Clarabel on cones against HiGHS on tangents: two formulations of one optimum."""
-    pytest.importorskip("cvxpy", reason="needs cvxpy and Clarabel")
     tangent = value(instance, full_set, integer=False)
     relaxed = build(instance, limit=relaxation.limit(instance, horizon_cap=True), integer=False)
     problem = relaxation_conic.build(relaxed)
@@ -336,8 +335,7 @@ def test_the_conic_bound_is_certified_and_below_the_value_by_tangents(
 
 @pytest.mark.parametrize("instance", [TOY, THREE_UNIT_TASKS, CE2, TWO_GPUS, FIGURE_4])
 def test_the_literal_product_form_has_the_same_optimum(instance: HareInstance) -> None:
-    if (status := engine_status("gurobi")) in ("not installed", "no licence"):
-        pytest.skip(f"Gurobi: {status}")
+    needs("gurobi")
     tangents = value(instance, full_set, horizon_cap=False)
     for literal in (False, True):
         model = relaxation.build(instance, literal=literal)

@@ -94,7 +94,6 @@ def test_too_large_a_pool_is_refused():
 
 
 def test_cp_sat_chooses_alike():
-    pytest.importorskip("ortools")
     found = apart("run_programs", "schedule-pool", W1, "cp-sat", pool="complete")
     assert found.schedule.makespan == found.bound == 7
 

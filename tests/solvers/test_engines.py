@@ -14,19 +14,18 @@ from engine_tasks import PAIRS, program, random_program
 from scipy import sparse
 
 from schedgap.errors import EngineUnavailableError, UsageError
-from schedgap.solvers import Clock, EngineResult, engine_status, solve
-from schedgap.solvers.availability import is_installed
+from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.children import Reply, run_child
 from schedgap.solvers.engine import judge
 from schedgap.solvers.linear import LinearProgram, safe_bound
+from strategies.engines import needs
 
 LINEAR = [pair for pair in PAIRS if pair[1] != "cp-sat"]
 MIXED = [pair for pair in PAIRS if pair[1] != "cvxpy"]
 
 
 def _child(task: str, engine: str, *args: Any, **kwargs: Any) -> Reply:
-    if not is_installed(engine):
-        pytest.skip(f"{engine} is not installed")
+    needs(engine)
     return run_child(f"engine_tasks:{task}", engine, *args, engine=engine, **kwargs)
 
 
@@ -154,8 +153,7 @@ def test_an_unknown_option_is_an_error(engine: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["array", "pyomo"])
 def test_a_program_beyond_gurobis_licence_says_what_to_do(kind: str) -> None:
-    if engine_status("gurobi") != "limited licence":
-        pytest.skip(f"gurobi: {engine_status('gurobi')}")
+    needs("gurobi", licence="limited licence")
     reply = _child("run", "gurobi", kind, "large", 9)
     assert isinstance(reply.error, EngineUnavailableError)
     assert "licence" in str(reply.error) and "use another engine" in str(reply.error)
@@ -190,8 +188,7 @@ def test_an_exception_in_a_callback_comes_out(engine: str, kind: str) -> None:
 def test_engines_that_clash_refuse_to_share_a_process(
     engine: str, kind: str, second: str, said: str
 ) -> None:
-    if not is_installed(second):
-        pytest.skip(f"{second} is not installed")
+    needs(second)
     assert said in _child("then_claim", engine, kind, second).result()
 
 

@@ -7,8 +7,9 @@ import pyomo.environ as pyo
 import pytest
 
 from schedgap.errors import UsageError
-from schedgap.solvers import Clock, engine_status, solve
+from schedgap.solvers import Clock, solve
 from schedgap.solvers.pyomo_arrays import InfeasibleModelError, compile_model
+from strategies.engines import needs
 
 
 def _model() -> Any:
@@ -115,9 +116,7 @@ def test_rows_beyond_an_engine_are_named() -> None:
 
 @pytest.fixture
 def _gurobi() -> None:
-    status = engine_status("gurobi")
-    if status not in ("available", "limited licence"):
-        pytest.skip(f"gurobi: {status}")
+    needs("gurobi")
 
 
 @pytest.mark.usefixtures("_gurobi")
