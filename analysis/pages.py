@@ -1,19 +1,17 @@
 """The document page of a family, written from what its `paper.py` and its registry say."""
 
-import importlib
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from schedgap.instances import FAMILIES
 from schedgap.models import Family, family
-from schedgap.models.paper import Paper
 
 
 def page(name: str) -> str:
     """Return a family's page in Markdown, from the symbols to the errata."""
     found = family(name)
-    paper: Paper = importlib.import_module(f"schedgap.models.{name}.paper").PAPER
+    paper = found.paper
     parts = [
         f"# Family `{name}`: {found.title}",
         f"Paper: {paper.citation} https://doi.org/{paper.doi}",

@@ -115,7 +115,7 @@ def _guarantee(run: Run, record: TaskRecord, ratio: RatioInterval) -> dict[str, 
     """Return what the paper promises for this method, with its options, on this instance."""
     none = {"guarantee": None, "claim": "", "holds": None, "failed": "", "within": None}
     owner = family(record.instance.family)
-    if owner.guarantees is None or record.problem:
+    if record.problem:
         return none
     options = {
         option: option.parse(record.options[option.name])
@@ -123,7 +123,7 @@ def _guarantee(run: Run, record: TaskRecord, ratio: RatioInterval) -> dict[str, 
         if option.name in record.options
     }
     changed = {option.name: value for option, value in options.items() if value != option.default}
-    said = owner.guarantees(run.instance(record.instance.sha256), record.method, changed)
+    said = owner.paper.guarantee(run.instance(record.instance.sha256), record.method, changed)
     if not said:
         return none
     factor, holds = said.get("factor"), bool(said.get("holds"))

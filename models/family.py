@@ -10,6 +10,7 @@ from schedgap.instances.families import FAMILIES
 from schedgap.instances.solution import Sense
 from schedgap.instances.verdict import Violation
 from schedgap.models.method import Method
+from schedgap.models.paper import Paper
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Family:
 
     name: str
     title: str
-    paper: str  # citation, one line
+    paper: Paper
     methods: tuple[Method, ...]
     aliases: Mapping[str, str]
     sense: Callable[[Any], Sense]
@@ -78,9 +79,6 @@ class Family:
     programs: Mapping[str, Callable[[Any], Any]] = field(
         default_factory=dict
     )  # name -> build(instance), a Pyomo model
-    guarantees: Callable[[Any, str, Mapping[str, Any]], Mapping[str, Any]] | None = (
-        None  # (instance, method, options not at their defaults) -> {claim, factor, holds, failed}
-    )
     suite: Callable[[], list[Any]] | None = None  # small instances of the quick comparison
 
     def method(self, name: str) -> Method:

@@ -67,7 +67,7 @@ def render(found: Results) -> str:
         sections.append(
             {
                 "title": f"{name}: {known.title}",
-                "paper": known.paper,
+                "paper": known.paper.citation,
                 "summary": summary_table(rows, f"summary-{place}"),
                 "presets": summary_table(by_preset, f"presets-{place}") if several else None,
                 "figures": [picture[:3] for picture in pictures],

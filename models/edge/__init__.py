@@ -29,7 +29,7 @@ ALIASES = {"exact": "column-fix"}
 FAMILY = Family(
     name="edge",
     title=EdgeInstance.title,
-    paper=paper.CITATION,
+    paper=paper.PAPER,
     methods=METHODS,
     aliases=ALIASES,
     sense=lambda instance: "max" if instance.is_batch else "min",
@@ -40,7 +40,6 @@ FAMILY = Family(
     relaxed=rules.relaxed,
     beside=rules.beside,
     check_certificate=certificates.check_certificate,
-    guarantees=paper.PAPER.guarantee,
     programs=programs.PROGRAMS,
     suite=suite,
 )

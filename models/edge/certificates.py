@@ -4,10 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
+from schedgap.models.certificates import dense, evaluate, sparse
 from schedgap.models.edge import column_bound, job_bounds, mode_arrays, type_bound
 from schedgap.models.edge.problem import no_schedule, problem
 from schedgap.solvers.linear import Floats, safe_bound
@@ -30,20 +28,14 @@ def check_certificate(instance: EdgeInstance, certificate: Mapping[str, Any]) ->
     InputError
         When the certificate is not one of this family, or does not fit the instance.
     """
-    kind = certificate.get("kind")
-    if kind not in KINDS:
-        raise InputError(f"need one of {', '.join(KINDS)}", path="certificate.kind")
-    try:
-        if instance.is_batch != (kind == "batch-dual"):
-            raise ValueError("the certificate is for the other problem")
-        if no_schedule(instance) is not None:
-            raise ValueError("the instance has no schedule at all")
-        return _value(instance, kind, certificate)
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        raise InputError(f"does not fit the instance ({error})", path="certificate") from None
+    return evaluate(certificate, KINDS, lambda kind: _value(instance, kind, certificate))
 
 
 def _value(instance: EdgeInstance, kind: str, certificate: Mapping[str, Any]) -> float:
+    if instance.is_batch != (kind == "batch-dual"):
+        raise ValueError("the certificate is for the other problem")
+    if no_schedule(instance) is not None:
+        raise ValueError("the instance has no schedule at all")
     if kind == "job-bound":
         return job_bounds.alone(instance)
     if kind == "srpt-bound":
@@ -61,7 +53,7 @@ def duals_certificate(duals: Floats) -> dict[str, Any]:
     return {
         "kind": "lp-mode",
         "rows": len(duals),
-        "duals": [[int(i), float(f"{duals[i]:.12g}")] for i in np.flatnonzero(duals)],
+        "duals": sparse(duals),
     }
 
 
@@ -72,9 +64,4 @@ def duals_certified(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
     rows = len(program.row_lower)
     if data["rows"] != rows:
         raise ValueError(f"rows: the program has {rows}")
-    duals = np.zeros(rows)
-    for i, price in data["duals"]:
-        if not 0 <= i < rows:
-            raise IndexError(f"no row {i}")
-        duals[i] = price
-    return float(math.ceil(safe_bound(program, duals) - 1e-6))
+    return float(math.ceil(safe_bound(program, dense(data["duals"], rows)) - 1e-6))

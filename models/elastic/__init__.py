@@ -30,7 +30,7 @@ ALIASES = {"exact": "price-and-enumerate"}
 FAMILY = Family(
     name="elastic",
     title=ElasticInstance.title,
-    paper=paper.CITATION,
+    paper=paper.PAPER,
     methods=METHODS,
     aliases=ALIASES,
     sense=lambda instance: "max" if instance.is_batch else "min",
@@ -41,7 +41,6 @@ FAMILY = Family(
     relaxed=rules.relaxed,
     beside=rules.beside,
     check_certificate=certificates.check_certificate,
-    guarantees=paper.PAPER.guarantee,
     programs=programs.PROGRAMS,
     suite=suite,
 )

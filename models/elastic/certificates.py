@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.certificates import evaluate
 from schedgap.models.elastic import coarse, pooled, schedule_lp
 
 KINDS = (
@@ -35,20 +35,18 @@ def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any])
     InputError
         When the certificate is not one of this family, or does not fit the instance.
     """
-    kind = certificate.get("kind")
-    if kind not in KINDS:
-        raise InputError(f"need one of {', '.join(KINDS)}", path="certificate.kind")
-    try:
-        if kind == "no-contention":
-            return pooled.no_contention(instance)
-        if kind == "volume":
-            at = instance.resources.index(certificate["resource"])
-            value = None if instance.is_batch else pooled.volume(instance, at)
-            if value is None:
-                raise ValueError("no bound by the volume of this resource")
-            return value
-        if kind == "pooled-lp-coarse":
-            return coarse.coarse_certified(instance, certificate)
-        return schedule_lp.certified(instance, certificate)
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        raise InputError(f"does not fit the instance ({error})", path="certificate") from None
+    return evaluate(certificate, KINDS, lambda kind: _bound(instance, kind, certificate))
+
+
+def _bound(instance: ElasticInstance, kind: str, certificate: Mapping[str, Any]) -> float:
+    if kind == "no-contention":
+        return pooled.no_contention(instance)
+    if kind == "volume":
+        at = instance.resources.index(certificate["resource"])
+        value = None if instance.is_batch else pooled.volume(instance, at)
+        if value is None:
+            raise ValueError("no bound by the volume of this resource")
+        return value
+    if kind == "pooled-lp-coarse":
+        return coarse.coarse_certified(instance, certificate)
+    return schedule_lp.certified(instance, certificate)

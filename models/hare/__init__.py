@@ -30,7 +30,7 @@ ALIASES = {"exact": "hybrid"}
 FAMILY = Family(
     name="hare",
     title=HareInstance.title,
-    paper=paper.CITATION,
+    paper=paper.PAPER,
     methods=METHODS,
     aliases=ALIASES,
     sense=lambda instance: "min",
@@ -40,7 +40,6 @@ FAMILY = Family(
     problem=lambda options: "fixed" if options.get("synchronization") == "fixed" else "",
     grid=windows.grid,
     check_certificate=certificates.check_certificate,
-    guarantees=paper.PAPER.guarantee,
     programs=programs.PROGRAMS,
     suite=suite,
 )

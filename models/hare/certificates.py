@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance, arrays
+from schedgap.models.certificates import dense, evaluate, sparse
 from schedgap.models.hare import (
     fluid,
     lagrangian,
@@ -26,9 +26,8 @@ def certify(program: LinearProgram, duals: Floats) -> tuple[float, list[list[flo
 
     Prices are first rounded to 12 digits, so that what a file holds proves just this bound.
     """
-    kept = [[int(i), float(f"{duals[i]:.12g}")] for i in np.flatnonzero(np.isfinite(duals))]
-    kept = [[row, price] for row, price in kept if price]
-    return safe_bound(program, _dense(program, kept)), kept
+    kept = sparse(duals)
+    return safe_bound(program, dense(kept, len(duals))), kept
 
 
 def check_certificate(instance: HareInstance, certificate: Mapping[str, Any]) -> float:
@@ -48,31 +47,18 @@ def check_certificate(instance: HareInstance, certificate: Mapping[str, Any]) ->
     InputError
         When the certificate is not one of this family, or does not fit the instance.
     """
-    kind = certificate.get("kind")
-    if not isinstance(kind, str) or kind not in (*_PROGRAMS, "lagrangian"):
-        kinds = ", ".join((*_PROGRAMS, "lagrangian"))
-        raise InputError(f"need one of {kinds}", path="certificate.kind")
-    try:
-        if kind == "lagrangian":
-            return _lagrangian(instance, certificate)
-        program = _PROGRAMS[kind](instance, certificate)
-        duals = _dense(program, certificate["duals"])
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        raise InputError(f"does not fit the instance ({error})", path="certificate") from None
-    bound = safe_bound(program, duals)
+    kinds = (*_PROGRAMS, "lagrangian")
+    return evaluate(certificate, kinds, lambda kind: _bound(instance, kind, certificate))
+
+
+def _bound(instance: HareInstance, kind: str, certificate: Mapping[str, Any]) -> float:
+    if kind == "lagrangian":
+        return _lagrangian(instance, certificate)
+    program = _PROGRAMS[kind](instance, certificate)
+    bound = safe_bound(program, dense(certificate["duals"], len(program.row_lower)))
     if kind == "time-indexed-lp":  # in grid steps, and of the schedules up to `upper` only
         return program_time_indexed.real_bound(instance, certificate["upper"], bound)
     return bound
-
-
-def _dense(program: LinearProgram, pairs: Any) -> Floats:
-    """[i] prices by row."""
-    duals = np.zeros(len(program.row_lower))
-    for row, price in pairs:
-        if not 0 <= row < len(duals):
-            raise IndexError(f"no row {row}")
-        duals[row] = price
-    return duals
 
 
 def _grid(certificate: Mapping[str, Any]) -> Floats:

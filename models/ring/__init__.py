@@ -32,7 +32,7 @@ ALIASES = {"exact": "staged-cp"}
 FAMILY = Family(
     name="ring",
     title=RingInstance.title,
-    paper=paper.CITATION,
+    paper=paper.PAPER,
     methods=METHODS,
     aliases=ALIASES,
     sense=lambda instance: "min",
@@ -42,7 +42,6 @@ FAMILY = Family(
     grid=lambda instance: 1.0,
     beside=measures.beside,
     check_certificate=certificates.check_certificate,
-    guarantees=paper.PAPER.guarantee,
     programs=programs.PROGRAMS,
     suite=suite,
 )

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from schedgap.errors import InputError
 from schedgap.instances.ring import RingInstance
+from schedgap.models.certificates import evaluate
 from schedgap.models.ring.bounds import rounded_sizes, work_needed
 from schedgap.models.ring.class_lp import ClassPrices, certified, class_program
 from schedgap.models.ring.pattern_lp import Refutation, refutes
@@ -29,16 +29,10 @@ def check_certificate(instance: RingInstance, certificate: Mapping[str, Any]) ->
     InputError
         When the certificate is not one of this family, or does not fit the instance.
     """
-    kind = certificate.get("kind")
-    if kind not in KINDS:
-        raise InputError(f"need one of {', '.join(KINDS)}", path="certificate.kind")
-    try:
-        return float(_evaluate(instance, kind, certificate))
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        raise InputError(f"does not fit the instance ({error})", path="certificate") from None
+    return evaluate(certificate, KINDS, lambda kind: _bound(instance, kind, certificate))
 
 
-def _evaluate(instance: RingInstance, kind: str, certificate: Mapping[str, Any]) -> float:
+def _bound(instance: RingInstance, kind: str, certificate: Mapping[str, Any]) -> float:
     table = rate_table(instance)
     names = [job.id for job in instance.jobs]
     if reason := no_schedule(instance):

@@ -22,6 +22,7 @@ from schedgap.instances.settings import Option
 from schedgap.instances.verdict import Violation
 from schedgap.models.family import Bar, Chart, Family
 from schedgap.models.method import Call, Method, Outcome
+from schedgap.models.paper import Guarantee, Paper
 from schedgap.solvers.engine import ENGINES
 
 
@@ -168,17 +169,35 @@ def check_certificate(instance: ToyInstance, certificate: Mapping[str, Any]) -> 
     return min(float(certificate["value"]), instance.values[order(instance)[0]])
 
 
-def guarantees(instance: ToyInstance, method: str, changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Claim that `first` is within twice the optimum, on fewer than four values."""
+def twice(instance: ToyInstance) -> dict[str, Any]:
+    """Claim a schedule within twice the optimum, on fewer than four values."""
     failed = () if len(instance.values) < 4 else ("few values",)
-    claim = {"claim": "twice", "factor": 2.0, "holds": not failed, "failed": failed}
-    return claim if method == "first" else {}
+    return {"claim": "twice", "factor": 2.0, "holds": not failed, "failed": failed}
+
+
+PAPER = Paper(
+    citation="none",
+    doi="",
+    problem="Pick a number.",
+    schedule="its place",
+    symbols=(),
+    rules={"V1": "The place is one of the values'."},
+    equations={},
+    algorithms={},
+    guarantees={
+        "G1": Guarantee(
+            "twice", "none", ("first",), ("fewer than four values",), twice, "it stands", (),
+            ("log", "pause"),
+        )
+    },
+    errata={},
+)  # fmt: skip
 
 
 FAMILY = Family(
     name="toy",
     title="pick a number",
-    paper="none",
+    paper=PAPER,
     methods=METHODS,
     aliases={"exact": "scan"},
     sense=lambda instance: instance.sense,
@@ -189,7 +208,6 @@ FAMILY = Family(
     problem=lambda options: "fixed" if options.get("fixed") else "",
     relaxed=lambda schedule: tuple(schedule.get("relaxed", ())),
     check_certificate=check_certificate,
-    guarantees=guarantees,
 )
 
 
