@@ -1,37 +1,25 @@
 """Generated instances of family `dmlrs`: reproducible, in their ranges, from traces."""
 
 import math
-from pathlib import Path
 
 import pytest
 
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import arrays
 from schedgap.instances.families import FAMILIES
-from schedgap.instances.generate import generate
 from schedgap.instances.traces import read_jobs, read_machines
 from schedgap.models.dmlrs.physics import first_completions
 from schedgap.models.dmlrs.suite import suite
 from strategies.dmlrs import optimum
 from strategies.dmlrs_examples import TOY, TOY_2
+from strategies.generated import TRACES, maker
 
-TRACES = Path(__file__).parent.parent / "data" / "traces"
+made = maker("dmlrs")
 
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch):
     monkeypatch.setitem(FAMILIES, "dmlrs", "schedgap.instances.dmlrs:DmlrsInstance")
-
-
-def made(preset=None, seed=0, trace=None, nodes=None, **settings):
-    return generate(
-        "dmlrs",
-        preset=preset,
-        seed=seed,
-        settings=settings,
-        jobs_from=TRACES / trace if trace else None,
-        machines_from=TRACES / nodes if nodes else None,
-    )
 
 
 def test_the_worked_examples_have_their_optima():

@@ -9,30 +9,9 @@ import pytest
 from schedgap.errors import InputError
 from schedgap.instances.dmlrs import DmlrsInstance, Sigmoid, arrays
 from strategies.dmlrs_examples import TOY, instance_of, job
+from strategies.edits import drop, put, twice
 
 SIGMOID = {"type": "sigmoid", "priority": 10.0, "sensitivity": 0.5, "target": 2.0}
-
-
-def put(*path, value):
-    def change(data):
-        for key in path[:-1]:
-            data = data[key]
-        data[path[-1]] = value
-
-    return change
-
-
-def drop(*path):
-    def change(data):
-        for key in path[:-1]:
-            data = data[key]
-        del data[path[-1]]
-
-    return change
-
-
-def twice(name):
-    return lambda data: data[name].append(data[name][0])
 
 
 JOB = ("jobs", 0)

@@ -1,35 +1,16 @@
 """Generated instances of family `edge`: reproducible, in their ranges, from traces."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from schedgap.errors import UsageError
 from schedgap.instances.edge import arrays, batch_seconds
-from schedgap.instances.families import FAMILIES
-from schedgap.instances.generate import generate
 from schedgap.instances.traces import read_jobs, read_machines
 from schedgap.models.edge.modes import can_complete
 from strategies.edge import brute_force
+from strategies.generated import TRACES, maker
 
-TRACES = Path(__file__).parent.parent / "data" / "traces"
-
-
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch):
-    monkeypatch.setitem(FAMILIES, "edge", "schedgap.instances.edge:EdgeInstance")
-
-
-def made(preset=None, seed=0, jobs=None, machines=None, **settings):
-    return generate(
-        "edge",
-        preset=preset,
-        seed=seed,
-        settings=settings,
-        jobs_from=TRACES / jobs if jobs else None,
-        machines_from=TRACES / machines if machines else None,
-    )
+made = maker("edge")
 
 
 def test_the_worked_examples_have_their_optima():
@@ -127,7 +108,7 @@ def test_price_caps_and_rounds_can_be_set():
 )
 def test_a_traced_job_takes_its_running_time_on_its_gpus(file, format):
     """GPUs of the trace as workers together with their parameter server: within rounding."""
-    instance = made(jobs=file, slot_seconds=60)
+    instance = made(trace=file, slot_seconds=60)
     trace = {job.id: job for job in read_jobs(TRACES / file).jobs}
     assert f"({format})" in instance.meta["source"]
     work = arrays(instance).work[:, 1]
@@ -141,13 +122,13 @@ def test_a_traced_job_takes_its_running_time_on_its_gpus(file, format):
 
 
 def test_a_trace_without_running_times_brings_arrivals_and_gpus():
-    instance = made(jobs="gavel7.trace")
+    instance = made(trace="gavel7.trace")
     assert "no running times" in instance.meta["source"]
     assert all(50 <= job.epochs <= 100 for job in instance.jobs)
 
 
 def test_only_the_arrivals_of_a_trace():
-    instance = made(jobs="philly.csv", take="arrivals", slot_seconds=600)
+    instance = made(trace="philly.csv", take="arrivals", slot_seconds=600)
     assert [job.id for job in instance.jobs][:2] == ["J1", "J2"]
     assert instance.meta["time_unit"] == "slot of 600 s"
     assert all(3.6 <= job.compute_seconds <= 180 for job in instance.jobs)
@@ -156,7 +137,7 @@ def test_only_the_arrivals_of_a_trace():
 @pytest.mark.parametrize("file", ["openb_nodes.csv", "pai_machines.csv", "tiresias_cluster.csv"])
 def test_edge_servers_come_from_a_file_in_its_order(file):
     machines = {machine.id: machine for machine in read_machines(TRACES / file).machines}
-    instance = made(machines=file)
+    instance = made(nodes=file)
     *edges, cloud = instance.servers
     assert [s.id for s in edges] == [name for name in machines if name in {s.id for s in edges}]
     assert cloud.kind == "cloud"
@@ -170,10 +151,13 @@ def test_edge_servers_come_from_a_file_in_its_order(file):
     ("request_", "message"),
     [
         ({"preset": "paper", "first": 2}, "option first: only with jobs from a file"),
-        ({"jobs": "philly.csv", "arrival_horizon": 9}, "option arrival_horizon: the jobs file dec"),
-        ({"machines": "openb_nodes.csv", "ps_per_server": 9}, "option ps_per_server: the machines"),
-        ({"machines": "openb_nodes.csv", "edge_servers": 9999}, "not enough for edge_servers=9999"),
-        ({"preset": "small", "jobs": "philly.csv"}, "preset small takes no jobs from a file"),
+        (
+            {"trace": "philly.csv", "arrival_horizon": 9},
+            "option arrival_horizon: the jobs file de",
+        ),
+        ({"nodes": "openb_nodes.csv", "ps_per_server": 9}, "option ps_per_server: the machines"),
+        ({"nodes": "openb_nodes.csv", "edge_servers": 9999}, "not enough for edge_servers=9999"),
+        ({"preset": "small", "trace": "philly.csv"}, "preset small takes no jobs from a file"),
         ({"preset": "paper", "horizon": 9}, "option horizon=9: job "),
         ({"preset": "small", "batch_round": 6}, "the round starts after the horizon 24"),
     ],

@@ -8,29 +8,7 @@ import pytest
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance, arrays
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH
-
-
-def put(*path, value):
-    def change(data):
-        for key in path[:-1]:
-            data = data[key]
-        data[path[-1]] = value
-
-    return change
-
-
-def drop(*path):
-    def change(data):
-        for key in path[:-1]:
-            data = data[key]
-        del data[path[-1]]
-
-    return change
-
-
-def twice(name):
-    return lambda data: data[name].append(data[name][0])
-
+from strategies.edits import drop, put, twice
 
 JOB = ("jobs", 0)
 

@@ -2,32 +2,14 @@
 
 import itertools
 import math
-from pathlib import Path
 
 import pytest
 
 from schedgap.errors import UsageError
-from schedgap.instances.families import FAMILIES
-from schedgap.instances.generate import generate
 from strategies.elastic import brute_force, placements
+from strategies.generated import TRACES, maker
 
-TRACES = Path(__file__).parent.parent / "data" / "traces"
-
-
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch):
-    monkeypatch.setitem(FAMILIES, "elastic", "schedgap.instances.elastic:ElasticInstance")
-
-
-def made(preset=None, seed=0, jobs=None, machines=None, **settings):
-    return generate(
-        "elastic",
-        preset=preset,
-        seed=seed,
-        settings=settings,
-        jobs_from=TRACES / jobs if jobs else None,
-        machines_from=TRACES / machines if machines else None,
-    )
+made = maker("elastic")
 
 
 def test_the_worked_examples_have_their_optima():
@@ -134,7 +116,7 @@ def test_a_traced_job_takes_its_running_time_on_its_gpus(file, format):
     from schedgap.instances.traces import read_jobs
 
     for architecture in ("parameter_server", "ring_allreduce"):
-        instance = made(jobs=file, slot_seconds=60, architecture=architecture)
+        instance = made(trace=file, slot_seconds=60, architecture=architecture)
         trace = {job.id: job for job in read_jobs(TRACES / file).jobs}
         slowest = min(
             instance.worker_types, key=lambda kind: (kind.demand["gpu"], kind.demand["cpu"])
@@ -152,13 +134,13 @@ def test_a_traced_job_takes_its_running_time_on_its_gpus(file, format):
 
 
 def test_a_trace_without_running_times_brings_arrivals_and_gpus():
-    instance = made(jobs="gavel7.trace")
+    instance = made(trace="gavel7.trace")
     assert "no running times" in instance.meta["source"]
     assert all(50 <= job.epochs <= 100 for job in instance.jobs)
 
 
 def test_only_the_arrivals_of_a_trace():
-    instance = made(jobs="philly.csv", take="arrivals", slot_seconds=600)
+    instance = made(trace="philly.csv", take="arrivals", slot_seconds=600)
     assert [job.id for job in instance.jobs][:2] == ["J1", "J2"]
     assert instance.meta["time_unit"] == "slot of 600 s"
     assert instance.horizon >= max(job.arrival for job in instance.jobs)
@@ -169,7 +151,7 @@ def test_servers_come_from_a_file_in_its_order(file):
     from schedgap.instances.traces import read_machines
 
     machines = {machine.id: machine for machine in read_machines(TRACES / file).machines}
-    instance = made(machines=file)
+    instance = made(nodes=file)
     ids = [server.id for server in instance.servers]
     assert ids == [name for name in machines if name in ids]
     for server in instance.servers:
@@ -182,13 +164,13 @@ def test_servers_come_from_a_file_in_its_order(file):
     [
         ({"preset": "paper", "deadline": 9}, "option deadline: only with objective=scheduled_weig"),
         ({"preset": "paper", "first": 2}, "option first: only with jobs from a file"),
-        ({"jobs": "philly.csv", "arrival_span": 9}, "option arrival_span: the jobs file decides"),
+        ({"trace": "philly.csv", "arrival_span": 9}, "option arrival_span: the jobs file decides"),
         (
             {"preset": "small", "architecture": "ring_allreduce", "ps_types": 2},
             "option ps_types: Ring-AllReduce has no parameter servers",
         ),
-        ({"machines": "openb_nodes.csv", "servers": 9999}, "not enough for servers=9999"),
-        ({"preset": "small", "jobs": "philly.csv"}, "preset small takes no jobs from a file"),
+        ({"nodes": "openb_nodes.csv", "servers": 9999}, "not enough for servers=9999"),
+        ({"preset": "small", "trace": "philly.csv"}, "preset small takes no jobs from a file"),
         ({"preset": "paper", "capacity_fraction": 0.001}, "no server has room for a worker"),
     ],
 )

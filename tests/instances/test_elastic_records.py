@@ -7,29 +7,8 @@ import pytest
 
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance, arrays
+from strategies.edits import drop, put, twice
 from strategies.elastic_examples import BATCH, RING, TOY
-
-
-def put(*path, value):
-    def change(data):
-        for key in path[:-1]:
-            data = data[key]
-        data[path[-1]] = value
-
-    return change
-
-
-def drop(*path):
-    def change(data):
-        for key in path[:-1]:
-            data = data[key]
-        del data[path[-1]]
-
-    return change
-
-
-def twice(name):
-    return lambda data: data[name].append(data[name][0])
 
 
 def closed(data):

@@ -15,6 +15,7 @@ from schedgap.instances import load
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
 from schedgap.instances.records import canonical_json, json_path, parse_json, write_json
+from strategies.edits import drop, put, within
 
 VALID: dict[str, Any] = {
     "family": "hare",
@@ -50,30 +51,6 @@ def _edited(edit) -> dict[str, Any]:
     data = copy.deepcopy(VALID)
     edit(data)
     return data
-
-
-def _at(data: Any, path: tuple[str | int, ...]) -> Any:
-    for part in path:
-        data = data[part]
-    return data
-
-
-def put(*path: str | int, value: Any):
-    """Return the edit that puts a value at a path."""
-
-    def edit(data: dict[str, Any]) -> None:
-        _at(data, path[:-1])[path[-1]] = value
-
-    return edit
-
-
-def drop(*path: str | int):
-    """Return the edit that takes a key away."""
-
-    def edit(data: dict[str, Any]) -> None:
-        del _at(data, path[:-1])[path[-1]]
-
-    return edit
 
 
 def test_the_valid_file_is_valid():
@@ -294,7 +271,7 @@ def test_a_misspelt_key_never_passes(path, data):
     at = data.draw(st.integers(0, len(key)))
     misspelt = key[:at] + data.draw(st.sampled_from("xX_ .\n\x00é")) + key[at:]
     broken = _edited(drop(*path))
-    _at(broken, path[:-1])[misspelt] = _at(VALID, path)
+    within(broken, path[:-1])[misspelt] = within(VALID, path)
     with pytest.raises(InputError) as caught:
         HareInstance.from_data(broken)
     assert str(caught.value).isprintable() and caught.value.path

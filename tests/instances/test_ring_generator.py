@@ -1,37 +1,21 @@
 """Generated instances of family `ring`: reproducible, in their ranges, from traces."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from schedgap.errors import UsageError
-from schedgap.instances.families import FAMILIES
-from schedgap.instances.generate import generate, presets
+from schedgap.instances.generate import presets
 from schedgap.models.ring.rates import NEVER, no_schedule, rate_table
+from strategies.generated import maker
 from strategies.ring_examples import W1, W2, W3
 
-TRACES = Path(__file__).parent.parent / "data" / "traces"
+made = maker("ring")
+
 NAMES = (
     "toy", "toy-pcmax", "toy-mixed", "small", "small-forced", "medium", "paper", "paper-10",
     "contended",
 )  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch):
-    monkeypatch.setitem(FAMILIES, "ring", "schedgap.instances.ring:RingInstance")
-
-
-def made(preset=None, seed=0, trace=None, machines=None, **settings):
-    return generate(
-        "ring",
-        preset=preset,
-        seed=seed,
-        settings=settings,
-        jobs_from=TRACES / trace if trace else None,
-        machines_from=TRACES / machines if machines else None,
-    )
 
 
 def test_the_presets():
@@ -198,11 +182,11 @@ def test_tiresias_jobs_keep_their_iterations():
 
 
 def test_servers_of_a_file_bring_their_gpus():
-    instance = made(trace="tiresias.csv", machines="tiresias_cluster.csv", servers=2)
+    instance = made(trace="tiresias.csv", nodes="tiresias_cluster.csv", servers=2)
     assert len(instance.servers) == 2
     assert "2 of" in instance.meta["source"]
     with pytest.raises(UsageError, match="usable machines, not enough for servers=10000"):
-        made(machines="tiresias_cluster.csv", servers=10_000)
+        made(nodes="tiresias_cluster.csv", servers=10_000)
 
 
 def test_a_longer_slot_makes_shorter_jobs_at_the_same_speed_of_links():
