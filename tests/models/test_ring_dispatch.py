@@ -203,6 +203,17 @@ def test_first_fit_goes_from_server_to_server() -> None:
     assert best is not None and best.trial.gpus[0].tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("name", ["first-fit", "list-scheduling", "random"])
+def test_a_baseline_takes_jobs_in_list_order_or_smallest_first(name: str) -> None:
+    """A ring of 2 listed before a job of 1, on two GPUs: only one of them can start at once."""
+    instance = instance_of([job("a", 2, 28, 0.0), job("b", 1, 28)], [2])
+    listed, smallest = (
+        run(METHODS[name], instance, order=order).schedule.runs for order in ("list", "sjf")
+    )
+    assert listed["a"].start == 1 < listed["b"].start
+    assert smallest["b"].start == 1 < smallest["a"].start
+
+
 def test_list_scheduling_looks_at_loads_alone() -> None:
     """a loads GPU 0; b and c take GPUs 1 and 2; d the least loaded idle one when it comes."""
     jobs = [job("a", 1, 42), job("b", 1, 14), job("c", 1, 28), job("d", 1, 14)]
