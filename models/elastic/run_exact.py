@@ -22,18 +22,11 @@ from schedgap.models.elastic.program_compact import whole_weights
 from schedgap.models.elastic.starting import first_bracket
 from schedgap.models.elastic.windows import Windows, no_schedule, value_step, windows
 from schedgap.models.method import Call, Method, Option, Outcome
+from schedgap.solvers.engine import LEAST_TOLERANCES
 
 MAX_COLUMNS = Option(
     "max_columns", "int", 60_000, "give up when the program has more columns", least=1
 )
-_TIGHT = {  # where amounts are not whole, 1e-6 would be a second tolerance
-    "highs": {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9},
-    "gurobi": {"FeasibilityTol": 1e-9, "IntFeasTol": 1e-9},
-}
-
-
-def _options(call: Call) -> dict[str, Any] | None:
-    return _TIGHT.get(call.engine or "")
 
 
 def _span(instance: ElasticInstance, found: Bracket) -> Windows:
@@ -60,7 +53,7 @@ def _pyomo(module: Any, size: Callable[[ElasticInstance, Windows], int]) -> Any:
             lambda values: module.read(model, instance),
             real=_minimised(instance),
             grid=value_step(instance),
-            options=_options(call),
+            options=LEAST_TOLERANCES.get(call.engine or ""),
         )
         return found.outcome()
 
@@ -136,7 +129,7 @@ def compact(instance: ElasticInstance, call: Call) -> Outcome:
         lambda values: program_compact.read(model, instance, runs),
         real=_minimised(instance),
         grid=step,
-        options=_options(call),
+        options=LEAST_TOLERANCES.get(call.engine or ""),  # amounts need not be whole
     )
     return found.outcome()
 
