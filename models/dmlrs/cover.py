@@ -22,7 +22,7 @@ from schedgap.models.dmlrs.physics import (
     widths,
 )
 
-NEAR = 1e-5  # a gap below it needs an engine's least tolerances
+NEAR = 1e-5  # below this part of a row's size, a gap needs an engine's least tolerances
 MOST_VALUES = 5_000_000  # of A that are looked at
 
 
@@ -86,3 +86,13 @@ def ps_slope(instance: DmlrsInstance, i: int) -> float:
     more = some.ps > 1
     beyond = float((some.workers[more] / (some.ps[more] - 1)).min(initial=math.inf))
     return served + 1 if beyond == math.inf else (served + beyond) / 2
+
+
+def is_close(instance: DmlrsInstance, i: int) -> bool:
+    """Whether the row (3) of a job needs an engine's least tolerances.
+
+    The binary of completion may be off by the tolerance as well, and moves the row by `least` times
+    as much.
+    """
+    own = cover(instance, i)
+    return own.gap < NEAR * max(1.0, own.least)

@@ -5,8 +5,11 @@ from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import program_cp_sat, program_machine, program_onehot
+from schedgap.models.dmlrs.cover import is_close
+from schedgap.models.dmlrs.program_rows import parts
 from schedgap.models.dmlrs.starting import first_bracket
 from schedgap.models.method import Call, Method, Option, Outcome
+from schedgap.solvers.engine import LEAST_TOLERANCES
 
 MAX_COLUMNS = Option(
     "max_columns", "int", 100_000, "give up when the program has more columns", least=1
@@ -29,10 +32,17 @@ def _pyomo(module: Any) -> Callable[[DmlrsInstance, Call], Outcome]:
             model,
             lambda values: module.read(model, instance),
             real=lambda bound: -bound,
+            options=_tolerances(instance, call),
         )
         return found.outcome()
 
     return run
+
+
+def _tolerances(instance: DmlrsInstance, call: Call) -> dict[str, float] | None:
+    """Return the engine's least tolerances where some row needs them."""
+    close = any(is_close(instance, part.job) for part in parts(instance))
+    return LEAST_TOLERANCES.get(call.engine or "") if close else None
 
 
 def cp_sat(instance: DmlrsInstance, call: Call) -> Outcome:

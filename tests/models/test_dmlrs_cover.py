@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from schedgap.errors import ScaleError
 from schedgap.instances.dmlrs import arrays
-from schedgap.models.dmlrs.cover import cover, least_external, ps_slope
+from schedgap.models.dmlrs.cover import cover, is_close, least_external, ps_slope
 from schedgap.models.dmlrs.physics import external_width, first_completions, progress, widths
 from strategies.dmlrs import dmlrs_instances, is_done, plain_ps
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
@@ -27,6 +27,13 @@ def test_one_machine_needs_no_stretch():
 def test_slope_of_two_workers_for_each_ps():
     """n / m(n) is at most 2; n / (m(n) - 1) at least 3: (2) holds for any slope between."""
     assert ps_slope(TOY, 0) == 2.5
+
+
+def test_a_long_row_needs_the_least_tolerances():
+    """300,000 samples: N_int = 4e4, N_ext = 7.2e4, and still 0.1 of room."""
+    long = instance_of([job("j1", 1, [1.0] * 4000, samples=300_000)], horizon=4000)
+    assert cover(long, 0).gap == pytest.approx(0.1)
+    assert is_close(long, 0) and not is_close(TOY, 0)
 
 
 @settings(deadline=None)
