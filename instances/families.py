@@ -14,6 +14,7 @@ FAMILIES: dict[str, str] = {  # name -> its class of instances, imported when fi
     "elastic": "schedgap.instances.elastic:ElasticInstance",
     "edge": "schedgap.instances.edge:EdgeInstance",
     "ring": "schedgap.instances.ring:RingInstance",
+    "dmlrs": "schedgap.instances.dmlrs:DmlrsInstance",
 }
 
 

@@ -1,1 +1,43 @@
-"""Family `dmlrs`: PD-ORS and what stands beside it."""
+"""Family `dmlrs`: online admission and placement of parameter-server jobs for utility."""
+
+from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.models.dmlrs import (
+    certificates,
+    paper,
+    picture,
+    programs,
+    rules,
+    run_algorithms,
+    run_baselines,
+    run_bounds,
+    run_exact,
+)
+from schedgap.models.dmlrs.suite import suite
+from schedgap.models.family import Family
+from schedgap.models.method import Method
+
+METHODS: tuple[Method, ...] = (
+    *run_exact.METHODS,
+    *run_bounds.METHODS,
+    *run_algorithms.METHODS,
+    *run_baselines.METHODS,
+)
+ALIASES = {"exact": "milp-onehot"}
+
+FAMILY = Family(
+    name="dmlrs",
+    title=DmlrsInstance.title,
+    paper=paper.PAPER,
+    methods=METHODS,
+    aliases=ALIASES,
+    sense=lambda instance: "max",
+    check=rules.check,
+    objective=rules.objective,
+    chart=picture.chart,
+    beside=rules.beside,
+    check_certificate=certificates.check_certificate,
+    programs=programs.PROGRAMS,
+    suite=suite,
+)
+
+__all__ = ["ALIASES", "FAMILY", "METHODS"]

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from schedgap.errors import InputError
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.models.certificates import evaluate
 from schedgap.models.dmlrs.colgen import grid_bound
 from schedgap.models.dmlrs.pricing import priced_bound
 
@@ -41,23 +41,20 @@ def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -
     InputError
         When the certificate is not one of this family, or does not fit the instance.
     """
-    if certificate.get("kind") not in KINDS:
-        raise InputError(f"need one of {', '.join(KINDS)}", path="certificate.kind")
+    return evaluate(certificate, KINDS, lambda kind: _bound(instance, kind, certificate))
+
+
+def _bound(instance: DmlrsInstance, kind: str, certificate: Mapping[str, Any]) -> float:
     prices = np.zeros((instance.horizon, len(instance.resources)))
-    try:
-        for t, r, price in certificate["prices"]:
-            if not (1 <= t <= instance.horizon and 0 <= r < len(instance.resources)):
-                raise IndexError(f"no slot {t} or no resource {r}")
-            if not 0 <= price < np.inf:
-                raise ValueError(f"price {price}")
-            prices[t - 1, r] = price
-        grid = certificate["grid"] if certificate["kind"] == "grid-prices" else 0
-        if (
-            type(grid) is not int
-            or not 0 <= grid <= FINEST
-            or (grid == 0) != (certificate["kind"] == "prices")
-        ):
-            raise ValueError(f"grid {grid}")
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        raise InputError(f"does not fit the instance ({error})", path="certificate") from None
-    return grid_bound(instance, prices, grid) if grid else priced_bound(instance, prices)
+    for t, r, price in certificate["prices"]:
+        if not (1 <= t <= instance.horizon and 0 <= r < len(instance.resources)):
+            raise IndexError(f"no slot {t} or no resource {r}")
+        if not 0 <= price < np.inf:
+            raise ValueError(f"price {price}")
+        prices[t - 1, r] = price
+    if kind == "prices":
+        return priced_bound(instance, prices)
+    grid = certificate["grid"]
+    if type(grid) is not int or not 1 <= grid <= FINEST:
+        raise ValueError(f"grid {grid}")
+    return grid_bound(instance, prices, grid)

@@ -90,7 +90,7 @@ def add_completions(model: Any, instance: DmlrsInstance, among: list[Part]) -> N
         sense=pyo.maximize,
         doc="sum of utilities of the admitted jobs",
     )
-    model.eq_x = pyo.Constraint(
+    model.lin_once = pyo.Constraint(
         [part.job for part in among],
         doc="a job is admitted at most once",
         rule=lambda model, i: running(model, instance, i, 1) <= 1,

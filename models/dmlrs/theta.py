@@ -131,9 +131,9 @@ def internal(slot: Slot) -> list[Offer]:
     )  # A4 L4-L5
     last = min(int(fitting.max(initial=0)), slot.job.useful(INTERNAL))
     n, m = some.workers[:last], some.ps[:last]  # A4 L3 (E16)
-    cost = n[:, None] * slot.worker_price + m[:, None] * slot.ps_price  # [k, h]
+    cost = n[:, None] * slot.worker_price + m[:, None] * slot.ps_price  # A4 L2 [k, h]
     cost[fitting <= np.arange(last)[:, None]] = np.inf
-    best = cost.argmin(axis=1) if last else np.zeros(0, dtype=np.int64)  # A4 L2, L6-L7 (E14)
+    best = cost.argmin(axis=1) if last else np.zeros(0, dtype=np.int64)  # A4 L6-L7 (E14)
     return [slot.offer({int(h): (int(n[k]), int(m[k]))}) for k, h in enumerate(best)]
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import arrays
-from schedgap.instances.families import FAMILIES
 from schedgap.instances.traces import read_jobs, read_machines
 from schedgap.models.dmlrs.physics import first_completions
 from schedgap.models.dmlrs.suite import suite
@@ -15,11 +14,6 @@ from strategies.dmlrs_examples import TOY, TOY_2
 from strategies.generated import TRACES, maker
 
 made = maker("dmlrs")
-
-
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch):
-    monkeypatch.setitem(FAMILIES, "dmlrs", "schedgap.instances.dmlrs:DmlrsInstance")
 
 
 def test_the_worked_examples_have_their_optima():

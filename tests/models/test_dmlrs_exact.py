@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from schedgap.instances.families import FAMILIES
 from schedgap.instances.generate import generate
 from schedgap.models.dmlrs import rules
 from schedgap.models.dmlrs.certificates import check_certificate
@@ -47,8 +46,7 @@ def test_gurobi_proves_a_toy(name):
     check(TOY, run(name, TOY, "gurobi"), 20)
 
 
-def test_small_instances_have_one_optimum(monkeypatch):
-    monkeypatch.setitem(FAMILIES, "dmlrs", "schedgap.instances.dmlrs:DmlrsInstance")
+def test_small_instances_have_one_optimum():
     instance = generate("dmlrs", preset="small", seed=2)
     found = [run(name, instance) for name in ("milp-onehot", "cp-sat")]
     check(instance, found[0], found[1].schedule.value(instance))

@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.errors import InputError
-from schedgap.instances.families import FAMILIES
 from schedgap.instances.generate import generate
 from schedgap.models.dmlrs.certificates import check_certificate, price_certificate
 from schedgap.models.dmlrs.fluid import compact, disaggregated
@@ -111,8 +110,7 @@ def test_certificates_that_do_not_fit():
     assert check_certificate(instance_of([]), {"kind": "prices", "prices": []}) == 0
 
 
-def test_a_generated_instance(monkeypatch):
-    monkeypatch.setitem(FAMILIES, "dmlrs", "schedgap.instances.dmlrs:DmlrsInstance")
+def test_a_generated_instance():
     instance = generate("dmlrs", preset="medium", seed=1)
     value, bound = fluid(instance, compact)
     assert bound <= value + 1e-5
