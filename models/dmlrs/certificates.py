@@ -9,9 +9,10 @@ from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.certificates import evaluate
 from schedgap.models.dmlrs.colgen import grid_bound
+from schedgap.models.dmlrs.dual_bound import dual_bound, prices_of
 from schedgap.models.dmlrs.pricing import priced_bound
 
-KINDS = ("prices", "grid-prices")
+KINDS = ("prices", "grid-prices", "machine-prices")
 FINEST = 100_000  # parts of the work that a checker puts up with
 
 
@@ -32,9 +33,9 @@ def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -
     Parameters
     ----------
     certificate : Mapping
-        `kind` and `prices`, as `price_certificate` writes them. Its `value` is not read. Prices
-        need not be those of an optimum: any prove some bound, none at all the sum of utilities of
-        the jobs each alone.
+        `kind` and `prices`, as `price_certificate` and `machine_prices` write them. Its `value` is
+        not read. Prices need not be those of an optimum: any prove some bound, none at all the sum
+        of utilities of the jobs each alone.
 
     Raises
     ------
@@ -45,6 +46,11 @@ def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -
 
 
 def _bound(instance: DmlrsInstance, kind: str, certificate: Mapping[str, Any]) -> float:
+    if kind == "machine-prices":
+        by_machine = prices_of(instance, certificate["base"], certificate["prices"])
+        found = dual_bound(instance, by_machine, grid=_grid(certificate))
+        assert found is not None
+        return found
     prices = np.zeros((instance.horizon, len(instance.resources)))
     for t, r, price in certificate["prices"]:
         if not (1 <= t <= instance.horizon and 0 <= r < len(instance.resources)):
@@ -54,7 +60,11 @@ def _bound(instance: DmlrsInstance, kind: str, certificate: Mapping[str, Any]) -
         prices[t - 1, r] = price
     if kind == "prices":
         return priced_bound(instance, prices)
+    return grid_bound(instance, prices, _grid(certificate))
+
+
+def _grid(certificate: Mapping[str, Any]) -> int:
     grid = certificate["grid"]
     if type(grid) is not int or not 1 <= grid <= FINEST:
         raise ValueError(f"grid {grid}")
-    return grid_bound(instance, prices, grid)
+    return grid

@@ -4,10 +4,12 @@ The paper's two equations are lost; these are derived anew, and may differ in co
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from schedgap.models.dmlrs.theta import Slot
+from schedgap.instances.dmlrs import DmlrsInstance, arrays
+from schedgap.models.dmlrs.theta import Arrived, Slot
 
 
 def packing_gain(width: float, rows: int, delta: float) -> float | None:
@@ -58,3 +60,36 @@ def packing_width(slot: Slot) -> float:
     )  # [h, r]
     used = units > 0
     return float(min(slot.job.batch, (slot.room[used] / units[used]).min(initial=np.inf)))
+
+
+class Odds(NamedTuple):
+    """What decides on a job's gains on the empty cluster, where its widths are largest.
+
+    `W_b` is that of its largest number of workers; with one worker it is 1.
+    """
+
+    W_a: float
+    W_b: int
+    log: float  # ln(3 (R H + 1) / delta), which W_a must exceed
+    c: float
+    d: float
+    packing: float | None  # G of (31), None where there is none
+    cover: float  # G of (32) with the row of PSs
+
+
+def odds(instance: DmlrsInstance, job: Arrived, delta: float) -> Odds:
+    """Return the odds of a job, at its largest number of workers."""
+    capacity = arrays(instance).capacity_milli
+    empty = Slot(job, capacity, np.zeros(capacity.shape))
+    width = packing_width(empty)
+    most = int(min(job.bundles.workers[-1], job.bundles.ps[-1]))
+    log = math.log(3 * (capacity.size + 1) / delta)
+    return Odds(
+        width,
+        most,
+        log,
+        3 * log / width if width else math.inf,
+        2 * math.log(6 / delta) / most,
+        packing_gain(width, capacity.size, delta),
+        cover_gain(most, delta, 2),
+    )

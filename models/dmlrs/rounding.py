@@ -50,7 +50,7 @@ class Rounding:
         last = min(len(some.workers), job.useful(EXTERNAL))
         if H < 2 or not len(machines) or not last:
             return []
-        program = _relaxation(slot, machines)
+        program = relaxation(slot, machines)
         n_row, m_row = program.matrix.shape[0] - 2, program.matrix.shape[0] - 1
         engine = Relaxation(program)
         found = []
@@ -83,13 +83,7 @@ class Rounding:
 
     def _drawn(self, slot: Slot, machines: Ints, n: int, scaled: Floats) -> Ints | None:
         """Return the first draw [worker or PS, k] that keeps (24)-(26) and (2), or None."""
-        whole = np.round(scaled)
-        near = np.abs(scaled - whole) < _WHOLE
-        low = np.where(near, whole, np.floor(scaled))
-        part = np.where(near, 0.0, scaled - low)
-        tries = self.rounds if part.any() else 1
-        up = self.rng.random((tries, len(part))) < part  # (27), (28)
-        drawn = (low + up).astype(np.int64).reshape(tries, 2, len(machines))
+        drawn = draws(scaled, self.rounds, self.rng).reshape(-1, 2, len(machines))
         workers, ps = drawn[:, 0], drawn[:, 1]
         job = slot.job
         load = workers[..., None] * job.worker + ps[..., None] * job.ps
@@ -108,8 +102,25 @@ class Rounding:
         return chosen
 
 
-def _relaxation(slot: Slot, machines: Ints) -> LinearProgram:
-    """Return (23)-(26) for some machines; columns w, then s; the last two rows are (26) and (2)."""
+def draws(values: Floats, rounds: int, rng: np.random.Generator) -> Ints:
+    """Return values [k] rounded up or down so that each is met on average, (27), (28) [draw, k].
+
+    A single draw where all are whole.
+    """
+    whole = np.round(values)
+    near = np.abs(values - whole) < _WHOLE
+    low = np.where(near, whole, np.floor(values))
+    part = np.where(near, 0.0, values - low)
+    up = rng.random((rounds if part.any() else 1, len(part))) < part
+    found: Ints = (low + up).astype(np.int64)
+    return found
+
+
+def relaxation(slot: Slot, machines: Ints) -> LinearProgram:
+    """Return (23)-(26) for some machines; columns w, then s; the last two rows are (26) and (2).
+
+    Their right sides, n and m(n), are open.
+    """
     job, K = slot.job, len(machines)
     workers, ps = (most[machines] for most in slot.most)
     used = np.flatnonzero((job.worker > 0) | (job.ps > 0))

@@ -3,10 +3,15 @@
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs.algorithm import OnlineRun, Variant, pd_ors
-from schedgap.models.dmlrs.guarantees import conditions, dual_bound
+from schedgap.models.dmlrs.certificates import price_certificate
+from schedgap.models.dmlrs.dual_bound import dual_bound, machine_prices, prices_of
+from schedgap.models.dmlrs.guarantees import conditions, rounding_odds
 from schedgap.models.dmlrs.oasis import oasis
+from schedgap.models.dmlrs.starting import alone_bound
 from schedgap.models.method import Call, Method, Option, Outcome
 
 SOURCE = "Algorithms 1-4"
@@ -51,29 +56,41 @@ def _run(instance: DmlrsInstance, call: Call, across: str) -> OnlineRun:
     return pd_ors(instance, Variant(across=across, **chosen), seed=call.seed, clock=call.clock)  # type: ignore[arg-type]  # a word of its choices
 
 
-def _outcome(instance: DmlrsInstance, run: OnlineRun) -> Outcome:
+def _outcome(instance: DmlrsInstance, call: Call, run: OnlineRun) -> Outcome:
     left = len(instance.jobs) - len(run.decisions)
     note = f"stopped: {left} of {len(instance.jobs)} jobs not looked at" if left else ""
     trace = {**run.trace(instance), "conditions": conditions(instance, run)}
+    if "delta" in call.options:
+        trace["odds_of_rounding"] = rounding_odds(instance, call.options["delta"])
     return Outcome(run.schedule, note=note, trace=trace)
 
 
 def _pd_ors(instance: DmlrsInstance, call: Call) -> Outcome:
-    return _outcome(instance, _run(instance, call, "round"))
+    return _outcome(instance, call, _run(instance, call, "round"))
 
 
 def _greedy(instance: DmlrsInstance, call: Call) -> Outcome:
-    return _outcome(instance, _run(instance, call, "greedy"))
+    return _outcome(instance, call, _run(instance, call, "greedy"))
 
 
 def _dual_online(instance: DmlrsInstance, call: Call) -> Outcome:
+    alone = alone_bound(instance)
+    call.progress.bound(alone)
     if call.options["of"] == "oasis":
         chosen = {key: call.options[key] for key in ("prices", "price_floor")}
         run = oasis(instance, **chosen)
     else:
         run = _run(instance, call, "round" if call.options["of"] == "pd-ors" else "greedy")
-    bound = dual_bound(instance, run.price(instance), clock=call.clock)
-    return Outcome(bound=bound, trace=run.trace(instance))
+    call.progress.phase("pricing at full capacity")
+    certificate = machine_prices(instance, run.price(instance), run.range.least)
+    prices = prices_of(instance, certificate["base"], certificate["prices"])  # as the file has them
+    bound, note = dual_bound(instance, prices, clock=call.clock), ""
+    if bound is None:
+        note = "stopped: every job alone"
+    if bound is None or bound > alone:
+        bound, certificate = alone, price_certificate(np.zeros((0, 0)))
+    trace, certificate = run.trace(instance), certificate | {"value": bound}
+    return Outcome(bound=bound, note=note, trace=trace, certificate=certificate)
 
 
 METHODS: tuple[Method, ...] = (
