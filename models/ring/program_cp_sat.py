@@ -1,12 +1,13 @@
 """RAR-DDLS (1)-(9) as intervals for CP-SAT, and two relaxations without contention (ours).
 
-Each job is one interval of time. On one server its length is a number; spread over several it is
-at least what the job takes where no other ring meets it. How much longer the others make it is
-said in one of three ways, `Detail`:
+Each job is one interval of time, see `intervals_cp_sat`. How much longer rings make each other is
+said in one of four ways, `Detail`:
 
 - `free`: not at all (`contention-free`);
 - `pairs`: two rings that share a server slow each other in every slot of their overlap
   (`pair-contention`); exact unless a job meets two others;
+- `meetings`: by the sets of rings that run at the same time, the whole program; where these are
+  too many, as `slots`;
 - `slots`: the levels of (6) in every slot, the whole program (`rar-ddls-cp`).
 
 Time is monotone (see `program`), so the simulated schedule of a solution of the whole program is no
@@ -14,63 +15,17 @@ worse than the solution. Whole numbers throughout: no tolerance can forgive a jo
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.ring.program import equal_jobs, modes
+from schedgap.instances.ring import RingInstance
+from schedgap.models.ring.intervals_cp_sat import Program, intervals
+from schedgap.models.ring.meetings import add_meetings, rings_at_once
+from schedgap.models.ring.program import equal_jobs
 from schedgap.models.ring.rates import RateTable, rate_table
-from schedgap.models.ring.simulator import Placement
 
-Detail = Literal["free", "pairs", "slots"]
+Detail = Literal["free", "pairs", "meetings", "slots"]
 
-
-@dataclass(slots=True)
-class Program:
-    """A CP-SAT model and its variables by job j and server s."""
-
-    instance: RingInstance
-    model: Any
-    start: list[Any] = field(default_factory=list)  # [j] first slot
-    end: list[Any] = field(default_factory=list)  # [j] slot after the last
-    inside: dict[tuple[int, int], Any] = field(default_factory=dict)  # j is all on s
-    spread: dict[int, Any] = field(default_factory=dict)  # j is on several servers
-    number: dict[tuple[int, int], Any] = field(default_factory=dict)  # j is on n >= 2 servers
-    workers: dict[tuple[int, int], Any] = field(default_factory=dict)  # of a spread job on s
-    use: dict[tuple[int, int], Any] = field(default_factory=dict)  # a spread job has workers on s
-    makespan: Any = None
-
-    def plan(self, values: Sequence[int]) -> tuple[list[int], list[Placement]]:
-        """Return starts [j] and placements [j] of a solution, values by variable index."""
-        placements: list[dict[int, int]] = [{} for _ in self.start]
-        for (j, s), chosen in self.inside.items():
-            if values[chosen.index]:
-                placements[j][s] = self.instance.jobs[j].gpus
-        for (j, s), count in self.workers.items():
-            if values[count.index]:
-                placements[j][s] = int(values[count.index])
-        return [int(values[start.index]) for start in self.start], list(placements)
-
-    def start_from(self, schedule: RingSchedule) -> list[float | None]:
-        """Return hints by variable index that put every job where a schedule has it."""
-        hints: list[float | None] = [None] * len(self.model.proto.variables)
-        names = [server.id for server in self.instance.servers]
-        for j, job in enumerate(self.instance.jobs):
-            run = schedule.runs[job.id]
-            hints[self.start[j].index], hints[self.end[j].index] = run.start, run.end + 1
-            wide = len(run.placement) > 1
-            for s, name in enumerate(names):
-                count = run.placement.get(name, 0)
-                if (j, s) in self.inside:
-                    hints[self.inside[j, s].index] = int(count > 0 and not wide)
-                if (j, s) in self.use:
-                    hints[self.use[j, s].index] = int(count > 0 and wide)
-                    hints[self.workers[j, s].index] = count if wide else 0
-            if j in self.spread:
-                hints[self.spread[j].index] = int(wide)
-        if self.makespan is not None:
-            hints[self.makespan.index] = schedule.makespan
-        return hints
+MOST_SETS = 3000  # of rings that run at the same time; slots where there are more
 
 
 def build(
@@ -87,7 +42,7 @@ def build(
     Parameters
     ----------
     horizon : int
-        H: no job ends later. The size of the whole program is linear in it.
+        H: no job ends later. The size of `slots` is linear in it.
     least : int or None
         A lower bound on the makespan, which is then minimised; None asks for any schedule.
     pair_cuts : bool
@@ -101,99 +56,31 @@ def build(
     Source: RAR-DDLS, (1)-(9). Booleans: J S, and with `slots` H (J + S p + J p) more, where J
     counts only the jobs that can be spread and still end by H.
     """
-    from ortools.sat.python import cp_model
-
-    table = rate_table(instance)
-    J, S = range(len(table.size)), range(len(table.room))
-    model = cp_model.CpModel()
-    made = Program(instance, model)
-    length = [modes(table, j, horizon) for j in J]  # [j][n] least slots
-    held: list[list[tuple[Any, Any]]] = [[] for _ in S]  # [s] (interval, workers)
-    whole: list[Any] = []  # [j] interval
-    duration: list[Any] = []
-    for j in J:
-        G = table.size[j]
-        hosts = [s for s in S if table.room[s] >= G] if 1 in length[j] else []
-        wide = {n: d for n, d in length[j].items() if n >= 2 and not (one_server and hosts)}
-        if not hosts and not wide:
-            return None
-        start = model.new_int_var(1, horizon, f"start[{j}]")
-        end = model.new_int_var(2, horizon + 1, f"end[{j}]")
-        made.start.append(start)
-        made.end.append(end)
-        shortest = min([*wide.values(), *([length[j][1]] if hosts else [])])
-        if wide:
-            duration.append(model.new_int_var(shortest, horizon, f"duration[{j}]"))
-        else:
-            duration.append(shortest)
-        whole.append(model.new_interval_var(start, duration[j], end, f"run[{j}]"))
-        ways = []
-        for s in hosts:
-            here = made.inside[j, s] = model.new_bool_var(f"inside[{j},{s}]")
-            ways.append(here)
-            held[s].append(
-                (
-                    model.new_optional_fixed_size_interval_var(
-                        start, length[j][1], here, f"inside[{j},{s}]"
-                    ),
-                    G,
-                )
-            )
-            if wide:
-                model.add(duration[j] == length[j][1]).only_enforce_if(here)
-        if wide:
-            spread = made.spread[j] = model.new_bool_var(f"spread[{j}]")
-            ways.append(spread)
-            _spread(made, table, j, wide, held, duration[j])
-        model.add_exactly_one(ways)
-    for s in S:
-        if held[s]:
-            model.add_cumulative(*zip(*held[s], strict=True), table.room[s])  # (2)
-    model.add_cumulative(whole, table.size, table.gpus)
-    if detail == "pairs" or (detail == "slots" and pair_cuts):
-        _pairs(made, table, duration, horizon)
-    if detail == "slots":
-        _levels(made, table, duration, horizon)
-    for i, k in equal_jobs(instance):
-        model.add(made.start[i] <= made.start[k])
+    made = intervals(instance, horizon, one_server=one_server)
+    if made is None:
+        return None
+    table, model = rate_table(instance), made.model
     if least is not None:
         made.makespan = model.new_int_var(min(least, horizon), horizon, "makespan")
         for end in made.end:
             model.add(made.makespan + 1 >= end)
         model.minimize(made.makespan)
+    if detail == "meetings":
+        sets = rings_at_once(table, sorted(made.spread), MOST_SETS)
+        if sets is None:
+            detail = "slots"
+        else:
+            add_meetings(made, table, horizon, sets)
+    if detail == "pairs" or (detail == "slots" and pair_cuts):
+        _pairs(made, table, horizon)
+    if detail == "slots":
+        _levels(made, table, horizon)
+    for i, k in equal_jobs(instance):
+        model.add(made.start[i] <= made.start[k])
     return made
 
 
-def _spread(
-    made: Program,
-    table: RateTable,
-    j: int,
-    wide: dict[int, int],
-    held: list[list[tuple[Any, Any]]],
-    duration: Any,
-) -> None:
-    """Add job j's workers on several servers; `wide` has its least slots by number of servers."""
-    model, G, spread = made.model, table.size[j], made.spread[j]
-    S = range(len(table.room))
-    for s in S:
-        use = made.use[j, s] = model.new_bool_var(f"use[{j},{s}]")
-        most = min(G - 1, table.room[s])
-        count = made.workers[j, s] = model.new_int_var(0, most, f"workers[{j},{s}]")
-        model.add(count >= 1).only_enforce_if(use)
-        model.add(count == 0).only_enforce_if(use.negated())
-        piece = model.new_optional_interval_var(
-            made.start[j], duration, made.end[j], use, f"piece[{j},{s}]"
-        )
-        held[s].append((piece, count))
-    for n, least in wide.items():
-        chosen = made.number[j, n] = model.new_bool_var(f"number[{j},{n}]")
-        model.add(duration >= least).only_enforce_if(chosen)
-    model.add(sum(made.workers[j, s] for s in S) == G * spread)  # (1)
-    model.add(sum(made.number[j, n] for n in wide) == spread)
-    model.add(sum(made.use[j, s] for s in S) == sum(n * made.number[j, n] for n in wide))
-
-
-def _pairs(made: Program, table: RateTable, duration: Sequence[Any], horizon: int) -> None:
+def _pairs(made: Program, table: RateTable, horizon: int) -> None:
     """Let rings that share a server slow each other while they overlap (valid in the program).
 
     In a common slot p_j >= 2, so of the slots in which job j is active, those of the overlap pass
@@ -220,10 +107,10 @@ def _pairs(made: Program, table: RateTable, duration: Sequence[Any], horizon: in
     for j in rings:
         for group in one_by_one(table, j, [k for k in rings if (j, k) in overlap]):
             crowded = sum(overlap[j, k] for k in group)
-            for n, chosen in _numbers(made, j):
+            for n, chosen in made.numbers(j):
                 alone, met = table.rate(j, n, 1), table.rate(j, n, 2)
                 model.add(
-                    alone * duration[j] - (alone - met) * crowded >= table.need[j]
+                    alone * made.duration[j] - (alone - met) * crowded >= table.need[j]
                 ).only_enforce_if(chosen)
 
 
@@ -242,7 +129,7 @@ def one_by_one(table: RateTable, job: int, others: Sequence[int]) -> list[tuple[
     return list(groups)
 
 
-def _levels(made: Program, table: RateTable, duration: Sequence[Any], horizon: int) -> None:
+def _levels(made: Program, table: RateTable, horizon: int) -> None:
     """Add the rates of every slot, (6)-(9)."""
     model, S, T = made.model, range(len(table.room)), range(1, horizon + 1)
     rings = sorted(made.spread)
@@ -260,7 +147,7 @@ def _levels(made: Program, table: RateTable, duration: Sequence[Any], horizon: i
                 here = model.new_bool_var(f"on[{j},{s},{t}]")
                 model.add_bool_or([active.negated(), made.use[j, s].negated(), here])
                 on[s, t].append(here)
-        model.add(sum(act[j, t] for t in T) == duration[j]).only_enforce_if(made.spread[j])
+        model.add(sum(act[j, t] for t in T) == made.duration[j]).only_enforce_if(made.spread[j])
     calm = {}  # at most p rings cross s in slot t
     for (s, t), here in on.items():
         for p in range(1, most[s]):
@@ -275,13 +162,9 @@ def _levels(made: Program, table: RateTable, duration: Sequence[Any], horizon: i
             for s in S:
                 if p < most[s]:
                     model.add_bool_or([low.negated(), made.use[j, s].negated(), calm[s, t, p]])
-        for n, chosen in _numbers(made, j):
+        for n, chosen in made.numbers(j):
             steps = [table.rate(j, n, p) - table.rate(j, n, p + 1) for p in range(1, P)]
             steps.append(table.rate(j, n, P))
             model.add(
                 sum(steps[p - 1] * low for (t, p), low in level.items()) >= table.need[j]
             ).only_enforce_if(chosen)  # (9)
-
-
-def _numbers(made: Program, job: int) -> list[tuple[int, Any]]:
-    return [(n, chosen) for (j, n), chosen in made.number.items() if j == job]

@@ -15,6 +15,7 @@ from schedgap.models.bracket import Bracket, Finder, Relay, Report
 from schedgap.models.method import Call, Outcome
 from schedgap.models.ring import program_cp_sat
 from schedgap.models.ring.dispatch import Cluster, Ints, dispatch, schedule
+from schedgap.models.ring.meetings import rings_at_once
 from schedgap.models.ring.program_cp_sat import Detail
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import Placement, schedule_of
@@ -27,6 +28,7 @@ SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
 MOVES = 2000  # of each job for each target
 RELAX_SHARE, RELAX_SECONDS = 0.1, 6.0  # of each of the two relaxations
 INSIDE_SHARE = 0.5
+_NAMES = {"free": "contention-free", "pairs": "pair-contention", "meetings": "meetings"}
 STEP_SHARE = 0.3  # of what is left, for each makespan that is asked about
 
 
@@ -65,9 +67,11 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
         clock = call.clock.share(INSIDE_SHARE)
         _cp_sat(instance, found, "inside", "inside_stage", clock)
     details: tuple[Detail, ...] = ("free", "pairs")
+    if _rings_prevail(instance):
+        details = ("meetings", *details)
     for detail in details:
         if not found.closed:
-            name = "contention-free" if detail == "free" else "pair-contention"
+            name = _NAMES[detail]
             call.progress.phase(name)
             clock = call.clock.share(RELAX_SHARE, most=RELAX_SECONDS)
             _cp_sat(instance, found, name, "relax_stage", clock, detail)
@@ -75,6 +79,15 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
         call.progress.phase("refuting makespans")
         _cp_sat(instance, found, "makespans", "climb_stage", call.clock)
     return found.outcome()
+
+
+def _rings_prevail(instance: RingInstance) -> bool:
+    """Return whether jobs that no server can hold have most of the work, and few run at once."""
+    table = rate_table(instance)
+    work = [size * d for size, d in zip(table.size, table.best_slots, strict=True)]
+    rings = [j for j, n in enumerate(table.fewest_servers) if n > 1]
+    few = rings_at_once(table, rings, program_cp_sat.MOST_SETS) is not None
+    return few and 2 * sum(work[j] for j in rings) > sum(work)
 
 
 def _cp_sat(
@@ -116,7 +129,7 @@ def relax_stage(
     seed: int,
     threads: int,
 ) -> Report:
-    """Minimise the makespan without all of the contention, and execute the plans."""
+    """Minimise the makespan, mostly without all of the contention, and execute the plans."""
     horizon = instance.horizon if known is None else known.makespan
     made = program_cp_sat.build(instance, horizon=horizon, detail=detail, least=lower)
     if made is None:
@@ -196,7 +209,7 @@ def climb_stage(
     """
     refuted = asked = 0
     if known is None:
-        result, plan = _ask(instance, instance.horizon, "slots", None, clock, seed, threads)
+        result, plan = _ask(instance, instance.horizon, "meetings", None, clock, seed, threads)
         if result.status == "infeasible":
             return Report(complete=True, infeasible=True)
         known = None if plan is None else offer_plan(found, instance, *plan)
@@ -216,7 +229,7 @@ def climb_stage(
             lower = target + 1
             found.bound(lower)
         elif plan is not None and known.makespan > target:
-            detail = "slots"  # the relaxation has a plan, which cannot be executed in time
+            detail = "meetings"  # the relaxation has a plan, which cannot be executed in time
         elif plan is None:
             if not below:
                 share = min(1.0, 2 * share)

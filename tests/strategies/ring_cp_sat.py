@@ -5,19 +5,24 @@ from typing import Any, NamedTuple
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring import program_cp_sat
+from schedgap.models.ring.rates import no_schedule
 from schedgap.models.ring.run_exact import METHODS
+from schedgap.models.ring.simulator import schedule_of
+from schedgap.models.ring.starting import starting_schedule
+from schedgap.solvers import Clock, solve
 from strategies.ring_methods import run
 
 BY_NAME = {method.name: method for method in METHODS}
 
 
 class Answer(NamedTuple):
-    """Bounds, and optima without and with the cuts; None for infeasible."""
+    """Bounds, optima slot by slot without and with the cuts, and by meetings; None: infeasible."""
 
     free: float | None
     pairs: float | None
     plain: float | None
     cut: float | None
+    meetings: float | None
 
 
 def answers(send: Callable[[Any], None], instances: Sequence[RingInstance]) -> list[Answer]:
@@ -28,6 +33,7 @@ def answers(send: Callable[[Any], None], instances: Sequence[RingInstance]) -> l
             _bound("pair-contention", instance),
             _optimum(instance, pair_cuts=False),
             _optimum(instance, pair_cuts=True),
+            by_meetings(instance),
         )
         for instance in instances
     ]
@@ -45,6 +51,23 @@ def _optimum(instance: RingInstance, *, pair_cuts: bool) -> float | None:
         return None
     assert outcome.bound == outcome.schedule.makespan
     return outcome.bound
+
+
+def by_meetings(instance: RingInstance) -> float | None:
+    """Return the optimum of the program by sets of rings that run at once."""
+    if no_schedule(instance):
+        return None
+    known = starting_schedule(instance)
+    horizon = instance.horizon if known is None else known.makespan
+    made = program_cp_sat.build(instance, horizon=horizon, detail="meetings", least=1)
+    if made is None:
+        return None
+    result = solve(made.model, "cp-sat", clock=Clock())
+    if result.status == "infeasible":
+        return None
+    schedule = schedule_of(instance, *made.plan(result.values))
+    assert schedule is not None and schedule.makespan == result.objective == result.bound
+    return result.objective
 
 
 def is_built(send: Callable[[Any], None], instance: RingInstance, horizon: int) -> bool:

@@ -1,0 +1,49 @@
+"""Sets of rings that run at once: hand cases, and no ring is said to meet that need not."""
+
+from itertools import product
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schedgap.models.ring.meetings import must_meet, rings_at_once
+from schedgap.models.ring.rates import RateTable, rate_table
+from strategies.ring_examples import instance_of, job
+
+
+def table_of(sizes: list[int], rooms: list[int]) -> RateTable:
+    return rate_table(instance_of([job(f"j{n}", g, 24, 1.0) for n, g in enumerate(sizes)], rooms))
+
+
+def test_only_rings_that_fit_together_run_at_once() -> None:
+    """4 + 5 <= 9 GPUs, 4 + 6 > 9; job 2 is not asked about."""
+    table = table_of([4, 5, 1, 6], [3, 3, 3])
+    assert rings_at_once(table, [0, 1, 3], 4) == [(0,), (1,), (3,), (0, 1)]
+    assert rings_at_once(table, [0, 1, 3], 3) is None
+
+
+def test_two_rings_of_four_meet_on_three_servers_of_three_and_not_on_four() -> None:
+    assert must_meet(table_of([4, 4], [3, 3, 3]), 0, [1])
+    assert not must_meet(table_of([4, 4], [3, 3, 3, 3]), 0, [1])
+    assert must_meet(table_of([4, 4, 4], [3, 3, 3, 3]), 0, [1, 2])
+    assert not must_meet(table_of([9], [3, 3, 3]), 0, [])
+
+
+@given(
+    st.lists(st.integers(1, 3), min_size=2, max_size=4),
+    st.lists(st.integers(2, 5), min_size=2, max_size=3),
+)
+def test_a_ring_that_must_meet_meets_however_they_are_placed(
+    rooms: list[int], sizes: list[int]
+) -> None:
+    table = table_of(sizes, rooms)
+    if not must_meet(table, 0, range(1, len(sizes))):
+        return
+    servers = range(len(rooms))
+    ways = [
+        [way for way in product(*(range(room + 1) for room in rooms))
+         if sum(way) == size and sum(map(bool, way)) >= 2]
+        for size in sizes
+    ]  # fmt: skip
+    for plan in product(*ways):
+        if all(sum(way[s] for way in plan) <= rooms[s] for s in servers):
+            assert any(plan[0][s] and way[s] for s in servers for way in plan[1:])
