@@ -178,6 +178,14 @@ def add_capacity(
         doc="of two equal machines the first gives no less of the first resource",
         rule=busier,
     )
+    add_job_order(model, instance, among)
+
+
+def add_job_order(model: Any, instance: DmlrsInstance, among: list[Part]) -> None:
+    """Put equal jobs in order."""
+    import pyomo.environ as pyo
+
+    T = instance.horizon
     first = {part.job: part.first for part in among}
     model.cut_jobs = pyo.Constraint(
         [(i, j, t) for i, j in equal_jobs(instance, among) for t in range(first[i], T + 1)],

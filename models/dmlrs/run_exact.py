@@ -4,8 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.models.dmlrs import program_cp_sat, program_machine, program_onehot
+from schedgap.models.dmlrs import (
+    program_aggregate,
+    program_cp_sat,
+    program_machine,
+    program_onehot,
+)
 from schedgap.models.dmlrs.cover import is_close
+from schedgap.models.dmlrs.lbbd import lbbd as by_turns
 from schedgap.models.dmlrs.program_rows import parts
 from schedgap.models.dmlrs.starting import first_bracket
 from schedgap.models.method import Call, Method, Option, Outcome
@@ -64,6 +70,18 @@ def cp_sat(instance: DmlrsInstance, call: Call) -> Outcome:
     return found.outcome()
 
 
+def lbbd(instance: DmlrsInstance, call: Call) -> Outcome:
+    """Solve with all machines as one, and pack the slots in turn."""
+    found = first_bracket(instance, call)
+    if found.closed:
+        return found.outcome()
+    columns, most = program_aggregate.columns(instance), call.options["max_columns"]
+    if columns > most:
+        return found.outcome(f"too large: {columns} columns > max_columns={most}")
+    by_turns(found, instance, _tolerances(instance, call))
+    return found.outcome()
+
+
 _MIP = ("highs", "gurobi")
 
 METHODS: tuple[Method, ...] = (
@@ -99,5 +117,16 @@ METHODS: tuple[Method, ...] = (
         options=(SYMMETRY, MAX_COLUMNS),
         seeded=True,
         refuses=program_cp_sat.too_large,
+    ),
+    Method(
+        "lbbd",
+        "exact",
+        lbbd,
+        "all machines as one, slots packed in turn; what fits in none is cut off",
+        "(2)-(7)",
+        ours=True,
+        engines=_MIP,
+        options=(MAX_COLUMNS,),
+        seeded=True,
     ),
 )

@@ -1,0 +1,133 @@
+"""Packing slots of family `dmlrs`, and the exact method that cuts off what does not fit."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.models.dmlrs import program_aggregate
+from schedgap.models.dmlrs.packing import Item, dominates, few_that_do_not_fit, pack
+from schedgap.models.dmlrs.physics import bundles
+from schedgap.solvers import Clock, solve
+from strategies.dmlrs import dmlrs_instances, fits, optimum, slot_choices
+from strategies.dmlrs_examples import TOY, instance_of, job
+from strategies.dmlrs_methods import run
+
+
+def engine(program):
+    return solve(program, "highs", clock=Clock())
+
+
+def stopped(program):
+    return solve(program, "highs", clock=Clock(0.0))
+
+
+def plainly_fits(instance: DmlrsInstance, items: list[Item]) -> bool:
+    """Try every placement: what may lie across machines may lie on one of them."""
+    ways = [
+        ((each.workers, 0),) if each.internal else ((each.workers, 0), (0, each.workers))
+        for each in items
+    ]
+    known = slot_choices(instance)
+    for chosen in product(*ways):
+        own = {each.job: brings for each, brings in zip(items, chosen, strict=True)}
+        if tuple(own.get(j, (0, 0)) for j in range(len(instance.jobs))) in known:
+            return True
+    return False
+
+
+@st.composite
+def slots(draw):
+    """Draw an instance and a bundle for some of its jobs, one each."""
+    instance = draw(dmlrs_instances(max_machines=3))
+    items = []
+    for j in range(len(instance.jobs)):
+        workers = bundles(instance, j).workers.tolist()
+        if workers and draw(st.integers(0, 3)):
+            internal = len(instance.machines) == 1 or draw(st.booleans())
+            items.append(Item(j, internal, draw(st.sampled_from(workers))))
+    return instance, items
+
+
+@settings(max_examples=150, deadline=None)
+@given(slots())
+def test_a_slot_is_packed_just_where_it_can_be(slot):
+    instance, items = slot
+    found = pack(instance, items, engine)
+    assert found.impossible != plainly_fits(instance, items)
+    if found.counts is not None:
+        running = {each.job: own for each, own in zip(items, found.counts, strict=True)}
+        assert fits(instance, running)
+        for each, own in zip(items, found.counts, strict=True):
+            assert sum(w for w, _ in own.values()) == each.workers
+            assert not each.internal or len(own) == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(slots())
+def test_the_few_that_do_not_fit_are_as_few_and_as_easy_as_can_be(slot):
+    instance, items = slot
+    if not pack(instance, items, engine).impossible:
+        return
+    few = few_that_do_not_fit(instance, items, engine)
+    assert not plainly_fits(instance, list(few))
+    assert all(any(dominates(item, each) for item in items) for each in few)
+    for k, each in enumerate(few):
+        assert plainly_fits(instance, [*few[:k], *few[k + 1 :]])
+        fewer = [n for n in bundles(instance, each.job).workers.tolist() if n < each.workers]
+        for n in fewer[-1:]:
+            assert plainly_fits(instance, [*few[:k], each._replace(workers=n), *few[k + 1 :]])
+
+
+def test_what_takes_as_much_room():
+    inside, across = Item(0, True, 2), Item(0, False, 2)
+    assert dominates(inside, across) and not dominates(across, inside)
+    assert dominates(inside._replace(workers=3), inside)
+    assert not dominates(inside._replace(workers=1), across)
+    assert not dominates(inside._replace(job=1), inside)
+
+
+def test_a_stopped_packing_proves_nothing():
+    """Three jobs of two workers inside a machine, and two machines: no packing."""
+    items = [Item(j, True, 2) for j in range(3)]
+    assert pack(TOY, items, engine).impossible
+    found = pack(TOY, items, stopped)
+    assert found.counts is None and not found.impossible
+    assert few_that_do_not_fit(TOY, items, stopped) == tuple(items)
+
+
+def test_three_pairs_on_two_machines_need_not_be_inside():
+    """Any two of the workers' GPUs are taken: 3 x 2 + ... of 4, so one worker each for two jobs."""
+    items = [Item(j, True, 2) for j in range(3)]
+    few = few_that_do_not_fit(TOY, items, engine)
+    assert sum(each.workers for each in few) == 5 and not any(each.internal for each in few)
+
+
+def test_a_cut_ends_what_the_aggregate_promises():
+    """2 workers each, inside a machine: 6 of 6 GPUs, but a machine of 3 holds one job.
+
+    c_int = 0.04 + 16/300, 21 samples: N_int = 1.96; across machines an exchange takes 16 slots.
+    """
+    jobs = [
+        job(f"j{n}", 1, [u], samples=21, epochs=1, batch_size=2, external_bandwidth=1.0)
+        for n, u in enumerate((9.0, 8.0, 7.0), 1)
+    ]
+    instance = instance_of(jobs, [{"gpu": 3, "cpu": 9}] * 2, horizon=1)
+    assert solve(program_aggregate.build(instance), "highs", clock=Clock()).bound == pytest.approx(
+        24
+    )
+    found = run("lbbd", instance)
+    assert found.schedule.value(instance) == pytest.approx(17) == found.bound
+    assert found.trace["cuts"] >= 1
+
+
+@pytest.mark.nightly
+@settings(max_examples=1000, deadline=None)
+@given(dmlrs_instances(max_machines=3))
+def test_cuts_never_remove_the_optimum(instance):
+    found = run("lbbd", instance)
+    best = optimum(instance)
+    assert found.schedule.value(instance) == pytest.approx(best, rel=1e-6, abs=1e-6)
+    assert found.bound == pytest.approx(best, rel=1e-6, abs=1e-5)
