@@ -6,25 +6,20 @@ empty servers hold. Prices are the same for a block of slots. Each step only rel
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.modes import Cluster, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits
-from schedgap.models.elastic.pooled import MOST_SLOTS, crowded_slots, least_ps
+from schedgap.models.elastic.pooled import MOST_SLOTS
 from schedgap.models.elastic.schedule_lp import ROUNDING, pool_capacity
-from schedgap.models.elastic.windows import no_schedule, shortest
+from schedgap.models.elastic.tables import Table, table, table_on_one_pool
+from schedgap.models.elastic.windows import no_schedule
 from schedgap.solvers.clock import Clock
-from schedgap.solvers.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.engine import OnBound
-from schedgap.solvers.linear import LinearProgram
 
 _ASKED = 256  # candidates of a job that are priced at once
-ROUGH = 1e-3  # relative gap at which the prices of one pool guide those of several
 
 
 def server_pools(instance: ElasticInstance, most: int) -> Ints:
@@ -70,49 +65,6 @@ class Taken(NamedTuple):
     start: int  # slot, from 1
 
 
-class _Table(NamedTuple):
-    """The modes of a job, without PS types that ask for more than another one of the same row."""
-
-    worker_type: Ints  # [k]
-    ps_type: Ints  # [k] -1 in the ring
-    workers: Ints  # [k]
-    ps: Ints  # [k] the fewest
-    central: Any  # [k] bool
-    duration: Ints  # [k]
-
-
-@lru_cache(maxsize=1 << 12)
-def _table(instance: ElasticInstance, job: int) -> _Table:
-    view = cluster(instance)
-    groups: dict[tuple[int, bool, int, int], list[tuple[int, int]]] = {}
-    for m, p, N, q, d in modes(instance, job):
-        s = 0 if p is None else 1 if q else least_ps(view, m, p, N)
-        groups.setdefault((m, q, N, d), []).append((-1 if p is None else p, s))
-    rows = [
-        (m, p, N, s, q, d)
-        for (m, q, N, d), kinds in groups.items()
-        for p, s in _undominated(view, tuple(kinds))
-    ]
-    return _Table(*(np.array(column) for column in zip(*rows, strict=True)))
-
-
-@lru_cache(maxsize=1 << 16)
-def _undominated(view: Cluster, kinds: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """Return the PS types, with numbers, that ask for less of something than each other one."""
-    if len(kinds) == 1:
-        return kinds
-    demand = np.array([s * view.ps_units[p] for p, s in kinds])
-    less: Any = (demand[:, None] <= demand[None]).all(axis=2)  # [i, j] i asks for no more than j
-    # One PS of a type must also fit where one of the other does: compare single PSs, too.
-    one = np.array([view.ps_units[p] for p, _ in kinds])
-    less &= (one[:, None] <= one[None]).all(axis=2)
-    kept: list[int] = []
-    for j in np.argsort(demand.sum(axis=1), kind="stable").tolist():
-        if not any(less[i, j] for i in kept):
-            kept.append(j)
-    return tuple(kinds[j] for j in kept)
-
-
 class CoarsePricer:
     """Cheapest modes, starts and pools of all jobs under prices by block."""
 
@@ -128,6 +80,11 @@ class CoarsePricer:
         self._known_starts: dict[tuple[int, int, int], Ints] = {}
         self.jobs = [j for j in range(len(instance.jobs)) if modes(instance, j)]
 
+    def rows(self, job: int) -> Table:
+        """Return the modes of a job among which the cheapest one is."""
+        alone = len(self.capacity) == 1
+        return table_on_one_pool(self.instance, job) if alone else table(self.instance, job)
+
     def _most_central(self, m: int, p: int) -> Ints:
         """[pool] workers that one empty server holds, beside a PS."""
         if (m, p) not in self._central:
@@ -137,30 +94,30 @@ class CoarsePricer:
             self._central[m, p] = most
         return self._central[m, p]
 
-    def cheapest(self, market: "_Market", job: int, several: int = 1) -> list[Taken]:
+    def cheapest(self, market: "Market", job: int, several: int = 1) -> list[Taken]:
         """Return the least cost of a job, and the least of some other starts and modes.
 
         In a batch problem the cost is the price less the weight. Empty: none is in time.
         """
         instance, given = self.instance, self.instance.jobs[job]
-        table = _table(instance, job)
+        rows = self.rows(job)
         a = self._starts(job, market.prices)
-        end = a + 1 + table.duration[:, None]
+        end = a + 1 + rows.duration[:, None]
         if instance.is_batch:
             base = np.full(a.shape, -given.weight)
         else:
             base = given.weight * end.astype(float)
         late = np.inf if instance.last_end is None else instance.last_end
         base[(a < given.arrival - 1) | (end > late)] = np.inf
-        floor = (base + market.floor(table, a)).ravel()
+        floor = (base + market.floor(rows, a)).ravel()
         # The lowest floors are priced first; then all floors below what these cost.
         bar = float(np.partition(floor, _ASKED)[_ASKED]) if len(floor) > _ASKED else np.inf
         part = np.flatnonzero((floor <= bar) & (floor < np.inf))
-        found = self._priced(market, table, a, base, part, several)
+        found = self._priced(market, rows, a, base, part, several)
         least = found[-1].cost if len(found) == several else np.inf
         part = np.flatnonzero((floor > bar) & (floor < least))
         if len(part):
-            found = sorted(found + self._priced(market, table, a, base, part, several))
+            found = sorted(found + self._priced(market, rows, a, base, part, several))
         return found[:several]
 
     def _starts(self, job: int, prices: Coarse) -> Ints:
@@ -172,7 +129,7 @@ class CoarsePricer:
         key = job, prices.block, prices.slots
         if key not in self._known_starts:
             first, last = self.instance.jobs[job].arrival - 1, self.instance.last_end
-            d = _table(self.instance, job).duration
+            d = self.rows(job).duration
             edges = np.append(np.arange(0, prices.slots, prices.block), prices.slots)
             shared = np.concatenate([[first], edges[edges > first]])
             parts = [
@@ -185,26 +142,26 @@ class CoarsePricer:
         return self._known_starts[key]
 
     def _priced(
-        self, market: "_Market", table: _Table, a: Ints, base: Floats, part: Ints, several: int
+        self, market: "Market", rows: Table, a: Ints, base: Floats, part: Ints, several: int
     ) -> list[Taken]:
         """Return the cheapest runs among rows and starts given by flat index."""
         k, at = np.divmod(part, a.shape[1])
         start = a[k, at]
-        cost = base.ravel()[part] + self._price(market, table, k, start)
+        cost = base.ravel()[part] + self._price(market, rows, k, start)
         return [
             Taken(float(cost[i]), int(k[i]), int(start[i]) + 1)
             for i in np.argsort(cost, kind="stable")[:several].tolist()
             if np.isfinite(cost[i])
         ]
 
-    def _price(self, market: "_Market", table: _Table, k: Ints, a: Ints) -> Floats:
+    def _price(self, market: "Market", rows: Table, k: Ints, a: Ints) -> Floats:
         """Return the price of rows k from slots a on, by the cheapest pools."""
-        worker, ps = market.windows(table, k, a)  # [pool, i]
-        N, s, m, p = table.workers[k], table.ps[k], table.worker_type[k], table.ps_type[k]
+        worker, ps = market.windows(rows, k, a)  # [pool, i]
+        N, s, m, p = rows.workers[k], rows.ps[k], rows.worker_type[k], rows.ps_type[k]
         ps = np.zeros_like(worker) if ps is None else np.where(self._hosts[:, p], ps, np.inf)
         cost = np.full(len(k), np.inf)
         room = self._room[:, m]
-        split = np.flatnonzero(~table.central[k])
+        split = np.flatnonzero(~rows.central[k])
         if len(split):
             order = np.argsort(np.where(room[:, split] > 0, worker[:, split], np.inf), axis=0)
             by = np.take_along_axis(worker[:, split], order, 0)
@@ -213,7 +170,7 @@ class CoarsePricer:
             enough = upto[-1] >= N[split]
             total = (count * by).sum(axis=0) + s[split] * ps[:, split].min(axis=0)
             cost[split] = np.where(enough, total, np.inf)
-        whole = np.flatnonzero(table.central[k])
+        whole = np.flatnonzero(rows.central[k])
         if len(whole):
             most = np.stack([self._most_central(m[i], p[i]) for i in whole.tolist()], axis=1)
             each = N[whole] * worker[:, whole] + s[whole] * ps[:, whole]
@@ -222,22 +179,22 @@ class CoarsePricer:
 
     def end(self, job: int, taken: Taken) -> int:
         """Return start + duration."""
-        return taken.start + int(_table(self.instance, job).duration[taken.row])
+        return taken.start + int(self.rows(job).duration[taken.row])
 
-    def usage(self, market: "_Market", job: int, taken: Taken) -> Floats:
+    def usage(self, market: "Market", job: int, taken: Taken) -> Floats:
         """[pool, r] what the run holds in each of its slots, in the cheapest pools."""
-        table, use = _table(self.instance, job), np.zeros_like(self.capacity)
+        rows, use = self.rows(job), np.zeros_like(self.capacity)
         k = np.array([taken.row])
         worker, ps = (
             None if part is None else part[:, 0]
-            for part in market.windows(table, k, np.array([taken.start - 1]))
+            for part in market.windows(rows, k, np.array([taken.start - 1]))
         )
         N, m, p = (
-            int(column[taken.row]) for column in (table.workers, table.worker_type, table.ps_type)
+            int(column[taken.row]) for column in (rows.workers, rows.worker_type, rows.ps_type)
         )
         assert worker is not None
         units = self.view.worker_units[m]
-        if table.central[taken.row]:
+        if rows.central[taken.row]:
             each = N * worker + (0.0 if ps is None else ps)
             at = int(np.where(self._most_central(m, p) >= N, each, np.inf).argmin())
             use[at] = N * units + (0.0 if p < 0 else self.view.ps_units[p])
@@ -249,7 +206,7 @@ class CoarsePricer:
             N -= count
         if ps is not None:
             at = int(np.where(self._hosts[:, p], ps, np.inf).argmin())
-            use[at] += int(table.ps[taken.row]) * self.view.ps_units[p]
+            use[at] += int(rows.ps[taken.row]) * self.view.ps_units[p]
         return use
 
     def bound(self, prices: Coarse, least: Floats) -> float:
@@ -262,12 +219,12 @@ class CoarsePricer:
 
     def all(
         self, prices: Coarse, several: int = 1, clock: Clock | None = None
-    ) -> tuple[Floats, list[list[Taken]], "_Market"] | None:
+    ) -> tuple[Floats, list[list[Taken]], "Market"] | None:
         """Return [j] the least cost of each job, 0 at most in a batch, and its cheapest runs.
 
         None when the clock ran out before the last job was priced.
         """
-        market = _Market(self.view, prices, self._room > 0, self._hosts)
+        market = Market(self.view, prices, self._room > 0, self._hosts)
         least = np.full(len(self.instance.jobs), 0.0 if self.instance.is_batch else np.inf)
         runs: list[list[Taken]] = [[] for _ in self.instance.jobs]
         for j in self.jobs:
@@ -279,7 +236,7 @@ class CoarsePricer:
         return least, runs, market
 
 
-class _Market:
+class Market:
     """Prices of workers and PSs by pool, summed from slot 1 on."""
 
     def __init__(self, view: Cluster, prices: Coarse, runs_on: Any, hosts: Any) -> None:
@@ -299,184 +256,39 @@ class _Market:
         if len(view.ps_units):
             self._ps, self._least_ps = summed(view.ps_units, hosts)
 
-    def floor(self, table: _Table, a: Ints) -> Floats:
+    def floor(self, rows: Table, a: Ints) -> Floats:
         """[k, i] what rows cost at least from slots a [k, i] on: the cheapest pool in each slot."""
-        T = self.prices.slots
-        start = np.clip(a, 0, T)
-        end = np.clip(a + table.duration[:, None], 0, T)
-
-        def paid(least: Floats, kind: Ints, count: Ints) -> Floats:
-            flat, row = least.ravel(), kind[:, None] * (T + 1)
-            cost: Floats = count[:, None] * (flat[row + end] - flat[row + start])
-            return cost
-
-        cost = paid(self._least_worker, table.worker_type, table.workers)
-        if self._least_ps is not None and self._least_ps.any():
-            cost += paid(self._least_ps, table.ps_type, table.ps)
+        cost = np.zeros(a.shape)
+        self._add_floor(cost, self._least_worker, rows.worker_type, rows.workers, rows, a)
+        if self._least_ps is not None:
+            self._add_floor(cost, self._least_ps, rows.ps_type, rows.ps, rows, a)
         return cost
 
-    def windows(self, table: _Table, k: Ints, a: Ints) -> tuple[Floats, Floats | None]:
+    def _add_floor(
+        self, cost: Floats, least: Floats, kind: Ints, count: Ints, rows: Table, a: Ints
+    ) -> None:
+        """Add the price of so many containers of a kind, in rows of equal windows once for all."""
+        priced = np.flatnonzero(least[kind, -1] > 0)
+        pair = kind[priced] * (int(rows.duration.max()) + 1) + rows.duration[priced]
+        _, first, same = np.unique(pair, return_index=True, return_inverse=True)
+        some, T = priced[first], self.prices.slots
+        flat, at = least.ravel(), kind[some, None] * (T + 1)
+        start = np.clip(a[some], 0, T)
+        end = np.clip(a[some] + rows.duration[some, None], 0, T)
+        window = flat[at + end] - flat[at + start]
+        if len(priced) == len(cost):
+            cost += count[:, None] * window[same]
+        else:
+            cost[priced] += count[priced, None] * window[same]
+
+    def windows(self, rows: Table, k: Ints, a: Ints) -> tuple[Floats, Floats | None]:
         """Return the price [pool, i] of a worker, and of a PS, of rows k from slots a on."""
-        T, m, p = self.prices.slots, table.worker_type[k], table.ps_type[k]
-        start, end = np.minimum(a, T), np.minimum(a + table.duration[k], T)
+        T, m, p = self.prices.slots, rows.worker_type[k], rows.ps_type[k]
+        start, end = np.minimum(a, T), np.minimum(a + rows.duration[k], T)
         worker = (self._worker[m, :, end] - self._worker[m, :, start]).T
         if self._ps is None:
             return worker, None
         return worker, (self._ps[p, :, end] - self._ps[p, :, start]).T
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CoarseLp:
-    """Where column generation stopped; of a batch problem values are minus the weight."""
-
-    bound: float | None
-    prices: Coarse | None
-    objective: float | None
-    rounds: int
-    columns: int
-
-
-class _Layout:
-    """Rows of the master: the jobs, then pools x resources x blocks in mean servers."""
-
-    def __init__(self, pricer: CoarsePricer, block: int, slots: int) -> None:
-        self.pricer, self.block, self.slots = pricer, block, slots
-        self.jobs = len(pricer.instance.jobs)
-        self.blocks = -(-slots // block)
-        mean = pricer.view.capacity.mean(axis=0)
-        self.size = np.where(mean > 0, mean, 1.0)  # [r]
-        self._begin = np.arange(self.blocks) * block
-        self._end = np.minimum(self._begin + block, slots)
-        length = (self._end - self._begin).astype(float)
-        cells = np.outer((pricer.capacity / self.size).ravel(), length).ravel()
-        self.rows = self.jobs + len(cells)
-        once, none = np.ones(self.jobs), np.full(self.jobs, -np.inf)
-        at_least = none if pricer.instance.is_batch else once
-        self.row_lower = np.concatenate([at_least, np.full(len(cells), -np.inf)])
-        self.row_upper = np.concatenate([once, cells])
-
-    def prices(self, duals: Floats) -> Coarse:
-        """Return the prices behind duals [i]; those of the wrong sign count as 0."""
-        shape = *self.pricer.capacity.shape, self.blocks
-        cells = np.maximum(0.0, -duals[self.jobs :]).reshape(shape) / self.size[:, None]
-        return Coarse(self.block, self.slots, self.pricer.pool, cells + 0.0)
-
-    def duals(self, prices: Coarse, least: Floats) -> Floats:
-        """Return the duals [i] of given prices, on these pools."""
-        return np.concatenate([least, -(prices.price * self.size[:, None]).ravel()])
-
-    def worth(self, job: int, end: int) -> float:
-        """Return the cost of a column."""
-        weight = self.pricer.instance.jobs[job].weight
-        return -weight if self.pricer.instance.is_batch else weight * end
-
-    def columns(self, runs: list[tuple[int, Taken]], market: _Market) -> Columns:
-        """Return runs of jobs as columns."""
-        rows: list[Any] = []
-        entries: list[Any] = []
-        at, cost = [], []
-        for column, (j, taken) in enumerate(runs):
-            end = self.pricer.end(j, taken)
-            inside = np.minimum(end - 1, self._end) - np.maximum(taken.start - 1, self._begin)
-            blocks = np.flatnonzero(inside > 0)
-            use = self.pricer.usage(market, j, taken) / self.size
-            cells = np.flatnonzero(use.ravel())
-            rows += [[j], (self.jobs + cells[:, None] * self.blocks + blocks).ravel()]
-            entries += [[1.0], np.outer(use.ravel()[cells], inside[blocks]).ravel()]
-            at.append(np.full(1 + len(cells) * len(blocks), column))
-            cost.append(self.worth(j, end))
-        index = (np.concatenate(rows), np.concatenate(at))
-        matrix = sparse.csc_array((np.concatenate(entries), index), (self.rows, len(runs)))
-        return Columns(np.array(cost), matrix, [None] * len(runs))
-
-
-def solve_coarse(
-    instance: ElasticInstance,
-    *,
-    block: int,
-    clock: Clock,
-    pools: int = 1,
-    seed: int = 0,
-    threads: int = 1,
-    on_bound: OnBound | None = None,
-    each: int = 3,
-    gap: float = 1e-6,
-) -> CoarseLp:
-    """Solve the linear relaxation over modes on pools of servers, prices constant on blocks.
-
-    Parameters
-    ----------
-    pools : int
-        Most pools; equal servers are in one.
-    each : int
-        Columns of a job to add in a round.
-    gap : float
-        Relative gap between master and bound at which it ends.
-
-    Notes
-    -----
-    The first columns run each job after the last price; where the horizon ends before, artificial
-    columns dearer than any schedule do. With several pools, those of the prices of one come first.
-    """
-    pricer = CoarsePricer(instance, server_pools(instance, pools))
-    layout = _Layout(pricer, block, crowded_slots(instance))
-    slots, jobs = layout.slots, layout.jobs
-    costs: Any = np.zeros(0)
-    known: Any = sparse.csc_array((layout.rows, 0))
-    if not instance.is_batch:
-        known = sparse.eye_array(layout.rows, jobs, format="csc")
-        if instance.last_end is None:
-            late = [max(slots + 1, job.arrival) for job in instance.jobs]
-            ends = [t + (shortest(instance, j) or 0) for j, t in enumerate(late)]
-            costs = np.array([layout.worth(j, end) for j, end in enumerate(ends)])
-        else:
-            dear = 2 * sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
-            costs = np.full(jobs, dear)
-    center = None
-    if len(pricer.capacity) > 1:
-        rough = solve_coarse(
-            instance, block=block, clock=clock, seed=seed, threads=threads, on_bound=on_bound,
-            gap=max(gap, ROUGH),
-        )  # fmt: skip
-        if rough.prices is not None:
-            spread = np.repeat(rough.prices.price, len(pricer.capacity), axis=0)
-            prices = Coarse(block, slots, pricer.pool, spread)
-            if (priced := pricer.all(prices, each, clock)) is not None:
-                least, runs, market = priced
-                center = layout.duals(prices, least)
-                if first := [(j, run) for j in pricer.jobs for run in runs[j]]:
-                    fresh = layout.columns(first, market)
-                    costs = np.concatenate([costs, np.asarray(fresh.cost)])
-                    known = sparse.hstack([known, fresh.matrix], format="csc")
-    master = LinearProgram(
-        cost=costs,
-        lower=np.zeros(len(costs)),
-        upper=np.full(len(costs), np.inf),
-        matrix=known.tocsr(),
-        row_lower=layout.row_lower,
-        row_upper=layout.row_upper,
-    )
-
-    def pricing(duals: Floats) -> Priced | None:
-        prices = layout.prices(duals)
-        if (priced := pricer.all(prices, each, clock)) is None:
-            return None
-        least, runs, market = priced
-        fresh = [(j, run) for j in pricer.jobs for run in runs[j] if run.cost < duals[j] - 1e-9]
-        columns = layout.columns(fresh, market) if fresh else None
-        return Priced(columns, pricer.bound(prices, least))
-
-    result = generate_columns(
-        master, pricing, clock=clock, seed=seed, threads=threads, on_bound=on_bound,
-        prices=center, gap=gap,
-    )  # fmt: skip
-    return CoarseLp(
-        bound=result.bound,
-        prices=None if result.prices is None else layout.prices(result.prices),
-        objective=result.objective,
-        rounds=result.rounds,
-        columns=len(result.tags),
-    )
 
 
 def coarse_certificate(prices: Coarse) -> dict[str, Any]:

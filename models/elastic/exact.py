@@ -14,7 +14,7 @@ import numpy as np
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.bracket import Bracket, Finder, Relay, Report, solve_program
-from schedgap.models.elastic import coarse, program_cp_sat, schedule_lp
+from schedgap.models.elastic import coarse_lp, program_cp_sat, schedule_lp
 from schedgap.models.elastic.columns import Run, schedule_of
 from schedgap.models.elastic.cutting import Cut
 from schedgap.models.elastic.enumeration import GROWTH, Narrowed, below, branch, narrow
@@ -221,7 +221,7 @@ def coarse_stage(
     found: Finder, instance: ElasticInstance, *, clock: Clock, seed: int, threads: int
 ) -> Report:
     """Solve the relaxation on one pool of servers."""
-    lp = coarse.solve_coarse(
+    lp = coarse_lp.solve_coarse(
         instance,
         block=COARSE_BLOCK,
         clock=clock,

@@ -4,65 +4,18 @@ On a single pool a run is a mode: what it asks for in all, on any servers.
 """
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import Floats, Ints, fits, ps_needed
+from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.schedule_lp import ROUNDING
+from schedgap.models.elastic.tables import table
 from schedgap.models.elastic.windows import earliest, shortest
 
 MOST_SLOTS = 5_000  # with prices
-
-
-@lru_cache(maxsize=1 << 16)
-def least_ps(view: Cluster, m: int, p: int, workers: int) -> int:
-    """Return the fewest PSs with which a split mode runs on the empty cluster.
-
-    Over all servers n that hold the PSs, with as many workers beside them as fit.
-    """
-    demand = view.demand(Mode(m, p, workers, False, 1))
-    assert demand.ps is not None
-    room = fits(view.capacity, demand.ps)
-    for s in range(1, demand.most_ps() + 1):
-        n = np.flatnonzero(room >= s)
-        if not len(n):
-            break
-        beside = fits(view.capacity[n] - s * demand.ps, demand.worker)
-        g = int(np.minimum(beside, workers - 1).max())
-        if ps_needed(demand.bandwidth, demand.ps_bandwidth, workers - g) <= s:
-            return s
-    raise AssertionError("every mode has a placement")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Choices:
-    """The modes of a job that no other beats in duration and all demands."""
-
-    duration: Ints  # [k] slots
-    demand: Floats  # [k, r] on all servers together, in units
-
-
-@lru_cache(maxsize=1 << 12)
-def choices(instance: ElasticInstance, job: int) -> Choices:
-    """Return the undominated modes of a job, by duration."""
-    view, rows = cluster(instance), set()
-    for mode in modes(instance, job):
-        demand = mode.workers * view.worker_units[mode.worker_type]
-        if mode.ps_type is not None:
-            m, p = mode.worker_type, mode.ps_type
-            ps = 1 if mode.central else least_ps(view, m, p, mode.workers)
-            demand = demand + ps * view.ps_units[p]
-        rows.add((mode.duration, *demand.tolist()))
-    table = np.array(sorted(rows), dtype=float).reshape(len(rows), len(view.scale) + 1)
-    kept: list[int] = []
-    for k in range(len(table)):
-        if not kept or not (table[kept] <= table[k]).all(axis=1).any():
-            kept.append(k)
-    return Choices(table[kept, 0].astype(np.int64), table[kept, 1:])
 
 
 def crowded_slots(instance: ElasticInstance) -> int:
@@ -75,8 +28,7 @@ def crowded_slots(instance: ElasticInstance) -> int:
     total = cluster(instance).capacity.sum(axis=0)
     busy = np.zeros(len(total))
     for j in range(len(instance.jobs)):
-        own = choices(instance, j)
-        busy += (own.demand * own.duration[:, None]).min(axis=0)
+        busy += _least_volumes(instance, j)
     share = float((busy[total > 0] / total[total > 0]).max(initial=0.0))
     longest = max(shortest(instance, j) or 0 for j in range(len(instance.jobs)))
     last = max(job.arrival for job in instance.jobs)
@@ -113,7 +65,7 @@ def volume(instance: ElasticInstance, resource: int) -> float | None:
     if not total > 0:
         return None
     jobs = range(len(instance.jobs))
-    least = [_least_volume(instance, j, resource) / total for j in jobs]
+    least = [float(_least_volumes(instance, j)[resource]) / total for j in jobs]
     release = [job.arrival - 1.0 for job in instance.jobs]
     weight = [job.weight for job in instance.jobs]
     busy = mean_busy_times(release, least, weight)
@@ -124,10 +76,12 @@ def volume(instance: ElasticInstance, resource: int) -> float | None:
     return value * (1 - ROUNDING)
 
 
-def _least_volume(instance: ElasticInstance, job: int, resource: int) -> float:
-    """Least demand x duration of a mode, in units of one resource and slots."""
-    own = choices(instance, job)
-    return float((own.demand[:, resource] * own.duration).min())
+@lru_cache(maxsize=1 << 12)
+def _least_volumes(instance: ElasticInstance, job: int) -> Floats:
+    """[r] least demand x duration of a mode, in units of the resource and slots."""
+    own = table(instance, job)
+    least: Floats = (own.demand(cluster(instance)) * own.duration[:, None]).min(axis=0)
+    return least
 
 
 def mean_busy_times(release: list[float], volume: list[float], weight: list[float]) -> list[float]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import coarse, pooled, program_compact, schedule_lp
+from schedgap.models.elastic import coarse, coarse_lp, pooled, program_compact, schedule_lp
 from schedgap.models.elastic.batch import a_maxweight, batch_of, constants
 from schedgap.models.elastic.dual_prices import scaled
 from schedgap.models.elastic.modes import cluster
@@ -73,7 +73,7 @@ def pooled_coarse(instance: ElasticInstance, call: Call) -> Outcome:
         return Outcome(infeasible=True, note=reason)
     call.progress.bound(pooled.no_contention(instance))
     call.progress.phase("generating columns")
-    found = coarse.solve_coarse(
+    found = coarse_lp.solve_coarse(
         instance,
         block=call.options["block"],
         pools=call.options["pools"],

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import lists
-from schedgap.models.elastic.coarse import coarse_bound, solve_coarse
+from schedgap.models.elastic.coarse import coarse_bound
+from schedgap.models.elastic.coarse_lp import solve_coarse
 from schedgap.models.elastic.columns import Run, schedule_of
 from schedgap.models.elastic.pooled import no_contention
 from schedgap.models.elastic.run_algorithms import needs_completion, no_schedule

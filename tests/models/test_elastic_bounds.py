@@ -4,6 +4,7 @@ import copy
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,8 +14,10 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.certificates import check_certificate
 from schedgap.models.elastic.coarse import server_pools
 from schedgap.models.elastic.dual_prices import least_of
-from schedgap.models.elastic.pooled import choices, mean_busy_times
+from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.pooled import mean_busy_times
 from schedgap.models.elastic.run_bounds import METHODS as BOUNDS
+from schedgap.models.elastic.tables import table_on_one_pool, undominated
 from schedgap.models.elastic.windows import no_schedule
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers.clock import Clock
@@ -223,9 +226,21 @@ def test_a_certificate_that_does_not_fit_is_refused(broken: dict[str, Any]) -> N
         check_certificate(TOY, broken)
 
 
-def test_choices_leave_out_what_takes_longer_and_more() -> None:
+def test_one_pool_leaves_out_what_takes_longer_and_more() -> None:
     """j1 of the toy: the central N = 1 (6 slots; 1 GPU) and N = 2 (3 slots; 2 GPUs), and the split
     N = 3 (4 slots; 3 GPUs), which N = 2 beats, as it beats split N = 2 (6 slots)."""
-    found = choices(TOY, 0)
+    found = table_on_one_pool(TOY, 0)
     assert found.duration.tolist() == [3, 6]
-    assert found.demand[:, 0].tolist() == [2, 1]
+    assert found.demand(cluster(TOY))[:, 0].tolist() == [2, 1]
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=12))
+def test_undominated_points_are_those_that_nothing_beats(points: list[tuple[int, ...]]) -> None:
+    def beats(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+        return all(a <= b for a, b in zip(one, other, strict=True))
+
+    kept = undominated(np.array(points, dtype=float)).tolist()
+    assert [points[k] for k in kept] == sorted(
+        p for p in set(points) if not any(q != p and beats(q, p) for q in points)
+    )
+    assert all(points.index(points[k]) == k for k in kept)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import lists, rules
-from schedgap.models.elastic.coarse import solve_coarse
+from schedgap.models.elastic.coarse_lp import solve_coarse
 from schedgap.models.elastic.columns import Run, schedule_of
 from schedgap.models.elastic.run_lists import METHODS
 from schedgap.models.elastic.search import search
