@@ -1,15 +1,16 @@
-"""Exact methods and bounds of family `dmlrs`, each with its engine in a process of its own."""
+"""Methods of family `dmlrs` that know all jobs, each with its engine in a process of its own."""
 
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs.run_bounds import METHODS as BOUNDS
 from schedgap.models.dmlrs.run_exact import METHODS as EXACT
+from schedgap.models.dmlrs.run_heuristics import METHODS as HEURISTICS
 from schedgap.models.method import Call, Outcome, Unheard
 from schedgap.solvers import Clock
 from schedgap.solvers.children import run_child
 
-METHODS = {method.name: method for method in (*EXACT, *BOUNDS)}
+METHODS = {method.name: method for method in (*EXACT, *BOUNDS, *HEURISTICS)}
 
 
 def outcome(
