@@ -4,7 +4,9 @@ Colours are Paul Tol's "bright" scheme, which colour-blind readers can tell apar
 black; backgrounds are transparent. Plotly serves notebooks and the report, Matplotlib papers.
 """
 
+import csv
 import html
+import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -63,6 +65,13 @@ def natural(text: str) -> tuple[object, ...]:
     """Return a sorting key that puts J2 before J10."""
     parts = re.split(r"([0-9]+)", text)
     return tuple(int(part) if index % 2 else part for index, part in enumerate(parts))
+
+
+def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as CSV; None is an empty field."""
+    text = io.StringIO()
+    csv.writer(text).writerows([columns, *rows])
+    return text.getvalue()
 
 
 def colors(names: Iterable[str]) -> dict[str, str]:

@@ -13,7 +13,9 @@ from typing import Any, cast
 
 import psutil
 
+from schedgap.analysis import experiments
 from schedgap.analysis.attempts import Attempt, Plan, attempt, plan
+from schedgap.analysis.choices import Choice, label
 from schedgap.analysis.runs import FAILURES, Folder, Run, TaskOutcome, TaskRecord, task_key
 from schedgap.analysis.solving import conclude
 from schedgap.errors import (
@@ -26,37 +28,14 @@ from schedgap.errors import (
 from schedgap.instances.families import load
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import validate
+from schedgap.models.experiment import Experiment
 from schedgap.models.family import families, family
-from schedgap.models.method import Method
 
-Target = Instance | str | os.PathLike[str]
+Target = Instance | Experiment | str | os.PathLike[str]
+Given = tuple[Instance, list[str] | None]  # None: all methods that are installed
 OnRecord = Callable[[TaskRecord | None, int, int], None]  # (record, done, all); None at the start
 SUITE = "quick"
 DEFAULT_TIME_LIMIT = 60.0  # seconds of each task
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A method as the user names it: `hare`, `big-m@gurobi`, `hare:gpu_rule=finish`."""
-
-    method: str
-    engine: str | None = None
-    settings: tuple[tuple[str, object], ...] = ()
-
-    @classmethod
-    def read(cls, text: str) -> "Choice":
-        """Return the choice that a word on the command line names."""
-        head, *words = text.strip().split(":")
-        name, _, engine = head.partition("@")
-        settings: dict[str, object] = {}
-        for word in words:
-            key, equals, value = word.partition("=")
-            if not equals or not key or key in settings:
-                raise UsageError(f"method '{text}': need NAME or NAME:KEY=VALUE")
-            settings[key] = value
-        if not name:
-            raise UsageError(f"method '{text}': need NAME or NAME:KEY=VALUE")
-        return cls(name, engine or None, tuple(settings.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +70,15 @@ def compare(
 
     Parameters
     ----------
-    targets : Instance, path, or several
-        Instances, instance files, folders of them, or the bundled suite `quick`.
+    targets : Instance, Experiment, path, or several
+        Instances, instance files, folders of them, or a bundled suite: `quick`, `FAMILY-figures`,
+        `FAMILY-figure-N`. Figures bring their own methods; their numbers are written as CSV into
+        `figures` in the run folder.
     run : path
         The run folder; made when it is not there.
     methods : sequence of str, optional
-        `NAME`, `NAME@ENGINE` or `NAME:KEY=VALUE`; by default every method whose engines are
-        installed. A family without a method of that name is left out of it.
+        `NAME`, `NAME@ENGINE` or `NAME:KEY=VALUE`; by default a figure's own, or every method
+        whose engines are installed. A family without a method of that name is left out of it.
     workers : int, optional
         Tasks at the same time, by default one for each core and never more; a task has one thread.
     time_limit, memory_limit : float, optional
@@ -114,13 +95,13 @@ def compare(
     UsageError, InputError, EngineUnavailableError
         Before anything is run. Contradictions among the results are in the run returned.
     """
-    problems = list(_instances(targets))
+    problems, figures = _given(targets)
     tasks = list(_tasks(problems, methods, time_limit, memory_limit, seed))
     if workers is not None and workers < 1:
         raise UsageError(f"workers {workers}: need an integer >= 1")
     folder = Folder(run)
     folder.create()
-    for instance in problems:
+    for instance, _ in problems:
         folder.store_instance(instance)
     todo = [task for task in tasks if _open(folder, task, retry)]
     done = len(tasks) - len(todo)
@@ -130,30 +111,48 @@ def compare(
         done += 1
         if on_record is not None and record is not None:
             on_record(record, done, len(tasks))
-    return Run(folder.path)
+    run_found = Run(folder.path)
+    if figures:
+        experiments.write(run_found, figures)
+    return run_found
 
 
 # --- what to do ------------------------------------------------------------------------------
 
 
-def _instances(targets: Target | Iterable[Target]) -> Iterator[Instance]:
-    """Yield each instance once, in the order given."""
-    single = isinstance(targets, Instance | str | os.PathLike)
+def _given(targets: Target | Iterable[Target]) -> tuple[list[Given], dict[str, Experiment]]:
+    """Return the instances in the order given, and the figures asked for by their files' names.
+
+    The instances of figures have methods of their own.
+    """
+    single = isinstance(targets, Instance | Experiment | str | os.PathLike)
     given = [targets] if single else list(cast(Iterable[Target], targets))
-    seen: set[str] = set()
-    for target in given:
-        for instance in _expand(cast(Target, target)):
-            if instance.sha256 not in seen:
-                seen.add(instance.sha256)
-                yield instance
-    if not seen:
+    problems: list[Given] = []
+    figures: dict[str, Experiment] = {}
+    for target in cast(list[Target], given):
+        asked = _figures(target)
+        figures |= asked
+        for experiment in asked.values():
+            problems += experiments.pairs(experiment)
+        if not asked:
+            problems += [(instance, None) for instance in _expand(target)]
+    if not problems:
         raise UsageError("no instances to compare on")
+    return problems, figures
+
+
+def _figures(target: Target) -> dict[str, Experiment]:
+    if isinstance(target, Experiment):
+        return {experiments.file_name(target): target}
+    if isinstance(target, Instance) or Path(target).exists():
+        return {}
+    return experiments.suite(str(target))
 
 
 def _expand(target: Target) -> list[Instance]:
     if isinstance(target, Instance):
         return [target]
-    path = Path(target)
+    path = Path(cast(str, target))
     if path.is_dir():
         files = sorted(path.glob("[!.]*.json"))
         if not files:
@@ -165,7 +164,7 @@ def _expand(target: Target) -> list[Instance]:
 
 
 def _tasks(
-    problems: Sequence[Instance],
+    problems: Sequence[Given],
     methods: Sequence[str] | None,
     time_limit: float | None,
     memory_limit: float | None,
@@ -174,13 +173,18 @@ def _tasks(
     """Yield each task once; names and settings are checked before anything runs."""
     chosen = None if methods is None else [Choice.read(text) for text in methods]
     if chosen is not None:
-        owners = {instance.family: family(instance.family) for instance in problems}
+        owners = {instance.family: family(instance.family) for instance, _ in problems}
         for choice in chosen:
             if not any(_has(name, choice.method) for name in owners):
                 next(iter(owners.values())).method(choice.method)  # raises, and names the others
     seen: set[str] = set()
-    for instance in problems:
-        choices = _installed(instance) if chosen is None else chosen
+    for instance, own in problems:
+        if chosen is not None:
+            choices = chosen
+        elif own is not None:
+            choices = [Choice.read(text) for text in own]
+        else:
+            choices = _installed(instance)
         for choice in choices:
             if chosen is not None and not _has(instance.family, choice.method):
                 continue
@@ -230,19 +234,6 @@ def _key(instance: Instance, plan: Plan) -> str:
         "versions": plan.versions(),
     }
     return task_key(identity)
-
-
-def label(plan: Plan) -> str:
-    """Return a method's name with what differs from its defaults: `hare:gpu_rule=finish`."""
-    method: Method = plan.method
-    default = method.choose_engine(None)
-    engine = f"@{plan.engine}" if plan.engine != default else ""
-    changed = [
-        f":{option.name}={option.plain(plan.options[option.name])}"
-        for option in method.options
-        if plan.options[option.name] != option.default
-    ]
-    return method.name + engine + "".join(changed)
 
 
 def _open(folder: Folder, task: Task, retry: bool) -> bool:

@@ -44,6 +44,7 @@ def page(name: str) -> str:
             + f". Verdict: {item.verdict}."
             for item in paper.guarantees.values()
         ),
+        *_figures(found),
         "## Errata and decisions",
         _table(
             ("", "where", "the paper", "why it cannot be meant", "what we do", "literal switch"),
@@ -67,6 +68,23 @@ def _methods(found: Family) -> str:
             method.source + (", ours" if method.ours else ""), method.summary, options,
         ))  # fmt: skip
     return _table(("method", "kind", "engines", "source", "what it is", "options"), rows)
+
+
+def _figures(found: Family) -> list[str]:
+    if found.experiments is None:
+        return []
+    rows = [
+        (f"`{found.name}-figure-{item.figure}`", item.title, item.x,
+         ", ".join(dict.fromkeys(point.series for point in item.points)), item.claim)
+        for item in found.experiments()
+    ]  # fmt: skip
+    return [
+        "## Figures",
+        f"`schedgap compare {found.name}-figures --run DIR` runs them all, and writes their "
+        "numbers as CSV into `DIR/figures`; the report of the run draws them. Each has the best "
+        "known schedule and a proved bound as further series.",
+        _table(("suite", "figure", "x", "series", "the paper"), rows),
+    ]
 
 
 def _default(value: object) -> str:

@@ -9,6 +9,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.solution import Sense
 from schedgap.instances.verdict import Violation
+from schedgap.models.experiment import Experiment
 from schedgap.models.method import Method
 from schedgap.models.paper import Paper
 
@@ -80,6 +81,7 @@ class Family:
         default_factory=dict
     )  # name -> build(instance), a Pyomo model
     suite: Callable[[], list[Any]] | None = None  # small instances of the quick comparison
+    experiments: Callable[[], list[Experiment]] | None = None  # figures of the paper
 
     def method(self, name: str) -> Method:
         """Return a method by its name or alias."""

@@ -13,7 +13,13 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from schedgap.analysis.report.headline import headline, trouble
-from schedgap.analysis.report.pictures import Figure, explorer, family_figures, shared_layouts
+from schedgap.analysis.report.pictures import (
+    Figure,
+    explorer,
+    family_figures,
+    paper_figures,
+    shared_layouts,
+)
 from schedgap.analysis.report.results import Results, collect
 from schedgap.analysis.report.tables import (
     missing_table,
@@ -58,7 +64,7 @@ def render(found: Results) -> str:
     sections: list[dict[str, Any]] = []
     figures: dict[str, Figure] = {}
     for place, name in enumerate(found.families, start=1):
-        pictures = family_figures(found, name)
+        pictures = [*family_figures(found, name), *paper_figures(found, name)]
         figures |= {key: figure for key, _, _, figure in pictures}
         rows = [row for row in found.rows if row.family == name]
         by_preset = [row for row in found.rows_by_preset if row.family == name]

@@ -1,18 +1,18 @@
 """The figures of the report as plain data: Plotly traces and layouts, and their numbers as CSV."""
 
-import csv
-import io
 import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from schedgap.analysis import experiments
 from schedgap.analysis.charts import (
     GAP,
     LEGEND_LIMIT,
     TEMPLATE,
     colors,
+    comma_separated,
     frame_height,
     gantt_traces,
     lanes_axis,
@@ -39,17 +39,34 @@ MOST_POINTS = 400  # of one curve
 Figure = dict[str, Any]
 
 
-def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table as CSV; None is an empty field."""
-    text = io.StringIO()
-    csv.writer(text).writerows([columns, *rows])
-    return text.getvalue()
-
-
 def plotly_data(figure: Any, table: str) -> Figure:
     """Return a Plotly figure and its numbers (CSV) as plain JSON data."""
     data = json.loads(figure.to_json())
     return {"traces": data["data"], "layout": data["layout"], "csv": table}
+
+
+def paper_figures(found: Results, name: str) -> list[tuple[str, str, str, Figure]]:
+    """Return (id, title, caption, figure) of the paper's figures that the run was made for."""
+    figures = []
+    for file, experiment in experiments.written(found.run).items():
+        if not file.startswith(f"{name}-"):
+            continue
+        numbers = experiments.rows(found.run, experiment)
+        for measure in dict.fromkeys(row.measure for row in numbers):
+            own = [row for row in numbers if row.measure == measure]
+            figures.append(
+                (
+                    f"{file.removesuffix('.csv')}-{len(figures)}",
+                    f"Fig. {experiment.figure}: {experiment.title}.",
+                    f"The paper: {experiment.claim}. The bound and the best known schedule are "
+                    f"ours; means of {count(len({row.seed for row in own}), 'draw')}.",
+                    plotly_data(
+                        experiments.chart(experiment, measure, own),
+                        comma_separated(experiments.Row._fields, own),
+                    ),
+                )
+            )
+    return figures
 
 
 def family_figures(found: Results, name: str) -> list[tuple[str, str, str, Figure]]:

@@ -17,6 +17,7 @@ from schedgap.models.ring import (
     run_programs,
     run_search,
 )
+from schedgap.models.ring.figures import experiments
 from schedgap.models.ring.suite import suite
 
 METHODS: tuple[Method, ...] = (
@@ -44,6 +45,7 @@ FAMILY = Family(
     check_certificate=certificates.check_certificate,
     programs=programs.PROGRAMS,
     suite=suite,
+    experiments=experiments,
 )
 
 __all__ = ["ALIASES", "FAMILY", "METHODS"]

@@ -227,7 +227,7 @@ def compare(
         list[str],
         typer.Argument(
             metavar="INSTANCE|DIR|SUITE...",
-            help="Instance files, folders of them, or the bundled suite 'quick'.",
+            help="Instance files, folders of them, or bundled suites: 'quick', 'ring-figures'.",
         ),
     ],
     run: Annotated[Path, typer.Option(metavar="DIR", help="Run folder; what it holds is kept.")],
@@ -236,7 +236,8 @@ def compare(
         typer.Option(
             metavar="A,B",
             autocompletion=_methods,
-            help="NAME, NAME@ENGINE or NAME:KEY=VALUE, by commas. [default: all installed]",
+            help="NAME, NAME@ENGINE or NAME:KEY=VALUE, by commas. [default: all installed, "
+            "or the figure's]",
         ),
     ] = None,
     workers: Annotated[

@@ -14,7 +14,8 @@ from toy_family import toy
 
 import schedgap as sg
 from schedgap import show
-from schedgap.analysis.comparing import Choice, compare
+from schedgap.analysis.choices import Choice
+from schedgap.analysis.comparing import compare
 from schedgap.analysis.report.results import collect
 from schedgap.analysis.report.tables import summary_table
 from schedgap.analysis.runs import Folder, Run, read_record

@@ -1,0 +1,170 @@
+"""Figures of the papers from a run: what to run for one, its numbers, and its chart.
+
+Each comes with two series that no paper has: the best schedule known and a proved bound.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import plotly.graph_objects as go
+
+from schedgap.analysis.attempts import plan
+from schedgap.analysis.charts import TEMPLATE, colors, comma_separated, plain
+from schedgap.analysis.choices import Choice, label
+from schedgap.analysis.runs import Run, TaskRecord
+from schedgap.errors import UsageError
+from schedgap.instances.families import FAMILIES
+from schedgap.instances.instance import Instance
+from schedgap.instances.records import write_text
+from schedgap.models.experiment import Experiment
+from schedgap.models.family import family
+
+BEST, BOUND = "best known", "bound"
+FOLDER = "figures"  # in the run folder
+
+
+class Row(NamedTuple):
+    """One number of a figure."""
+
+    measure: str
+    x: float | str
+    series: str
+    seed: int
+    instance: str
+    value: float
+
+
+def file_name(experiment: Experiment) -> str:
+    """Return the name of a figure's file; without its ending it is that of its suite."""
+    return f"{experiment.points[0].instance.family}-figure-{experiment.figure}.csv"
+
+
+def suite(text: str) -> dict[str, Experiment]:
+    """Return the figures that `FAMILY-figures` or `FAMILY-figure-N` names, by their files' names.
+
+    Raises
+    ------
+    UsageError
+        When the family has no such figure.
+    """
+    name, _, rest = text.partition("-figure")
+    if name not in FAMILIES or (rest != "s" and not rest.startswith("-")):
+        return {}
+    found = _figures(name)
+    chosen = {file: each for file, each in found.items() if rest == "s" or file == f"{text}.csv"}
+    if not chosen:
+        names = ", ".join(file.removesuffix(".csv") for file in found) or "none"
+        raise UsageError(f"family {name} has no {text}: choose one of {names}")
+    return chosen
+
+
+@cache
+def _figures(name: str) -> dict[str, Experiment]:
+    known = family(name).experiments
+    return {file_name(each): each for each in (known() if known else [])}
+
+
+def pairs(experiment: Experiment) -> Iterator[tuple[Instance, list[str]]]:
+    """Yield each instance of a figure with the methods to run on it."""
+    methods: dict[str, list[str]] = {}
+    instances: dict[str, Instance] = {}
+    for point in experiment.points:
+        key = point.instance.sha256
+        instances[key] = point.instance
+        methods.setdefault(key, list(experiment.brackets)).append(point.method)
+    for key, instance in instances.items():
+        yield instance, list(dict.fromkeys(methods[key]))
+
+
+def rows(run: Run, experiment: Experiment) -> list[Row]:
+    """Return the numbers of a figure that a run holds, in the order of its points."""
+    known: dict[tuple[str, str], TaskRecord] = {
+        (record.instance.sha256, record.label): record
+        for record in run.records
+        if record.solution is not None and record.solution.schedule is not None
+    }
+    found: dict[tuple[str, float | str, str, int], Row] = {}
+
+    def add(measure: str, series: str, value: float | None) -> None:
+        if value is not None:
+            row = Row(measure, point.x, series, point.seed, record.instance.name, value)
+            found.setdefault(row[:4], row)
+
+    for point in experiment.points:
+        choice = Choice.read(point.method)
+        named = plan(
+            point.instance, choice.method, engine=choice.engine, settings=dict(choice.settings)
+        )
+        entry = known.get((point.instance.sha256, label(named)))
+        if entry is None or entry.solution is None:
+            continue
+        record, solution = entry, entry.solution
+        add(experiment.objective, point.series, solution.objective)
+        beside = family(record.instance.family).beside(point.instance, solution.schedule)
+        for measure in experiment.beside:
+            add(measure, point.series, beside[measure])
+        bracket = run.brackets[record.instance.sha256, record.problem]
+        add(experiment.objective, BEST, bracket.best)
+        add(experiment.objective, BOUND, bracket.bound)
+    return list(found.values())
+
+
+def write(run: Run, experiments: dict[str, Experiment]) -> None:
+    """Write the numbers of figures as CSV into the run folder, by their files' names."""
+    folder = run.folders[0].path / FOLDER
+    folder.mkdir(exist_ok=True)
+    for file, experiment in experiments.items():
+        write_text(folder / file, comma_separated(Row._fields, rows(run, experiment)))
+
+
+def written(run: Run) -> dict[str, Experiment]:
+    """Return the figures that were written into the folders of a run, by their files' names."""
+    files = {file.name for each in run.folders for file in each.path.glob(f"{FOLDER}/*.csv")}
+    found: dict[str, Experiment] = {}
+    for name in sorted({file.partition("-figure")[0] for file in files}):
+        found |= suite(f"{name}-figures")
+    return {file: experiment for file, experiment in found.items() if file in files}
+
+
+def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Figure:
+    """Return one measure of a figure as curves, or bars where the axis has names; seeds averaged.
+
+    Parameters
+    ----------
+    numbers : sequence
+        What `rows` returns.
+    """
+    values: dict[str, dict[float | str, list[float]]] = {}
+    for row in numbers:
+        if row.measure == measure:
+            values.setdefault(row.series, {}).setdefault(row.x, []).append(row.value)
+    own = [series for series in values if series not in (BEST, BOUND)]
+    palette = colors(own) | {BEST: "#777777", BOUND: "#777777"}
+    figure = go.Figure()
+    for series in [*own, *(each for each in (BEST, BOUND) if each in values)]:
+        points = {x: sum(each) / len(each) for x, each in values[series].items()}
+        dash = {BEST: "dash", BOUND: "dot"}.get(series, "solid")
+        bars = series in own and any(isinstance(x, str) for x in points)
+        shape: dict[str, Any] = (
+            {"type": "bar", "marker": {"color": palette[series]}, "width": 0.6}
+            if bars
+            else {
+                "type": "scatter",
+                "mode": "lines+markers" if series in own else "lines",
+                "line": {"color": palette[series], "width": 2, "dash": dash},
+            }
+        )
+        figure.add_trace(
+            shape
+            | {"name": plain(series), "x": list(points), "y": list(points.values())}
+            | {"hovertemplate": f"{plain(series)}: %{{y:.6~g}}<extra></extra>"}
+        )
+    figure.update_layout(
+        template=TEMPLATE,
+        height=340,
+        showlegend=True,
+        xaxis={"title": {"text": plain(experiment.x)}},
+        yaxis={"title": {"text": plain(measure)}, "rangemode": "tozero"},
+    )
+    return figure

@@ -1,0 +1,109 @@
+"""Figures of the papers: every series, the best schedule known, and the bound, as numbers."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from schedgap.analysis import experiments
+from schedgap.analysis.comparing import compare
+from schedgap.analysis.report.pictures import paper_figures
+from schedgap.analysis.report.results import collect
+from schedgap.analysis.runs import Run
+from schedgap.errors import UsageError
+from schedgap.models.experiment import Experiment
+from schedgap.models.ring import figures
+
+TINY = figures.experiments(seeds=(0, 1), servers=(3, 4), jobs=8)
+SERIES = {
+    "4": {"policies"},
+    "5": {"SJF-BCO"},
+    "6": {"SJF-BCO", "FF", "LS"},
+    "7": {"SJF-BCO"},
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return compare(TINY, run=tmp_path_factory.mktemp("figures"), workers=1, time_limit=2)
+
+
+def numbers(run: Run, experiment: Experiment) -> list[dict[str, str]]:
+    file = run.folders[0].path / experiments.FOLDER / experiments.file_name(experiment)
+    with open(file, encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.mark.parametrize("experiment", TINY, ids=lambda each: f"figure {each.figure}")
+def test_a_figure_has_a_number_for_each_point_and_a_bound_below_it(
+    run: Run, experiment: Experiment
+) -> None:
+    found = numbers(run, experiment)
+    values = {
+        (row["x"], row["seed"], row["series"]): float(row["value"])
+        for row in found
+        if row["measure"] == experiment.objective
+    }
+    assert {series for _, _, series in values} == {
+        *SERIES[experiment.figure], experiments.BEST, experiments.BOUND
+    }  # fmt: skip
+    for point in experiment.points:
+        x, seed = str(point.x), str(point.seed)
+        bound, best = (values[x, seed, each] for each in (experiments.BOUND, experiments.BEST))
+        assert 0 < bound <= best <= values[x, seed, point.series]
+    beside = {row["measure"] for row in found} - {experiment.objective}
+    assert beside == set(experiment.beside)
+
+
+def test_the_values_are_those_of_the_methods(run: Run) -> None:
+    (fourth,) = (each for each in TINY if each.figure == "4")
+    found = {(row.measure, row.x, row.seed): row.value for row in experiments.rows(run, fourth)}
+    point = next(each for each in fourth.points if each.method == "first-fit")
+    (record,) = (
+        each
+        for each in run.records
+        if each.label == "first-fit" and each.instance.sha256 == point.instance.sha256
+    )
+    assert record.solution is not None
+    jobs = record.solution.schedule["jobs"]
+    ends = [job["end"] for job in jobs]
+    assert found["makespan (slots)", "FF", 0] == max(ends)
+    assert found["mean completion", "FF", 0] == pytest.approx(sum(ends) / len(ends), abs=1e-5)
+
+
+def test_the_report_draws_what_the_run_was_made_for(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert set(experiments.written(run)) == {experiments.file_name(each) for each in TINY}
+    monkeypatch.setattr(
+        experiments, "written", lambda run: {experiments.file_name(each): each for each in TINY}
+    )
+    drawn = paper_figures(collect(run), "ring")
+    assert [title.split(":")[0] for _, title, _, _ in drawn] == [
+        "Fig. 4", "Fig. 4", "Fig. 5", "Fig. 6", "Fig. 7"
+    ]  # fmt: skip
+    sixth = drawn[3][3]
+    assert [trace["name"] for trace in sixth["traces"]] == [
+        "SJF-BCO", "FF", "LS", "best known", "bound"
+    ]  # fmt: skip
+    assert sixth["traces"][0]["x"] == [3, 4]
+    assert paper_figures(collect(run), "edge") == []
+
+
+def test_a_curve_is_the_mean_over_the_draws() -> None:
+    rows = [
+        experiments.Row("makespan", 1, "A", seed, "i", value)
+        for seed, value in ((0, 2.0), (1, 5.0))
+    ]
+    (trace,) = experiments.chart(TINY[1], "makespan", rows).data
+    assert list(trace.x) == [1] and list(trace.y) == [3.5]
+
+
+def test_suites_are_told_by_their_names(tmp_path: Path) -> None:
+    assert list(experiments.suite("ring-figure-5")) == ["ring-figure-5.csv"]
+    assert len(experiments.suite("ring-figures")) == len(TINY)
+    assert experiments.suite("quick") == experiments.suite("rings-figure-5") == {}
+    with pytest.raises(UsageError, match="no ring-figure-9: choose one of ring-figure-4"):
+        compare("ring-figure-9", run=tmp_path)
+    with pytest.raises(UsageError, match="choose one of none"):
+        experiments.suite("hare-figures")
