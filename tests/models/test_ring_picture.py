@@ -19,9 +19,9 @@ def test_jobs_on_a_server_at_once_have_lanes_of_their_own():
 
 
 def test_a_job_inside_one_server_says_so():
-    one = instance_of([job("a", 1, 24), job("b", 3, 24)], [3, 3])
-    drawn = chart(one, schedule_of(one, [1, 1], [{0: 1}, {1: 3}]).to_data(one))
-    assert [bar.text for bar in drawn.bars] == ["a on s1: 1 worker", "b on s2: 3 workers"]
+    one = instance_of([job("a", 1, 24), job("b", 2, 24)], [3, 3])
+    drawn = chart(one, schedule_of(one, [1, 1], [{0: 1}, {1: 2}]).to_data(one))
+    assert [bar.text for bar in drawn.bars] == ["a on s1: 1 worker", "b on s2: 2 workers"]
 
 
 def test_measures():

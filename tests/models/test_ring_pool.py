@@ -123,7 +123,8 @@ def least_limit(instance: RingInstance, loads) -> float:
 
 
 def test_w2_has_theta_star_6_where_sjf_bco_has_7():
-    assert run(BY_NAME["theta-feasible"], W2).bound == 6
+    limit = run(BY_NAME["theta-feasible"], W2)
+    assert limit.bound == 6 and limit.trace["exact"] is True
     sjf = of_sjf_bco(W2)
     assert sjf.makespan == 7
     assert solved(schedule_pool.build_limit(W2, [sjf])) == pytest.approx(7)  # no bound on 6
