@@ -22,7 +22,7 @@ METHODS: tuple[Method, ...] = (
     *run_algorithms.METHODS,
     *run_baselines.METHODS,
 )
-ALIASES = {"exact": "milp-onehot"}
+ALIASES = {"exact": "lbbd"}
 
 FAMILY = Family(
     name="dmlrs",

@@ -5,14 +5,17 @@ from typing import Any
 
 import numpy as np
 
+from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.models.dmlrs import program_dual
 from schedgap.models.dmlrs.algorithm import OnlineRun, Variant, pd_ors
-from schedgap.models.dmlrs.certificates import price_certificate
-from schedgap.models.dmlrs.dual_bound import dual_bound, machine_prices, prices_of
+from schedgap.models.dmlrs.certificates import check_certificate, price_certificate
+from schedgap.models.dmlrs.dual_bound import GRID, dual_bound, machine_prices, prices_of
 from schedgap.models.dmlrs.guarantees import conditions, rounding_odds
 from schedgap.models.dmlrs.oasis import oasis
 from schedgap.models.dmlrs.starting import alone_bound
 from schedgap.models.method import Call, Method, Option, Outcome
+from schedgap.solvers import solve
 
 SOURCE = "Algorithms 1-4"
 
@@ -93,6 +96,31 @@ def _dual_online(instance: DmlrsInstance, call: Call) -> Outcome:
     return Outcome(bound=bound, note=note, trace=trace, certificate=certificate)
 
 
+def _dual(instance: DmlrsInstance, call: Call) -> Outcome:
+    alone = alone_bound(instance)
+    call.progress.bound(alone)
+    call.progress.phase("building a row for every schedule")
+    try:
+        model = program_dual.build(instance)
+    except UsageError as error:
+        certificate = price_certificate(np.zeros((0, 0))) | {"value": alone}
+        return Outcome(bound=alone, note=str(error), certificate=certificate)
+    result = solve(
+        model, call.engine or "highs", clock=call.clock, threads=call.threads, seed=call.seed
+    )
+    prices = np.zeros((instance.horizon, len(instance.resources)))
+    for (t, r), price in model.p.items():
+        prices[t - 1, r] = max(0.0, price.value or 0.0)
+    certificate = price_certificate(prices, GRID)
+    bound = check_certificate(instance, certificate)
+    return Outcome(
+        bound=bound,
+        note="stopped: every job alone" if result.objective is None else "",
+        trace={"rows": len(model.eq_11), "relaxation": result.objective},
+        certificate=certificate | {"value": bound},
+    )
+
+
 METHODS: tuple[Method, ...] = (
     Method(
         "pd-ors",
@@ -125,5 +153,14 @@ METHODS: tuple[Method, ...] = (
         engines=("highs",),
         options=(*_OPTIONS, *_ROUNDING, _OF),
         seeded=True,
+    ),
+    Method(
+        "dual-10",
+        "bound",
+        _dual,
+        "(10), (11) with a row for every schedule; tiny instances, for teaching",
+        "(10), (11)",
+        ours=True,
+        engines=("highs", "gurobi"),
     ),
 )
