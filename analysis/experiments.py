@@ -128,7 +128,9 @@ def written(run: Run) -> dict[str, Experiment]:
 
 
 def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Figure:
-    """Return one measure of a figure as curves, or bars where the axis has names; seeds averaged.
+    """Return one measure of a figure as curves, or bars where the axis has names.
+
+    Seeds are averaged; a series that lacks one of them at some x has no point there.
 
     Parameters
     ----------
@@ -139,15 +141,21 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Fi
     for row in numbers:
         if row.measure == measure:
             values.setdefault(row.series, {}).setdefault(row.x, []).append(row.value)
+    draws: dict[float | str, int] = {}
+    for points in values.values():
+        for x, each in points.items():
+            draws[x] = max(draws.get(x, 0), len(each))
     own = [series for series in values if series not in (BEST, BOUND)]
     palette = colors(own) | {BEST: "#777777", BOUND: "#777777"}
     figure = go.Figure()
     for series in [*own, *(each for each in (BEST, BOUND) if each in values)]:
-        points = {x: sum(each) / len(each) for x, each in values[series].items()}
+        means = {
+            x: sum(each) / len(each) for x, each in values[series].items() if len(each) == draws[x]
+        }
         dash = {BEST: "dash", BOUND: "dot"}.get(series, "solid")
-        bars = series in own and any(isinstance(x, str) for x in points)
+        bars = series in own and any(isinstance(x, str) for x in means)
         shape: dict[str, Any] = (
-            {"type": "bar", "marker": {"color": palette[series]}, "width": 0.6}
+            {"type": "bar", "marker": {"color": palette[series]}, "width": 0.6, "opacity": 0.6}
             if bars
             else {
                 "type": "scatter",
@@ -157,7 +165,7 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Fi
         )
         figure.add_trace(
             shape
-            | {"name": plain(series), "x": list(points), "y": list(points.values())}
+            | {"name": plain(series), "x": list(means), "y": list(means.values())}
             | {"hovertemplate": f"{plain(series)}: %{{y:.6~g}}<extra></extra>"}
         )
     figure.update_layout(

@@ -58,8 +58,8 @@ def paper_figures(found: Results, name: str) -> list[tuple[str, str, str, Figure
                 (
                     f"{file.removesuffix('.csv')}-{len(figures)}",
                     f"Fig. {experiment.figure}: {experiment.title}.",
-                    f"The paper: {experiment.claim}. The bound and the best known schedule are "
-                    f"ours; means of {count(len({row.seed for row in own}), 'draw')}.",
+                    f"The paper: {experiment.claim}. Best known schedule and bound, where shown, "
+                    f"are ours; means of {count(len({row.seed for row in own}), 'draw')}.",
                     plotly_data(
                         experiments.chart(experiment, measure, own),
                         comma_separated(experiments.Row._fields, own),
