@@ -218,10 +218,16 @@ class Market:
             M, P = self.ps.sums(length, hosts), self.ps.minima(length, hosts)
             least = together_costs(mode.workers, L, W, M, P).min(axis=0, initial=np.inf)
             return least
-        rows = self._ps_rows(ready)
+        least = fill_costs(mode.workers, L, W) + self.host_costs(mode, ready)
+        return least
+
+    def host_costs(self, mode: Mode, ready: Ints) -> Floats:
+        """Return the least cost [start] of a PS throughout a mode; inf where there is none."""
+        length, rows = mode.duration, self._ps_rows(ready)
+        starts = np.arange(self.ps.slots - length + 1)
         M, P = self.ps.sums(length, rows), self.ps.minima(length, rows)
         P = np.where(starts < ready[rows, None], 0, P)
-        least = fill_costs(mode.workers, L, W) + ps_costs(M, P).min(axis=0, initial=np.inf)
+        least: Floats = ps_costs(M, P).min(axis=0, initial=np.inf)
         return least
 
     def _ps_rows(self, ready: Ints) -> Ints:

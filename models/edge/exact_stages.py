@@ -12,6 +12,7 @@ from schedgap.models.edge.cost import Floats
 from schedgap.models.edge.fixing import Kept
 from schedgap.models.edge.placements import runs_from, schedule_of
 from schedgap.models.edge.problem import problem
+from schedgap.models.edge.shapes import Shape
 from schedgap.models.edge.starting import sense
 from schedgap.models.edge.type_bound import solve_types, total
 from schedgap.solvers import Clock
@@ -95,7 +96,7 @@ def goal_stage(
     instance: EdgeInstance,
     kept: Kept,
     goal: int,
-    bundles: Mapping[int, Floats],
+    shapes: Mapping[Shape, Floats] | None,
     name: str,
     *,
     clock: Clock,
@@ -116,7 +117,7 @@ def goal_stage(
         def read(values: Any) -> EdgeSchedule:
             return program_cp_sat.read(program, values, instance)
     else:
-        arrays = mode_arrays.build(view, kept.groups, most=goal, bundles=bundles)
+        arrays = mode_arrays.build(view, kept.groups, most=goal, shapes=shapes)
         program = arrays.program
 
         def read(values: Any) -> EdgeSchedule:

@@ -4,16 +4,13 @@ Free jobs may take the groups that the prices leave for something better. The ot
 have, or start and mode alone. CP-SAT settles each neighborhood.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.bracket import Finder, Report
 from schedgap.models.edge import program_cp_sat
-from schedgap.models.edge.fixing import keep
+from schedgap.models.edge.fixing import Fixing
 from schedgap.models.edge.placements import Run, runs_from, schedule_of
-from schedgap.models.edge.prices import Prices
 from schedgap.models.edge.problem import Group, problem
 from schedgap.solvers import Clock, solve
 
@@ -28,7 +25,7 @@ def improve(
     found: Finder,
     instance: EdgeInstance,
     schedule: EdgeSchedule,
-    prices: Sequence[Prices],
+    fixing: Fixing,
     turn: int = 0,
     *,
     clock: Clock,
@@ -44,7 +41,7 @@ def improve(
     runs = {run.group.job: run for run in runs_from(instance, schedule)}
     size, vain, tried = FIRST_SIZE, 0, 0
     upper = schedule.value(instance)
-    kept = keep(view, prices, upper)
+    kept = fixing.keep(view, upper)
     while not clock.expired() and vain < PATIENCE * len(runs) and not kept.hopeless:
         size = max(2, min(size, len(runs)))
         free = _choose(instance, list(runs.values()), size, random)
@@ -74,7 +71,7 @@ def improve(
             schedule = schedule_of(instance, runs.values())
             upper, vain = schedule.value(instance), 0
             found.offer(schedule)
-            kept = keep(view, prices, upper)
+            kept = fixing.keep(view, upper)
         elif result.status == "infeasible":
             if not rest:
                 found.bound(upper)

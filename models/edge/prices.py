@@ -4,9 +4,9 @@ Lagrangian relaxation of (2g) and (2h), the dual (5) with the prices lambda and 
 its cheapest schedule (9) by itself, and what the capacities are worth is taken off. Prices are
 rounded to multiples of a power of two: then every sum is exact, and so is the bound.
 
-Beside them there may be prices of bundles of k workers: a server with W workers has room for
-floor(W / k) bundles, and a job of n workers together with its PS holds floor(n / k) of them. This
-is (2g) of these jobs divided by k and rounded down, which no relaxation knows.
+Beside them there may be prices of shapes f, by server and slot as well: a job with n workers on a
+server of W holds f(n) of f(W); see `shapes`. Where to put the workers of a split job is then no
+longer a matter of the cheapest servers first, but of a small dynamic program over the servers.
 """
 
 import math
@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from schedgap.models.edge.cost import Floats, Market, Offer, Windows
+from schedgap.models.edge.cost import Floats, Ints, Market, Offer, Windows
 from schedgap.models.edge.modes import Mode
 from schedgap.models.edge.placements import Run
 from schedgap.models.edge.problem import Group, Problem, Task
+from schedgap.models.edge.shapes import Shape, worth
 
 STEP = 2.0**-24  # of prices
 LARGEST = 2.0**27  # of all sums of prices: below it sums of multiples of STEP are exact
@@ -31,12 +32,18 @@ class Prices:
 
     workers: Floats  # lambda [s, u, t]
     ps: Floats  # mu [s, v, t]
-    bundles: Mapping[int, Floats] = field(default_factory=dict)  # by size k >= 2: [s, u, t]
+    shapes: Mapping[Shape, Floats] = field(default_factory=dict)
+    """By shape [s, u, t]; 0 where a server has more workers than a shape has numbers."""
 
     @property
     def slots(self) -> int:
         """Number of slots with prices."""
         return int(self.workers.shape[2])
+
+    def of_type(self, kind: int) -> "Prices":
+        """Return these prices without those of other worker types and of shapes."""
+        others = np.arange(self.workers.shape[1]) != kind
+        return Prices(np.where(others[None, :, None], 0.0, self.workers), self.ps)
 
 
 def rounded(prices: Floats) -> Floats:
@@ -79,7 +86,7 @@ class Pricer:
 
     def costs(self, markets: "Markets", task: Task, mode: Mode) -> Floats:
         """Return the least cost [start] of a mode, starts from the window's first slot on."""
-        cost = markets.of(task, mode).costs(mode, task.ready - self.view.first)
+        cost = markets.costs(task, mode, task.ready - self.view.first)
         if self.view.is_batch:
             return cost - 1.0
         first_end = self.view.first + mode.duration - 1 - task.arrival
@@ -106,8 +113,10 @@ class Pricer:
         """Return what the capacities are worth; ValueError where sums could be rounded."""
         worth = float((prices.workers.sum(axis=2) * self.view.workers).sum())
         worth += float((prices.ps.sum(axis=2) * self.view.ps).sum())
-        for k, price in prices.bundles.items():
-            worth += float((price.sum(axis=2) * (self.view.workers // k)).sum())
+        for shape, price in prices.shapes.items():
+            f = np.array((0, *shape))
+            room = f[np.minimum(self.view.workers, len(shape))]
+            worth += float((price.sum(axis=2) * room).sum())
         if not worth < LARGEST:
             raise ValueError("prices are too large to be summed exactly")
         return worth
@@ -134,27 +143,60 @@ class Pricer:
 
 
 class Markets:
-    """What jobs are offered under prices; a job together pays its bundles along with its PS."""
+    """What jobs are offered under prices; a job together pays its shapes along with its PS."""
 
     def __init__(self, prices: Prices, free_workers: Any, free_ps: Any) -> None:
         self._prices, self._free_workers, self._free_ps = prices, free_workers, free_ps
         self._workers: dict[int, Windows] = {}
         self._ps: dict[tuple[int, int, tuple[int, ...]], Windows] = {}
+        self._shapes: dict[tuple[Shape, int], Windows] = {}
 
     def of(self, task: Task, mode: Mode) -> Market:
-        """Return the market of one job in one mode."""
+        """Return the market of one job in one mode; split, it pays no shapes there."""
         u, v, prices = task.worker_type, task.ps_type, self._prices
         if u not in self._workers:
             self._workers[u] = Windows(prices.workers[:, u], self._free_workers[:, u])
-        counts = tuple(mode.workers // k if mode.together else 0 for k in prices.bundles)
+        counts = tuple(worth(f, mode.workers) if mode.together else 0 for f in prices.shapes)
         key = (u if any(counts) else -1, v, counts)
         if key not in self._ps:
             price = prices.ps[:, v]
-            for count, bundle in zip(counts, prices.bundles.values(), strict=True):
+            for count, each in zip(counts, prices.shapes.values(), strict=True):
                 if count:
-                    price = price + count * bundle[:, u]
+                    price = price + count * each[:, u]
             self._ps[key] = Windows(price, self._free_ps[:, v])
         return Market(self._workers[u], self._ps[key])
+
+    def costs(self, task: Task, mode: Mode, ready: Ints) -> Floats:
+        """Return the least cost [start] of a mode; inf where it fits nowhere."""
+        market, shaped = self.of(task, mode), self._shaped(task.worker_type)
+        if mode.together or not shaped or mode.duration > market.ps.slots:
+            return market.costs(mode, ready)
+        hosts = market.workers.hosts
+        n, late = mode.workers, np.arange(market.ps.slots - mode.duration + 1) < ready[hosts, None]
+        least = np.full((n + 1, late.shape[1]), np.inf)  # [workers so far, start]
+        least[0] = 0.0
+        unit = market.workers.sums(mode.duration, hosts)
+        extra = {f: windows.sums(mode.duration, hosts) for f, windows in shaped.items()}
+        for k, room in enumerate(market.workers.free[hosts, 0].tolist()):
+            before = least.copy()
+            for count in range(1, min(n, room) + 1):
+                cost = count * unit[k]
+                for f, price in extra.items():
+                    cost = cost + worth(f, count) * price[k]
+                cost = np.where(late[k], np.inf, cost)
+                np.minimum(least[count:], before[: n + 1 - count] + cost, out=least[count:])
+        total: Floats = least[n] + market.host_costs(mode, ready)
+        return total
+
+    def _shaped(self, u: int) -> dict[Shape, Windows]:
+        """Return prices of the shapes that one type of workers pays."""
+        found = {}
+        for shape, price in self._prices.shapes.items():
+            if (shape, u) not in self._shapes:
+                self._shapes[shape, u] = Windows(price[:, u], self._free_workers[:, u])
+            if self._shapes[shape, u].price.any():
+                found[shape] = self._shapes[shape, u]
+        return found
 
 
 def to_data(prices: Prices) -> dict[str, Any]:

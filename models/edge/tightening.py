@@ -1,4 +1,4 @@
-"""Better prices for what is left: the relaxation over some groups, cut by bundles (ours)."""
+"""Better prices for what is left: the relaxation over some groups, cut by shapes (ours)."""
 
 import numpy as np
 from scipy import sparse
@@ -6,14 +6,17 @@ from scipy import sparse
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.bracket import Finder, Report
 from schedgap.models.edge import mode_arrays
-from schedgap.models.edge.bundles import BundleRows, bundle_rows, sizes, violated
+from schedgap.models.edge.cost import Floats, Ints
 from schedgap.models.edge.fixing import Kept
 from schedgap.models.edge.prices import Prices, rounded
-from schedgap.models.edge.problem import problem
+from schedgap.models.edge.problem import Problem, problem
+from schedgap.models.edge.shapes import Shape, ShapeFinder, ShapeRows, broken_shapes, shape_rows
 from schedgap.solvers import Clock
 from schedgap.solvers.highs import Relaxation
 
-ROUNDS = 8
+ROUNDS = 12
+
+Added = list[tuple[Shape, Ints]]  # shape and cells [row, 3], in the order of the rows
 
 
 def tighten(
@@ -31,67 +34,53 @@ def tighten(
     Prices are for so many slots; they prove nothing here, but wherever they are evaluated.
     """
     view = problem(instance)
-    program = mode_arrays.build(view, kept.groups, orders=False)
+    program = mode_arrays.build(view, kept.groups, orders=False, shapes={})
     relaxation = Relaxation(program.program, threads=threads, seed=seed)
+    held, finder = program.held(view), ShapeFinder(seed=seed)
     result = relaxation.solve(clock)
-    own = np.flatnonzero(program.kind == 0)
-    every = np.ones((*view.workers.shape, slots), dtype=bool)
-    tables = {
-        k: bundle_rows(view, kept.groups, program.group[own], program.server[own], k, every)
-        for k in sizes(view, kept.groups)
-    }
-    first = None if result.objective is None else float(result.objective)
-    added: list[tuple[int, np.ndarray]] = []  # size and cells [row, 3], in the order of the rows
+    trace = {"relaxation": result.objective}
+    duals, added, known = result.duals, Added(), 0
     for _ in range(ROUNDS):
-        if result.values is None or clock.expired():
+        if result.values is None:
             break
-        fresh = 0
-        for k, table in tables.items():
-            broken = violated(table, result.values[own])
-            if broken.any():
-                _add(relaxation, table, broken, own, len(program.kind))
-                added.append((k, table.cells[broken]))
-                fresh += int(broken.sum())
-        if not fresh:
+        broken = broken_shapes(held, result.values, view.workers, slots, finder, clock)
+        if not broken:
             break
-        better = relaxation.solve(clock)
-        if better.duals is None:
-            return Report(trace={"relaxation": first}, value=None)
-        result = better
-    if result.duals is None:
-        return Report(value=None)
+        for shape, wanted in broken.items():
+            rows = shape_rows(held, shape, view.workers, wanted)
+            _add(relaxation, rows, len(program.kind))
+            added.append((shape, rows.cells))
+        result = relaxation.solve(clock)
+        if result.duals is None:
+            break
+        duals, known = result.duals, len(added)
+        trace |= {"cut": result.objective, "cuts": sum(len(cells) for _, cells in added)}
+    if duals is None:
+        return Report(trace=trace)
+    return Report(trace=trace, value=_prices(view, program, duals, added[:known], slots))
+
+
+def _add(relaxation: Relaxation, rows: ShapeRows, columns: int) -> None:
+    matrix = sparse.csr_array(
+        (rows.entry.astype(float), (rows.row, rows.column)), shape=(len(rows.room), columns)
+    )
+    relaxation.add_rows(np.full(len(rows.room), -np.inf), rows.room, matrix)
+
+
+def _prices(
+    view: Problem, program: mode_arrays.ModeProgram, duals: Floats, added: Added, slots: int
+) -> Prices:
+    """Return the prices behind the duals of the program's rows and of those that were added."""
     workers = np.zeros((*view.workers.shape, slots))
     ps = np.zeros((*view.ps.shape, slots))
     for target, (row, cells) in zip((workers, ps), program.capacity_rows, strict=True):
         inside = cells[:, 2] < slots
-        target[tuple(cells[inside].T)] = -result.duals[row : row + len(cells)][inside]
-    bundles: dict[int, np.ndarray] = {}
+        target[tuple(cells[inside].T)] = -duals[row : row + len(cells)][inside]
+    shapes: dict[Shape, Floats] = {}
     row = len(program.program.row_lower)
-    for k, cells in added:
-        price = bundles.setdefault(k, np.zeros((*view.workers.shape, slots)))
-        price[tuple(cells.T)] -= result.duals[row : row + len(cells)]
+    for shape, cells in added:
+        price = shapes.setdefault(shape, np.zeros((*view.workers.shape, slots)))
+        price[tuple(cells.T)] -= duals[row : row + len(cells)]
         row += len(cells)
-    prices = Prices(
-        rounded(workers),
-        rounded(ps),
-        {k: rounded(price) for k, price in bundles.items() if (price > 0).any()},
-    )
-    trace = {
-        "relaxation": first,
-        "cut": result.objective,
-        "cuts": row - len(program.program.row_lower),
-    }
-    return Report(trace=trace, value=prices)
-
-
-def _add(
-    relaxation: Relaxation, table: BundleRows, broken: np.ndarray, own: np.ndarray, columns: int
-) -> None:
-    """Add the broken rows of a table."""
-    number = np.cumsum(broken) - 1
-    mine = broken[table.row]
-    matrix = sparse.csr_array(
-        (table.entry[mine].astype(float), (number[table.row[mine]], own[table.column[mine]])),
-        shape=(int(broken.sum()), columns),
-    )
-    relaxation.add_rows(np.full(matrix.shape[0], -np.inf), table.room[broken], matrix)
+    used = {shape: rounded(price) for shape, price in shapes.items() if (price > 0).any()}
+    return Prices(rounded(workers), rounded(ps), used)

@@ -16,7 +16,7 @@ from schedgap.models.edge.problem import problem
 from schedgap.solvers import Clock
 from schedgap.solvers.highs import Relaxation
 from schedgap.solvers.pyomo_arrays import compile_model
-from strategies.edge import best_schedule, brute_force, edge_instances
+from strategies.edge import best_schedule, brute_force, edge_instances, some_shapes
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
@@ -34,9 +34,13 @@ def draw_prices(data: st.DataObject, instance: EdgeInstance) -> Prices:
         cells = rng.exponential(scale, (*shape, slots))
         return rounded(cells * (rng.random(cells.shape) < 0.5))
 
-    kinds = [k for k in (2, 3) if data.draw(st.booleans(), label=f"bundles of {k}")]
-    bundles = {k: draw(view.workers.shape) for k in kinds}
-    return Prices(draw(view.workers.shape), draw(view.ps.shape), bundles)
+    kinds = (
+        some_shapes(int(view.workers.max()), rng)
+        if data.draw(st.booleans(), label="shapes")
+        else []
+    )
+    shapes = {shape: draw(view.workers.shape) for shape in kinds}
+    return Prices(draw(view.workers.shape), draw(view.ps.shape), shapes)
 
 
 def enumerated_bound(instance: EdgeInstance, prices: Prices) -> float:
@@ -44,8 +48,10 @@ def enumerated_bound(instance: EdgeInstance, prices: Prices) -> float:
     view = problem(instance)
     cost_of_capacity = float((prices.workers.sum(axis=2) * view.workers).sum())
     cost_of_capacity += float((prices.ps.sum(axis=2) * view.ps).sum())
-    for k, price in prices.bundles.items():
-        cost_of_capacity += float((price.sum(axis=2) * (view.workers // k)).sum())
+    for shape, price in prices.shapes.items():
+        f = (0, *shape)
+        for s, u in np.ndindex(view.workers.shape):
+            cost_of_capacity += f[view.workers[s, u]] * float(price[s, u].sum())
     last = view.first + prices.slots - 1
     total = -cost_of_capacity
     for task in view.tasks:
@@ -60,9 +66,8 @@ def enumerated_bound(instance: EdgeInstance, prices: Prices) -> float:
                     window = slice(group.start - view.first, group.end - view.first + 1)
                     for s, n in run.workers:
                         flow += n * float(prices.workers[s, task.worker_type, window].sum())
-                        for k, price in prices.bundles.items():
-                            if run.colocated:
-                                flow += n // k * float(price[s, task.worker_type, window].sum())
+                        for shape, price in prices.shapes.items():
+                            flow += shape[n - 1] * float(price[s, task.worker_type, window].sum())
                     flow += float(prices.ps[run.host, task.ps_type, window].sum())
                 least = min(least, flow)
         total += least
@@ -80,7 +85,7 @@ def test_any_prices_prove_a_bound(instance: EdgeInstance, data: st.DataObject) -
         assert -bound >= optimum
     else:
         assert bound <= optimum
-    if prices.bundles:
+    if prices.shapes:
         return  # those of certificates have none
     written = from_data(view, to_data(prices))
     assert (written.workers == prices.workers).all() and (written.ps == prices.ps).all()

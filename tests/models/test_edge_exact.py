@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import rules
-from schedgap.models.edge.exact import settle
+from schedgap.models.edge.fixing import Fixing
+from schedgap.models.edge.goals import Goals
 from schedgap.models.edge.prices import Prices
 from schedgap.models.edge.problem import no_schedule, problem
 from schedgap.models.edge.starting import first_bracket
@@ -119,7 +120,7 @@ def goals_alone(instance: EdgeInstance) -> None:
     prices = Prices(
         np.zeros((*view.workers.shape, view.slots)), np.zeros((*view.ps.shape, view.slots))
     )
-    settle(instance, found, [prices])
+    Goals(instance, found, Fixing((prices,))).settle(call.clock)
     if optimum == math.inf:
         assert found.infeasible and found.upper is None
     else:

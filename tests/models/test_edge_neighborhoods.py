@@ -8,6 +8,7 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.bracket import Bracket
 from schedgap.models.edge import rules
 from schedgap.models.edge.column_bound import solve_bound
+from schedgap.models.edge.fixing import Fixing
 from schedgap.models.edge.lists import orders, place_all
 from schedgap.models.edge.prices import Prices
 from schedgap.models.edge.problem import problem
@@ -34,7 +35,7 @@ def improved(instance: EdgeInstance, schedule: EdgeSchedule) -> Bracket:
         "schedgap.models.edge.neighborhoods:improve",
         instance,
         schedule,
-        [prices_of(instance)],
+        Fixing((prices_of(instance),)),
         clock=Clock(30),
         engine="cp-sat",
     )

@@ -1,0 +1,160 @@
+"""The jobs of each worker type as instances of their own, which meet in nothing but PSs (ours).
+
+The optima of the parts sum up to a bound on that of the whole, far above the relaxation, for half
+the jobs are settled in a small part of the time. Schedules of the parts make one of the whole where
+their PSs suffice for all; where not, each part leaves the others only so much above their bounds.
+"""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
+from schedgap.models.bracket import Bracket
+from schedgap.models.edge.fixing import Fixing, Side
+from schedgap.models.edge.goals import FEW_JOBS, Goals
+from schedgap.models.edge.placements import runs_from, schedule_of
+from schedgap.models.edge.prices import Prices
+from schedgap.models.edge.problem import problem
+from schedgap.models.edge.starting import first_bracket
+from schedgap.models.edge.steps import search_intervals, search_lists
+from schedgap.models.edge.timetable import Timetable
+from schedgap.models.method import Unheard
+from schedgap.solvers import Clock
+
+LIST_SHARE, SEARCH_SHARE = 0.05, 0.1  # of what is left for one part
+SEARCH_SECONDS = 2.0
+
+
+def jobs_by_type(instance: EdgeInstance) -> dict[int, tuple[int, ...]]:
+    """Return the jobs of each worker type that has some, all by index."""
+    kinds = arrays(instance).worker_type.tolist()
+    return {
+        kind: tuple(j for j, other in enumerate(kinds) if other == kind)
+        for kind in sorted(set(kinds))
+    }
+
+
+def part_of(instance: EdgeInstance, jobs: Sequence[int]) -> EdgeInstance:
+    """Return an instance of some of the jobs, in their order."""
+    data = instance.to_data()
+    return EdgeInstance.from_data(data | {"jobs": [data["jobs"][j] for j in jobs]})
+
+
+def joined(instance: EdgeInstance, schedules: Sequence[EdgeSchedule]) -> EdgeSchedule | None:
+    """Return one schedule of jobs of different worker types, or None where PSs do not suffice.
+
+    Jobs keep their workers and slots. Those that are split may find their PS on another server.
+    """
+    placements = {job: run for each in schedules for job, run in each.placements.items()}
+    view, timetable = problem(instance), Timetable(instance)
+    runs = runs_from(instance, EdgeSchedule(placements))
+    for run in sorted(runs, key=lambda run: not run.colocated):
+        task = view.tasks[run.group.job]
+        hosts, window = timetable.hosts[task.ps_type], (run.group.start, run.group.end)
+        free = {s: hosts.most_free(s, *window) for s in range(len(view.ps))}
+        choice = [run.host]
+        if not run.group.mode.together:
+            choice += [s for s in free if view.ps[s, task.ps_type] and task.ready[s] <= window[0]]
+        host = max(choice, key=lambda s: free[s] + (s == run.host) * (free[s] > 0))
+        if free[host] < 1:
+            return None
+        timetable.restore(run._replace(host=host))
+    return schedule_of(instance, timetable.runs.values())
+
+
+@dataclass(slots=True, eq=False)
+class _Part:
+    """One part, and how far it is."""
+
+    instance: EdgeInstance
+    jobs: tuple[int, ...]  # the index of each in the whole
+    found: Bracket
+    goals: Goals
+    seconds: float = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        return not (self.found.closed or self.goals.stuck)
+
+
+class Parts:
+    """All parts of an instance; what they find goes to the bracket of the whole."""
+
+    def __init__(self, instance: EdgeInstance, whole: Bracket, prices: Prices) -> None:
+        self._instance, self._whole = instance, whole
+        self._parts: list[_Part] = []
+        for kind, jobs in jobs_by_type(instance).items():
+            part = part_of(instance, jobs)
+            found = first_bracket(part, replace(whole.call, progress=Unheard()))
+            if whole.schedule is not None:
+                own = {job.id: whole.schedule.placements[job.id] for job in part.jobs}
+                found.offer(EdgeSchedule(own))
+            # Prices of the whole reach as far in time as any part of a better schedule.
+            goals = Goals(part, found, Fixing((prices.of_type(kind),)))
+            goals.weigh()
+            self._parts.append(_Part(part, jobs, found, goals))
+        for each in self._parts:
+            each.found.call = replace(whole.call, progress=_Ear(self))
+        self.heard()
+
+    @property
+    def bound(self) -> float:
+        """The sum of their bounds: one on the whole."""
+        return sum(part.found.lower for part in self._parts)
+
+    def heard(self) -> None:
+        """Tell the whole what the parts have by now."""
+        whole, bound = self._whole, self.bound
+        whole.bound(bound if whole.upper is None else min(bound, whole.upper))
+        value = sum(math.inf if p.found.upper is None else p.found.upper for p in self._parts)
+        if value < (math.inf if whole.upper is None else whole.upper):
+            schedule = joined(self._instance, [part.found.schedule for part in self._parts])
+            if schedule is not None:
+                whole.offer(schedule)
+
+    def prepare(self, clock: Clock) -> None:
+        """Take the first steps with each part: lists, a search, and prices of the whole, cut."""
+        for k, part in enumerate(self._parts):
+            found, own = part.found, clock.share(1 / (len(self._parts) - k))
+            if not found.closed:
+                search_lists(part.instance, found, own.share(LIST_SHARE))
+            if not found.closed and len(part.jobs) <= FEW_JOBS:
+                limit = own.share(SEARCH_SHARE, most=SEARCH_SECONDS)
+                search_intervals(part.instance, found, limit)
+            if not found.closed:
+                part.goals.tighten(own)
+
+    def settle(self, clock: Clock) -> None:
+        """Raise the goals of all parts in turn, until none is left or no time."""
+        while not self._whole.closed and not clock.expired():
+            still = [part for part in self._parts if part.is_open]
+            if not still:
+                return
+            part = min(still, key=lambda part: part.seconds)
+            since = time.monotonic()
+            part.goals.advance(clock, 1 / len(still), alone=len(still) == 1)
+            part.seconds += time.monotonic() - since
+
+    def sides(self) -> tuple[Side, ...]:
+        """Return what is known of the parts, for goals of the whole."""
+        return tuple(
+            Side(part.instance, part.jobs, part.goals.fixing.prices, int(part.found.lower))
+            for part in self._parts
+        )
+
+
+class _Ear(Unheard):
+    """Progress of a part: all parts are asked what they have."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def incumbent(self, schedule: EdgeSchedule, objective: float) -> None:
+        """Look at all."""
+        self._parts.heard()
+
+    def bound(self, value: float) -> None:
+        """Look at all."""
+        self._parts.heard()
