@@ -4,7 +4,8 @@ Logic-based Benders decomposition. The few bundles of a slot that no packing hol
 takes as much room, are cut off in every slot; the bound of the relaxation is valid throughout.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +15,7 @@ from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs import program_aggregate
 from schedgap.models.dmlrs.packing import Item, Packing, dominates, few_that_do_not_fit, pack
 from schedgap.solvers import Clock, EngineResult, solve
-from schedgap.solvers.cuts import Rows, cutting_planes
+from schedgap.solvers.cuts import CuttingPlaneResult, Rows, cutting_planes
 from schedgap.solvers.linear import Floats, LinearProgram
 from schedgap.solvers.pyomo_arrays import compile_model
 
@@ -69,7 +70,13 @@ class Subproblems:
         return solve(program, self._engine, clock=self._clock, seed=self._seed)
 
 
-def lbbd(found: Bracket, instance: DmlrsInstance, options: Mapping[str, float] | None) -> None:
+def lbbd(
+    found: Bracket,
+    instance: DmlrsInstance,
+    options: Mapping[str, float] | None,
+    model: Any = None,
+    real: Callable[[float], float] = float,
+) -> CuttingPlaneResult:
     """Alternate between the relaxation and its slots until no slot is impossible.
 
     Parameters
@@ -79,11 +86,15 @@ def lbbd(found: Bracket, instance: DmlrsInstance, options: Mapping[str, float] |
         sums of utilities.
     options : mapping or None
         Of the engine, for the relaxation.
+    model : ConcreteModel or None
+        The relaxation, with more rows and bounds; None builds it.
+    real : callable
+        From a bound on that model to one on all schedules.
     """
     call = found.call
     engine = call.engine or "highs"
     call.progress.phase("building the relaxation")
-    model = program_aggregate.build(instance)
+    model = program_aggregate.build(instance) if model is None else model
     compiled = compile_model(model)
     places = {id(var): index for index, var in model.v.items()}
     columns = {
@@ -110,18 +121,19 @@ def lbbd(found: Bracket, instance: DmlrsInstance, options: Mapping[str, float] |
         compiled.program,
         separate,
         clock=call.clock,
-        on_bound=found.bound,
+        on_bound=lambda bound: found.bound(real(bound)),
         solve=lambda program: solve(
             program,
             engine,
             clock=call.clock,
             threads=call.threads,
             seed=call.seed,
-            on_bound=found.bound,
+            on_bound=lambda bound: found.bound(real(bound)),
             options=options,
         ),
     )
     found.trace |= {"rounds": result.rounds, "cuts": len(cuts), "packings": parts.programs}
+    return result
 
 
 def _rows(sets: set[tuple[Item, ...]], columns: Mapping[int, tuple[int, Item]], width: int) -> Rows:
