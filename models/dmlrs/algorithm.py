@@ -28,13 +28,14 @@ Offers = Callable[[Slot], list[Offer]]  # what a job can have in a slot
 class Variant:
     """How PD-ORS prices and prepares schedules.
 
-    `across`: offers on several machines by randomized rounding, greedily, or the cheapest ones.
+    `across`: offers on several machines by randomized rounding, also of a program with the hull of
+    each machine, greedily, or the cheapest ones.
     `prices`: U and L as the instance declares them, of the jobs seen so far (`running`), or of all
     jobs (`oracle`, which no online algorithm knows); None is declared if they are, else running.
     `dp`: the dynamic program, with `grid` parts of the work, or quanta of so many samples.
     """
 
-    across: Literal["round", "greedy", "exact"] = "round"
+    across: Literal["round", "round-hull", "greedy", "exact"] = "round"
     prices: Literal["declared", "running", "oracle"] | None = None
     price_floor: float = 0.0
     dp: Literal["exact", "grid", "literal"] = "grid"
@@ -148,10 +149,16 @@ def pd_ors(
     market = Market(capacity, load, np.zeros(load.shape))
     ranges = _Ranges(instance, variant)
     rounding = Rounding(
-        np.random.default_rng(seed), variant.gain, variant.delta, variant.rounds, variant.ps_row
+        np.random.default_rng(seed),
+        variant.gain,
+        variant.delta,
+        variant.rounds,
+        variant.ps_row,
+        hull=variant.across == "round-hull",
     )
     ways: dict[str, Offers] = {
         "round": rounding,
+        "round-hull": rounding,
         "greedy": theta.external_greedy,
         "exact": theta.external_exact,
     }
@@ -175,7 +182,7 @@ def pd_ors(
             market.take(job, plan)
             decisions.append(Decision(job.place, payoff, max(plan)))
     schedule = DmlrsSchedule.of_plans(instance, plans)
-    counts = rounding.counts if variant.across == "round" else {}
+    counts = rounding.counts if across is rounding else {}
     return OnlineRun(schedule, tuple(decisions), market.load, ranges.now, counts)
 
 

@@ -124,7 +124,7 @@ GUARANTEES = {
     "competitive": Guarantee(
         claim=CLAIM,
         source="ours; the notes hold no theorem",
-        methods=("pd-ors", "pd-ors-greedy"),
+        methods=("pd-ors", "pd-ors-hull", "pd-ors-greedy"),
         assumptions=(
             "U and L are known beforehand",
             "what no longer fits is priced above the job's utility",

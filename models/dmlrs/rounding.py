@@ -1,7 +1,8 @@
 """Algorithm 4, lines 8-11: the linear relaxation of (23)-(26), multiplied and rounded at random."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +30,7 @@ class Rounding:
     delta: float = 1.0
     rounds: int = 20  # S
     ps_row: bool = True  # sum s >= m(n), which (23)-(26) lacks (E3)
+    hull: bool = False  # (24) by the hull of each machine's whole numbers
     counts: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(
             ("programs", "without_solution", "draws", "draws_failed", "gain_undefined"), 0
@@ -50,7 +52,7 @@ class Rounding:
         last = min(len(some.workers), job.useful(EXTERNAL))
         if H < 2 or not len(machines) or not last:
             return []
-        program = relaxation(slot, machines)
+        program = relaxation(slot, machines, hull=self.hull)
         n_row, m_row = program.matrix.shape[0] - 2, program.matrix.shape[0] - 1
         engine = Relaxation(program)
         found = []
@@ -116,27 +118,75 @@ def draws(values: Floats, rounds: int, rng: np.random.Generator) -> Ints:
     return found
 
 
-def relaxation(slot: Slot, machines: Ints) -> LinearProgram:
+def relaxation(slot: Slot, machines: Ints, *, hull: bool = False) -> LinearProgram:
     """Return (23)-(26) for some machines; columns w, then s; the last two rows are (26) and (2).
 
     Their right sides, n and m(n), are open.
+
+    Parameters
+    ----------
+    hull : bool
+        Whether (24) is written by the hull of each machine's whole numbers.
     """
-    job, K = slot.job, len(machines)
+    K = len(machines)
     workers, ps = (most[machines] for most in slot.most)
-    used = np.flatnonzero((job.worker > 0) | (job.ps > 0))
-    one = sparse.identity(K)
-    rows = [  # (24), by resource
-        sparse.hstack([one * (job.worker[r] / STEP), one * (job.ps[r] / STEP)]) for r in used
-    ]
+    matrix, room = (_hulls if hull else _rooms)(slot, machines)
     ones, none = np.ones((1, K)), np.zeros((1, K))
-    matrix = sparse.vstack([*rows, np.hstack([ones, none]), np.hstack([none, ones])])
+    coupling = [np.hstack([ones, none]), np.hstack([none, ones])]
     return LinearProgram(
         cost=np.concatenate([slot.worker_price[machines], slot.ps_price[machines]]),
         lower=np.zeros(2 * K),
         upper=np.concatenate([workers, ps]),
-        matrix=sparse.csr_array(matrix),
-        row_lower=np.full(len(used) * K + 2, -np.inf),
-        row_upper=np.concatenate(
-            [*(slot.room[machines][:, r] / STEP for r in used), [job.batch, np.inf]]
-        ),
+        matrix=sparse.csr_array(sparse.vstack([matrix, *coupling])),
+        row_lower=np.full(len(room) + 2, -np.inf),
+        row_upper=np.concatenate([room, [slot.job.batch, np.inf]]),
     )
+
+
+def _rooms(slot: Slot, machines: Ints) -> tuple[Any, Floats]:
+    """Return (24), by resource: matrix [row, w and s] and right sides."""
+    job, one = slot.job, sparse.identity(len(machines))
+    used = np.flatnonzero((job.worker > 0) | (job.ps > 0))
+    rows = [sparse.hstack([one * (job.worker[r] / STEP), one * (job.ps[r] / STEP)]) for r in used]
+    return sparse.vstack(rows), np.concatenate([slot.room[machines][:, r] / STEP for r in used])
+
+
+def _hulls(slot: Slot, machines: Ints) -> tuple[Any, Floats]:
+    """Return the edges of each machine's hull, a w + b s <= c; equal rooms share them."""
+    known: dict[bytes, list[tuple[int, int, int]]] = {}
+    entries: list[tuple[int, int, int]] = []  # row, column, value
+    right = []
+    K = len(machines)
+    for k, h in enumerate(machines.tolist()):
+        key = slot.room[h].tobytes()
+        if key not in known:
+            known[key] = _edges(slot, h)
+        for a, b, c in known[key]:
+            entries += [(len(right), k, a), (len(right), K + k, b)]
+            right.append(c)
+    row, column, value = np.array(entries, dtype=np.int64).reshape(-1, 3).T
+    matrix = sparse.coo_array((value.astype(float), (row, column)), shape=(len(right), 2 * K))
+    return matrix, np.array(right, dtype=float)
+
+
+def _edges(slot: Slot, h: int) -> list[tuple[int, int, int]]:
+    """Return the edges (a, b, c) of the hull of what w workers and s PSs machine h holds."""
+    job, (workers, ps) = slot.job, slot.most
+    used = job.ps > 0
+    w = np.arange(int(workers[h]) + 1)
+    left = slot.room[h] - w[:, None] * job.worker
+    s = np.minimum(int(ps[h]), (left[:, used] // job.ps[used]).min(axis=1))
+    corners: list[tuple[int, int]] = []
+    for point in zip(w.tolist(), s.tolist(), strict=True):
+        while len(corners) > 1 and _turns_left(*corners[-2:], point):
+            corners.pop()
+        corners.append(point)
+    return [
+        (before[1] - after[1], after[0] - before[0], after[0] * before[1] - before[0] * after[1])
+        for before, after in pairwise(corners)
+    ]
+
+
+def _turns_left(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> bool:
+    """Whether b lies on or below the line from a to c."""
+    return (b[0] - a[0]) * (c[1] - a[1]) >= (b[1] - a[1]) * (c[0] - a[0])

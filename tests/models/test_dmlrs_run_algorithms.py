@@ -20,6 +20,8 @@ from schedgap.solvers.clock import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, instance_of, job
 
+BY_NAME = {method.name: method for method in METHODS}
+
 
 @settings(max_examples=60)
 @given(
@@ -46,7 +48,7 @@ def test_any_prices_bound_the_optimum(instance, seed):
 @settings(max_examples=40)
 @given(dmlrs_instances(max_machines=3), st.sampled_from(["pd-ors", "pd-ors-greedy", "oasis"]))
 def test_dual_online_bounds_the_optimum_whoever_made_the_prices(instance, of):
-    method = METHODS[2]
+    method = BY_NAME["dual-online"]
     found = method.run(instance, Call(method.parse({"of": of}), "highs", Clock(), 0, Unheard()))
     assert found.bound >= optimum(instance) - 1e-9
     assert check_certificate(instance, found.certificate) == found.certificate["value"]
@@ -110,7 +112,7 @@ def test_methods_stop_in_time_and_know_empty_instances(method):
 @pytest.mark.parametrize("dp", ["exact", "grid", "literal"])
 @pytest.mark.parametrize("gain", ["one", "packing", "cover", "1.5"])
 def test_options_of_pd_ors(dp, gain):
-    method = METHODS[0]
+    method = BY_NAME["pd-ors"]
     options = method.parse({"dp": dp, "gain": gain, "prices": "running", "delta": 0.5})
     found = method.run(TOY, Call(options, "highs", Clock(), 1, Unheard()))
     assert not list(check(TOY, found.schedule.to_data(TOY), {}))

@@ -1,0 +1,93 @@
+"""The relaxation of (23)-(26) on family `dmlrs`, with and without the hull of whole numbers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.dmlrs import STEP, arrays
+from schedgap.models.dmlrs import theta
+from schedgap.models.dmlrs.rounding import Rounding, draws, relaxation
+from schedgap.models.dmlrs.theta import Slot, arrived
+from schedgap.solvers import Clock, solve
+from schedgap.solvers.highs import Relaxation
+from strategies.dmlrs import dmlrs_instances
+from strategies.dmlrs_examples import TOY, instance_of, job
+
+wide = dmlrs_instances(max_jobs=1, max_machines=3, max_workers=5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(wide)
+def test_the_hull_holds_just_the_whole_numbers_that_the_machine_holds(instance):
+    own = arrived(instance, 0)
+    room = arrays(instance).capacity_milli
+    slot = Slot(own, room, np.ones(room.shape))
+    program = relaxation(slot, np.arange(len(room)), hull=True)
+    matrix, right = program.matrix.toarray()[:-2], program.row_upper[:-2]
+    K = len(room)
+    for h in range(K):
+        mine = (matrix[:, [h, K + h]] != 0).any(axis=1)
+        for w in range(int(slot.most[0][h]) + 2):
+            for s in range(int(slot.most[1][h]) + 2):
+                held = ((w * own.worker + s * own.ps) <= room[h]).all()
+                held &= w <= slot.most[0][h] and s <= slot.most[1][h]
+                inside = (matrix[mine][:, [h, K + h]] @ [w, s] <= right[mine] + 1e-9).all()
+                inside &= w <= program.upper[h] and s <= program.upper[K + h]
+                assert held == inside
+
+
+@settings(max_examples=60, deadline=None)
+@given(wide, st.integers(0, 10**6))
+def test_the_hull_is_tighter_and_both_are_floors(instance, seed):
+    if len(instance.machines) < 2 or instance.ps_rule == "exact":
+        return
+    room = arrays(instance).capacity_milli
+    price = np.random.default_rng(seed).integers(0, 8, room.shape) / 2
+    slot = Slot(arrived(instance, 0), room, price)
+    every = np.arange(len(room))
+    engines = {hull: Relaxation(relaxation(slot, every, hull=hull)) for hull in (False, True)}
+    costs = {offer.workers: offer.cost for offer in theta.external_exact(slot)}
+    some = slot.job.bundles
+    for n, m in zip(some.workers.tolist(), some.ps.tolist(), strict=True):
+        found = []
+        for engine in engines.values():
+            last = engine.program.matrix.shape[0]
+            engine.change_row_bounds([last - 2, last - 1], [n, m], [slot.job.batch, np.inf])
+            result = engine.solve(Clock())
+            found.append(np.inf if result.values is None else result.objective)
+        assert found[0] <= found[1] + 1e-6
+        assert n not in costs or found[1] <= costs[n] + 1e-6
+
+
+def test_a_hull_by_hand():
+    """2 w + 3 s <= 7 CPUs: (0, 2), (1, 1), (2, 1), (3, 0); corners (0, 2), (2, 1), (3, 0)."""
+    one = job("j1", 1, [9.0] * 4, worker_ps_ratio=1.0, worker_demand={"gpu": 1, "cpu": 2})
+    one["ps_demand"] = {"gpu": 0, "cpu": 3}
+    instance = instance_of([one], [{"gpu": 9, "cpu": 7}] * 2)
+    slot = Slot(arrived(instance, 0), arrays(instance).capacity_milli, np.ones((2, 2)))
+    hull = relaxation(slot, np.arange(1), hull=True)
+    assert hull.upper.tolist() == [3, 2]
+    assert hull.matrix.toarray()[:-2].tolist() == [[1, 2], [1, 1]]
+    assert hull.row_upper[:-2].tolist() == [4, 3]
+
+
+def test_draws_are_met_on_average_and_whole_values_stay():
+    rng = np.random.default_rng(1)
+    found = draws(np.array([0.25, 2.0, 1.5, 3 - 1e-9]), 20_000, rng)
+    assert found.mean(axis=0) == pytest.approx([0.25, 2, 1.5, 3], abs=0.015)
+    assert set(found[:, 0].tolist()) == {0, 1} and set(found[:, 3].tolist()) == {3}
+    assert draws(np.array([1.0, 2.0]), 20_000, rng).tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize("hull", [False, True])
+def test_offers_of_the_toy(hull):
+    """Each n up to 4 across two machines; the same as the cheapest ones."""
+    room = arrays(TOY).capacity_milli
+    slot = Slot(arrived(TOY, 0), room, np.ones(room.shape))
+    found = Rounding(np.random.default_rng(0), hull=hull)(slot)
+    assert [(each.workers, each.cost) for each in found] == [
+        (each.workers, each.cost) for each in theta.external_exact(slot)
+    ]
+    assert solve(relaxation(slot, np.arange(2), hull=hull), "highs", clock=Clock()).objective == 0
+    assert room.max() == 4 * STEP
