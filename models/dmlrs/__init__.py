@@ -11,6 +11,7 @@ from schedgap.models.dmlrs import (
     run_baselines,
     run_bounds,
     run_exact,
+    run_heuristics,
 )
 from schedgap.models.dmlrs.suite import suite
 from schedgap.models.family import Family
@@ -20,6 +21,7 @@ METHODS: tuple[Method, ...] = (
     *run_exact.METHODS,
     *run_bounds.METHODS,
     *run_algorithms.METHODS,
+    *run_heuristics.METHODS,
     *run_baselines.METHODS,
 )
 ALIASES = {"exact": "lbbd"}
