@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
 def file_name(experiment: Experiment) -> str:
     """Return the name of a figure's file; without its ending it is that of its suite."""
-    return f"{experiment.points[0].instance.family}-figure-{experiment.figure}.csv"
+    return f"{experiment.family}-figure-{experiment.figure}.csv"
 
 
 def suite(text: str) -> dict[str, Experiment]:
@@ -103,7 +103,7 @@ def rows(run: Run, experiment: Experiment) -> list[Row]:
         add(experiment.objective, point.series, solution.objective)
         beside = family(record.instance.family).beside(point.instance, solution.schedule)
         for measure in experiment.beside:
-            add(measure, point.series, beside[measure])
+            add(measure, point.series, beside.get(measure))
         bracket = run.brackets[record.instance.sha256, record.problem]
         add(experiment.objective, BEST, bracket.best)
         add(experiment.objective, BOUND, bracket.bound)

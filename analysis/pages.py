@@ -75,7 +75,7 @@ def _figures(found: Family) -> list[str]:
         return []
     rows = [
         (f"`{found.name}-figure-{item.figure}`", item.title, item.x,
-         ", ".join(dict.fromkeys(point.series for point in item.points)), item.claim)
+         ", ".join(item.series), item.claim)
         for item in found.experiments()
     ]  # fmt: skip
     return [

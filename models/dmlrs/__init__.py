@@ -13,6 +13,7 @@ from schedgap.models.dmlrs import (
     run_exact,
     run_heuristics,
 )
+from schedgap.models.dmlrs.figures import experiments
 from schedgap.models.dmlrs.suite import suite
 from schedgap.models.family import Family
 from schedgap.models.method import Method
@@ -40,6 +41,7 @@ FAMILY = Family(
     check_certificate=certificates.check_certificate,
     programs=programs.PROGRAMS,
     suite=suite,
+    experiments=experiments,
 )
 
 __all__ = ["ALIASES", "FAMILY", "METHODS"]

@@ -13,6 +13,7 @@ from schedgap.models.edge import (
     run_exact,
     run_lists,
 )
+from schedgap.models.edge.figures import experiments
 from schedgap.models.edge.suite import suite
 from schedgap.models.family import Family
 from schedgap.models.method import Method
@@ -42,6 +43,7 @@ FAMILY = Family(
     check_certificate=certificates.check_certificate,
     programs=programs.PROGRAMS,
     suite=suite,
+    experiments=experiments,
 )
 
 __all__ = ["ALIASES", "FAMILY", "METHODS"]

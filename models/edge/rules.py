@@ -99,10 +99,19 @@ def objective(instance: EdgeInstance, schedule: Any) -> float:
 
 
 def beside(instance: EdgeInstance, schedule: Any) -> dict[str, float]:
-    """Return the true total flow time: (2) takes the index of a job's last slot for its end (5)."""
+    """Return the true total flow time, and what part of the workers is in use up to the last slot.
+
+    (2) takes the index of a job's last slot for its end (5).
+    """
     if instance.is_batch:
         return {}
-    return {"flow time": objective(instance, schedule) + len(instance.jobs)}
+    runs = [run for own in _read(instance, schedule).jobs.values() for run in own]
+    used = sum(run.number * (run.end - run.start + 1) for run in runs)
+    workers = sum(sum(server.workers.values()) for server in instance.servers)
+    return {
+        "flow time": objective(instance, schedule) + len(instance.jobs),
+        "worker utilization": used / (workers * max(run.end for run in runs)),
+    }
 
 
 def relaxed(schedule: Any) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from schedgap.models.elastic import (
     run_lists,
     windows,
 )
+from schedgap.models.elastic.figures import experiments
 from schedgap.models.elastic.suite import suite
 from schedgap.models.family import Family
 from schedgap.models.method import Method
@@ -43,6 +44,7 @@ FAMILY = Family(
     check_certificate=certificates.check_certificate,
     programs=programs.PROGRAMS,
     suite=suite,
+    experiments=experiments,
 )
 
 __all__ = ["ALIASES", "FAMILY", "METHODS"]

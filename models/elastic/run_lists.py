@@ -1,15 +1,12 @@
 """List schedules as methods: by weight over volume, and led by the prices of a relaxation."""
 
 from collections.abc import Callable
-from typing import Any
 
-from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import lists
-from schedgap.models.elastic.coarse import Coarse
+from schedgap.models.elastic.coarse import coarse_bound
 from schedgap.models.elastic.coarse_lp import solve_coarse
 from schedgap.models.elastic.columns import Run, schedule_of
-from schedgap.models.elastic.configuration_lp import solve_configurations
 from schedgap.models.elastic.pooled import no_contention
 from schedgap.models.elastic.run_algorithms import needs_completion, no_schedule
 from schedgap.models.elastic.search import search
@@ -17,9 +14,6 @@ from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers.clock import Clock
 
 _LP_SHARE = 0.4  # of the time; with what prices it has by then, the list goes on
-_GAP = 1e-3  # relative, between master and bound, at which the relaxation is good enough
-_MOVES = 150  # of a search without a limit, for each job; so many without gain end it
-_MOST_MOVES = 5_000  # of one that has time
 _NO_PLACE = "a job found no place before the end of the closed horizon"
 
 
@@ -37,27 +31,6 @@ def _spent(clock: Clock) -> Callable[[], float]:
     if end is None or end <= start:
         return lambda: 0.0
     return lambda: min(1.0, (clock.elapsed() - start) / (end - start))
-
-
-def _moves(call: Call) -> int:
-    """Return the moves of the search, for each job."""
-    asked: int | None = call.options["moves"]
-    if asked is not None:
-        return asked
-    return _MOVES if call.clock.limit is None else _MOST_MOVES
-
-
-def _relaxation(instance: ElasticInstance, call: Call) -> tuple[float | None, Coarse | None]:
-    """Return the best bound of a linear relaxation, and the prices of one pool of servers."""
-    clock = call.clock.share(_LP_SHARE)
-    settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
-    settings |= {"block": call.options["block"], "on_bound": call.progress.bound}
-    try:
-        solved = solve_configurations(instance, clock=clock, gap=_GAP, **settings)
-        return solved.bound, solved.rough
-    except ScaleError:
-        pooled = solve_coarse(instance, clock=clock, gap=_GAP, **settings)
-        return pooled.bound, pooled.prices
 
 
 def run_lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
@@ -78,11 +51,18 @@ def run_lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
     bound = no_contention(instance)
     call.progress.bound(bound)
     call.progress.phase("the relaxation")
-    found, prices = _relaxation(instance, call)
-    bound = bound if found is None else max(bound, found)
+    solved = solve_coarse(
+        instance,
+        block=call.options["block"],
+        clock=call.clock.share(_LP_SHARE),
+        seed=call.seed,
+        threads=call.threads,
+        on_bound=call.progress.bound,
+    )
     best = first
-    if prices is not None:
-        guide = lists.guide(instance, prices)
+    if solved.prices is not None:
+        bound = max(bound, coarse_bound(instance, solved.prices))
+        guide = lists.guide(instance, solved.prices)
         if not call.clock.expired():
             call.progress.phase("the list by prices")
             second = lists.lp_guided(instance, guide)
@@ -97,9 +77,7 @@ def run_lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
                 instance,
                 guide,
                 best,
-                moves=_moves(call) * len(instance.jobs),
-                patience=_MOVES * len(instance.jobs),
-                enough=bound,
+                moves=call.options["moves"] * len(instance.jobs),
                 seed=call.seed,
                 stop=call.clock.expired,
                 spent=_spent(call.clock),
@@ -108,7 +86,7 @@ def run_lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
     if best is None:
         return Outcome(bound=bound, note=_NO_PLACE)
     schedule = schedule_of(instance, best)
-    return Outcome(schedule, bound=bound, trace={"first": values})
+    return Outcome(schedule, bound=bound, trace={"first": values, "rounds": solved.rounds})
 
 
 METHODS: tuple[Method, ...] = (
@@ -130,14 +108,8 @@ METHODS: tuple[Method, ...] = (
         ours=True,
         engines=("highs",),
         options=(
-            Option("block", "int", None, "slots that share a price; default: a 100th", least=1),
-            Option(
-                "moves",
-                "int",
-                None,
-                "of the search, for each job; 0: the list alone; default: 150, or as time allows",
-                least=0,
-            ),
+            Option("block", "int", 5, "slots that share a price", least=1),
+            Option("moves", "int", 150, "of the search, for each job; 0: the list alone", least=0),
         ),
         refuses=needs_completion,
     ),

@@ -27,8 +27,6 @@ def search(
     runs: Sequence[Run],
     *,
     moves: int,
-    patience: int | None = None,
-    enough: float = -math.inf,
     seed: int = 0,
     stop: Stop = lambda: False,
     spent: Callable[[], float] = lambda: 0.0,
@@ -43,10 +41,6 @@ def search(
     moves : int
         After so many it ends. The same seed and number of moves give the same schedule, unless it
         is stopped.
-    patience : int or None
-        After so many without a better schedule it ends, too.
-    enough : float
-        Once the value is no more than this, as well: a bound, say.
     spent : callable
         Share in [0, 1] of the time that is gone: where there is a limit, it cools in time.
     """
@@ -61,10 +55,9 @@ def search(
     places = [{j: place for place, j in enumerate(order)} for order in orders]
     board = Board(instance, _slots(instance, runs), given.price, runs)
     value = best = board.value()
-    found, last = list(runs), 0
+    found = list(runs)
     for move in range(moves):
-        late = patience is not None and move - last > patience
-        if late or best <= enough * (1 + 1e-9) or stop():
+        if stop():
             break
         heat = HOT * (COLD / HOT) ** max(move / moves, spent())
         limit = value - heat * value * math.log(1.0 - random.random())
@@ -92,7 +85,7 @@ def search(
         else:
             value = board.value()
             if value < best * (1 - 1e-12):
-                best, found, last = value, list(board.runs.values()), move
+                best, found = value, list(board.runs.values())
                 on_better(found, best)
     return found
 

@@ -15,6 +15,7 @@ from schedgap.models.hare import (
     run_search,
     windows,
 )
+from schedgap.models.hare.figures import experiments
 from schedgap.models.hare.suite import suite
 from schedgap.models.method import Method
 
@@ -42,6 +43,7 @@ FAMILY = Family(
     check_certificate=certificates.check_certificate,
     programs=programs.PROGRAMS,
     suite=suite,
+    experiments=experiments,
 )
 
 __all__ = ["ALIASES", "FAMILY", "METHODS"]

@@ -1,10 +1,11 @@
 """Figures 4-7 of the paper as experiments; the paper prints no numbers beside its bars."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
 
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
-from schedgap.models.experiment import Experiment, Point
+from schedgap.models.experiment import Experiment, Point, bars, curves
 
 POLICIES = {
     "SJF-BCO": "sjf-bco",
@@ -37,52 +38,63 @@ def experiments(
     a job changes sides: the sizes that occur.
     """
 
+    @cache
     def drawn(seed: int, number: int = servers[-1], **more: object) -> RingInstance:
         settings = {"jobs": jobs, "servers": number, **more}
         made = generate("ring", preset="paper", seed=seed, settings=settings)
         assert isinstance(made, RingInstance)
         return made
 
-    plain = {seed: drawn(seed) for seed in seeds}
-    policies = [
-        Point(name, seed, "policies", plain[seed], method)
-        for seed in seeds
-        for name, method in POLICIES.items()
-    ]
-    thresholds = [
-        Point(kappa, seed, "SJF-BCO", plain[seed], f"sjf-bco:kappa={kappa}")
-        for seed in seeds
-        for kappa in sorted({1, *(job.gpus for job in plain[seed].jobs)})
-    ]
-    clusters = [
-        Point(number, seed, name, instance, POLICIES[name])
-        for seed in seeds
-        for number in servers
-        for instance in (drawn(seed, number, horizon=1500),)
-        for name in ("SJF-BCO", "FF", "LS")
-    ]
-    budgets = [
-        Point(factor, seed, "SJF-BCO", instance, "sjf-bco:kappa=1")
-        for seed in seeds
-        for factor in FACTORS
-        for instance in (plain[seed] if factor == 1 else drawn(seed, spread_factor=factor),)
-    ]
+    def thresholds() -> Iterator[Point]:
+        for seed in seeds:
+            instance = drawn(seed)
+            for kappa in sorted({1, *(job.gpus for job in instance.jobs)}):
+                yield Point(kappa, seed, "SJF-BCO", instance, f"sjf-bco:kappa={kappa}")
+
+    same = {"family": "ring", "objective": "makespan (slots)", "brackets": BRACKETS}
     return [
-        Experiment(
-            "4", "Makespan and average completion time of the policies", "policy",
-            "makespan (slots)", "SJF-BCO is best in both", tuple(policies), BRACKETS,
+        bars(
+            seeds,
+            drawn,
+            POLICIES,
+            figure="4",
+            title="Makespan and average completion time of the policies",
+            x="policy",
+            claim="SJF-BCO is best in both",
             beside=("mean completion",),
+            **same,
         ),
         Experiment(
-            "5", "SJF-BCO with a single kappa", "kappa", "makespan (slots)",
-            "the makespan falls, rises and falls again", tuple(thresholds), BRACKETS,
+            figure="5",
+            title="SJF-BCO with a single kappa",
+            x="kappa",
+            claim="the makespan falls, rises and falls again",
+            series=("SJF-BCO",),
+            draw=thresholds,
+            family="ring",
+            objective="makespan (slots)",
+            brackets=BRACKETS,
         ),
-        Experiment(
-            "6", "Makespan by the number of servers", "servers", "makespan (slots)",
-            "all policies fall, FF most", tuple(clusters), BRACKETS,
+        curves(
+            servers,
+            seeds,
+            partial(drawn, horizon=1500),
+            {name: POLICIES[name] for name in ("SJF-BCO", "FF", "LS")},
+            figure="6",
+            title="Makespan by the number of servers",
+            x="servers",
+            claim="all policies fall, FF most",
+            **same,
         ),
-        Experiment(
-            "7", "SJF-BCO by its server budget, kappa = 1", "lambda", "makespan (slots)",
-            "the makespan falls as lambda grows", tuple(budgets), BRACKETS,
+        curves(
+            FACTORS,
+            seeds,
+            lambda seed, factor: drawn(seed, spread_factor=factor) if factor > 1 else drawn(seed),
+            {"SJF-BCO": "sjf-bco:kappa=1"},
+            figure="7",
+            title="SJF-BCO by its server budget, kappa = 1",
+            x="lambda",
+            claim="the makespan falls as lambda grows",
+            **same,
         ),
-    ]  # fmt: skip
+    ]

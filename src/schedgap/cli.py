@@ -227,7 +227,7 @@ def compare(
         list[str],
         typer.Argument(
             metavar="INSTANCE|DIR|SUITE...",
-            help="Instance files, folders of them, or bundled suites: 'quick', 'ring-figures'.",
+            help="Instance files, folders of them, or bundled suites: 'quick', 'FAMILY-figures'.",
         ),
     ],
     run: Annotated[Path, typer.Option(metavar="DIR", help="Run folder; what it holds is kept.")],

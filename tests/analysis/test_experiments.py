@@ -16,7 +16,7 @@ from schedgap.models.ring import figures
 
 TINY = figures.experiments(seeds=(0, 1), servers=(3, 4), jobs=8)
 SERIES = {
-    "4": {"policies"},
+    "4": {"policy"},
     "5": {"SJF-BCO"},
     "6": {"SJF-BCO", "FF", "LS"},
     "7": {"SJF-BCO"},
@@ -68,7 +68,7 @@ def test_the_values_are_those_of_the_methods(run: Run) -> None:
     assert record.solution is not None
     jobs = record.solution.schedule["jobs"]
     ends = [job["end"] for job in jobs]
-    assert found["makespan (slots)", "FF", 0, "policies"] == max(ends)
+    assert found["makespan (slots)", "FF", 0, "policy"] == max(ends)
     shortest = min(
         each.solution.objective
         for each in run.records
@@ -77,7 +77,7 @@ def test_the_values_are_those_of_the_methods(run: Run) -> None:
         and each.solution.objective is not None
     )
     assert found["makespan (slots)", "FF", 0, experiments.BEST] == shortest
-    assert found["mean completion", "FF", 0, "policies"] == pytest.approx(
+    assert found["mean completion", "FF", 0, "policy"] == pytest.approx(
         sum(ends) / len(ends), abs=1e-5
     )
 
@@ -117,4 +117,4 @@ def test_suites_are_told_by_their_names(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no ring-figure-9: choose one of ring-figure-4"):
         compare("ring-figure-9", run=tmp_path)
     with pytest.raises(UsageError, match="choose one of none"):
-        experiments.suite("hare-figures")
+        experiments.suite("toy-figures")
