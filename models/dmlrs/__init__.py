@@ -25,7 +25,7 @@ METHODS: tuple[Method, ...] = (
     *run_heuristics.METHODS,
     *run_baselines.METHODS,
 )
-ALIASES = {"exact": "lbbd"}
+ALIASES = {"exact": "pattern-fix"}
 
 FAMILY = Family(
     name="dmlrs",

@@ -30,6 +30,7 @@ def improve(
     clock: Clock,
     seed: int,
     on_better: Callable[[Board], None],
+    enough: float = math.inf,
 ) -> Board:
     """Return the best board found; by simulated annealing, so that seeds differ.
 
@@ -41,6 +42,8 @@ def improve(
         At most so many, and as long as there is time.
     on_better : callable
         Hears of every board that is worth more than those before.
+    enough : float
+        A value that no board exceeds: the search ends there.
     """
     random = np.random.default_rng(seed)
     density = densities(board.instance)
@@ -48,7 +51,7 @@ def improve(
     best, most = board, board.value()
     value = most
     for move in range(moves if able else 0):
-        if clock.expired():
+        if clock.expired() or most >= enough - 1e-9 * max(1.0, enough):
             break
         other = board.copy()
         for i in _leaving(other, random):

@@ -11,6 +11,7 @@ from schedgap.models.dmlrs import (
     program_onehot,
 )
 from schedgap.models.dmlrs.cover import is_close
+from schedgap.models.dmlrs.exact import exact
 from schedgap.models.dmlrs.lbbd import lbbd as by_turns
 from schedgap.models.dmlrs.program_rows import parts
 from schedgap.models.dmlrs.starting import first_bracket
@@ -85,6 +86,16 @@ def lbbd(instance: DmlrsInstance, call: Call) -> Outcome:
 _MIP = ("highs", "gurobi")
 
 METHODS: tuple[Method, ...] = (
+    Method(
+        "pattern-fix",
+        "exact",
+        exact,
+        "rents by patterns of machines; a program over the little that they leave",
+        "(2)-(7)",
+        ours=True,
+        engines=("highs",),
+        seeded=True,
+    ),
     Method(
         "milp-onehot",
         "exact",

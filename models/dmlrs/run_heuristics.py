@@ -3,17 +3,13 @@
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.bracket import Bracket
-from schedgap.models.dmlrs import colgen, fluid
+from schedgap.models.dmlrs import colgen
 from schedgap.models.dmlrs.board import Board
 from schedgap.models.dmlrs.column_choice import choose, completed
 from schedgap.models.dmlrs.density import fill
-from schedgap.models.dmlrs.neighborhoods import PARTS, improve
-from schedgap.models.dmlrs.pricing import priced_bound
+from schedgap.models.dmlrs.incumbents import begin, search
 from schedgap.models.dmlrs.starting import first_bracket
 from schedgap.models.method import Call, Method, Option, Outcome
-from schedgap.solvers import solve
 
 SHARES = 1.0, 0.97, 0.94  # of the capacity, for the choice of columns
 COLUMN_TIME = 0.3  # of the limit, for columns
@@ -32,20 +28,12 @@ def colgen_heuristic(instance: DmlrsInstance, call: Call) -> Outcome:
     found = first_bracket(instance, call)
     if found.closed:
         return found.outcome()
+    moves = max(1, round(BRIEF * call.options["moves"]))
+    begun = begin(found, instance, moves=moves, part=BRIEF)
+    if begun is None:
+        return found.outcome("the fluid program was not solved")
+    prices, best = begun
     clock, settings = call.clock, {"seed": call.seed, "threads": call.threads}
-    call.progress.phase("solving the fluid program")
-    made = fluid.compact(instance)
-    result = solve(made.program, "highs", clock=clock, **settings)
-    if result.duals is None:
-        return found.outcome(f"the relaxation was not solved ({result.status})")
-    prices = made.prices(instance, result.duals)
-    found.bound(-priced_bound(instance, prices))
-    boards = []
-    for part in PARTS:
-        boards.append(Board(instance))
-        fill(boards[-1], part * prices, clock=clock)
-        found.offer(boards[-1].schedule())
-    best = _improved(found, max(boards, key=Board.value), prices, BRIEF)
     call.progress.phase("generating columns")
     columns = colgen.generate(
         instance,
@@ -64,25 +52,10 @@ def colgen_heuristic(instance: DmlrsInstance, call: Call) -> Outcome:
         own = clock.share(CHOICE_TIME, most=CHOICE_SECONDS)
         board = choose(instance, whole, prices, share, clock=own, **settings)
         found.offer(board.schedule())
-        best = max(best, _improved(found, board, prices, BRIEF), key=Board.value)
-    _improved(found, best, prices, 1.0)
+        better = search(found, board, prices, moves=moves, part=BRIEF)
+        best = max(best, better, key=Board.value)
+    search(found, best, prices, moves=call.options["moves"], part=1.0)
     return found.outcome()
-
-
-def _improved(found: Bracket, board: Board, prices: Floats, part: float) -> Board:
-    """Search from a board with a part of the moves, and of the time that is left."""
-    call = found.call
-    if found.closed:
-        return board
-    call.progress.phase("large neighborhoods")
-    return improve(
-        board,
-        prices,
-        moves=max(1, round(part * call.options["moves"])),
-        clock=call.clock.share(part),
-        seed=call.seed,
-        on_better=lambda better: found.offer(better.schedule()),
-    )
 
 
 METHODS: tuple[Method, ...] = (

@@ -1,0 +1,127 @@
+"""`exact` (ours): a schedule by search, rents that prove a bound, and what they leave to decide.
+
+Column generation with patterns of machines gives rents, whose bound is often within 2 % of the best
+schedule of a search. What a better schedule can still do is then little: few slots of completion,
+few bundles in a slot. A program over that, with all machines as one and slots packed in turn, looks
+for a schedule of more value; that there is none is the proof.
+"""
+
+from typing import Any
+
+from schedgap.instances.dmlrs import DmlrsInstance, arrays
+from schedgap.models.bracket import Bracket
+from schedgap.models.dmlrs import colgen, program_aggregate
+from schedgap.models.dmlrs.fixing import Left, left
+from schedgap.models.dmlrs.incumbents import begin, search
+from schedgap.models.dmlrs.lbbd import lbbd
+from schedgap.models.dmlrs.patterns import Parts, Rents, solve_patterns
+from schedgap.models.dmlrs.starting import first_bracket
+from schedgap.models.method import Call, Outcome
+from schedgap.solvers.pyomo_arrays import InfeasibleModelError
+
+MOVES = 50  # of the search, for each job
+SEARCH_TIME, COLUMN_TIME, PATTERN_TIME = 0.1, 0.1, 0.4  # of what is left
+GRID = 3000  # parts of the work, for columns of all machines as one
+BETTER = 5e-7  # relative: a schedule of less more value is as good
+MOST_ROWS = 30_000  # of the master with patterns
+MOST_WORKERS = 64  # of a job in a slot, there
+MOST_COLUMNS = 100_000  # of the program
+
+
+def exact(instance: DmlrsInstance, call: Call) -> Outcome:
+    """Run `exact`."""
+    found = first_bracket(instance, call)
+    if found.closed:
+        return found.outcome()
+    begun = begin(found, instance, moves=MOVES * len(instance.jobs), part=SEARCH_TIME)
+    if begun is None or found.closed:
+        return found.outcome()
+    prices, board = begun
+    settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
+    call.progress.phase("generating columns")
+    columns = colgen.generate(
+        instance,
+        grid=GRID,
+        clock=call.clock.share(COLUMN_TIME),
+        prices=prices,
+        on_bound=found.bound,
+        **settings,
+    )
+    if columns.prices is not None:
+        prices = colgen.prices_of(instance, columns.prices)
+    large = Parts(instance).rows > MOST_ROWS or int(arrays(instance).batch.max()) > MOST_WORKERS
+    if large or program_aggregate.columns(instance) > MOST_COLUMNS:
+        search(found, board, prices, moves=10 * MOVES * len(instance.jobs), part=1.0)
+        return found.outcome("too large for an exact search")
+    if not found.closed:
+        call.progress.phase("generating patterns")
+        clock = call.clock.share(PATTERN_TIME)
+        rents = solve_patterns(instance, prices, clock=clock, on_bound=found.bound, **settings)
+        if rents is not None and not found.closed:
+            decide(found, instance, rents)
+    return found.outcome()
+
+
+def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> None:
+    """Look for a schedule that is worth more than the known one; that there is none is a proof."""
+    assert found.upper is not None
+    value = -found.upper
+    least = value + BETTER * max(1.0, value)
+    rest = left(instance, rents, value)
+    found.trace["left"] = {"completions": len(rest.completions), "bundles": len(rest.items)}
+    found.call.progress.phase(f"deciding among {len(rest.items)} bundles")
+    # what the model leaves out is worth no more than `least`
+    try:
+        model = narrowed(instance, rest, rents, least)
+        end = lbbd(found, instance, None, model, lambda bound: min(bound, -least)).end
+    except InfeasibleModelError:
+        end = "infeasible"
+    if end == "infeasible":
+        found.bound(-least)
+        found.proofs.append("no schedule is better")
+
+
+def narrowed(instance: DmlrsInstance, rest: Left, rents: Rents, least: float) -> Any:
+    """Return the program of all machines as one, for schedules worth `least` or more.
+
+    Parameters
+    ----------
+    rest : Left
+        What they can do.
+    rents : Rents
+        No slot's bundles pay more rent than its machines can earn.
+    """
+    import pyomo.environ as pyo
+
+    made = Parts(instance)
+    model = program_aggregate.build(instance)
+    for key, var in model.y.items():
+        if key not in rest.completions:
+            var.fix(0)
+    rent: dict[int, list[Any]] = {}
+    known = {
+        (i, t, offer.internal, offer.workers): offer.cost
+        for i in made.jobs
+        for t, row in enumerate(made.offers(i, rents.rent), int(arrays(instance).arrival[i]))
+        for offer in row
+    }
+    for key, var in model.v.items():
+        t, item = program_aggregate.chosen(key)
+        if (t, item) not in rest.items:
+            var.fix(0)
+        elif cost := known[item.job, t, item.internal, item.workers]:
+            rent.setdefault(t, []).append(cost * var)
+    model.cut_rent = pyo.Constraint(
+        list(rent),
+        doc="what the machines of a slot can earn",
+        rule=lambda model, t: sum(rent[t]) <= float(rents.room[t - 1]) + 1e-6,
+    )
+    model.cut_admitted = pyo.Constraint(
+        sorted(rest.admitted),
+        doc="a job that every better schedule admits",
+        rule=lambda model, i: sum(model.y[i, f] for j, f in model.y if j == i) >= 1,
+    )
+    model.cut_value = pyo.Constraint(
+        expr=model.objective.expr >= least, doc="more than the best schedule known"
+    )
+    return model
