@@ -47,7 +47,7 @@ def plotly_data(figure: Any, table: str) -> Figure:
 
 def paper_figures(found: Results, name: str) -> list[tuple[str, str, str, Figure]]:
     """Return (id, title, caption, figure) of the paper's figures that the run was made for."""
-    figures = []
+    figures: list[tuple[str, str, str, Figure]] = []
     for file, experiment in experiments.written(found.run).items():
         if not file.startswith(f"{name}-"):
             continue

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache, partial
+from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.generate import generate
@@ -42,7 +43,7 @@ def experiments(
         return made
 
     half = max(1, machines[-1] // 2)
-    same = {
+    same: dict[str, Any] = {
         "seeds": seeds, "family": "dmlrs", "objective": "total utility",
         "brackets": ("fluid-lp", "colgen-heuristic"),
     }  # fmt: skip

@@ -1,7 +1,8 @@
 """Figures 12 and 14-19 of the paper as experiments; the others show measurements or single runs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
+from typing import Any
 
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
@@ -53,7 +54,10 @@ def experiments(
         assert isinstance(made, HareInstance)
         return made
 
-    same = {
+    def share_of(name: str) -> Callable[[int, float], HareInstance]:
+        return lambda seed, x: drawn(seed, shares=f"{name}:{x}")
+
+    same: dict[str, Any] = {
         "seeds": seeds, "family": "hare", "objective": "weighted completion time",
         "brackets": ("lagrangian", "local-search"),
     }  # fmt: skip
@@ -74,7 +78,7 @@ def experiments(
         *(
             curve(figure=f"17-{of}", title=f"Hare by the share of jobs of class {of}", x="share",
                   claim="more NLP jobs raise it, more recommenders lower it", values=SHARES,
-                  make=lambda seed, x, of=of: drawn(seed, shares=f"{of}:{x}"), methods=HARE)
+                  make=share_of(of), methods=HARE)
             for of in CLASSES
         ),
         curve(figure="18", title="Schemes by the bandwidth", x="Gbit/s",

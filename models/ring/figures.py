@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
+from typing import Any
 
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
@@ -51,7 +52,7 @@ def experiments(
             for kappa in sorted({1, *(job.gpus for job in instance.jobs)}):
                 yield Point(kappa, seed, "SJF-BCO", instance, f"sjf-bco:kappa={kappa}")
 
-    same = {"family": "ring", "objective": "makespan (slots)", "brackets": BRACKETS}
+    same: dict[str, Any] = {"family": "ring", "objective": "makespan (slots)", "brackets": BRACKETS}
     return [
         bars(
             seeds,
