@@ -71,6 +71,15 @@ def test_fifo_on_the_toy():
     }
 
 
+@pytest.mark.parametrize("name", ["fifo", "drf"])
+def test_the_last_slot_of_the_horizon_can_be_used(name):
+    """Toy-c: j1 in slots 2-5, j2 in 6; with T = 5 it has no place."""
+    tight = EdgeInstance.from_data(TOY_C.to_data() | {"horizon": 6})
+    assert solved(name, tight).schedule == solved(name, TOY_C).schedule
+    late = EdgeInstance.from_data(TOY_C.to_data() | {"horizon": 5})
+    assert solved(name, late).schedule is None
+
+
 def test_fifo_does_not_overtake_within_a_worker_type():
     """j1 needs both workers, one of which j0 has to slot 6; j2 needs one and still waits for j1."""
     servers = [
