@@ -19,6 +19,7 @@ from schedgap.models.ring.simulator import schedule_of
 from schedgap.models.ring.starting import starting_schedule
 
 MOST_COLUMNS = 200_000
+COLUMNS_PER_SECOND = 10_000  # that are built, about; nothing can stop it in between
 LARGEST = 100_000  # of (9) over its gcd: an integer tolerance of 1e-6 cannot forgive a tenth of one
 
 

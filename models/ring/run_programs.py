@@ -28,6 +28,8 @@ def run_rar_ddls(instance: RingInstance, call: Call) -> Outcome:
     columns = program.columns(instance, horizon)
     if columns > program.MOST_COLUMNS:
         return found.outcome(f"too large: about {columns} columns > {program.MOST_COLUMNS}")
+    if columns > call.clock.remaining() * program.COLUMNS_PER_SECOND:
+        return found.outcome(f"no time to build a program of about {columns} columns")
     call.progress.phase("building the program")
     model = program.build(instance, horizon=horizon, least=int(found.lower))
     found.solve(model, lambda values: program.read(model, instance), grid=1)
