@@ -29,6 +29,7 @@ MOVES = 2000  # of each job for each target
 RELAX_SHARE, RELAX_SECONDS = 0.1, 6.0  # of each of the two relaxations
 INSIDE_SHARE = 0.5
 _NAMES = {"free": "contention-free", "pairs": "pair-contention", "meetings": "meetings"}
+MOSTLY = 0.8  # of the work is that of jobs which no server can hold
 STEP_SHARE = 0.3  # of what is left, for each makespan that is asked about
 
 
@@ -68,7 +69,7 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
         _cp_sat(instance, found, "inside", "inside_stage", clock)
     details: tuple[Detail, ...] = ("free", "pairs")
     if _rings_prevail(instance):
-        details = ("meetings", *details)
+        details = ("meetings",)
     for detail in details:
         if not found.closed:
             name = _NAMES[detail]
@@ -77,17 +78,21 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
             _cp_sat(instance, found, name, "relax_stage", clock, detail)
     if not found.closed:
         call.progress.phase("refuting makespans")
-        _cp_sat(instance, found, "makespans", "climb_stage", call.clock)
+        _cp_sat(instance, found, "makespans", "climb_stage", call.clock, details[-1])
     return found.outcome()
 
 
 def _rings_prevail(instance: RingInstance) -> bool:
-    """Return whether jobs that no server can hold have most of the work, and few run at once."""
+    """Return whether jobs that no server can hold have most of the work, and few run at once.
+
+    Relaxations without the contention are then far off, and the program by meetings is at once at
+    its end.
+    """
     table = rate_table(instance)
     work = [size * d for size, d in zip(table.size, table.best_slots, strict=True)]
     rings = [j for j, n in enumerate(table.fewest_servers) if n > 1]
     few = rings_at_once(table, rings, program_cp_sat.MOST_SETS) is not None
-    return few and 2 * sum(work[j] for j in rings) > sum(work)
+    return few and sum(work[j] for j in rings) >= MOSTLY * sum(work)
 
 
 def _cp_sat(
@@ -129,7 +134,7 @@ def relax_stage(
     seed: int,
     threads: int,
 ) -> Report:
-    """Minimise the makespan, mostly without all of the contention, and execute the plans."""
+    """Minimise the makespan in one program, mostly a relaxation, and execute the plans."""
     horizon = instance.horizon if known is None else known.makespan
     made = program_cp_sat.build(instance, horizon=horizon, detail=detail, least=lower)
     if made is None:
@@ -197,6 +202,7 @@ def climb_stage(
     instance: RingInstance,
     known: RingSchedule | None,
     lower: int,
+    detail: Detail,
     *,
     clock: Clock,
     seed: int,
@@ -205,7 +211,8 @@ def climb_stage(
     """Ask whether there is a schedule of the least makespan that is not refuted, and go on.
 
     A makespan left open: then for any schedule that is better than the best. A `no` to that closes
-    all between.
+    all between. `detail` is what is asked first; where a relaxation has a plan that cannot be
+    executed in time, the whole program is asked from then on.
     """
     refuted = asked = 0
     if known is None:
@@ -216,7 +223,6 @@ def climb_stage(
         if known is None:
             return Report(trace={"asked": 1, "seconds": _rounded(clock)})
     share, below = STEP_SHARE, True
-    detail: Detail = "pairs"
     while lower < known.makespan and not clock.expired():
         target = lower if below else known.makespan - 1
         asked += 1
@@ -229,7 +235,7 @@ def climb_stage(
             lower = target + 1
             found.bound(lower)
         elif plan is not None and known.makespan > target:
-            detail = "meetings"  # the relaxation has a plan, which cannot be executed in time
+            detail = "meetings"
         elif plan is None:
             if not below:
                 share = min(1.0, 2 * share)
