@@ -5,12 +5,10 @@ with prices of shapes, is within a few per cent, and goals above it (see `goals`
 optimum: first for the jobs of each worker type alone (see `parts`), then for all together.
 """
 
-from dataclasses import replace
-
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.bracket import Bracket
 from schedgap.models.edge.fixing import Fixing
-from schedgap.models.edge.goals import Goals
+from schedgap.models.edge.goals import FEW_JOBS, Goals
 from schedgap.models.edge.parts import Parts, jobs_by_type
 from schedgap.models.edge.problem import no_schedule
 from schedgap.models.edge.starting import first_bracket
@@ -20,8 +18,7 @@ from schedgap.models.method import Call, Outcome
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on all groups
 LIST_SHARE = 0.1  # of a search over lists
 PRICE_SHARE = 0.4
-PART_SHARE = 0.8  # of the parts alone
-LOOSE = 0.01  # of the bound, that parts may lose: where they lose more, they are not looked at
+PART_SHARE = 0.6  # of the first steps with the parts
 MOST_PLACES = 10_000  # jobs x servers in one search of CP-SAT
 
 
@@ -37,30 +34,35 @@ def exact(instance: EdgeInstance, call: Call) -> Outcome:
     search_lists(instance, found, clock.share(LIST_SHARE))
     if not found.closed and len(instance.jobs) * len(instance.servers) > MOST_PLACES:
         return _coarse(instance, found)
-    if not found.closed:
+    several = len(jobs_by_type(instance)) > 1
+    few = len(instance.jobs) <= FEW_JOBS
+    if not found.closed and (few or not several):  # else each part has a search of its own
         search_intervals(instance, found, clock.share(FIRST_SHARE, most=FIRST_SECONDS))
-    if not found.closed:
+    if not found.closed and not (several and _by_parts(instance, found)):
         prices = price(instance, found, clock.share(PRICE_SHARE))
-        if prices is not None:
-            _prove(instance, found, Fixing((prices,)))
+        if prices is not None and not found.closed:
+            goals = Goals(instance, found, Fixing((prices,)))
+            goals.tighten(clock)
+            goals.settle(clock)
     if not found.closed and not clock.expired():
         search_intervals(instance, found, clock)
     return found.outcome()
 
 
-def _prove(instance: EdgeInstance, found: Bracket, fixing: Fixing) -> None:
-    """Close in on the optimum by parts, where there are several, and by goals."""
-    clock = found.call.clock
-    if len(jobs_by_type(instance)) > 1 and not found.closed:
-        parts = Parts(instance, found, fixing.prices[0])
-        parts.prepare(clock.share(PART_SHARE))
-        if parts.bound >= (1 - LOOSE) * found.lower:
-            parts.settle(clock.share(PART_SHARE))
-            fixing = replace(fixing, sides=parts.sides())
-    goals = Goals(instance, found, fixing)
-    if not found.closed:
+def _by_parts(instance: EdgeInstance, found: Bracket) -> bool:
+    """Close in on the optimum, part by part, then as a whole; False where prices lack."""
+    clock, parts = found.call.clock, Parts(instance, found)
+    if not parts.prepare(clock.share(PART_SHARE)):
+        return False
+    if found.closed:
+        return True
+    goals = Goals(instance, found, parts.fixing())
+    if parts.apart:  # PSs bind: the relaxation of the whole knows what the parts do not
         goals.tighten(clock)
+    parts.settle(clock)
+    goals.fixing = Fixing(goals.fixing.prices, parts.fixing().sides)
     goals.settle(clock)
+    return True
 
 
 def _batch(instance: EdgeInstance, found: Bracket) -> Outcome:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
@@ -45,6 +46,32 @@ def search_stage(
         real=lambda bound: sign * bound,
         grid=1,
         start=None if schedule is None else program_cp_sat.hints(model, instance, schedule),
+    )[1]
+
+
+def program_stage(
+    found: Finder,
+    instance: EdgeInstance,
+    module: str,
+    engine: str,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Build a Pyomo program, and solve it; a stage, since nothing but an end stops the building."""
+    formulation = import_module(module)
+    model = formulation.build(instance)
+    return solve_program(
+        found,
+        model,
+        engine,
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        read=lambda values: formulation.read(model, instance),
+        real=lambda bound: sense(instance) * bound,
+        grid=1,
     )[1]
 
 

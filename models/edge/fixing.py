@@ -6,7 +6,7 @@ lost by a rounding. Least costs are those of the groups that are left: the fewer
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,7 +16,7 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.cost import Floats
 from schedgap.models.edge.prices import Pricer, Prices
 from schedgap.models.edge.problem import Group, Problem, problem
-from schedgap.models.edge.shapes import Bools
+from schedgap.models.edge.shapes import Bools, Shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +76,18 @@ class Fixing:
 
     prices: tuple[Prices, ...]
     sides: tuple[Side, ...] = ()  # of all jobs, where there are any
+
+    @property
+    def shapes(self) -> Mapping[Shape, Floats]:
+        """Prices of shapes: the last ones, and those of the sides, each for its own worker type."""
+        found: dict[Shape, Floats] = {}
+        for prices in (self.prices[-1], *(side.prices[-1] for side in self.sides)):
+            for shape, price in prices.shapes.items():
+                known = found.get(shape, np.zeros((*price.shape[:2], 0)))
+                found[shape] = np.zeros((*price.shape[:2], max(known.shape[2], prices.slots)))
+                found[shape][:, :, : known.shape[2]] = known
+                found[shape][:, :, : prices.slots] += price
+        return found
 
     def keep(self, view: Problem, upper: int) -> Kept:
         """Return the groups that a schedule with an objective below `upper` can use."""

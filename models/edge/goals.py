@@ -18,14 +18,21 @@ from schedgap.models.edge.steps import search_intervals
 from schedgap.solvers import Clock
 
 GOAL_SHARE, GOAL_SECONDS = 0.05, 3.0  # for one goal and engine; doubled where both fail
+SHORTEST = 1.0  # seconds; a process takes a good part of that to start
 FAVORED = 3  # so many times that for the engine that is asked first
 TURNS = 2  # of doubling, before the last goal
 LAST_SHARE, LAST_SECONDS = 0.8, 60.0  # for that one
 CHECK_SHARE, CHECK_SECONDS = 0.1, 3.0  # of the second engine, on the last goal
 FEW_JOBS = 13  # up to which CP-SAT is asked first, as it is where parts leave little
 QUICK = 0.04  # a goal that took no more of what was left doubles the step to the next one
-NEAR = 0.03, 0.02, 0.01, 0.005  # of the bound: groups of schedules up to there are cut by shapes
-CUT_SHARE, CUT_GROUPS = 0.3, 3_000  # of them; where there are more, those of nearer schedules
+NEAR = (
+    0.03,
+    0.02,
+    0.015,
+    0.01,
+    0.005,
+)  # of the bound: groups of schedules up to there are cut by shapes
+CUT_SHARE, CUT_GROUPS = 0.5, 1_500  # of them; where there are more, those of nearer schedules
 LAST_GROUPS = 6_000  # of the last goal; where there are more, goals stay near
 FAR, FAR_SHARE = 0.015, 0.3  # of the bound: better schedules are looked for before any goal
 MOST_GROUPS = 60_000  # in one program
@@ -154,7 +161,8 @@ class Goals:
         if last:
             return clock.share(LAST_SHARE, most=LAST_SECONDS * 2**self._turn)
         share = min(0.5, GOAL_SHARE * weight * 2**self._turn)
-        return clock.share(share, most=GOAL_SECONDS * weight * 2**self._turn)
+        most = GOAL_SECONDS * weight * 2**self._turn
+        return clock.share(1.0, most=max(SHORTEST, min(share * clock.remaining(), most)))
 
     def _improve(self, clock: Clock) -> None:
         """Look for a schedule, or for better ones in large neighborhoods, other ones each time."""
@@ -184,7 +192,7 @@ class Goals:
             self.instance,
             kept,
             goal,
-            self.fixing.prices[-1].shapes,
+            self.fixing.shapes,
             engine,
             clock=clock,
             engine=engine,

@@ -282,11 +282,16 @@ ERRATA = {
         "(5a), Fig. 5",
         "weight 1; F is the upper bound of a price",
         "A price per unit and slot is compared with the weight of a job, which takes many: "
-        "whatever F >= 1e-6, the first worker on a server closes it for the rest of the round. Of "
-        "a larger F the text says both that the value grows and that it falls.",
+        "whatever F >= 1e-6, the first worker on a server closes it for the rest of the round, "
+        "but for a server with more than log2 theta workers, whose price stays below 1. Of a "
+        "larger F the text says both that the value grows and that it falls.",
         "F as given in the file; sweep it from 1e-12 on.",
         "worker_price_cap and ps_price_cap of the generator",
-        ("test_a_lower_price_cap_lets_more_jobs_in", "test_one_worker_closes_a_server"),
+        (
+            "test_a_lower_price_cap_lets_more_jobs_in",
+            "test_one_worker_closes_a_server",
+            "test_a_roomy_server_stays_open",
+        ),
     ),
     "E13": Erratum(
         "IV-B, Algorithm 1",

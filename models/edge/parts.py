@@ -10,6 +10,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.models.bracket import Bracket
 from schedgap.models.edge.fixing import Fixing, Side
@@ -18,13 +20,14 @@ from schedgap.models.edge.placements import runs_from, schedule_of
 from schedgap.models.edge.prices import Prices
 from schedgap.models.edge.problem import problem
 from schedgap.models.edge.starting import first_bracket
-from schedgap.models.edge.steps import search_intervals, search_lists
+from schedgap.models.edge.steps import price, search_intervals, search_lists
 from schedgap.models.edge.timetable import Timetable
 from schedgap.models.method import Unheard
 from schedgap.solvers import Clock
 
-LIST_SHARE, SEARCH_SHARE = 0.05, 0.1  # of what is left for one part
+LIST_SHARE, SEARCH_SHARE, PRICE_SHARE = 0.05, 0.1, 0.6  # of what is left for one part
 SEARCH_SECONDS = 2.0
+APART_SHARE = 0.7  # for the parts, where they do not fit together
 
 
 def jobs_by_type(instance: EdgeInstance) -> dict[int, tuple[int, ...]]:
@@ -66,35 +69,32 @@ def joined(instance: EdgeInstance, schedules: Sequence[EdgeSchedule]) -> EdgeSch
 
 @dataclass(slots=True, eq=False)
 class _Part:
-    """One part, and how far it is."""
+    """One part, and how far it is; `goals` as soon as there are prices."""
 
     instance: EdgeInstance
     jobs: tuple[int, ...]  # the index of each in the whole
     found: Bracket
-    goals: Goals
+    goals: Goals | None = None
     seconds: float = 0.0
 
     @property
     def is_open(self) -> bool:
-        return not (self.found.closed or self.goals.stuck)
+        return self.goals is not None and not (self.found.closed or self.goals.stuck)
 
 
 class Parts:
     """All parts of an instance; what they find goes to the bracket of the whole."""
 
-    def __init__(self, instance: EdgeInstance, whole: Bracket, prices: Prices) -> None:
+    def __init__(self, instance: EdgeInstance, whole: Bracket) -> None:
         self._instance, self._whole = instance, whole
         self._parts: list[_Part] = []
-        for kind, jobs in jobs_by_type(instance).items():
+        for jobs in jobs_by_type(instance).values():
             part = part_of(instance, jobs)
             found = first_bracket(part, replace(whole.call, progress=Unheard()))
             if whole.schedule is not None:
                 own = {job.id: whole.schedule.placements[job.id] for job in part.jobs}
                 found.offer(EdgeSchedule(own))
-            # Prices of the whole reach as far in time as any part of a better schedule.
-            goals = Goals(part, found, Fixing((prices.of_type(kind),)))
-            goals.weigh()
-            self._parts.append(_Part(part, jobs, found, goals))
+            self._parts.append(_Part(part, jobs, found))
         for each in self._parts:
             each.found.call = replace(whole.call, progress=_Ear(self))
         self.heard()
@@ -104,18 +104,27 @@ class Parts:
         """The sum of their bounds: one on the whole."""
         return sum(part.found.lower for part in self._parts)
 
+    @property
+    def apart(self) -> bool:
+        """Whether the best schedules of the parts do not make one of the whole."""
+        return self._whole.upper is None or self._whole.upper > self._value
+
+    @property
+    def _value(self) -> float:
+        """The sum of what their best schedules cost."""
+        return sum(math.inf if p.found.upper is None else p.found.upper for p in self._parts)
+
     def heard(self) -> None:
         """Tell the whole what the parts have by now."""
         whole, bound = self._whole, self.bound
         whole.bound(bound if whole.upper is None else min(bound, whole.upper))
-        value = sum(math.inf if p.found.upper is None else p.found.upper for p in self._parts)
-        if value < (math.inf if whole.upper is None else whole.upper):
+        if self._value < (math.inf if whole.upper is None else whole.upper):
             schedule = joined(self._instance, [part.found.schedule for part in self._parts])
             if schedule is not None:
                 whole.offer(schedule)
 
-    def prepare(self, clock: Clock) -> None:
-        """Take the first steps with each part: lists, a search, and prices of the whole, cut."""
+    def prepare(self, clock: Clock) -> bool:
+        """Take the first steps with each part: lists, a search, prices; whether all have prices."""
         for k, part in enumerate(self._parts):
             found, own = part.found, clock.share(1 / (len(self._parts) - k))
             if not found.closed:
@@ -123,25 +132,51 @@ class Parts:
             if not found.closed and len(part.jobs) <= FEW_JOBS:
                 limit = own.share(SEARCH_SHARE, most=SEARCH_SECONDS)
                 search_intervals(part.instance, found, limit)
+        for k, part in enumerate(self._parts):
+            if self._whole.closed:
+                return True
+            found, own = part.found, clock.share(1 / (len(self._parts) - k))
+            prices = price(part.instance, found, own.share(PRICE_SHARE), self._most(part))
+            if prices is None:
+                return False
+            part.goals = Goals(part.instance, found, Fixing((prices,)))
             if not found.closed:
                 part.goals.tighten(own)
+        return True
+
+    def _most(self, part: _Part) -> float:
+        """Return what a part may cost in a schedule no worse than the one that is known."""
+        whole = self._whole
+        return math.inf if whole.upper is None else whole.upper - self.bound + part.found.lower
 
     def settle(self, clock: Clock) -> None:
-        """Raise the goals of all parts in turn, until none is left or no time."""
-        while not self._whole.closed and not clock.expired():
+        """Raise the goals of all parts in turn, until none is left or no time.
+
+        Some time is for the whole only where schedules of the parts do not make one of the whole.
+        """
+        whole = self._whole
+        while not whole.closed and not clock.expired():
             still = [part for part in self._parts if part.is_open]
-            if not still:
+            if not still or (self.apart and clock.spent() > APART_SHARE):
                 return
             part = min(still, key=lambda part: part.seconds)
+            assert part.goals is not None
             since = time.monotonic()
             part.goals.advance(clock, 1 / len(still), alone=len(still) == 1)
             part.seconds += time.monotonic() - since
 
-    def sides(self) -> tuple[Side, ...]:
-        """Return what is known of the parts, for goals of the whole."""
-        return tuple(
+    def fixing(self) -> Fixing:
+        """Return what the parts leave to the whole."""
+        sides = [
             Side(part.instance, part.jobs, part.goals.fixing.prices, int(part.found.lower))
             for part in self._parts
+            if part.goals is not None
+        ]
+        slots = max(side.prices[0].slots for side in sides)
+        each = [side.prices[0].until(slots) for side in sides]
+        workers = np.sum([prices.workers for prices in each], axis=0)
+        return Fixing(
+            (Prices(workers, np.max([prices.ps for prices in each], axis=0)),), tuple(sides)
         )
 
 

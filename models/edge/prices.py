@@ -40,10 +40,10 @@ class Prices:
         """Number of slots with prices."""
         return int(self.workers.shape[2])
 
-    def of_type(self, kind: int) -> "Prices":
-        """Return these prices without those of other worker types and of shapes."""
-        others = np.arange(self.workers.shape[1]) != kind
-        return Prices(np.where(others[None, :, None], 0.0, self.workers), self.ps)
+    def until(self, slots: int) -> "Prices":
+        """Return the prices of workers and PSs for so many slots or more, the last ones 0."""
+        more = [(0, 0), (0, 0), (0, slots - self.slots)]
+        return Prices(np.pad(self.workers, more), np.pad(self.ps, more))
 
 
 def rounded(prices: Floats) -> Floats:

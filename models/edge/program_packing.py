@@ -79,8 +79,10 @@ def build(instance: EdgeInstance, *, runs: Sequence[Run] | None = None) -> Any:
     return model
 
 
-def read(model: Any, instance: EdgeInstance, runs: Sequence[Run]) -> EdgeSchedule:
-    """Return the schedule of a solved model over these runs."""
+def read(model: Any, instance: EdgeInstance, runs: Sequence[Run] | None = None) -> EdgeSchedule:
+    """Return the schedule of a solved model over `runs`, or all runs."""
+    if runs is None:
+        runs = all_runs(instance)
     return schedule_of(
         instance, [run for i, run in enumerate(runs) if (model.chi[i].value or 0.0) > 0.5]
     )

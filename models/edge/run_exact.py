@@ -5,6 +5,7 @@ from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
+from schedgap.models.bracket import Bracket
 from schedgap.models.edge import (
     program_cp_sat,
     program_literal,
@@ -15,7 +16,10 @@ from schedgap.models.edge.exact import exact
 from schedgap.models.edge.placements import count_runs
 from schedgap.models.edge.problem import no_batches, no_schedule, only_batches, problem
 from schedgap.models.edge.starting import first_bracket, sense
+from schedgap.models.edge.steps import STAGES
 from schedgap.models.method import Call, Method, Option, Outcome
+
+SPARE_SHARE, SPARE_SECONDS = 0.05, 1.0  # of a limit, for what a child takes to be stopped
 
 MAX_COLUMNS = Option(
     "max_columns", "int", 100_000, "give up when the program has more columns", least=1
@@ -38,17 +42,27 @@ def _pyomo(module: Any) -> Callable[[EdgeInstance, Call], Outcome]:
         columns, most = module.columns(instance), call.options["max_columns"]
         if columns > most:
             return found.outcome(f"too large: {columns} columns > max_columns={most}")
-        call.progress.phase("building the program")
-        model = module.build(instance)
-        found.solve(
-            model,
-            lambda values: module.read(model, instance),
-            real=lambda bound: sense(instance) * bound,
-            grid=1,
-        )
-        return found.outcome()
+        return _solved(instance, found, module)
 
     return run
+
+
+def _solved(instance: EdgeInstance, found: Bracket, module: Any) -> Outcome:
+    """Return what a program of the whole finds; it is built and solved in a process of its own."""
+    call = found.call
+    engine = call.engine or "highs"
+    call.progress.phase(f"solving with {engine}")
+    name = module.__name__
+    found.child(
+        "complete search",
+        f"{STAGES}:program_stage",
+        instance,
+        name,
+        engine,
+        clock=call.clock.share(1 - max(SPARE_SHARE, SPARE_SECONDS / (1 + call.clock.remaining()))),
+        engine=engine,
+    )
+    return found.outcome()
 
 
 def packing(instance: EdgeInstance, call: Call) -> Outcome:
@@ -62,16 +76,7 @@ def packing(instance: EdgeInstance, call: Call) -> Outcome:
     found = first_bracket(instance, call)
     if found.closed:
         return found.outcome()
-    call.progress.phase("enumerating runs")
-    runs = program_packing.all_runs(instance)
-    model = program_packing.build(instance, runs=runs)
-    found.solve(
-        model,
-        lambda values: program_packing.read(model, instance, runs),
-        real=lambda bound: sense(instance) * bound,
-        grid=1,
-    )
-    return found.outcome()
+    return _solved(instance, found, program_packing)
 
 
 def cp_sat(instance: EdgeInstance, call: Call) -> Outcome:

@@ -3,6 +3,7 @@
 A step that uses an engine is a stage in a process of its own.
 """
 
+import math
 from collections.abc import Mapping
 
 from schedgap.instances.edge import EdgeInstance
@@ -48,12 +49,20 @@ def search_intervals(instance: EdgeInstance, found: Bracket, clock: Clock) -> No
     )
 
 
-def price(instance: EdgeInstance, found: Bracket, clock: Clock) -> Prices | None:
-    """Solve the relaxation as far as an optimal schedule can reach; list jobs by its starts."""
+def price(
+    instance: EdgeInstance, found: Bracket, clock: Clock, upper: float = 0.0
+) -> Prices | None:
+    """Solve the relaxation as far as an optimal schedule can reach; list jobs by its starts.
+
+    Parameters
+    ----------
+    upper : float
+        Prices are to reach as far as schedules below this do, too; infinite: to the horizon.
+    """
     view = problem(instance)
     slots = view.slots
-    if found.upper is not None and not instance.is_batch:
-        slots = last_slot(view, int(found.upper)) - view.first + 1
+    if found.upper is not None and not instance.is_batch and math.isfinite(upper):
+        slots = last_slot(view, int(max(found.upper, upper))) - view.first + 1
     if reason := too_large(view, slots):
         found.trace["prices"] = reason
         return None

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
+from schedgap.instances.generate import generate
 from schedgap.models.edge import rules
 from schedgap.models.edge.fixing import Fixing
 from schedgap.models.edge.goals import Goals
@@ -85,6 +86,17 @@ def test_too_many_columns_are_refused() -> None:
     assert outcome.bound == 4  # every job alone
     outcome = run("cp-sat", TOY_A, max_intervals=10)  # 3 jobs on 3 servers: 18
     assert outcome.schedule is not None and "18 intervals" in outcome.note
+
+
+def test_building_stops_at_the_limit() -> None:
+    """2,000 and more runs are far from built and solved in a second; the list is kept."""
+    instance = generate("edge", preset="small", seed=2)
+    clock, method = Clock(1.0), METHODS["set-packing"]
+    call = Call(method.parse({}), "highs", clock, seed=0, progress=Silence())
+    outcome = method.run(instance, call)
+    assert clock.elapsed() < 4
+    assert "timeout" in outcome.trace["complete search"]
+    assert outcome.schedule is not None and outcome.bound is not None
 
 
 def test_methods_are_for_one_problem() -> None:

@@ -101,8 +101,8 @@ def parts_alone(instance: EdgeInstance) -> None:
     optimum = brute_force(instance)
     found = first_bracket(instance, Call({}, None, Clock(60), seed=0, progress=Silence()))
     found.schedule, found.upper = None, None
-    parts = Parts(instance, found, no_prices(instance))
-    parts.prepare(Clock(30))
+    parts = Parts(instance, found)
+    assert parts.prepare(Clock(30))
     parts.settle(Clock(30))
     own = [brute_force(part_of(instance, jobs)) for jobs in jobs_by_type(instance).values()]
     if math.inf in own:
