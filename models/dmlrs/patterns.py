@@ -20,7 +20,7 @@ from scipy import sparse
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats, Ints
 from schedgap.models.dmlrs.colgen import Column, payoff
-from schedgap.models.dmlrs.dynamic_program import exact, not_dominated
+from schedgap.models.dmlrs.dynamic_program import Cheapest, exact, not_dominated
 from schedgap.models.dmlrs.physics import bundles, external_width, first_completions, widths
 from schedgap.models.dmlrs.theta import Offer, arrived
 from schedgap.solvers import Clock, solve
@@ -122,8 +122,8 @@ class Parts:
         numbers = np.zeros(len(self.parts), dtype=np.int64)
         room = self.capacity[type_]
         fits = (self.demand <= room).all(axis=1) & (self.arrival <= slot) & (rent > POSITIVE)
-        some = np.array([k for k in np.flatnonzero(fits) if not self._apart(k, rent)], dtype=int)
-        if not len(some):
+        some = [k for k in np.flatnonzero(fits).tolist() if not self._apart(k, rent)]
+        if not some:
             return 0.0, numbers
         inside = [k for k, at in enumerate(some) if self.parts[at].inside]
         jobs = sorted({self.parts[some[k]].job for k in inside})
@@ -186,6 +186,34 @@ class Parts:
         return self.links + self.shape[0] * self.shape[1] + self.jobs.index(i)
 
 
+class Judged(NamedTuple):
+    """What rents prove, and what pays best at them."""
+
+    rents: Rents
+    patterns: list[tuple[int, Ints]]  # types and numbers of parts [k]
+    plans: dict[int, Cheapest]  # by job
+
+
+def judge(made: Parts, rent: Floats, clock: Clock) -> Judged | None:
+    """Return what rents [t, k] >= 0 prove; any prove something. None when there was no time."""
+    room, patterns = np.zeros(made.shape[0]), []
+    for t, own in enumerate(rent):
+        for q, count in enumerate(made.machines):
+            if clock.expired():
+                return None
+            most, numbers = made.knapsack(q, t + 1, own, clock)
+            room[t] += count * most
+            patterns.append((q, numbers))
+    plans, payoffs = {}, {}
+    for i in made.jobs:
+        job = arrived(made.instance, i)
+        rows = [not_dominated(job, own) for own in made.offers(i, rent)]
+        plans[i] = exact(job, rows)
+        payoffs[i] = payoff(made.instance, i, plans[i].cost)
+    bound = float(room.sum() + sum(payoffs.values())) * _SAFE
+    return Judged(Rents(rent, bound, room, payoffs), patterns, plans)
+
+
 def solve_patterns(
     instance: DmlrsInstance,
     prices: Floats,
@@ -200,7 +228,7 @@ def solve_patterns(
     `on_bound` hears of bounds on minus the sum of utilities.
     """
     made = Parts(instance)
-    T, types = made.shape
+    T = made.shape[0]
     start = np.concatenate(
         [-(prices @ (made.demand / 1000).T).ravel(), np.zeros(made.rows - made.links)]
     )
@@ -215,28 +243,21 @@ def solve_patterns(
 
     def pricing(duals: Floats) -> Priced | None:
         rent, rows = made.rent_of(duals), np.maximum(0.0, -duals[made.links :])
-        room, fresh = np.zeros(T), []
-        for t in range(T):
-            for q in range(types):
-                if clock.expired():
-                    return None
-                most, numbers = made.knapsack(q, t + 1, rent[t], clock)
-                room[t] += made.machines[q] * most
-                fresh += _patterns(made, q, numbers, rent, rows)
-        payoffs = {}
-        for i in made.jobs:
+        found = judge(made, rent, clock)
+        if found is None:
+            return None
+        if not best or found.rents.bound < best[0].bound:
+            best[:] = [found.rents]
+        fresh: list[Column | Pattern] = []
+        for q, numbers in found.patterns:
+            fresh += _patterns(made, q, numbers, rent, rows)
+        for i, plans in found.plans.items():
             job = arrived(instance, i)
-            row = [not_dominated(job, own) for own in made.offers(i, rent)]
-            found = exact(job, row)
-            payoffs[i] = payoff(instance, i, found.cost)
-            for k, way in found.ways.items():
-                if job.utility[k] - found.cost[k] > POSITIVE - duals[made.row_of(i)]:
+            for k, way in plans.ways.items():
+                if job.utility[k] - plans.cost[k] > POSITIVE - duals[made.row_of(i)]:
                     offers = {job.arrival + s: offer for s, offer in way.items()}
                     fresh.append(Column(i, job.arrival + k, offers))
-        bound = float(room.sum() + sum(payoffs.values())) * _SAFE
-        if np.isfinite(bound) and (not best or bound < best[0].bound):
-            best[:] = [Rents(rent, bound, room, payoffs)]
-        return Priced(_columns(made, fresh) if fresh else None, -bound)
+        return Priced(_columns(made, fresh) if fresh else None, -found.rents.bound)
 
     generate_columns(
         master,

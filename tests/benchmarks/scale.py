@@ -1,6 +1,6 @@
 """The tables of a family at its paper's scale: value, seconds and memory of each method.
 
-A schedule is divided by the best bound of the table: an upper limit of its ratio to the optimum.
+A schedule is divided by the best bound of the table: a limit of its ratio to the optimum.
 """
 
 import sys
@@ -13,6 +13,7 @@ from rich.table import Table
 from schedgap.analysis.attempts import Attempt, attempt, plan
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
+from schedgap.models.family import family
 
 SEED = 1
 Row = tuple[str, dict[str, object], float | None]  # method, options, seconds
@@ -33,6 +34,8 @@ def table(instance: Instance, rows: Sequence[Row], rules: Any) -> Table:
                   title=str(instance))  # fmt: skip
     done = list(attempts(instance, rows))
     bounds = [found.outcome.bound for _, found in done if found.outcome and found.outcome.bound]
+    largest = family(instance.family).sense(instance) == "max"
+    best, side = (min(bounds), ">=") if largest else (max(bounds), "<=")
     for name, found in done:
         outcome = found.outcome
         bound = value = ratio = "-"
@@ -43,14 +46,14 @@ def table(instance: Instance, rows: Sequence[Row], rules: Any) -> Table:
             broken = next(rules.check(instance, data, {}), None)
             objective = rules.objective(instance, data)
             value = f"{objective:,.0f}" if broken is None else f"breaks {broken.rule}"
-            ratio = f"<= {objective / max(bounds):.3f}"
+            ratio = f"{side} {objective / best:.3f}"
         shown.add_row(name, bound, value, ratio, f"{found.seconds:.1f}",
                       f"{found.peak_memory_mb or 0:.0f}")  # fmt: skip
     return shown
 
 
-def main(family: str, rows: Sequence[Row], rules: Any) -> None:
+def main(name: str, rows: Sequence[Row], rules: Any) -> None:
     """Print the tables of the sizes in the command line: 100, 200 and 300 jobs unless given."""
     for jobs in [int(word) for word in sys.argv[1:]] or [100, 200, 300]:
-        instance = generate(family, preset="paper", seed=SEED, settings={"jobs": jobs})
+        instance = generate(name, preset="paper", seed=SEED, settings={"jobs": jobs})
         Console(width=120).print(table(instance, rows, rules))

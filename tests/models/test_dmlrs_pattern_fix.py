@@ -10,7 +10,7 @@ from schedgap.models.dmlrs import rules
 from schedgap.models.dmlrs.exact import decide, exact
 from schedgap.models.dmlrs.fixing import left
 from schedgap.models.dmlrs.packing import Item
-from schedgap.models.dmlrs.patterns import Part, Parts, solve_patterns
+from schedgap.models.dmlrs.patterns import Part, Parts, judge, solve_patterns
 from schedgap.models.dmlrs.starting import first_bracket
 from schedgap.models.method import Call, Unheard
 from schedgap.solvers import Clock
@@ -21,10 +21,21 @@ from strategies.dmlrs_methods import run
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
-def rents_of(instance, price=0.0):
-    """The rents from equal prices of all resources."""
-    prices = np.full((instance.horizon, len(instance.resources)), price)
+def rents_of(instance):
+    """The rents of the best bound."""
+    prices = np.zeros((instance.horizon, len(instance.resources)))
     return solve_patterns(instance, prices, clock=Clock(30))
+
+
+@st.composite
+def rented(draw):
+    """An instance, and any rents of it."""
+    instance = draw(dmlrs_instances(max_machines=3))
+    made = Parts(instance)
+    size = instance.horizon * len(made.parts)
+    drawn = draw(st.lists(st.sampled_from([0, 0, 0.1, 0.5, 2]), min_size=size, max_size=size))
+    rent = np.array(drawn, dtype=float).reshape(instance.horizon, -1)
+    return instance, judge(made, rent, Clock(30)).rents
 
 
 def uses(instance, schedule):
@@ -38,16 +49,15 @@ def uses(instance, schedule):
     return completions, items
 
 
-def judge(instance, schedule):
+def worth(instance, schedule):
     data = schedule.to_data(instance)
     assert list(rules.check(instance, data, {})) == []
     return rules.objective(instance, data)
 
 
-def keep_the_optimum(instance, price, below):
+def keep_the_optimum(instance, rents, below):
     """What is left for schedules above some value holds one that is worth more, whole."""
     best, schedule = best_schedule(instance)
-    rents = rents_of(instance, price)
     assert best <= rents.bound + 1e-9
     rest = left(instance, rents, best - below)
     completions, items = uses(instance, schedule)
@@ -61,21 +71,21 @@ def from_nothing(instance):
     found = first_bracket(instance, call)
     if not found.closed:
         decide(found, instance, rents_of(instance))
-    assert judge(instance, found.schedule) == pytest.approx(optimum(instance), rel=1e-6, abs=1e-6)
+    assert worth(instance, found.schedule) == pytest.approx(optimum(instance), rel=1e-6, abs=1e-6)
     assert found.closed or found.lower == pytest.approx(found.upper, rel=1e-6, abs=1e-6)
 
 
 def prove(instance):
     """`exact`, as it is called, has the optimum of brute force and its proof."""
     found, best = run("pattern-fix", instance), optimum(instance)
-    assert judge(instance, found.schedule) == pytest.approx(best, rel=1e-6, abs=1e-6)
+    assert worth(instance, found.schedule) == pytest.approx(best, rel=1e-6, abs=1e-6)
     assert best - 1e-9 <= found.bound <= best + 1e-6 * max(1, best)
 
 
-@settings(max_examples=40, **QUIET)
-@given(dmlrs_instances(max_machines=3), st.sampled_from([0.0, 0.3]), st.sampled_from([1e-3, 2.0]))
-def test_what_rents_leave_holds_the_optimum(instance, price, below):
-    keep_the_optimum(instance, price, below)
+@settings(max_examples=60, **QUIET)
+@given(rented(), st.sampled_from([1e-3, 2.0]))
+def test_what_rents_leave_holds_the_optimum(made, below):
+    keep_the_optimum(*made, below)
 
 
 @settings(max_examples=25, **QUIET)
@@ -92,11 +102,11 @@ def test_exact_agrees_with_brute_force(instance):
 
 @pytest.mark.nightly
 @settings(max_examples=600, **QUIET)
-@given(dmlrs_instances(max_machines=3), st.sampled_from([0.0, 0.3]), st.sampled_from([1e-3, 2.0]))
-def test_at_length(instance, price, below):
-    keep_the_optimum(instance, price, below)
-    from_nothing(instance)
-    prove(instance)
+@given(rented(), st.sampled_from([1e-3, 2.0]))
+def test_at_length(made, below):
+    keep_the_optimum(*made, below)
+    from_nothing(made[0])
+    prove(made[0])
 
 
 @settings(max_examples=40, **QUIET)
@@ -125,26 +135,41 @@ def test_no_machine_earns_more_than_its_knapsack(instance, data):
         assert paid <= earned + 1e-9
 
 
-def test_machines_as_they_are_bound_better_than_all_as_one():
-    """Workers of 3 GPUs on two machines of 4: two a slot; all as one, 8 GPUs hold two and 2/3.
-
-    Three jobs of one worker-slot, each worth 9 in slot 1 only: 18, not 9 x 8/3 = 24.
-    """
+def crowd():
+    """Three jobs of one worker of 3 GPUs in slot 1, worth 9, 8, 7; two machines of 4 GPUs."""
     large = {
         "epochs": 1, "samples": 1, "batch_size": 1, "worker_ps_ratio": 1.0, "gradient_size": 1.0,
         "time_per_sample": 0.5, "internal_bandwidth": 4.0, "external_bandwidth": 4.0,
         "worker_demand": {"gpu": 3, "cpu": 1},
     }  # fmt: skip
-    jobs = [job(name, 1, [9, 0, 0, 0], **large) for name in ("j1", "j2", "j3")]
-    instance = instance_of(jobs, [{"gpu": 4, "cpu": 9}] * 2)
-    assert run("colgen", instance).bound == pytest.approx(24, rel=1e-4)
-    assert rents_of(instance).bound == pytest.approx(18, rel=1e-3)
+    jobs = [job(f"j{u}", 1, [u, 0, 0, 0], **large) for u in (9, 8, 7)]
+    return instance_of(jobs, [{"gpu": 4, "cpu": 9}] * 2)
+
+
+def pairs():
+    """Two jobs of 3 worker-slots in pairs of workers, for slots 1 and 2: one of them fits."""
+    paired = {"time_per_sample": 0.05 - 8 / 300, "external_bandwidth": 300.0}
+    jobs = [job(name, 1, [u, u, 0, 0], **paired) for name, u in (("j1", 9), ("j2", 8))]
+    return instance_of(jobs, [{"gpu": 3, "cpu": 9}], ps_rule="exact")
+
+
+def test_machines_as_they_are_bound_better_than_all_as_one():
+    """Two workers in a slot: 9 + 8. All as one, 8 GPUs hold two and 2/3: 9 + 8 + 7 x 2/3."""
+    assert run("colgen", crowd()).bound == pytest.approx(17 + 14 / 3, rel=1e-4)
+    assert rents_of(crowd()).bound == pytest.approx(17, rel=1e-3)
+
+
+@pytest.mark.parametrize("instance", [TOY_2, crowd(), pairs()])
+def test_contention(instance):
+    from_nothing(instance)
+    for below in (1e-3, 1.5):
+        keep_the_optimum(instance, rents_of(instance), below)
 
 
 @pytest.mark.parametrize(("instance", "best"), [(TOY, 20), (TOY_2, 10), (instance_of([]), 0)])
 def test_the_toys(instance, best):
     found = run("pattern-fix", instance)
-    assert judge(instance, found.schedule) == best == pytest.approx(found.bound)
+    assert worth(instance, found.schedule) == best == pytest.approx(found.bound)
 
 
 def test_unlike_machines():
