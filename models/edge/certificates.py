@@ -6,11 +6,11 @@ from typing import Any
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.certificates import dense, evaluate, sparse
-from schedgap.models.edge import column_bound, job_bounds, mode_arrays, type_bound
+from schedgap.models.edge import column_bound, job_bounds, mode_arrays, parts, type_bound
 from schedgap.models.edge.problem import no_schedule, problem
 from schedgap.solvers.linear import Floats, safe_bound
 
-KINDS = ("cg-bound", "batch-dual", "type-bound", "lp-mode", "job-bound", "srpt-bound")
+KINDS = ("cg-bound", "batch-dual", "type-bound", "lp-mode", "job-bound", "srpt-bound", "parts")
 
 
 def check_certificate(instance: EdgeInstance, certificate: Mapping[str, Any]) -> float:
@@ -40,6 +40,8 @@ def _value(instance: EdgeInstance, kind: str, certificate: Mapping[str, Any]) ->
         return job_bounds.alone(instance)
     if kind == "srpt-bound":
         return job_bounds.srpt(instance)
+    if kind == "parts":
+        return parts.certified(instance, certificate)
     if kind == "type-bound":
         return type_bound.certified(instance, certificate)
     if kind == "lp-mode":

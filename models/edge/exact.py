@@ -5,11 +5,14 @@ with prices of shapes, is within a few per cent, and goals above it (see `goals`
 optimum: first for the jobs of each worker type alone (see `parts`), then for all together.
 """
 
+from dataclasses import replace
+
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.bracket import Bracket
+from schedgap.models.edge.certificates import check_certificate
 from schedgap.models.edge.fixing import Fixing
 from schedgap.models.edge.goals import FEW_JOBS, Goals
-from schedgap.models.edge.parts import Parts, jobs_by_type
+from schedgap.models.edge.parts import Parts, certificate, jobs_by_type
 from schedgap.models.edge.problem import no_schedule
 from schedgap.models.edge.starting import first_bracket
 from schedgap.models.edge.steps import STAGES, price, search_intervals, search_lists
@@ -38,31 +41,52 @@ def exact(instance: EdgeInstance, call: Call) -> Outcome:
     few = len(instance.jobs) <= FEW_JOBS
     if not found.closed and (few or not several):  # else each part has a search of its own
         search_intervals(instance, found, clock.share(FIRST_SHARE, most=FIRST_SECONDS))
-    if not found.closed and not (several and _by_parts(instance, found)):
-        prices = price(instance, found, clock.share(PRICE_SHARE))
-        if prices is not None and not found.closed:
-            goals = Goals(instance, found, Fixing((prices,)))
-            goals.tighten(clock)
-            goals.settle(clock)
+    fixing = None
+    if not found.closed and several:
+        fixing = _by_parts(instance, found)
+    if not found.closed and fixing is None:
+        fixing = _at_once(instance, found)
     if not found.closed and not clock.expired():
         search_intervals(instance, found, clock)
-    return found.outcome()
+    return _certified(instance, found.outcome(), fixing)
 
 
-def _by_parts(instance: EdgeInstance, found: Bracket) -> bool:
-    """Close in on the optimum, part by part, then as a whole; False where prices lack."""
+def _at_once(instance: EdgeInstance, found: Bracket) -> Fixing | None:
+    """Close in on the optimum of the whole; None where there are no prices."""
+    clock = found.call.clock
+    prices = price(instance, found, clock.share(PRICE_SHARE))
+    if prices is None:
+        return None
+    goals = Goals(instance, found, Fixing((prices,)))
+    if not found.closed:
+        goals.tighten(clock)
+        goals.settle(clock)
+    return goals.fixing
+
+
+def _by_parts(instance: EdgeInstance, found: Bracket) -> Fixing | None:
+    """Close in on the optimum, part by part, then as a whole; None where prices lack."""
     clock, parts = found.call.clock, Parts(instance, found)
-    if not parts.prepare(clock.share(PART_SHARE)):
-        return False
-    if found.closed:
-        return True
+    if not parts.prepare(clock.share(PART_SHARE)) or found.closed:
+        return None
     goals = Goals(instance, found, parts.fixing())
     if parts.apart:  # PSs bind: the relaxation of the whole knows what the parts do not
         goals.tighten(clock)
-    parts.settle(clock)
-    goals.fixing = Fixing(goals.fixing.prices, parts.fixing().sides)
+    parts.settle(clock, goals)
+    goals.fixing = replace(goals.fixing, sides=parts.fixing().sides)
     goals.settle(clock)
-    return True
+    return goals.fixing
+
+
+def _certified(instance: EdgeInstance, outcome: Outcome, fixing: Fixing | None) -> Outcome:
+    """Add a certificate, where prices prove all of the bound, and no search had to."""
+    if fixing is None or outcome.bound is None:
+        return outcome
+    written = certificate(instance, fixing)
+    value = check_certificate(instance, written)
+    if value != outcome.bound:
+        return outcome
+    return replace(outcome, certificate=written | {"value": value})
 
 
 def _batch(instance: EdgeInstance, found: Bracket) -> Outcome:
@@ -71,11 +95,11 @@ def _batch(instance: EdgeInstance, found: Bracket) -> Outcome:
     small = len(instance.jobs) * len(instance.servers) <= MOST_PLACES
     if small:
         search_intervals(instance, found, clock.share(0.5))
-    if not found.closed:
-        price(instance, found, clock.share(0.5))
+    prices = None if found.closed else price(instance, found, clock.share(0.5))
     if small and not found.closed and not clock.expired():
         search_intervals(instance, found, clock)
-    return found.outcome("" if small else "too large for an exact search")
+    outcome = found.outcome("" if small else "too large for an exact search")
+    return _certified(instance, outcome, None if prices is None else Fixing((prices,)))
 
 
 def _coarse(instance: EdgeInstance, found: Bracket) -> Outcome:

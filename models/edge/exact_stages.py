@@ -123,7 +123,8 @@ def goal_stage(
     instance: EdgeInstance,
     kept: Kept,
     goal: int,
-    shapes: Mapping[Shape, Floats] | None,
+    shapes: Mapping[Shape, Floats],
+    schedule: EdgeSchedule | None,
     name: str,
     *,
     clock: Clock,
@@ -132,14 +133,17 @@ def goal_stage(
 ) -> Report:
     """Look for the best schedule with an objective up to a goal; `value`: whether that is decided.
 
+    A known schedule, if there is one, is what CP-SAT looks near first.
     The groups hold every such schedule. So a bound on them is one on all schedules up to goal + 1,
     and the best of them is optimal.
     """
-    view = problem(instance)
+    view, start = problem(instance), None
     program: Any
     if name == "cp-sat":
         least = math.ceil(kept.bound - 1e-6)
         program = program_cp_sat.build(instance, groups=kept.groups, least=least, most=goal)
+        if schedule is not None:
+            start = program_cp_sat.hints(program, instance, schedule)
 
         def read(values: Any) -> EdgeSchedule:
             return program_cp_sat.read(program, values, instance)
@@ -160,6 +164,7 @@ def goal_stage(
         read=read,
         real=lambda bound: min(goal + 1.0, bound),
         grid=1,
+        start=start,
     )
     if result.status == "infeasible":
         found.bound(goal + 1)

@@ -106,7 +106,7 @@ class Goals:
         found = self.found
         far = found.upper is not None and found.upper - found.lower > FAR * found.lower
         if far and not self._few and not self._vain:  # as long as that helps
-            self._improve(clock.share(FAR_SHARE * weight))
+            self.improve(clock.share(FAR_SHARE * weight))
             return
         if found.lower > self._worst:
             found.infeasible = True
@@ -134,13 +134,16 @@ class Goals:
             if self._decide(kept, goal, budget, engine):
                 self._decided = engine
                 break
+            if self._step > 1 and not last:
+                self._step = 1  # a nearer goal first
+                return
         if self._decided:
             self._engines.sort(key=self._decided.__ne__)  # the quick one is asked first
             if left - clock.remaining() <= QUICK * weight * left:
                 self._step *= 2
             return
         self._step, self._turn = 1, self._turn + 1
-        self._improve(self._budget(clock, weight).share(0.5**self._vain))
+        self.improve(self._budget(clock, weight).share(0.5**self._vain))
 
     def check(self, clock: Clock) -> None:
         """Put before the other engine what one alone has refuted."""
@@ -164,7 +167,7 @@ class Goals:
         most = GOAL_SECONDS * weight * 2**self._turn
         return clock.share(1.0, most=max(SHORTEST, min(share * clock.remaining(), most)))
 
-    def _improve(self, clock: Clock) -> None:
+    def improve(self, clock: Clock) -> None:
         """Look for a schedule, or for better ones in large neighborhoods, other ones each time."""
         found, upper = self.found, self.found.upper
         self._looked += 1
@@ -186,13 +189,15 @@ class Goals:
 
     def _decide(self, kept: Kept, goal: int, clock: Clock, engine: str) -> bool:
         """Look for a schedule with an objective up to a goal; return whether that is decided."""
-        report = self.found.child(
+        found = self.found
+        report = found.child(
             f"goals in {engine}",
             "schedgap.models.edge.exact_stages:goal_stage",
             self.instance,
             kept,
             goal,
             self.fixing.shapes,
+            found.schedule,
             engine,
             clock=clock,
             engine=engine,

@@ -7,17 +7,19 @@ their PSs suffice for all; where not, each part leaves the others only so much a
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.models.bracket import Bracket
+from schedgap.models.edge import column_bound
 from schedgap.models.edge.fixing import Fixing, Side
 from schedgap.models.edge.goals import FEW_JOBS, Goals
 from schedgap.models.edge.placements import runs_from, schedule_of
-from schedgap.models.edge.prices import Prices
+from schedgap.models.edge.prices import Pricer, Prices, to_data
 from schedgap.models.edge.problem import problem
 from schedgap.models.edge.starting import first_bracket
 from schedgap.models.edge.steps import price, search_intervals, search_lists
@@ -27,7 +29,7 @@ from schedgap.solvers import Clock
 
 LIST_SHARE, SEARCH_SHARE, PRICE_SHARE = 0.05, 0.1, 0.6  # of what is left for one part
 SEARCH_SECONDS = 2.0
-APART_SHARE = 0.7  # for the parts, where they do not fit together
+PARTS_FIRST, JOINT_SHARE = 0.6, 0.3  # of the time; where schedules of parts do not fit together
 
 
 def jobs_by_type(instance: EdgeInstance) -> dict[int, tuple[int, ...]]:
@@ -65,6 +67,33 @@ def joined(instance: EdgeInstance, schedules: Sequence[EdgeSchedule]) -> EdgeSch
             return None
         timetable.restore(run._replace(host=host))
     return schedule_of(instance, timetable.runs.values())
+
+
+def certificate(instance: EdgeInstance, fixing: Fixing) -> dict[str, Any]:
+    """Return the best prices that are known, of the whole or of its parts, as plain JSON data."""
+    if not fixing.sides:
+        kind = "batch-dual" if instance.is_batch else "cg-bound"
+        return {"kind": kind, **to_data(_best(instance, fixing.prices))}
+    parts = {
+        instance.jobs[side.jobs[0]].worker_type: to_data(_best(side.instance, side.prices))
+        for side in fixing.sides
+    }
+    return {"kind": "parts", "parts": parts}
+
+
+def _best(instance: EdgeInstance, prices: Sequence[Prices]) -> Prices:
+    return max(prices, key=lambda each: Pricer(problem(instance), each.slots).bound(each))
+
+
+def certified(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
+    """Return the bound that prices of parts prove, each rounded up; a part without prices has 0."""
+    kinds = {instance.worker_types[kind]: jobs for kind, jobs in jobs_by_type(instance).items()}
+    return float(
+        sum(
+            math.ceil(column_bound.certified(part_of(instance, kinds[name]), prices))
+            for name, prices in data["parts"].items()
+        )
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -117,6 +146,7 @@ class Parts:
     def heard(self) -> None:
         """Tell the whole what the parts have by now."""
         whole, bound = self._whole, self.bound
+        whole.infeasible |= any(part.found.infeasible for part in self._parts)
         whole.bound(bound if whole.upper is None else min(bound, whole.upper))
         if self._value < (math.inf if whole.upper is None else whole.upper):
             schedule = joined(self._instance, [part.found.schedule for part in self._parts])
@@ -133,6 +163,7 @@ class Parts:
                 limit = own.share(SEARCH_SHARE, most=SEARCH_SECONDS)
                 search_intervals(part.instance, found, limit)
         for k, part in enumerate(self._parts):
+            self.heard()
             if self._whole.closed:
                 return True
             found, own = part.found, clock.share(1 / (len(self._parts) - k))
@@ -142,6 +173,7 @@ class Parts:
             part.goals = Goals(part.instance, found, Fixing((prices,)))
             if not found.closed:
                 part.goals.tighten(own)
+        self.heard()
         return True
 
     def _most(self, part: _Part) -> float:
@@ -149,21 +181,27 @@ class Parts:
         whole = self._whole
         return math.inf if whole.upper is None else whole.upper - self.bound + part.found.lower
 
-    def settle(self, clock: Clock) -> None:
+    def settle(self, clock: Clock, goals: Goals) -> None:
         """Raise the goals of all parts in turn, until none is left or no time.
 
-        Some time is for the whole only where schedules of the parts do not make one of the whole.
+        Where their schedules do not make one of the whole, some time is for better ones of it.
         """
-        whole = self._whole
+        whole, joint = self._whole, False
         while not whole.closed and not clock.expired():
             still = [part for part in self._parts if part.is_open]
-            if not still or (self.apart and clock.spent() > APART_SHARE):
+            if not still:
                 return
+            if self.apart and not joint and clock.spent() > PARTS_FIRST:
+                joint = True
+                goals.fixing = replace(goals.fixing, sides=self.fixing().sides)
+                goals.improve(clock.share(JOINT_SHARE))
+                continue
             part = min(still, key=lambda part: part.seconds)
             assert part.goals is not None
             since = time.monotonic()
             part.goals.advance(clock, 1 / len(still), alone=len(still) == 1)
             part.seconds += time.monotonic() - since
+            self.heard()
 
     def fixing(self) -> Fixing:
         """Return what the parts leave to the whole."""

@@ -20,7 +20,7 @@ from schedgap.models.edge.cost import Floats, Ints, Market, Offer, Windows
 from schedgap.models.edge.modes import Mode
 from schedgap.models.edge.placements import Run
 from schedgap.models.edge.problem import Group, Problem, Task
-from schedgap.models.edge.shapes import Shape, worth
+from schedgap.models.edge.shapes import Shape, is_superadditive, worth
 
 STEP = 2.0**-24  # of prices
 LARGEST = 2.0**27  # of all sums of prices: below it sums of multiples of STEP are exact
@@ -207,11 +207,12 @@ def to_data(prices: Prices) -> dict[str, Any]:
             [int(s), int(k), int(t) + 1, float(array[s, k, t])] for s, k, t in np.argwhere(array)
         ]
 
+    shapes = [{"shape": list(f), "prices": cells(each)} for f, each in prices.shapes.items()]
     return {
         "slots": prices.slots,
         "worker_prices": cells(prices.workers),
         "ps_prices": cells(prices.ps),
-    }
+    } | ({"shapes": shapes} if shapes else {})
 
 
 def from_data(view: Problem, data: Mapping[str, Any]) -> Prices:
@@ -220,9 +221,9 @@ def from_data(view: Problem, data: Mapping[str, Any]) -> Prices:
     if not isinstance(slots, int) or not 1 <= slots <= max(1, view.slots):
         raise ValueError("slots: need a number >= 1 of slots, no more than the window has")
 
-    def array(key: str, shape: tuple[int, ...]) -> Floats:
+    def array(given: Any, key: str, shape: tuple[int, ...]) -> Floats:
         found = np.zeros((*shape, slots))
-        for s, k, t, price in data[key]:
+        for s, k, t, price in given:
             if not (0 <= s < shape[0] and 0 <= k < shape[1] and 1 <= t <= slots):
                 raise ValueError(f"{key}: no server {s}, type {k}, slot {t}")
             if not 0 <= price < LARGEST:
@@ -230,4 +231,13 @@ def from_data(view: Problem, data: Mapping[str, Any]) -> Prices:
             found[s, k, t - 1] = price
         return rounded(found)
 
-    return Prices(array("worker_prices", view.workers.shape), array("ps_prices", view.ps.shape))
+    shapes: dict[Shape, Floats] = {}
+    for each in data.get("shapes", ()):
+        f = tuple(each["shape"])
+        if not all(type(n) is int for n in f) or not is_superadditive(f):
+            raise ValueError("shapes: need whole numbers, f(m) + f(n) <= f(m + n)")
+        shapes[f] = array(each["prices"], "shapes", view.workers.shape)
+        if (shapes[f][view.workers > len(f)] != 0).any():
+            raise ValueError("shapes: a server has more workers than a shape has numbers")
+    workers = array(data["worker_prices"], "worker_prices", view.workers.shape)
+    return Prices(workers, array(data["ps_prices"], "ps_prices", view.ps.shape), shapes)

@@ -1,22 +1,27 @@
 """Parts by worker type: what they prove holds for the whole, what they find makes one schedule."""
 
+import json
 import math
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge import rules
+from schedgap.models.edge.certificates import check_certificate
 from schedgap.models.edge.fixing import Fixing, Side
-from schedgap.models.edge.parts import Parts, jobs_by_type, joined, part_of
+from schedgap.models.edge.goals import Goals
+from schedgap.models.edge.parts import Parts, certificate, jobs_by_type, joined, part_of
 from schedgap.models.edge.placements import runs_from
-from schedgap.models.edge.prices import Prices
+from schedgap.models.edge.prices import Pricer, Prices, rounded
 from schedgap.models.edge.problem import no_schedule, problem
 from schedgap.models.edge.starting import first_bracket
 from schedgap.models.method import Call
 from schedgap.solvers import Clock
-from strategies.edge import best_schedule, brute_force, edge_instances, instance_of
+from strategies.edge import best_schedule, brute_force, edge_instances, instance_of, some_shapes
 from strategies.edge_methods import Silence
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
@@ -94,6 +99,41 @@ def test_sides_leave_an_optimal_schedule(instance: EdgeInstance) -> None:
     fixed_by_sides(instance)
 
 
+@settings(max_examples=40, **QUIET)
+@given(edge_instances(placeable=True, horizon=(5, 9)), st.integers(0, 10**6))
+def test_certificates_of_parts_prove_a_bound(instance: EdgeInstance, seed: int) -> None:
+    """At any prices; and the sum is that of the parts, each rounded up."""
+    if no_schedule(instance) is not None:
+        return
+    random, sides, total = np.random.default_rng(seed), [], 0
+    for jobs in jobs_by_type(instance).values():
+        part = part_of(instance, jobs)
+        view = problem(part)
+        shapes = some_shapes(int(view.workers.max()), random)
+
+        def draw(array: np.ndarray, slots: int = view.slots) -> np.ndarray:
+            return rounded(random.exponential(0.1, (*array.shape, slots)))
+
+        prices = Prices(
+            draw(view.workers), draw(view.ps), {shape: draw(view.workers) for shape in shapes}
+        )
+        sides.append(Side(part, jobs, (no_prices(part), prices), 0))
+        best = max(Pricer(view, view.slots).bound(each) for each in sides[-1].prices)
+        total += math.ceil(best)
+    written = certificate(instance, Fixing((no_prices(instance),), tuple(sides)))
+    assert check_certificate(instance, json.loads(json.dumps(written))) == total
+    assert total <= brute_force(instance)
+
+
+def test_a_shape_that_is_none_is_refused() -> None:
+    """f(1) + f(1) = 2 > f(2) = 1: two jobs of one worker each would be charged for too much."""
+    instance = two_kinds(cpu=2)
+    plain = certificate(instance, Fixing((no_prices(instance),)))
+    wrong = plain | {"shapes": [{"shape": [1, 1], "prices": [[0, 0, 1, 1.0]]}]}
+    with pytest.raises(InputError, match="shapes"):
+        check_certificate(instance, wrong)
+
+
 def parts_alone(instance: EdgeInstance) -> None:
     """Parts bound the whole from below, and find nothing that the rules refuse."""
     if no_schedule(instance) is not None or len(jobs_by_type(instance)) < 2:
@@ -103,7 +143,8 @@ def parts_alone(instance: EdgeInstance) -> None:
     found.schedule, found.upper = None, None
     parts = Parts(instance, found)
     assert parts.prepare(Clock(30))
-    parts.settle(Clock(30))
+    if not found.closed:
+        parts.settle(Clock(30), Goals(instance, found, parts.fixing()))
     own = [brute_force(part_of(instance, jobs)) for jobs in jobs_by_type(instance).values()]
     if math.inf in own:
         assert found.infeasible and optimum == math.inf
