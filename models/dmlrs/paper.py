@@ -224,7 +224,10 @@ ERRATA = {
         "An online algorithm does not know the jobs to come.",
         "prices = declared (in the file), running (of the jobs seen) or oracle (of all).",
         "prices=oracle",
-        ("test_a_decision_does_not_depend_on_later_jobs",),
+        (
+            "test_a_decision_does_not_depend_on_later_jobs",
+            "test_only_the_oracle_knows_jobs_to_come",
+        ),
     ),
     "E9": Erratum(
         "(11), its proof", "lambda is the payoff of the subproblem with what capacity is left",

@@ -10,7 +10,6 @@ from scipy import sparse
 from schedgap.instances.dmlrs import EXTERNAL, STEP
 from schedgap.instances.dmlrs.arrays import Floats, Ints
 from schedgap.models.dmlrs.gain import cover_gain, packing_gain, packing_width
-from schedgap.models.dmlrs.physics import ps_needed
 from schedgap.models.dmlrs.theta import Offer, Slot
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.highs import Relaxation
@@ -89,13 +88,12 @@ class Rounding:
         workers, ps = drawn[:, 0], drawn[:, 1]
         job = slot.job
         load = workers[..., None] * job.worker + ps[..., None] * job.ps
+        needed = np.full(job.batch + 2, -1)  # m(n) where n is allowed
+        needed[job.bundles.workers] = job.bundles.ps
         total = workers.sum(axis=1)
-        fits = (load <= slot.room[machines]).all(axis=(1, 2)) & (total >= n) & (total <= job.batch)
-        fits &= np.isin(total, job.bundles.workers)
-        needed = np.array([ps_needed(job.ratio, int(each)) for each in total])
-        fits &= ps.sum(axis=1) >= needed
-        if job.exact_ps:
-            fits &= ps.sum(axis=1) == needed
+        wanted, found = needed[np.minimum(total, job.batch + 1)], ps.sum(axis=1)
+        fits = (load <= slot.room[machines]).all(axis=(1, 2)) & (total >= n) & (wanted >= 0)
+        fits &= found == wanted if job.exact_ps else found >= wanted
         self.counts["draws"] += 1
         if not fits.any():  # A4 L11 (E13)
             self.counts["draws_failed"] += 1

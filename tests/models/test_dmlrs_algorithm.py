@@ -61,6 +61,15 @@ def test_a_decision_does_not_depend_on_later_jobs(instance, variant):
     assert again == [tuple(each) for each in run.decisions[:-1]]
 
 
+def test_only_the_oracle_knows_jobs_to_come():
+    """j2, worth a hundredth of j1, lowers the L that j1 pays; nobody else may know (E8)."""
+    jobs = [job("j1", 1, [9.0] * 4), job("j2", 2, [0.09] * 4)]
+    alone, both = instance_of(jobs[:1]), instance_of(jobs)
+    for prices, same in (("running", True), (None, True), ("oracle", False)):
+        one, two = (pd_ors(each, Variant(prices=prices)).decisions[0] for each in (alone, both))
+        assert (one.payoff == two.payoff) == same
+
+
 @settings(max_examples=40)
 @given(dmlrs_instances(), st.sampled_from(VARIANTS))
 def test_a_seed_repeats_a_run(instance, variant):
