@@ -17,7 +17,7 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.columns import Run
 from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import Floats, Ints, cheapest, fits, ps_needed
+from schedgap.models.elastic.placement import Fill, Floats, Ints, cheapest, fits, ps_needed
 
 MOST_CELLS = 50_000_000  # of a table: slots x servers x resources, modes x starts
 _ASKED = 64  # candidates that are put in order at once; the first few often decide
@@ -157,8 +157,10 @@ class Board:
         fit = np.full((len(self._units), *free.shape[:2]), float(_MANY))
         for r, units in enumerate(self._units.T):
             np.fmin(fit, np.floor(free[:, :, r] / units[:, None, None]), out=fit)
-        self._fit[:, span, servers] = np.maximum(fit, 0)
-        self._all[:, span] = self._fit[:, span].sum(axis=2)
+        fit = np.maximum(fit, 0).astype(np.int16)
+        change = fit - self._fit[:, span, servers]
+        self._all[:, span] += change.sum(axis=2, dtype=np.int64)
+        self._fit[:, span, servers] = fit
         self._most[:, span] = self._fit[:, span].max(axis=2)
 
     def insert(self, job: int, factor: float = 0.0, latest: int | None = None) -> bool:
@@ -233,12 +235,15 @@ class Board:
         """Return the run of a mode from a row of slots on, if the servers have room for it."""
         m, N, d = int(own.worker_type[k]), int(own.workers[k]), int(own.duration[k])
         free = self._free[row : row + d].min(axis=0)
-        omega = self._worker_loss[m]
+        omega, fill = self._worker_loss[m], None
+        if not own.central[k]:
+            most = self._fit[m, row : row + d].min(axis=0).astype(np.int64)
+            fill = Fill(omega[None], most[None], N)
         for p in own.ps_types[k]:
             mode = Mode(m, p, N, own.central[k], d)
             zeta = np.zeros_like(omega) if p is None else self._ps_loss[p]
             demand = self.view.demand(mode)
-            found = cheapest(demand, omega, zeta, free, central=mode.central)
+            found = cheapest(demand, omega, zeta, free, central=mode.central, fill=fill)
             if found is not None:
                 _, workers, ps = found
                 counts = (tuple(sorted(each.items())) for each in (workers, ps))

@@ -5,12 +5,13 @@ from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.certificates import evaluate
-from schedgap.models.elastic import coarse, pooled, schedule_lp
+from schedgap.models.elastic import coarse, container_prices, pooled, schedule_lp
 
 KINDS = (
     "schedule-lp",
     "pooled-lp",
     "pooled-lp-coarse",
+    "configuration-lp",
     "dual-lp",
     "dual-prices",
     "no-contention",
@@ -26,9 +27,10 @@ def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any])
     instance : ElasticInstance
         Its cheapest runs under the prices are computed afresh.
     certificate : Mapping
-        `kind`, and what the kind adds: `prices` by server or pool, resource and slot or block;
-        `volume` its `resource`. Its `value` is not read. Prices need not be those of an optimum:
-        any prove some bound, below the optimum, or above it with `scheduled_weight`.
+        `kind`, and what the kind adds: `prices` by server or pool, resource and slot or block,
+        or by container and block; `volume` its `resource`. Its `value` is not read. Prices need not
+        be those of an optimum: any prove some bound, below the optimum, or above it with
+        `scheduled_weight`.
 
     Raises
     ------
@@ -49,4 +51,6 @@ def _bound(instance: ElasticInstance, kind: str, certificate: Mapping[str, Any])
         return value
     if kind == "pooled-lp-coarse":
         return coarse.coarse_certified(instance, certificate)
+    if kind == "configuration-lp":
+        return container_prices.configuration_certified(instance, certificate)
     return schedule_lp.certified(instance, certificate)

@@ -19,6 +19,7 @@ from schedgap.solvers.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.engine import OnBound
 from schedgap.solvers.linear import LinearProgram
 
+BLOCKS = 100  # where the slots of one are not given
 ROUGH = 1e-3  # relative gap at which the prices of one pool guide those of several
 
 
@@ -90,7 +91,7 @@ class _Layout:
 def solve_coarse(
     instance: ElasticInstance,
     *,
-    block: int,
+    block: int | None,
     clock: Clock,
     pools: int = 1,
     seed: int = 0,
@@ -103,6 +104,8 @@ def solve_coarse(
 
     Parameters
     ----------
+    block : int or None
+        Slots that share a price; None: for about a hundred blocks.
     pools : int
         Most pools; equal servers are in one.
     each : int
@@ -116,6 +119,7 @@ def solve_coarse(
     columns dearer than any schedule do. With several pools, those of the prices of one come first.
     """
     pricer = CoarsePricer(instance, server_pools(instance, pools))
+    block = block or -(-crowded_slots(instance) // BLOCKS)
     layout = _Layout(pricer, block, crowded_slots(instance))
     slots, jobs = layout.slots, layout.jobs
     costs: Any = np.zeros(0)

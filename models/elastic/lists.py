@@ -14,9 +14,11 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.board import Board
 from schedgap.models.elastic.coarse import Coarse, CoarsePricer
 from schedgap.models.elastic.columns import Run, run_of
+from schedgap.models.elastic.container_prices import ContainerPricer, ContainerPrices
 from schedgap.models.elastic.modes import cluster, modes, volume
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.pricing import Market
+from schedgap.models.elastic.tables import table
 from schedgap.models.elastic.windows import shortest
 
 Stop = Callable[[], bool]
@@ -120,10 +122,14 @@ class Timetable:
 def wspt_order(instance: ElasticInstance) -> list[int]:
     """Return the jobs that can run by least volume / weight, ties in list order."""
     view = cluster(instance)
+    whole = view.capacity.sum(axis=0)
+    share = np.where(whole > 0, 1 / np.where(whole > 0, whole, 1.0), 0.0)  # [r]
+    worker, ps = view.worker_units @ share, np.append(view.ps_units @ share, 0.0)
 
     def rank(j: int) -> tuple[float, int]:
-        least = min(volume(view, mode) for mode in modes(instance, j))
-        return least / instance.jobs[j].weight, j
+        own = table(instance, j)
+        held = own.workers * worker[own.worker_type] + ps[own.ps_type]  # -1 in the ring: the last
+        return float((held * own.duration).min()) / instance.jobs[j].weight, j
 
     return sorted((j for j in range(len(instance.jobs)) if modes(instance, j)), key=rank)
 
@@ -167,28 +173,42 @@ def listed(
     return list(board.runs.values())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Guide:
-    """What a linear relaxation over modes on one pool of servers says: prices, and an order."""
+    """What a linear relaxation says: prices, and when jobs run in the Lagrangian solution."""
 
     price: Floats  # [t, r] of a unit of `Cluster` for a slot
-    order: tuple[int, ...]  # jobs by completion in the Lagrangian solution
+    start: Floats  # [j]
+    end: Floats  # [j] start + duration
+
+    def order(self, late: float = 1.0) -> list[int]:
+        """Return the jobs by their ends, or by a point in (0, 1) of the way there."""
+        point = (1 - late) * self.start + late * self.end
+        order: list[int] = np.argsort(point, kind="stable").tolist()
+        return order
 
 
-def guide(instance: ElasticInstance, prices: Coarse) -> Guide:
-    """Read prices per slot and the order of completions off the prices of `pooled-lp-coarse`.
+def guide(instance: ElasticInstance, rough: Coarse, fine: ContainerPrices | None = None) -> Guide:
+    """Read a guide off the prices of `pooled-lp-coarse`, and of `configuration-lp` where known.
 
-    A unit costs the mean over the pools, by their capacities.
+    All jobs have modes. A unit costs the mean over the pools, by their capacities; when jobs run
+    the finer prices say.
     """
-    pricer = CoarsePricer(instance, prices.pool)
-    priced = pricer.all(prices)
-    assert priced is not None  # without a clock
-    runs = priced[1]
-    ends = [(pricer.end(j, runs[j][0]), j) for j in pricer.jobs]
+    pricer = CoarsePricer(instance, rough.pool)
     whole = pricer.capacity.sum(axis=0)
     share = pricer.capacity / np.where(whole > 0, whole, 1.0)
-    price = np.einsum("krt,kr->tr", prices.by_slot(), share)
-    return Guide(price, tuple(j for _, j in sorted(ends)))
+    price = np.einsum("krt,kr->tr", rough.by_slot(), share)
+    if fine is None:
+        priced = pricer.all(rough)
+        assert priced is not None  # without a clock
+        spans = [(runs[0].start, pricer.end(j, runs[0])) for j, runs in enumerate(priced[1])]
+    else:
+        containers = ContainerPricer(instance)
+        wanted = containers.wanted(fine)
+        assert wanted is not None
+        spans = [(runs[0].start, containers.end(runs[0])) for runs in wanted[1]]
+    start, end = np.array(spans, dtype=float).T
+    return Guide(price, start, end)
 
 
 def lp_guided(instance: ElasticInstance, given: Guide) -> list[Run] | None:
@@ -196,4 +216,4 @@ def lp_guided(instance: ElasticInstance, given: Guide) -> list[Run] | None:
 
     None when the horizon is closed and a job finds no place in it.
     """
-    return listed(instance, given.order, given.price, 1.0)
+    return listed(instance, given.order(), given.price, 1.0)

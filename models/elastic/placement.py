@@ -179,7 +179,7 @@ def ps_split(
     if not len(rows):
         return found
     base = fill.cost(rows, np.full(len(rows), N))
-    holds = fits(free[rows], demand.ps) >= 1
+    holds = (free[rows] >= demand.ps).all(axis=2)
     holds &= base[:, None] + zeta[rows] < below
     holds = np.take_along_axis(holds, fill.order[rows], 1)
     at, k = np.nonzero(holds)  # pairs of a window and the k-th cheapest server, the latter as n
@@ -309,6 +309,7 @@ def cheapest(
     *,
     central: bool = False,
     rule: Rule = "exact",
+    fill: Fill | None = None,
 ) -> tuple[float, dict[int, int], dict[int, int]] | None:
     """Return the cheapest placement in one window: its cost, workers by server, PSs by server.
 
@@ -320,6 +321,8 @@ def cheapest(
         What is free throughout the window.
     central : bool
         Everything on one server, or on at least two.
+    fill : Fill or None
+        Of the demand's workers in this window, where it is known.
 
     Notes
     -----
@@ -331,7 +334,8 @@ def cheapest(
         if not np.isfinite(cost[h]):
             return None
         return float(cost[h]), {h: demand.workers}, {} if demand.ps is None else {h: 1}
-    fill = Fill(omega[None], fits(free, demand.worker)[None], demand.workers)
+    if fill is None:
+        fill = Fill(omega[None], fits(free, demand.worker)[None], demand.workers)
     if demand.ps is None:
         found = ring_split(fill, demand.workers)
     else:

@@ -5,8 +5,17 @@ from typing import Any
 
 import numpy as np
 
+from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import coarse, coarse_lp, pooled, program_compact, schedule_lp
+from schedgap.models.elastic import (
+    coarse,
+    coarse_lp,
+    configuration_lp,
+    container_prices,
+    pooled,
+    program_compact,
+    schedule_lp,
+)
 from schedgap.models.elastic.batch import a_maxweight, batch_of, constants
 from schedgap.models.elastic.dual_prices import scaled
 from schedgap.models.elastic.modes import cluster
@@ -17,7 +26,7 @@ from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import solve
 
 _GAP = 1e-6  # relative, between master and bound, at which one pool is done
-_GAP_OF_POOLS = 5e-4  # and several: their master is large and degenerate, and its tail long
+_GAP_OF_MANY = 5e-4  # others: their master is large and degenerate, and its tail long
 
 
 def _own_sense(instance: ElasticInstance, value: float) -> float:
@@ -81,12 +90,42 @@ def pooled_coarse(instance: ElasticInstance, call: Call) -> Outcome:
         seed=call.seed,
         threads=call.threads,
         on_bound=lambda bound: call.progress.bound(_own_sense(instance, bound)),
-        gap=_GAP if call.options["pools"] == 1 else _GAP_OF_POOLS,
+        gap=_GAP if call.options["pools"] == 1 else _GAP_OF_MANY,
     )
     if found.prices is None:
         return Outcome(note="stopped before the first bound")
     certificate = coarse.coarse_certificate(found.prices)
     bound = coarse.coarse_certified(instance, certificate)
+    master = None if found.objective is None else _own_sense(instance, found.objective)
+    return Outcome(
+        bound=bound,
+        trace={"master": master, "rounds": found.rounds, "columns": found.columns},
+        certificate=certificate | {"value": bound},
+    )
+
+
+def configurations(instance: ElasticInstance, call: Call) -> Outcome:
+    """Price workers and PSs, and fill servers with whole ones."""
+    if reason := no_schedule(instance):
+        return Outcome(infeasible=True, note=reason)
+    call.progress.bound(pooled.no_contention(instance))
+    call.progress.phase("generating columns")
+    try:
+        found = configuration_lp.solve_configurations(
+            instance,
+            block=call.options["block"],
+            clock=call.clock,
+            seed=call.seed,
+            threads=call.threads,
+            on_bound=lambda bound: call.progress.bound(_own_sense(instance, bound)),
+            gap=_GAP_OF_MANY,
+        )
+    except ScaleError as error:
+        return Outcome(note=f"too large: {error}")
+    if found.prices is None:
+        return Outcome(note="stopped before the first bound")
+    certificate = container_prices.configuration_certificate(found.prices)
+    bound = container_prices.configuration_certified(instance, certificate)
     master = None if found.objective is None else _own_sense(instance, found.objective)
     return Outcome(
         bound=bound,
@@ -203,6 +242,18 @@ METHODS: tuple[Method, ...] = (
         options=(
             Option("block", "int", 5, "slots that share a price", least=1),
             Option("pools", "int", 1, "most pools of servers; equal ones are in one", least=1),
+        ),
+    ),
+    Method(
+        "configuration-lp",
+        "bound",
+        configurations,
+        "servers filled by whole workers and PSs, prices by block of slots; for full scale",
+        "(8), (9)",
+        ours=True,
+        engines=("highs",),
+        options=(
+            Option("block", "int", None, "slots that share a price; default: a 100th", least=1),
         ),
     ),
     Method(

@@ -1,4 +1,5 @@
-"""Search over whole schedules: take a few jobs out, put them back in another order, anneal.
+"""Search over whole schedules: list all jobs anew in other orders; then take a few jobs out, put
+them back in another order, and anneal.
 
 A job comes back where weight x (completion) and a part of a relaxation's prices are least: without
 prices it would take all that is free, and leave the next one nothing.
@@ -12,13 +13,59 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.board import Board
 from schedgap.models.elastic.columns import Run
-from schedgap.models.elastic.lists import Guide, Stop, wspt_order
+from schedgap.models.elastic.lists import Guide, Stop, listed, wspt_order
+from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.windows import earliest
 
-FACTORS = 0.2, 0.2, 0.5, 0.8, 1.0  # of the prices; one is drawn for each move
+FACTORS = 0.2, 0.2, 0.5, 0.8, 1.0  # of the prices; one is drawn for each move, and each list
+POINTS = 0.0, 0.25, 0.5, 1.0  # of a job's time, from start to end, by which lists are ordered
+BLURS = 0.0, 3.0, 10.0, 30.0  # slots by which these points are moved, in the mean square
+SAME = 0.6  # of the lists are about the best one before, the others about the relaxation
 MOST_OUT = 10  # jobs that a move takes out
 HOT, COLD = 2e-3, 2e-5  # of the value: what a move may lose at first and at last, in the mean
 BLUR = 10.0  # slots: spread of the times by which jobs are called near
+
+
+def relist(
+    instance: ElasticInstance,
+    given: Guide,
+    runs: Sequence[Run],
+    *,
+    rounds: int,
+    patience: int,
+    enough: float = -math.inf,
+    seed: int = 0,
+    stop: Stop = lambda: False,
+    on_better: Callable[[list[Run], float], None] = lambda runs, value: None,
+) -> list[Run]:
+    """Return the best of `runs` and of lists of all jobs in orders drawn about good ones.
+
+    An order is by a point of each job's time, in the relaxation or in the best list so far, moved a
+    little; each list has its own part of the prices. Parameters are those of `search`.
+    """
+    random = np.random.default_rng(seed)
+    weight = np.array([job.weight for job in instance.jobs])
+    best, found, last = _value(weight, runs), list(runs), 0
+    known = given
+    for number in range(rounds):
+        if number - last > patience or best <= enough * (1 + 1e-9) or stop():
+            break
+        late, blur, factor = (random.choice(each) for each in (POINTS, BLURS, FACTORS))
+        source = known if random.random() < SAME else given
+        time = (1 - late) * source.start + late * source.end
+        order = np.argsort(time + blur * random.standard_normal(len(time)), kind="stable")
+        listing = listed(instance, order.tolist(), given.price, float(factor))
+        if listing is not None and (value := _value(weight, listing)) < best * (1 - 1e-12):
+            best, found, last = value, listing, number
+            place = sorted(listing)
+            spans = np.array([(run.start, run.end) for run in place], dtype=float)
+            known = Guide(given.price, *spans.T)
+            on_better(found, best)
+    return found
+
+
+def _value(weight: Floats, runs: Sequence[Run]) -> float:
+    return math.fsum(weight[run.job] * run.end for run in runs)
 
 
 def search(
@@ -27,6 +74,8 @@ def search(
     runs: Sequence[Run],
     *,
     moves: int,
+    patience: int | None = None,
+    enough: float = -math.inf,
     seed: int = 0,
     stop: Stop = lambda: False,
     spent: Callable[[], float] = lambda: 0.0,
@@ -41,6 +90,10 @@ def search(
     moves : int
         After so many it ends. The same seed and number of moves give the same schedule, unless it
         is stopped.
+    patience : int or None
+        After so many without a better schedule it ends, too.
+    enough : float
+        Once the value is no more than this, as well: a bound, say.
     spent : callable
         Share in [0, 1] of the time that is gone: where there is a limit, it cools in time.
     """
@@ -51,13 +104,14 @@ def search(
     assert first is not None
     alone = np.array(first)  # start + duration of each job by itself
     by_weight = np.lexsort((np.arange(jobs), -weight)).tolist()
-    orders = (by_weight, wspt_order(instance), list(given.order))
+    orders = (by_weight, wspt_order(instance), given.order())
     places = [{j: place for place, j in enumerate(order)} for order in orders]
     board = Board(instance, _slots(instance, runs), given.price, runs)
     value = best = board.value()
-    found = list(runs)
+    found, last = list(runs), 0
     for move in range(moves):
-        if stop():
+        late = patience is not None and move - last > patience
+        if late or best <= enough * (1 + 1e-9) or stop():
             break
         heat = HOT * (COLD / HOT) ** max(move / moves, spent())
         limit = value - heat * value * math.log(1.0 - random.random())
@@ -85,7 +139,7 @@ def search(
         else:
             value = board.value()
             if value < best * (1 - 1e-12):
-                best, found = value, list(board.runs.values())
+                best, found, last = value, list(board.runs.values()), move
                 on_better(found, best)
     return found
 

@@ -1,5 +1,6 @@
 """List schedules of family `elastic`: by hand, against enumeration, and their improvement."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from schedgap.models.elastic import lists, rules
 from schedgap.models.elastic.coarse_lp import solve_coarse
 from schedgap.models.elastic.columns import Run, schedule_of
 from schedgap.models.elastic.run_lists import METHODS
-from schedgap.models.elastic.search import search
+from schedgap.models.elastic.search import relist, search
 from schedgap.models.method import Call, Outcome, check_instance
 from schedgap.solvers.clock import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
@@ -102,12 +103,18 @@ def test_taking_out_gives_back_what_was_held() -> None:
     np.testing.assert_array_equal(table.market.free, free)
 
 
+def neutral(instance: ElasticInstance) -> lists.Guide:
+    """Return a guide without prices, jobs in the order of the list."""
+    times = np.arange(len(instance.jobs), dtype=float)
+    return lists.Guide(np.zeros((0, 3)), times, times + 1)
+
+
 def improved(
     instance: ElasticInstance, runs: list[Run], met: list[float], moves: int = 20
 ) -> float:
     found = search(
         instance,
-        lists.Guide(np.zeros((0, 3)), tuple(range(len(instance.jobs)))),
+        neutral(instance),
         runs,
         moves=moves,
         on_better=lambda runs, objective: met.append(objective),
@@ -123,6 +130,18 @@ def test_the_search_swaps_two_jobs_and_says_so() -> None:
     met: list[float] = []
     assert improved(instance, runs, met) == 41
     assert met[-1] == 41
+
+
+def test_lists_in_other_orders_find_the_better_one_and_say_so() -> None:
+    """The two jobs above, 47 and 41: one list of a few has the heavy one first; then it is done."""
+    instance = instance_of([slots(1), slots(3, weight=9)], servers=ONE_GPU)
+    runs = lists.listed(instance, [0, 1])
+    assert runs is not None
+    met: list[float] = []
+    better = partial(relist, instance, neutral(instance), runs, rounds=50, patience=50)
+    found = better(enough=41.0, on_better=lambda runs, value: met.append(value))
+    assert schedule_of(instance, found).value(instance) == 41 and met == [41]
+    assert better(stop=lambda: True) == runs
 
 
 def test_without_moves_a_schedule_stays_as_it_is() -> None:
@@ -192,3 +211,8 @@ def test_the_search_keeps_rules_and_seed_and_never_makes_worse(
     assert met == sorted(met, reverse=True)
     assert schedule.value(instance) == pytest.approx(met[-1], rel=1e-12)
     assert search(instance, guide, first, moves=30, seed=seed) == found
+    again = relist(instance, guide, first, rounds=5, patience=5, seed=seed)
+    schedule = schedule_of(instance, again)
+    assert list(rules.check(instance, schedule.to_data(instance), {})) == []
+    assert schedule.value(instance) <= met[0]
+    assert relist(instance, guide, first, rounds=5, patience=5, seed=seed) == again
