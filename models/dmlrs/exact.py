@@ -6,6 +6,7 @@ few bundles in a slot. A program over that, with all machines as one and slots p
 for a schedule of more value; that there is none is the proof.
 """
 
+import math
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
@@ -19,13 +20,14 @@ from schedgap.models.dmlrs.starting import first_bracket
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers.pyomo_arrays import InfeasibleModelError
 
-MOVES = 50  # of the search, for each job
+MOVES = 80  # of the search, for each job
 SEARCH_TIME, COLUMN_TIME, PATTERN_TIME = 0.1, 0.1, 0.4  # of what is left
 GRID = 3000  # parts of the work, for columns of all machines as one
 BETTER = 5e-7  # relative: a schedule of less more value is as good
 MOST_ROWS = 30_000  # of the master with patterns
 MOST_WORKERS = 64  # of a job in a slot, there
-MOST_COLUMNS = 100_000  # of the program
+STEP = 0.25  # of the gap: how far below the bound the first goal lies
+FEW = 150  # bundles: no goal between is worth its program
 
 
 def exact(instance: DmlrsInstance, call: Call) -> Outcome:
@@ -33,7 +35,8 @@ def exact(instance: DmlrsInstance, call: Call) -> Outcome:
     found = first_bracket(instance, call)
     if found.closed:
         return found.outcome()
-    begun = begin(found, instance, moves=MOVES * len(instance.jobs), part=SEARCH_TIME)
+    moves = MOVES * len(instance.jobs)
+    begun = begin(found, instance, moves=moves, part=SEARCH_TIME)
     if begun is None or found.closed:
         return found.outcome()
     prices, board = begun
@@ -49,10 +52,11 @@ def exact(instance: DmlrsInstance, call: Call) -> Outcome:
     )
     if columns.prices is not None:
         prices = colgen.prices_of(instance, columns.prices)
-    large = Parts(instance).rows > MOST_ROWS or int(arrays(instance).batch.max()) > MOST_WORKERS
-    if large or program_aggregate.columns(instance) > MOST_COLUMNS:
-        search(found, board, prices, moves=10 * MOVES * len(instance.jobs), part=1.0)
-        return found.outcome("too large for an exact search")
+    size, most = program_aggregate.columns(instance), call.options["max_columns"]
+    wide = int(arrays(instance).batch.max()) > MOST_WORKERS
+    if size > most or wide or Parts(instance).rows > MOST_ROWS:
+        search(found, board, prices, moves=10 * moves, part=1.0)
+        return found.outcome(f"too large: {size} columns > max_columns={most}, or too wide jobs")
     if not found.closed:
         call.progress.phase("generating patterns")
         clock = call.clock.share(PATTERN_TIME)
@@ -63,22 +67,41 @@ def exact(instance: DmlrsInstance, call: Call) -> Outcome:
 
 
 def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> None:
-    """Look for a schedule that is worth more than the known one; that there is none is a proof."""
+    """Lower a goal from the bound to the known value; what has no schedule is above the optimum.
+
+    A goal near the bound leaves little to look at, and the first schedule found so is optimal.
+    """
     assert found.upper is not None
-    value = -found.upper
-    least = value + BETTER * max(1.0, value)
-    rest = left(instance, rents, value)
-    found.trace["left"] = {"completions": len(rest.completions), "bundles": len(rest.items)}
-    found.call.progress.phase(f"deciding among {len(rest.items)} bundles")
-    # what the model leaves out is worth no more than `least`
+    step = STEP * (found.upper - found.lower)
+    if len(left(instance, rents, -found.upper).items) <= FEW:
+        step = math.inf
+    while not found.closed and not found.call.clock.expired():
+        value, bound = -found.upper, -found.lower
+        last = bound - step <= value + BETTER * max(1.0, value)
+        goal = value + BETTER * max(1.0, value) if last else bound - step
+        rest = left(instance, rents, goal)
+        sizes = {"completions": len(rest.completions), "bundles": len(rest.items)}
+        found.trace["left"] = {"goal": goal, **sizes}
+        found.call.progress.phase(f"a schedule worth {goal:.6g}: {len(rest.items)} bundles")
+        end = _search(found, instance, rest, rents, goal)
+        if end == "infeasible":
+            found.bound(-goal)
+            if last:
+                found.proofs.append("no schedule is better")
+                return
+        elif end != "closed":
+            return
+        step *= 2
+
+
+def _search(found: Bracket, instance: DmlrsInstance, rest: Left, rents: Rents, goal: float) -> str:
+    """Look for the best schedule that is worth a goal or more; how that ended."""
     try:
-        model = narrowed(instance, rest, rents, least)
-        end = lbbd(found, instance, None, model, lambda bound: min(bound, -least)).end
+        model = narrowed(instance, rest, rents, goal)
+        # what the model leaves out is worth no more than the goal
+        return lbbd(found, instance, None, model, lambda bound: min(bound, -goal)).end
     except InfeasibleModelError:
-        end = "infeasible"
-    if end == "infeasible":
-        found.bound(-least)
-        found.proofs.append("no schedule is better")
+        return "infeasible"
 
 
 def narrowed(instance: DmlrsInstance, rest: Left, rents: Rents, least: float) -> Any:

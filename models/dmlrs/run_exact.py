@@ -94,6 +94,7 @@ METHODS: tuple[Method, ...] = (
         "(2)-(7)",
         ours=True,
         engines=("highs",),
+        options=(MAX_COLUMNS,),
         seeded=True,
     ),
     Method(

@@ -94,7 +94,7 @@ def test_a_decision_from_nothing_is_the_optimum(instance):
     from_nothing(instance)
 
 
-@settings(max_examples=60, **QUIET)
+@settings(max_examples=30, **QUIET)
 @given(dmlrs_instances())
 def test_exact_agrees_with_brute_force(instance):
     prove(instance)
@@ -183,5 +183,7 @@ def test_unlike_machines():
 
 def test_a_large_instance_is_searched_only(monkeypatch):
     monkeypatch.setattr("schedgap.models.dmlrs.exact.MOST_ROWS", 1)
-    outcome = exact(TOY_2, Call({}, "highs", Clock(30), seed=0, progress=Unheard()))
+    outcome = exact(
+        TOY_2, Call({"max_columns": 100_000}, "highs", Clock(30), seed=0, progress=Unheard())
+    )
     assert isinstance(outcome.schedule, DmlrsSchedule) and outcome.bound >= 10 - 1e-9

@@ -49,7 +49,7 @@ def test_work_at_the_edge_of_a_lattice(program):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@settings(max_examples=40, **QUIET)
+@settings(max_examples=20, **QUIET)
 @given(instance=dmlrs_instances(), symmetry=st.booleans(), cuts=st.booleans())
 def test_the_optimum_of_brute_force(program, instance, symmetry, cuts):
     value = best(program, instance, symmetry=symmetry, cuts=cuts)
