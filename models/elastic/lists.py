@@ -4,8 +4,7 @@ Offline and without preemption. Without prices the cheapest is the earliest end;
 a linear relaxation a job also pays for what it takes from the others.
 """
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,110 +12,14 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.board import Board
 from schedgap.models.elastic.coarse import Coarse, CoarsePricer
-from schedgap.models.elastic.columns import Run, run_of
+from schedgap.models.elastic.columns import Run
 from schedgap.models.elastic.container_prices import ContainerPricer, ContainerPrices
-from schedgap.models.elastic.modes import cluster, modes, volume
+from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats
-from schedgap.models.elastic.pricing import Market
 from schedgap.models.elastic.tables import table
 from schedgap.models.elastic.windows import shortest
 
 Stop = Callable[[], bool]
-
-
-class Timetable:
-    """Runs that fit together, and the market on which the next job finds its own.
-
-    Attributes
-    ----------
-    runs : dict
-        The run of each placed job, by index of the job.
-    slots : int
-        Runs end by this slot. Without a closed horizon it grows when a job finds no place.
-    """
-
-    def __init__(
-        self, instance: ElasticInstance, price: Floats | None = None, runs: Iterable[Run] = ()
-    ) -> None:
-        """Place some runs that fit together.
-
-        Parameters
-        ----------
-        price : array [t, r] or [t, h, r], optional
-            Of a unit of demand as given in the file for a slot, >= 0, on all servers or by server;
-            after its last slot 0.
-        """
-        self.instance, self.view = instance, cluster(instance)
-        self._price = np.zeros((0, len(instance.resources))) if price is None else price
-        self._volumes: dict[int, list[float]] = {}
-        self.runs = {run.job: run for run in runs}
-        longest = max(shortest(instance, j) or 0 for j in range(len(instance.jobs)))
-        self.slots = max(job.arrival for job in instance.jobs) + 2 * longest
-        self.slots = max([self.slots, len(self._price) + longest, *self._ends()])
-        if instance.last_end is not None:
-            self.slots = instance.last_end - 1
-        self._open_market()
-
-    def _ends(self) -> list[int]:
-        return [run.end - 1 for run in self.runs.values()]
-
-    def _open_market(self) -> None:
-        shape = self.slots, *self.view.capacity.shape
-        price = np.zeros(shape)
-        priced = min(self.slots, len(self._price))
-        given = self._price[:priced]
-        price[:priced] = given if given.ndim == 3 else given[:, None, :]
-        free = np.broadcast_to(self.view.capacity, shape).copy()
-        for run in self.runs.values():
-            for h, amount in run.held(self.view).items():
-                free[run.start - 1 : run.end - 1, h] -= amount
-        self.market = Market(self.view, price, free, longest=self.slots)
-
-    def insert(self, job: int) -> bool:
-        """Run a job where weight x (start + duration) + price is least; False where none fits."""
-        given, options = self.instance.jobs[job], modes(self.instance, job)
-        if job not in self._volumes:
-            self._volumes[job] = [volume(self.view, mode) for mode in options]
-        while True:
-            offer = self.market.cheapest(
-                options,
-                given.arrival,
-                self.slots + 1,
-                weight=given.weight,
-                volumes=self._volumes[job],
-            )
-            if offer is not None:
-                break
-            if self.instance.last_end is not None:
-                return False
-            self.slots *= 2
-            self._open_market()
-        self.runs[job] = run_of(job, offer)
-        self._hold(self.runs[job], 1)
-        return True
-
-    def put(self, run: Run) -> None:
-        """Run a job as it ran before."""
-        self.runs[run.job] = run
-        self._hold(run, 1)
-
-    def remove(self, job: int) -> Run:
-        """Take a job out."""
-        run = self.runs.pop(job)
-        self._hold(run, -1)
-        return run
-
-    def _hold(self, run: Run, sign: int) -> None:
-        span = slice(run.start - 1, run.end - 1)
-        held = run.held(self.view)
-        servers = np.array(list(held))
-        free = self.market.free[span, servers] - sign * np.array(list(held.values()))
-        price = self.market.price[span, servers]
-        self.market.change(run.start, run.end - 1, servers, price, free)
-
-    def value(self) -> float:
-        """Return sum w_j (start_j + duration_j) of the placed jobs."""
-        return math.fsum(self.instance.jobs[j].weight * run.end for j, run in self.runs.items())
 
 
 def wspt_order(instance: ElasticInstance) -> list[int]:

@@ -3,16 +3,18 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.bracket import Bracket
 from schedgap.models.elastic import pooled
 from schedgap.models.elastic.columns import Run, fits_together, run_of, runs_from, schedule_of
-from schedgap.models.elastic.lists import Stop, Timetable, wspt_order
-from schedgap.models.elastic.modes import cluster, modes
+from schedgap.models.elastic.lists import Stop, wspt_order
+from schedgap.models.elastic.modes import cluster, modes, volume
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.pricing import Market
-from schedgap.models.elastic.windows import no_schedule, value_step
+from schedgap.models.elastic.windows import no_schedule, shortest, value_step
 from schedgap.models.method import Call
 
 SHARE = 0.2  # of the time for a first schedule; after it, one job after another
@@ -72,8 +74,8 @@ def listed(
 
     Parameters
     ----------
-    price : array [t, r] or [t, h, r], optional
-        As `lists.Timetable` takes it.
+    price : array [t, h, r], optional
+        Of a unit of demand as given in the file for a slot, >= 0; after its last slot 0.
 
     Returns
     -------
@@ -83,7 +85,7 @@ def listed(
         horizon that ends is then given up.
     """
     try:
-        table = Timetable(instance, price)
+        table = _Timetable(instance, price)
         for j in order:
             if stop():
                 break
@@ -96,6 +98,58 @@ def listed(
     if instance.last_end is None:
         return _one_by_one(instance, order)
     return [] if instance.is_batch else None
+
+
+class _Timetable:
+    """Runs that fit together, and the market, with prices by server, on which the next job buys.
+
+    Runs end by slot `slots`; without a closed horizon that grows when a job finds no place.
+    """
+
+    def __init__(self, instance: ElasticInstance, price: Floats | None = None) -> None:
+        self.instance, self.view = instance, cluster(instance)
+        self._price = np.zeros((0, *self.view.capacity.shape)) if price is None else price
+        self.runs: dict[int, Run] = {}
+        longest = max(shortest(instance, j) or 0 for j in range(len(instance.jobs)))
+        self.slots = max(job.arrival for job in instance.jobs) + 2 * longest
+        self.slots = max(self.slots, len(self._price) + longest)
+        if instance.last_end is not None:
+            self.slots = instance.last_end - 1
+        self._open_market()
+
+    def _open_market(self) -> None:
+        shape = self.slots, *self.view.capacity.shape
+        price = np.zeros(shape)
+        price[: len(self._price)] = self._price[: self.slots]
+        free = np.broadcast_to(self.view.capacity, shape).copy()
+        self.market = Market(self.view, price, free, longest=self.slots)
+        for run in self.runs.values():
+            self._hold(run)
+
+    def insert(self, job: int) -> bool:
+        """Run a job where weight x (start + duration) + price is least; False where none fits."""
+        given, options = self.instance.jobs[job], modes(self.instance, job)
+        volumes = [volume(self.view, mode) for mode in options]
+        while True:
+            offer = self.market.cheapest(
+                options, given.arrival, self.slots + 1, weight=given.weight, volumes=volumes
+            )
+            if offer is not None:
+                break
+            if self.instance.last_end is not None:
+                return False
+            self.slots *= 2
+            self._open_market()
+        self.runs[job] = run_of(job, offer)
+        self._hold(self.runs[job])
+        return True
+
+    def _hold(self, run: Run) -> None:
+        span = slice(run.start - 1, run.end - 1)
+        held = run.held(self.view)
+        servers = np.array(list(held))
+        free = self.market.free[span, servers] - np.array(list(held.values()))
+        self.market.change(run.start, run.end - 1, servers, self.market.price[span, servers], free)
 
 
 def _one_by_one(instance: ElasticInstance, order: Sequence[int]) -> list[Run]:

@@ -14,8 +14,8 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import board
 from schedgap.models.elastic.board import Board, choices, losses
 from schedgap.models.elastic.columns import fits_together
-from schedgap.models.elastic.lists import Timetable
-from schedgap.models.elastic.modes import modes
+from schedgap.models.elastic.modes import cluster, modes
+from schedgap.models.elastic.pricing import Market
 from strategies.elastic import elastic_instances, instance_of
 from strategies.elastic_examples import TOY
 
@@ -37,10 +37,15 @@ def test_an_inserted_job_ends_as_early_as_on_the_market(
     random.shuffle(order)
     made = Board(instance, SLOTS)
     for j in order:
-        market = Timetable(instance, runs=made.runs.values())
-        assert market.insert(j)
-        assert made.insert(j)
-        assert made.runs[j].end == market.runs[j].end
+        free = np.repeat(cluster(instance).capacity[None], SLOTS, axis=0)
+        for run in made.runs.values():
+            for h, amounts in run.held(cluster(instance)).items():
+                free[run.start - 1 : run.end - 1, h] -= amounts
+        market = Market(cluster(instance), np.zeros(free.shape), free, longest=SLOTS)
+        job = instance.jobs[j]
+        offer = market.cheapest(modes(instance, j), job.arrival, SLOTS + 1, weight=job.weight)
+        assert made.insert(j) and offer is not None
+        assert made.runs[j].end == offer.start + offer.mode.duration
         assert fits_together(instance, list(made.runs.values()))
 
 

@@ -86,21 +86,7 @@ def test_of_equal_ends_the_least_volume_wins() -> None:
 def test_a_list_goes_on_after_the_first_guess_of_its_slots() -> None:
     """Twelve equal jobs of 3 slots on one GPU end after 36 slots, not after 1 + 2 x 3."""
     instance = instance_of([slots(3)] * 12, servers=ONE_GPU)
-    table = lists.Timetable(instance)
-    assert table.slots == 7
     assert value(instance, run("wspt-list", instance)) == sum(3 * k + 1 for k in range(1, 13))
-
-
-def test_taking_out_gives_back_what_was_held() -> None:
-    table = lists.Timetable(TOY)
-    free = table.market.free.copy()
-    assert all(table.insert(j) for j in range(2))
-    assert (table.market.free != free).any()
-    before = table.remove(1)
-    table.put(before)
-    for j in range(2):
-        table.remove(j)
-    np.testing.assert_array_equal(table.market.free, free)
 
 
 def neutral(instance: ElasticInstance) -> lists.Guide:
