@@ -16,6 +16,7 @@ from schedgap.models.dmlrs.fixing import Left, left
 from schedgap.models.dmlrs.incumbents import begin, search
 from schedgap.models.dmlrs.lbbd import lbbd
 from schedgap.models.dmlrs.patterns import Parts, Rents, solve_patterns
+from schedgap.models.dmlrs.program_rows import tolerances
 from schedgap.models.dmlrs.starting import first_bracket
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers.pyomo_arrays import InfeasibleModelError
@@ -84,12 +85,11 @@ def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> None:
         found.trace["left"] = {"goal": goal, **sizes}
         found.call.progress.phase(f"a schedule worth {goal:.6g}: {len(rest.items)} bundles")
         end = _search(found, instance, rest, rents, goal)
-        if end == "infeasible":
-            found.bound(-goal)
-            if last:
-                found.proofs.append("no schedule is better")
-                return
-        elif end != "closed":
+        if end != "infeasible":
+            return  # the best one is found, or there is no time left
+        found.bound(-goal)
+        if last:
+            found.proofs.append("no schedule is better")
             return
         step *= 2
 
@@ -99,7 +99,8 @@ def _search(found: Bracket, instance: DmlrsInstance, rest: Left, rents: Rents, g
     try:
         model = narrowed(instance, rest, rents, goal)
         # what the model leaves out is worth no more than the goal
-        return lbbd(found, instance, None, model, lambda bound: min(bound, -goal)).end
+        options = tolerances(instance, "highs")
+        return lbbd(found, instance, options, model, lambda bound: min(bound, -goal)).end
     except InfeasibleModelError:
         return "infeasible"
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.models.dmlrs.cover import Cover, cover, least_external
+from schedgap.models.dmlrs.cover import Cover, cover, is_close, least_external
 from schedgap.models.dmlrs.physics import external_width, first_completions, widths
+from schedgap.solvers.engine import LEAST_TOLERANCES
 
 Work = Mapping[int, tuple[Any, Any]]  # by slot: worker-slots inside a machine, and across
 
@@ -45,6 +46,12 @@ def parts(instance: DmlrsInstance) -> list[Part]:
         for i, first in enumerate(first_completions(instance))
         if first <= instance.horizon
     ]
+
+
+def tolerances(instance: DmlrsInstance, engine: str) -> dict[str, float] | None:
+    """Return the engine's least tolerances where some row needs them."""
+    close = any(is_close(instance, part.job) for part in parts(instance))
+    return LEAST_TOLERANCES.get(engine) if close else None
 
 
 def least_workers(instance: DmlrsInstance, i: int) -> int:

@@ -10,13 +10,11 @@ from schedgap.models.dmlrs import (
     program_machine,
     program_onehot,
 )
-from schedgap.models.dmlrs.cover import is_close
 from schedgap.models.dmlrs.exact import exact
 from schedgap.models.dmlrs.lbbd import lbbd as by_turns
-from schedgap.models.dmlrs.program_rows import parts
+from schedgap.models.dmlrs.program_rows import tolerances
 from schedgap.models.dmlrs.starting import first_bracket
 from schedgap.models.method import Call, Method, Option, Outcome
-from schedgap.solvers.engine import LEAST_TOLERANCES
 
 MAX_COLUMNS = Option(
     "max_columns", "int", 100_000, "give up when the program has more columns", least=1
@@ -39,17 +37,11 @@ def _pyomo(module: Any) -> Callable[[DmlrsInstance, Call], Outcome]:
             model,
             lambda values: module.read(model, instance),
             real=lambda bound: -bound,
-            options=_tolerances(instance, call),
+            options=tolerances(instance, call.engine or "highs"),
         )
         return found.outcome()
 
     return run
-
-
-def _tolerances(instance: DmlrsInstance, call: Call) -> dict[str, float] | None:
-    """Return the engine's least tolerances where some row needs them."""
-    close = any(is_close(instance, part.job) for part in parts(instance))
-    return LEAST_TOLERANCES.get(call.engine or "") if close else None
 
 
 def cp_sat(instance: DmlrsInstance, call: Call) -> Outcome:
@@ -79,7 +71,7 @@ def lbbd(instance: DmlrsInstance, call: Call) -> Outcome:
     columns, most = program_aggregate.columns(instance), call.options["max_columns"]
     if columns > most:
         return found.outcome(f"too large: {columns} columns > max_columns={most}")
-    by_turns(found, instance, _tolerances(instance, call))
+    by_turns(found, instance, tolerances(instance, call.engine or "highs"))
     return found.outcome()
 
 

@@ -41,6 +41,14 @@ def test_methods_prove_the_optimum_of_brute_force(name, instance):
     check(instance, run(name, instance), optimum(instance))
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", EXACT_NAMES)
+@settings(max_examples=500, **QUIET)
+@given(instance=dmlrs_instances())
+def test_methods_prove_the_optimum_of_brute_force_at_length(name, instance):
+    check(instance, run(name, instance), optimum(instance))
+
+
 @pytest.mark.parametrize("name", ["milp-onehot", "milp-machine"])
 def test_gurobi_proves_a_toy(name):
     needs("gurobi")
