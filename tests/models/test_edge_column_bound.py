@@ -1,6 +1,7 @@
 """Bounds by prices: below every optimum at any prices, tight at the prices of the relaxation."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from schedgap.models.edge import column_bound, program_mode
 from schedgap.models.edge.column_bound import certified, solve_bound
 from schedgap.models.edge.placements import runs_from, runs_of
 from schedgap.models.edge.prices import Pricer, Prices, from_data, rounded, to_data
-from schedgap.models.edge.problem import problem
+from schedgap.models.edge.problem import Group, Task, problem
 from schedgap.solvers import Clock
 from schedgap.solvers.highs import Relaxation
 from schedgap.solvers.pyomo_arrays import compile_model
@@ -102,6 +103,43 @@ def test_the_bound_is_that_of_all_runs(instance: EdgeInstance, data: st.DataObje
         assert bound == pytest.approx(full)
     else:
         assert bound <= full + 1e-9
+
+
+def least_cost(instance: EdgeInstance, prices: Prices, task: Task, group: Group) -> float:
+    """The least cost of a group over all ways to put its workers and its PS on servers."""
+    view, mode = problem(instance), group.mode
+    window = slice(group.start - view.first, group.end - view.first + 1)
+    u, v, ready = task.worker_type, task.ps_type, task.ready <= group.start
+    least = math.inf
+    rooms = (view.workers[:, u] * ready).tolist()
+    for counts in product(*(range(room + 1) for room in rooms)):
+        if sum(counts) != mode.workers:
+            continue
+        for host in np.flatnonzero((view.ps[:, v] > 0) & ready).tolist():
+            if mode.together and counts[host] != mode.workers:
+                continue
+            cost = float(prices.ps[host, v, window].sum())
+            for s, n in enumerate(counts):
+                cost += n * float(prices.workers[s, u, window].sum())
+                for shape, price in prices.shapes.items():
+                    cost += (0, *shape)[n] * float(price[s, u, window].sum())
+            least = min(least, cost)
+    return least + (-1.0 if view.is_batch else task.flow(group))
+
+
+@settings(max_examples=40, **QUIET)
+@given(edge_instances(batch=None, horizon=(5, 8)), st.data())
+def test_every_group_costs_what_enumeration_says(
+    instance: EdgeInstance, data: st.DataObject
+) -> None:
+    prices, view = draw_prices(data, instance), problem(instance)
+    pricer = Pricer(view, prices.slots)
+    markets = pricer.markets(prices)
+    for group in list(view.groups())[:: 1 + len(view.tasks)]:
+        task = next(task for task in view.tasks if task.job == group.job)
+        if group.end < view.first + prices.slots:
+            cost = pricer.costs(markets, task, group.mode)[group.start - view.first]
+            assert cost == pytest.approx(least_cost(instance, prices, task, group))
 
 
 def relaxation(instance: EdgeInstance) -> float:

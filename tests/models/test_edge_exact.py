@@ -11,6 +11,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
 from schedgap.models.edge import rules
+from schedgap.models.edge.column_bound import solve_bound
 from schedgap.models.edge.fixing import Fixing
 from schedgap.models.edge.goals import Goals
 from schedgap.models.edge.prices import Prices
@@ -121,8 +122,11 @@ def test_exact_agrees_with_enumeration_at_length(instance: EdgeInstance) -> None
     prove(instance)
 
 
-def goals_alone(instance: EdgeInstance) -> None:
-    """Prices and goals end with the optimum without the help of lists or of CP-SAT before them."""
+def goals_alone(instance: EdgeInstance, priced: bool) -> None:
+    """Prices and goals end with the optimum without the help of lists or of CP-SAT before them.
+
+    Prices are those of the relaxation, or 0.
+    """
     if no_schedule(instance) is not None:
         return
     optimum = brute_force(instance)
@@ -132,6 +136,9 @@ def goals_alone(instance: EdgeInstance) -> None:
     prices = Prices(
         np.zeros((*view.workers.shape, view.slots)), np.zeros((*view.ps.shape, view.slots))
     )
+    if priced:
+        relaxed = solve_bound(view, slots=view.slots, clock=call.clock)
+        prices = relaxed.prices or prices
     Goals(instance, found, Fixing((prices,))).settle(call.clock)
     if optimum == math.inf:
         assert found.infeasible and found.upper is None
@@ -140,13 +147,31 @@ def goals_alone(instance: EdgeInstance) -> None:
 
 
 @settings(max_examples=20, **QUIET)
-@given(edge_instances(placeable=True, max_jobs=4, horizon=(4, 9)))
-def test_goals_lead_to_the_optimum(instance: EdgeInstance) -> None:
-    goals_alone(instance)
+@given(edge_instances(placeable=True, max_jobs=4, horizon=(4, 9)), st.booleans())
+def test_goals_lead_to_the_optimum(instance: EdgeInstance, priced: bool) -> None:
+    goals_alone(instance, priced)
+
+
+def test_goals_rise_one_by_one() -> None:
+    """Three jobs of one slot on one worker from slot 1 on: 0 + 1 + 2 = 3, alone 0 each.
+
+    Prices of 1 in slots 1 and 2 prove 2 (1 + 1 + 2 - 2): goals 0 and 1 have no groups, goal 2 has.
+    """
+    servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 3}}]
+    instance = instance_of([{"transfer_delay": {"s": 0}}] * 3, servers=servers, horizon=4)
+    found = first_bracket(instance, Call({}, None, Clock(60), seed=0, progress=Silence()))
+    workers = np.array([[[1.0, 1.0, 0.0, 0.0]]])
+    goals = Goals(instance, found, Fixing((Prices(workers, np.zeros((1, 1, 4))),)))
+    bounds = [found.lower]
+    while not found.closed:
+        goals.advance(Clock(30))
+        bounds.append(found.lower)
+        assert found.lower <= 3
+    assert bounds[0] == 0 and found.lower == found.upper == 3
 
 
 @pytest.mark.nightly
 @settings(max_examples=300, **QUIET)
-@given(edge_instances(placeable=True, max_jobs=4, horizon=(4, 12)))
-def test_goals_lead_to_the_optimum_at_length(instance: EdgeInstance) -> None:
-    goals_alone(instance)
+@given(edge_instances(placeable=True, max_jobs=4, horizon=(4, 12)), st.booleans())
+def test_goals_lead_to_the_optimum_at_length(instance: EdgeInstance, priced: bool) -> None:
+    goals_alone(instance, priced)
