@@ -11,21 +11,19 @@ has a reduced cost, too.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.branching import branch_and_cut, is_schedule, value_of
+from schedgap.models.elastic.branching import branch_and_cut, is_schedule
 from schedgap.models.elastic.columns import Run
 from schedgap.models.elastic.cutting import Cut, Tightened, tighten
 from schedgap.models.elastic.pool import Pool
-from schedgap.models.elastic.program_compact import to_cp_sat
 from schedgap.models.elastic.reduced import Cheap, Reduced, without_symmetry
 from schedgap.models.elastic.schedule_lp import Prices
 from schedgap.models.elastic.windows import value_step, windows
-from schedgap.solvers import Clock, solve
+from schedgap.solvers import Clock
 from schedgap.solvers.engine import OnBound
 
 FEW_RUNS, MOST_RUNS = 20_000, 200_000  # to start with, and at all
@@ -41,10 +39,8 @@ class Enumerated:
     lower: float
     runs: list[Run] | None  # the best schedule found here, if any is better than the given value
     complete: bool
-    infeasible: bool = False
     gap: float = 0.0
     columns: int = 0
-    note: str = ""
     nodes: int = 0
 
 
@@ -83,7 +79,6 @@ def narrow(
     *,
     clock: Clock,
     gap: float | None = None,
-    cut: bool = True,
     cuts: Sequence[Cut] = (),
     seed: int = 0,
     threads: int = 1,
@@ -100,8 +95,6 @@ def narrow(
         Value of a known schedule; None only in a closed horizon.
     gap : float or None
         To start with; None: as large as few runs allow.
-    cut : bool
-        Whether the relaxation over the runs is cut, which takes HiGHS.
     cuts : sequence of Cut
         Known ones.
     """
@@ -133,7 +126,7 @@ def narrow(
             note = "out of time" if clock.expired() else "too many runs of small reduced cost"
             return Narrowed(lower, gap=gap, columns=count, note=note)
         few = False
-        left = _left(base, cheap, most, cuts if cut else None, clock, seed, threads, on_schedule)
+        left = _left(base, cheap, most, cuts, clock, seed, threads, on_schedule)
         cuts = left.rows.cuts if left is not None and left.rows is not None else cuts
         if left is not None and left.bound <= most:
             lower = max(lower, _on_grid(min(left.bound, reach), step))
@@ -150,7 +143,7 @@ def _left(
     base: Reduced,
     cheap: Cheap,
     most: float,
-    cuts: Sequence[Cut] | None,
+    cuts: Sequence[Cut],
     clock: Clock,
     seed: int,
     threads: int,
@@ -163,7 +156,7 @@ def _left(
         return None
     pool = Pool(instance, runs)
     plain = Tightened(pool, np.array(reduced), np.array(cheap.absent), base.value, base.margin)
-    if cuts is None or not runs:
+    if not runs:
         return plain
 
     def better(found: list[Run]) -> None:
@@ -181,45 +174,6 @@ def _left(
         on_runs=better,
     )
     return tight if tight.bound > plain.bound else plain
-
-
-def price_and_enumerate(
-    instance: ElasticInstance,
-    prices: Prices,
-    upper: float | None,
-    *,
-    engine: str,
-    clock: Clock,
-    seed: int = 0,
-    threads: int = 1,
-) -> Enumerated:
-    """Search for a schedule better than `upper`, completely if there is time, in one process.
-
-    Parameters are those of `narrow`; `engine` is "highs", which also cuts the relaxation and
-    branches, or "cp-sat", which packs the runs in one go and needs whole amounts and weights.
-    """
-    gap: float | None = None
-    settings: dict[str, Any] = {"clock": clock, "seed": seed, "threads": threads}
-    while True:
-        narrowed = narrow(instance, prices, upper, gap=gap, cut=engine == "highs", **settings)
-        if narrowed.left is None:
-            done = narrowed.complete
-            return Enumerated(
-                max(narrowed.lower, upper) if done and upper is not None else narrowed.lower,
-                None,
-                done,
-                done and upper is None,
-                narrowed.gap,
-                narrowed.columns,
-                narrowed.note,
-            )
-        found = (branch if engine == "highs" else pack)(instance, narrowed, **settings)
-        if found.runs is not None or not found.complete:
-            return found
-        if narrowed.last:
-            lower = found.lower if upper is None else upper
-            return replace(found, lower=lower, infeasible=upper is None)
-        gap = GROWTH * narrowed.gap
 
 
 def branch(
@@ -271,42 +225,6 @@ def branch(
         columns=len(left.pool),
         nodes=found.nodes,
     )
-
-
-def pack(
-    instance: ElasticInstance,
-    narrowed: Narrowed,
-    *,
-    clock: Clock,
-    seed: int = 0,
-    threads: int = 1,
-) -> Enumerated:
-    """Find the best schedule of the runs that are left by CP-SAT; as `branch`."""
-    left, step = narrowed.left, value_step(instance)
-    assert left is not None and step is not None
-    runs = left.pool.runs
-    lower = narrowed.lower
-    if not instance.is_batch and len({run.job for run in runs}) < len(instance.jobs):
-        return Enumerated(lower, None, True, gap=narrowed.gap, columns=len(runs))
-    model = to_cp_sat(
-        instance,
-        runs,
-        reduced=left.reduced.tolist(),
-        absent=left.absent.tolist() if instance.is_batch else None,
-        most_reduced=narrowed.most - left.value + 2 * left.margin,
-        least=math.ceil(left.bound / step - 1e-9),
-        most=math.floor(narrowed.most / step + 1e-9),
-    )
-    result = solve(model, "cp-sat", clock=clock, seed=seed, threads=threads, grid=1)
-    found = None
-    if result.values is not None:
-        found = [run for run, taken in zip(runs, result.values, strict=True) if taken]
-    if result.bound is not None:
-        lower = max(lower, _on_grid(min(result.bound * step, narrowed.reach), step))
-    complete = result.status in ("optimal", "infeasible")
-    if complete and found is not None:
-        lower = max(lower, value_of(instance, found))
-    return Enumerated(lower, found, complete, gap=narrowed.gap, columns=len(runs))
 
 
 def _on_grid(bound: float, step: float | None) -> float:

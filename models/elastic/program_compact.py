@@ -165,27 +165,8 @@ def _by_job(instance: ElasticInstance, runs: Sequence[Run]) -> list[list[int]]:
     return own
 
 
-def to_cp_sat(
-    instance: ElasticInstance,
-    runs: Sequence[Run],
-    *,
-    reduced: Sequence[float] | None = None,
-    absent: Sequence[float] | None = None,
-    most_reduced: float = 0.0,
-    least: int | None = None,
-    most: int | None = None,
-) -> Any:
+def to_cp_sat(instance: ElasticInstance, runs: Sequence[Run]) -> Any:
     """Return the packing over some runs as a `cp_model.CpModel`, all in whole numbers.
-
-    Parameters
-    ----------
-    reduced, absent : sequence of float or None
-        Reduced cost >= 0 of each run [i], and of leaving out each job [j] (batch problems).
-    most_reduced : float
-        What the reduced costs of a schedule of interest sum up to at most: `cut_reduced_cost`,
-        which propagation cannot see.
-    least, most : int or None
-        Bounds on the objective, in steps of the weights; of a batch problem on its negative.
 
     Returns
     -------
@@ -198,8 +179,6 @@ def to_cp_sat(
     ScaleError
         When weights or amounts are no multiples of a step that is not too small.
     """
-    import math
-
     from ortools.sat.python import cp_model
 
     weight = whole_weights(instance)
@@ -228,18 +207,6 @@ def to_cp_sat(
             model.add(terms <= capacity)
     costs = [-weight[run.job] if instance.is_batch else weight[run.job] * run.end for run in runs]
     value = cp_model.LinearExpr.weighted_sum(x, costs)
-    if least is not None:
-        model.add(value >= least)
-    if most is not None:
-        model.add(value <= most)
-    if reduced is not None:
-        floors = [math.floor(1000 * cost) for cost in reduced]
-        limit = math.floor(1000 * most_reduced) + len(instance.jobs)
-        if absent is not None:
-            for run_index, run in enumerate(runs):
-                floors[run_index] -= math.floor(1000 * absent[run.job])
-            limit -= sum(math.floor(1000 * cost) for cost in absent)
-        model.add(cp_model.LinearExpr.weighted_sum(x, floors) <= limit)
     model.minimize(value)
     return model
 

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import rules, schedule_lp
 from schedgap.models.elastic.columns import schedule_of
-from schedgap.models.elastic.enumeration import Enumerated, price_and_enumerate
+from schedgap.models.elastic.enumeration import GROWTH, branch, narrow
 from schedgap.models.elastic.run_exact import METHODS as EXACT
 from schedgap.models.elastic.schedule_lp import Prices
 from schedgap.models.elastic.starting import starting_schedule
 from schedgap.models.elastic.windows import no_schedule
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
-from schedgap.solvers.children import run_child
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, J1, RING, TOY
 from strategies.engines import needs
@@ -87,28 +86,29 @@ def test_exact_agrees_with_enumeration_at_length(instance: ElasticInstance) -> N
 
 
 def enumerated(instance: ElasticInstance, prices: Prices) -> None:
-    """The search by prices alone, in HiGHS, ends with the optimum or with the known schedule."""
+    """The search by prices alone, gap by gap, ends with the optimum or with the known schedule."""
     start = starting_schedule(instance)
     sign = -1 if instance.is_batch else 1
     upper = None if start is None else sign * start.value(instance)
-    result = price_and_enumerate(instance, prices, upper, engine="highs", clock=Clock(60))
-    settle(instance, upper, result)
-
-
-def settle(instance: ElasticInstance, upper: float | None, result: Enumerated) -> None:
-    optimum = brute_force(instance) * (-1 if instance.is_batch else 1)
-    assert result.complete
-    if result.infeasible:
-        assert optimum == math.inf
-    elif result.runs is None:
-        assert upper == pytest.approx(optimum, rel=1e-6)
-    else:
-        data = schedule_of(instance, result.runs).to_data(instance)
-        assert list(rules.check(instance, data, {})) == []
-        found = rules.objective(instance, data) * (-1 if instance.is_batch else 1)
-        assert found == pytest.approx(optimum)
-    if not result.infeasible:
-        assert result.lower == pytest.approx(optimum, rel=1e-6, abs=1e-6)
+    optimum = sign * brute_force(instance)
+    clock, gap = Clock(60), None
+    while True:
+        narrowed = narrow(instance, prices, upper, gap=gap, clock=clock)
+        assert narrowed.left is not None or narrowed.complete
+        found = None if narrowed.left is None else branch(instance, narrowed, clock=clock)
+        if found is not None and found.runs is not None:
+            data = schedule_of(instance, found.runs).to_data(instance)
+            assert list(rules.check(instance, data, {})) == []
+            assert sign * rules.objective(instance, data) == pytest.approx(optimum)
+            assert found.lower == pytest.approx(optimum, rel=1e-6, abs=1e-6)
+            return
+        assert found is None or found.complete
+        lower = narrowed.lower if found is None else found.lower
+        assert lower <= optimum + 1e-6 * max(1.0, abs(optimum))
+        if narrowed.last:
+            assert optimum == (math.inf if upper is None else pytest.approx(upper, rel=1e-6))
+            return
+        gap = GROWTH * narrowed.gap
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -151,29 +151,6 @@ def enumerate_from_lp(instance: ElasticInstance) -> None:
         assert brute_force(instance) == math.inf
     else:
         enumerated(instance, lp.prices)
-
-
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(elastic_instances(), min_size=5, max_size=5))
-def test_cp_sat_packs_the_runs_that_prices_leave(instances: list[ElasticInstance]) -> None:
-    pack_in_cp_sat(instances)
-
-
-@pytest.mark.nightly
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(elastic_instances(), min_size=10, max_size=10))
-def test_cp_sat_packs_the_runs_that_prices_leave_at_length(
-    instances: list[ElasticInstance],
-) -> None:
-    pack_in_cp_sat(instances)
-
-
-def pack_in_cp_sat(instances: list[ElasticInstance]) -> None:
-    """Zero prices: their bound is that of no contention, and the gap grows from there."""
-    able = [instance for instance in instances if no_schedule(instance) is None]
-    found = run_child("strategies.elastic_cp_sat:enumerated", able, engine="cp-sat").result()
-    for instance, (upper, result) in zip(able, found, strict=True):
-        settle(instance, upper, result)
 
 
 def test_a_stopped_search_keeps_schedule_and_bound() -> None:

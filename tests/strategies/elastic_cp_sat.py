@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import (
@@ -13,9 +11,7 @@ from schedgap.models.elastic import (
     program_time_indexed_cp_sat,
 )
 from schedgap.models.elastic.columns import schedule_of
-from schedgap.models.elastic.enumeration import Enumerated, price_and_enumerate
 from schedgap.models.elastic.program import known_windows
-from schedgap.models.elastic.schedule_lp import Prices, pools
 from schedgap.models.elastic.starting import starting_schedule
 from schedgap.solvers import Clock, solve
 
@@ -55,20 +51,3 @@ def _each(instance: ElasticInstance) -> tuple[ElasticSchedule | None, ...] | Non
     if result.status == "optimal":
         slots = program_time_indexed_cp_sat.read(model, result.values, instance)
     return interval, packing, slots
-
-
-def enumerated(
-    send: Callable[[Any], None], instances: list[ElasticInstance]
-) -> list[tuple[float | None, Enumerated]]:
-    """Return a known value, and what price-and-enumerate makes of zero prices, in CP-SAT."""
-    found = []
-    for instance in instances:
-        start = starting_schedule(instance)
-        upper = None if start is None else start.value(instance)
-        if upper is not None and instance.is_batch:
-            upper = -upper
-        pool = pools(instance, pooled=True)
-        prices = Prices(pool, np.zeros((int(pool.max()) + 1, len(instance.resources), 1)))
-        result = price_and_enumerate(instance, prices, upper, engine="cp-sat", clock=Clock(60))
-        found.append((upper, result))
-    return found
