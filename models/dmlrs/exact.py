@@ -11,9 +11,9 @@ from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.bracket import Bracket
-from schedgap.models.dmlrs import colgen, program_aggregate
+from schedgap.models.dmlrs import program_aggregate
 from schedgap.models.dmlrs.fixing import Left, left
-from schedgap.models.dmlrs.incumbents import begin, search
+from schedgap.models.dmlrs.incumbents import begin, by_columns, search
 from schedgap.models.dmlrs.lbbd import lbbd
 from schedgap.models.dmlrs.patterns import Parts, Rents, solve_patterns
 from schedgap.models.dmlrs.program_rows import tolerances
@@ -22,7 +22,7 @@ from schedgap.models.method import Call, Outcome
 from schedgap.solvers.pyomo_arrays import InfeasibleModelError
 
 MOVES = 80  # of the search, for each job
-SEARCH_TIME, COLUMN_TIME, PATTERN_TIME = 0.1, 0.1, 0.4  # of what is left
+SEARCH_TIME, PATTERN_TIME = 0.1, 0.4  # of what is left
 GRID = 3000  # parts of the work, for columns of all machines as one
 BETTER = 5e-7  # relative: a schedule of less more value is as good
 MOST_ROWS = 30_000  # of the master with patterns
@@ -42,17 +42,9 @@ def exact(instance: DmlrsInstance, call: Call) -> Outcome:
         return found.outcome()
     prices, board = begun
     settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
-    call.progress.phase("generating columns")
-    columns = colgen.generate(
-        instance,
-        grid=GRID,
-        clock=call.clock.share(COLUMN_TIME),
-        prices=prices,
-        on_bound=found.bound,
-        **settings,
+    prices, board = by_columns(
+        found, instance, prices, board, grid=GRID, moves=moves // 2, part=SEARCH_TIME
     )
-    if columns.prices is not None:
-        prices = colgen.prices_of(instance, columns.prices)
     size, most = program_aggregate.columns(instance), call.options["max_columns"]
     wide = int(arrays(instance).batch.max()) > MOST_WORKERS
     if size > most or wide or Parts(instance).rows > MOST_ROWS:

@@ -1,16 +1,20 @@
-"""First prices and a first good schedule: the fluid program, jobs by density, a short search."""
+"""Prices and good schedules: the fluid program, jobs by density, choices of columns, searches."""
 
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.bracket import Bracket
-from schedgap.models.dmlrs import fluid
+from schedgap.models.dmlrs import colgen, fluid
 from schedgap.models.dmlrs.board import Board
+from schedgap.models.dmlrs.column_choice import choose, completed
 from schedgap.models.dmlrs.density import fill
 from schedgap.models.dmlrs.neighborhoods import PARTS, improve
 from schedgap.models.dmlrs.pricing import priced_bound
 from schedgap.solvers import solve
+
+SHARES = 1.0, 0.97, 0.94  # of the capacity, for the choice of columns
+CHOICE_TIME, CHOICE_SECONDS = 0.05, 8.0  # of what is left, for each choice
 
 
 def begin(
@@ -40,6 +44,59 @@ def begin(
         found.offer(boards[-1].schedule())
     best = max(boards, key=Board.value)
     return prices, search(found, best, prices, moves=moves, part=part)
+
+
+def by_columns(
+    found: Bracket,
+    instance: DmlrsInstance,
+    prices: Floats,
+    board: Board,
+    *,
+    grid: int,
+    moves: int,
+    part: float,
+) -> tuple[Floats, Board]:
+    """Generate columns from prices [t, r], choose among them, and search from each choice.
+
+    Parameters
+    ----------
+    board : Board
+        The best one so far.
+    grid : int
+        Parts of the work, for columns.
+    moves, part
+        Of each search; `part` of the time is for the columns, too.
+
+    Returns
+    -------
+    tuple
+        The prices of the best bound by columns, if there is one, and the best board.
+    """
+    call = found.call
+    settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
+    call.progress.phase("generating columns")
+    columns = colgen.generate(
+        instance,
+        grid=grid,
+        clock=call.clock.share(part),
+        prices=prices,
+        on_bound=found.bound,
+        **settings,
+    )
+    whole = [new for new in (completed(instance, each) for each in columns.tags) if new]
+    found.trace |= {"rounds": columns.rounds, "columns": len(whole)}
+    for share in SHARES:
+        if found.closed or call.clock.expired():
+            break
+        call.progress.phase(f"choosing columns for {share:.0%} of the capacity")
+        clock = call.clock.share(CHOICE_TIME, most=CHOICE_SECONDS)
+        chosen = choose(instance, whole, prices, share, clock=clock, **settings)
+        found.offer(chosen.schedule())
+        better = search(found, chosen, prices, moves=moves, part=CHOICE_TIME)
+        board = max(board, better, key=Board.value)
+    if columns.prices is not None:
+        prices = colgen.prices_of(instance, columns.prices)
+    return prices, board
 
 
 def search(found: Bracket, board: Board, prices: Floats, *, moves: int, part: float) -> Board:
