@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, Plan, arrays
+from schedgap.instances.dmlrs import Counts, DmlrsInstance, DmlrsSchedule, arrays
 from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs import program_aggregate
 from schedgap.models.dmlrs.packing import Item, Packing, dominates, few_that_do_not_fit, pack
@@ -51,19 +51,20 @@ class Subproblems:
         view = arrays(self._instance)
         last = {item.job: t for t in sorted(slots) for item in slots[t]}
         worth = {i: float(view.utility[i, t - view.arrival[i]]) for i, t in last.items()}
-        plans: dict[int, Plan] = {}
         left = dict(slots)
-        for t in sorted(slots):
-            while (packing := self.packing(left[t])).counts is None:
-                among = self.few(left[t]) if packing.impossible else left[t]
-                least = min((item.job for item in among), key=worth.__getitem__)
-                left = {s: [each for each in own if each.job != least] for s, own in left.items()}
+        while (t := self._unpacked(left)) is not None:
+            among = self.few(left[t]) if self.packing(left[t]).impossible else left[t]
+            least = min((item.job for item in among), key=worth.__getitem__)
+            left = {s: [each for each in own if each.job != least] for s, own in left.items()}
+        plans: dict[int, dict[int, Counts]] = {}
         for t, own in left.items():
-            counts = self.packing(own).counts
-            assert counts is not None
-            for item, held in zip(sorted(own), counts, strict=True):
+            for item, held in zip(sorted(own), self.packing(own).counts or (), strict=True):
                 plans.setdefault(item.job, {})[t] = held
         return DmlrsSchedule.of_plans(self._instance, plans)
+
+    def _unpacked(self, slots: Slots) -> int | None:
+        """Return the first slot that does not fit, or of which time does not let us tell."""
+        return next((t for t in sorted(slots) if self.packing(slots[t]).counts is None), None)
 
     def _solve(self, program: LinearProgram) -> EngineResult:
         self.programs += 1

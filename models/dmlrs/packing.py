@@ -136,13 +136,13 @@ def _program(instance: DmlrsInstance, items: Sequence[Item]) -> LinearProgram | 
         if item.internal:
             hosts = np.flatnonzero(most.internal[item.job] >= item.workers)
             load[hosts, :, own] = item.workers * alpha + ps * beta
-            parts = ((own, 1),)
+            parts = [(own, 1)]
         else:
             w, s = own[:H], own[H:]
             upper[w] = np.minimum(item.workers, most.workers[item.job])
             upper[s] = np.minimum(ps, most.ps[item.job])
             load[np.arange(H), :, w], load[np.arange(H), :, s] = alpha, beta
-            parts = ((w, item.workers), (s, ps))
+            parts = [(w, item.workers), (s, ps)]
         for some, number in parts:
             if upper[some].sum() < number:
                 return None

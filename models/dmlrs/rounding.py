@@ -153,7 +153,7 @@ def _hulls(slot: Slot, machines: Ints) -> tuple[Any, Floats]:
     """Return the edges of each machine's hull, a w + b s <= c; equal rooms share them."""
     known: dict[bytes, list[tuple[int, int, int]]] = {}
     entries: list[tuple[int, int, int]] = []  # row, column, value
-    right = []
+    right: list[int] = []
     K = len(machines)
     for k, h in enumerate(machines.tolist()):
         key = slot.room[h].tobytes()
@@ -176,7 +176,7 @@ def _edges(slot: Slot, h: int) -> list[tuple[int, int, int]]:
     s = np.minimum(int(ps[h]), (left[:, used] // job.ps[used]).min(axis=1))
     corners: list[tuple[int, int]] = []
     for point in zip(w.tolist(), s.tolist(), strict=True):
-        while len(corners) > 1 and _turns_left(*corners[-2:], point):
+        while len(corners) > 1 and _turns_left(corners[-2], corners[-1], point):
             corners.pop()
         corners.append(point)
     return [

@@ -134,7 +134,7 @@ def build_19(slot: Slot, inside: int, across: int) -> Any:
     pairs = list(zip(job.bundles.workers.tolist(), job.bundles.ps.tolist(), strict=True))
     needs = dict(pairs)
     model = pyo.ConcreteModel(name="sub-19")
-    fits = (job.bundles.demand_milli[:, None, :] <= slot.room).all(axis=2)  # [k, h]
+    fits = np.all(job.bundles.demand_milli[:, None, :] <= slot.room, axis=2)  # [k, h]
     model.vI = pyo.Var(
         [(h, n) for k, (n, _) in enumerate(pairs) for h in range(H) if n >= inside and fits[k, h]],
         domain=pyo.Binary, doc="n workers and their PSs on machine h, and nothing elsewhere",
