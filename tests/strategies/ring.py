@@ -176,12 +176,12 @@ def optimum(instance: RingInstance) -> int | None:
         if j == len(rest):
             pass_slot(t, running, rest)
             return
-        choose(t, j + 1, free, running, rest)
         for placed in ways[rest[j]]:
             if all(free[s] >= count for s, count in placed.items()):
                 left = tuple(room - placed.get(s, 0) for s, room in enumerate(free))
                 more = running | {rest[j]: (placed, needs[rest[j]])}
                 choose(t, j, left, more, rest[:j] + rest[j + 1 :])
+        choose(t, j + 1, free, running, rest)  # waiting comes last: a first schedule is soon found
 
     def pass_slot(t: int, running: dict[int, tuple[Counts, int]], rest: list[int]) -> None:
         nonlocal best
