@@ -33,6 +33,7 @@ NEAR = (
     0.005,
 )  # of the bound: groups of schedules up to there are cut by shapes
 CUT_SHARE, CUT_GROUPS = 0.5, 1_500  # of them; where there are more, those of nearer schedules
+PASSES, LEAST_NEAR = 3, 0.015  # of cutting; with less than this part of the bound left to near
 LAST_GROUPS = 6_000  # of the last goal; where there are more, goals stay near
 FAR, FAR_SHARE = 0.015, 0.3  # of the bound: better schedules are looked for before any goal
 MOST_GROUPS = 60_000  # in one program
@@ -64,15 +65,31 @@ class Goals:
         self.check(clock)
 
     def tighten(self, clock: Clock) -> None:
-        """Add prices with shapes, from the relaxation over the groups that matter most."""
+        """Add prices with shapes, from the relaxation over the groups that matter most.
+
+        Once more, where it has risen to what these were chosen for: its prices need more groups.
+        """
+        own, base = clock.share(CUT_SHARE), self.found.lower
+        for _ in range(PASSES):
+            near, cut = self._cut(base, own)
+            self.weigh()
+            if cut is None or self.found.closed or near == self.found.upper:
+                return
+            if cut < near - 1 - LEAST_NEAR * base:
+                return
+            base = cut
+
+    def _cut(self, base: float, clock: Clock) -> tuple[int, float | None]:
+        """Cut the relaxation over groups of schedules up to near a value; return both."""
         found = self.found
         for part in NEAR:
-            near = math.ceil(found.lower * (1 + part)) + 1
-            kept = self._keep(near if found.upper is None else min(near, int(found.upper)))
+            near = math.ceil(base * (1 + part)) + 1
+            near = near if found.upper is None else min(near, int(found.upper))
+            kept = self._keep(near)
             if len(kept.groups) <= CUT_GROUPS:
                 break
         if kept.hopeless or len(kept.groups) > MOST_GROUPS:
-            return
+            return near, None
         found.call.progress.phase(f"cutting the relaxation over {len(kept.groups)} groups")
         report = found.child(
             "shapes",
@@ -80,12 +97,13 @@ class Goals:
             self.instance,
             kept,
             self.fixing.prices[0].slots,
-            clock=clock.share(CUT_SHARE),
+            clock=clock,
             engine="highs",
         )
-        if report is not None and report.value is not None:
-            self.fixing = replace(self.fixing, prices=(*self.fixing.prices, report.value))
-            self.weigh()
+        if report is None or report.value is None:
+            return near, None
+        self.fixing = replace(self.fixing, prices=(*self.fixing.prices, report.value))
+        return near, report.trace.get("cut")
 
     def weigh(self) -> None:
         """Tell the bracket what the prices prove; past their slots nothing is better than known."""
