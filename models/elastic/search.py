@@ -17,7 +17,8 @@ from schedgap.models.elastic.lists import Guide, Stop, listed, wspt_order
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.windows import earliest
 
-FACTORS = 0.2, 0.2, 0.5, 0.8, 1.0  # of the prices; one is drawn for each move, and each list
+FACTORS = 0.2, 0.2, 0.5, 0.8, 1.0  # of the prices; one is drawn for each move
+LIST_FACTORS = 0.3, 0.45, 0.6, 0.8, 1.0  # and for each list
 POINTS = 0.0, 0.25, 0.5, 1.0  # of a job's time, from start to end, by which lists are ordered
 BLURS = 0.0, 3.0, 10.0, 30.0  # slots by which these points are moved, in the mean square
 SAME = 0.6  # of the lists are about the best one before, the others about the relaxation
@@ -50,7 +51,7 @@ def relist(
     for number in range(rounds):
         if number - last > patience or best <= enough * (1 + 1e-9) or stop():
             break
-        late, blur, factor = (random.choice(each) for each in (POINTS, BLURS, FACTORS))
+        late, blur, factor = (random.choice(each) for each in (POINTS, BLURS, LIST_FACTORS))
         source = known if random.random() < SAME else given
         time = (1 - late) * source.start + late * source.end
         order = np.argsort(time + blur * random.standard_normal(len(time)), kind="stable")

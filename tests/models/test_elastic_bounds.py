@@ -195,7 +195,8 @@ def test_unlike_servers_in_pools_of_their_own_bound_better() -> None:
 def test_servers_that_hold_whole_workers_bound_better() -> None:
     """Two workers of two GPUs for a slot each, on servers of 3 GPUs and of 1: in fractions of a
     worker there is room for both at once, 2 + 2, and on the larger server alone for one and a half,
-    but it holds one: 2 + 3."""
+    but it holds one: 2 + 3. At price 1 for a worker in slot 1 a job costs 3, then or later, and the
+    larger server is worth 1: 3 + 3 - 1."""
     servers = [
         {"id": f"s{h}", "capacity": {"gpu": gpu, "cpu": 8, "bandwidth": 6}}
         for h, gpu in enumerate((3, 1))
@@ -204,6 +205,8 @@ def test_servers_that_hold_whole_workers_bound_better() -> None:
     large = {"train_time": {"w2": 1}, "update_time": {"p1": 0}}
     instance = instance_of([large, large], servers=servers, worker_types=kinds)
     assert run("configuration-lp", instance, block=1).bound == pytest.approx(5, rel=1e-3)
+    priced = {"kind": "configuration-lp", "block": 1, "slots": 1, "prices": [[0, 0, 1.0]]}
+    assert check_certificate(instance, priced) == pytest.approx(5)
     assert run("schedule-lp", instance).bound == pytest.approx(4.5, rel=1e-3)
     assert brute_force(instance) == 5
 
