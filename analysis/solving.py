@@ -83,8 +83,11 @@ def conclude(instance: Instance, plan: Plan, ended: Attempt) -> Solution:
     if outcome is not None and outcome.schedule is not None:
         schedule = outcome.schedule
     data = None if schedule is None else schedule.to_data(instance)
-    if outcome is not None and outcome.infeasible and data is not None:
+    infeasible = outcome is not None and outcome.infeasible
+    if infeasible and data is not None:
         raise ContradictionError(f"method {name}: 'infeasible' in spite of a schedule")
+    if data is None and not infeasible and plan.method.kind != "bound":
+        data = plan.family.idle(instance)
     options = plan.recorded_options()
     objective = None if data is None else verified(instance, plan, data, options)
     relaxed = () if data is None else plan.family.relaxed(data)
@@ -107,7 +110,7 @@ def conclude(instance: Instance, plan: Plan, ended: Attempt) -> Solution:
             plan.method.kind,
             objective,
             bound,
-            infeasible=outcome is not None and outcome.infeasible,
+            infeasible=infeasible,
         ),
         "sense": sense,
         "objective": objective,

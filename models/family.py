@@ -59,6 +59,8 @@ class Family:
     used for another. `relaxed(schedule)` names the rules of the program that a schedule says it
     leaves out (a preemptive baseline): it has no bound and is never the best known schedule.
     `beside(instance, schedule)`: numbers worth a look beside the objective, by what they are.
+    `idle(instance)`: the schedule that does nothing, where that is always one: what a method earns
+    that is stopped with nothing.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Family:
     problem: Callable[[Mapping[str, Any]], str] = field(default=lambda options: "")
     relaxed: Callable[[Any], tuple[str, ...]] = field(default=lambda schedule: ())
     beside: Callable[[Any, Any], Mapping[str, float]] = field(default=lambda instance, schedule: {})
+    idle: Callable[[Any], Any] = field(default=lambda instance: None)
     check_certificate: Callable[[Any, Mapping[str, Any]], float] | None = None
     programs: Mapping[str, Callable[[Any], Any]] = field(
         default_factory=dict

@@ -38,6 +38,7 @@ FAMILY = Family(
     objective=rules.objective,
     chart=picture.chart,
     beside=rules.beside,
+    idle=lambda instance: {"admitted": [], "allocations": []},
     check_certificate=certificates.check_certificate,
     programs=programs.PROGRAMS,
     suite=suite,

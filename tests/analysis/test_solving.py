@@ -73,6 +73,16 @@ def test_a_killed_method_leaves_what_it_had_said(method: str, stopped: str) -> N
     assert found.seconds < 0.5 + 2
 
 
+@pytest.mark.parametrize("method", ["lbbd", "pd-ors"])
+def test_where_nothing_can_be_done_that_is_the_schedule_of_who_is_stopped(method: str) -> None:
+    """Nobody has to be admitted; as many jobs as here are not even read within the limit."""
+    many = sg.generate("dmlrs", preset="paper", seed=1, settings={"jobs": 300, "horizon": 80})
+    found = sg.solve(many, method, time_limit=0.01)
+    assert (found.status, found.objective, found.exit_code) == ("feasible", 0, 0)
+    assert found.schedule == {"admitted": [], "allocations": []}
+    assert "killed" in found.trace["stopped"]
+
+
 def test_a_method_that_eats_the_memory_is_stopped() -> None:
     found = sg.solve(toy(3, 1, 2), "hog", memory_limit=200, time_limit=20)
     assert found.objective == 1 and "200 MB" in found.trace["stopped"]
