@@ -7,6 +7,7 @@ prices it would take all that is free, and leave the next one nothing.
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -39,20 +40,25 @@ def relist(
     stop: Stop = lambda: False,
     on_better: Callable[[list[Run], float], None] = lambda runs, value: None,
 ) -> list[Run]:
-    """Return the best of `runs` and of lists of all jobs in orders drawn about good ones.
+    """Return the best of `runs` and of lists of all jobs in orders about good ones.
 
-    An order is by a point of each job's time, in the relaxation or in the best list so far, moved a
-    little; each list has its own part of the prices. Parameters are those of `search`.
+    An order is by a point of each job's time in the relaxation, and each list has its own part of
+    the prices: first all of these pairs, then some drawn, and the points moved a little, or taken
+    from the best list so far. Parameters are those of `search`.
     """
     random = np.random.default_rng(seed)
     weight = np.array([job.weight for job in instance.jobs])
     best, found, last = _value(weight, runs), list(runs), 0
-    known = given
+    known, plain = given, list(product(POINTS, LIST_FACTORS))
     for number in range(rounds):
         if number - last > patience or best <= enough * (1 + 1e-9) or stop():
             break
-        late, blur, factor = (random.choice(each) for each in (POINTS, BLURS, LIST_FACTORS))
-        source = known if random.random() < SAME else given
+        source, blur = given, 0.0
+        if number < len(plain):
+            late, factor = plain[number]
+        else:
+            late, blur, factor = (random.choice(each) for each in (POINTS, BLURS, LIST_FACTORS))
+            source = known if random.random() < SAME else given
         time = (1 - late) * source.start + late * source.end
         order = np.argsort(time + blur * random.standard_normal(len(time)), kind="stable")
         listing = listed(instance, order.tolist(), given.price, float(factor))
