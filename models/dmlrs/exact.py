@@ -45,11 +45,11 @@ def exact(instance: DmlrsInstance, call: Call) -> Outcome:
     prices, board = by_columns(
         found, instance, prices, board, grid=GRID, moves=moves // 2, part=SEARCH_TIME
     )
-    size, most = program_aggregate.columns(instance), call.options["max_columns"]
+    many = program_aggregate.columns(instance) > call.options["max_columns"]
     wide = int(arrays(instance).batch.max()) > MOST_WORKERS
-    if size > most or wide or Parts(instance).rows > MOST_ROWS:
+    if many or wide or Parts(instance).rows > MOST_ROWS:
         search(found, board, prices, moves=10 * moves, part=1.0)
-        return found.outcome(f"too large: {size} columns > max_columns={most}, or too wide jobs")
+        return found.outcome("too large to decide: bounded and searched only")
     if not found.closed:
         call.progress.phase("generating patterns")
         clock = call.clock.share(PATTERN_TIME)

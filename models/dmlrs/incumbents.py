@@ -14,6 +14,7 @@ from schedgap.models.dmlrs.pricing import priced_bound
 from schedgap.solvers import solve
 
 SHARES = 1.0, 0.97, 0.94  # of the capacity, for the choice of columns
+MOST_TIME = 0.96  # of what is left: a move at the paper's scale takes a while
 CHOICE_TIME, CHOICE_SECONDS = 0.05, 8.0  # of what is left, for each choice
 
 
@@ -109,7 +110,7 @@ def search(found: Bracket, board: Board, prices: Floats, *, moves: int, part: fl
         board,
         prices,
         moves=moves,
-        clock=call.clock.share(part),
+        clock=call.clock.share(min(part, MOST_TIME)),
         seed=call.seed,
         on_better=lambda better: found.offer(better.schedule()),
         enough=-found.lower,
