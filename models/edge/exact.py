@@ -70,10 +70,10 @@ def _by_parts(instance: EdgeInstance, found: Bracket) -> Fixing | None:
     if not parts.prepare(clock.share(PART_SHARE)) or found.closed:
         return None
     goals = Goals(instance, found, parts.fixing())
-    if parts.apart:  # PSs bind: the relaxation of the whole knows what the parts do not
-        goals.tighten(clock)
     parts.settle(clock, goals)
     goals.fixing = replace(goals.fixing, sides=parts.fixing().sides)
+    if not (found.closed or clock.expired()):
+        goals.tighten(clock)  # PSs bind: the relaxation of the whole knows what the parts do not
     goals.settle(clock)
     return goals.fixing
 

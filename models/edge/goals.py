@@ -33,7 +33,7 @@ NEAR = (
     0.005,
 )  # of the bound: groups of schedules up to there are cut by shapes
 CUT_SHARE, CUT_GROUPS = 0.5, 1_500  # of them; where there are more, those of nearer schedules
-PASSES, LEAST_NEAR = 3, 0.015  # of cutting; with less than this part of the bound left to near
+PASSES, LEAST_NEAR = 2, 0.005  # of cutting; with less than this part of the bound left to near
 LAST_GROUPS = 6_000  # of the last goal; where there are more, goals stay near
 FAR, FAR_SHARE = 0.015, 0.3  # of the bound: better schedules are looked for before any goal
 MOST_GROUPS = 60_000  # in one program

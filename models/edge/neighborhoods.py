@@ -14,7 +14,7 @@ from schedgap.models.edge.placements import Run, runs_from, schedule_of
 from schedgap.models.edge.problem import Group, problem
 from schedgap.solvers import Clock, solve
 
-FIRST_SIZE = 8  # free jobs
+FIRST_SIZE = 5  # free jobs
 LONGEST = 2.0  # seconds for one neighborhood
 LOOSE = 4  # one neighborhood in so many lets the other jobs change servers
 PATIENCE = 2  # neighborhoods in vain, for each job, before the search ends
