@@ -59,13 +59,14 @@ def of_the_last_job(instance: DmlrsInstance, equation: str) -> Any:
     Parameters
     ----------
     equation : str
-        15, 16, 19, 22, 23 or "23 relaxed". Those of one slot are for the slot of the arrival and an
-        even share of the work.
+        15, 16, 19, 22, 23 or "23 relaxed". Those of one slot are for the cheapest slot, the first
+        one of several, and an even share of the work.
     """
     asked = last_to_arrive(instance)
     if equation in ("15", "16"):
         return build_15(asked) if equation == "15" else build_16(asked)
-    slot = asked.slot(asked.job.arrival)
+    prices = asked.market.price[asked.job.arrival - 1 :]
+    slot = asked.slot(asked.job.arrival + int(prices.sum(axis=(1, 2)).argmin()))
     inside, across = asked.share(INTERNAL), asked.share(EXTERNAL)
     if equation == "19":
         return build_19(slot, inside, across)

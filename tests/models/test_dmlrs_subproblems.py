@@ -111,6 +111,8 @@ def test_the_last_job_meets_the_prices_that_those_before_have_made():
     assert full.tolist() == [[True, True], [True, True], [False, False], [False, False]]
     assert asked.market.price[0, 0, 0] == 8 and asked.market.price[3, 0, 0] == 0.01
     assert asked.market.price[0, 0, 1] == pytest.approx(0.01 * 400 ** (3 * STEP / (4 * STEP)))
+    # slot 3 is empty: three workers across, 2 PSs, 3 GPUs and 5 CPUs at 0.01
+    assert value(PROGRAMS["sub-23"](TOY)) == pytest.approx(0.08)
     with pytest.raises(UsageError, match="no job can be completed"):
         last_to_arrive(instance_of([]))
 
