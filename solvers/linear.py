@@ -13,6 +13,8 @@ from scipy import sparse
 Floats = NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
+_NORMAL, _LEAST = float(np.finfo(np.float64).tiny), 5e-324  # normal and subnormal doubles begin
+_SMALL = 1e-150  # prices and entries of less could have products below normal doubles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,6 +125,12 @@ def dual_objective(
     return math.fsum(total)
 
 
+def _underflows(left: Floats, right: Floats) -> int:
+    """Return how many products are so small that rounding them is no relative error."""
+    both = (left != 0) & (right != 0)
+    return int((np.abs(left[both] * right[both]) < _NORMAL).sum())
+
+
 def safe_bound(program: LinearProgram, duals: ArrayLike) -> float:
     """Return a lower bound on the linear relaxation's optimum, valid for any dual prices.
 
@@ -145,12 +153,13 @@ def safe_bound(program: LinearProgram, duals: ArrayLike) -> float:
 
     Notes
     -----
-    Weak duality. Round-off of a sum of n products is at most n eps times the sum of the absolute
-    products (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1); we allow twice
-    that. Where an infinite bound lets the sign of a reduced cost decide, it is taken exactly.
+    Weak duality. Prices below 1e-150 count as 0. Round-off of a sum of n products is at most n eps
+    times the sum of the absolute products (Higham, Accuracy and Stability of Numerical Algorithms,
+    section 3.1); we allow twice that. Where an infinite bound lets the sign of a reduced cost
+    decide, it is taken exactly.
     """
     price = np.array(duals, dtype=np.float64)
-    price[~np.isfinite(price)] = 0.0
+    price[~np.isfinite(price) | (np.abs(price) < _SMALL)] = 0.0
     price[(price > 0) & np.isneginf(program.row_lower)] = 0.0
     price[(price < 0) & np.isposinf(program.row_upper)] = 0.0
     side = np.where(price > 0, program.row_lower, program.row_upper)
@@ -163,6 +172,8 @@ def safe_bound(program: LinearProgram, duals: ArrayLike) -> float:
     magnitude = np.abs(program.cost) + abs(transposed) @ np.abs(price)
     nonzeros = np.bincount(program.matrix.indices, minlength=len(reduced))
     error = 2 * _EPS * (nonzeros + 2) * magnitude  # of each reduced cost
+    if (np.abs(program.matrix.data) < _SMALL).any():
+        error += nonzeros * _LEAST
     open_side = np.isneginf(program.lower) | np.isposinf(program.upper)
     columns = program.matrix.tocsc()
     for j in np.flatnonzero(open_side & (np.abs(reduced) <= error)):
@@ -186,5 +197,6 @@ def safe_bound(program: LinearProgram, duals: ArrayLike) -> float:
     column_terms = reduced * bound_at
     terms = np.concatenate([row_terms, column_terms, [program.offset]])
     allowance = math.fsum((error * reach).tolist()) + 2 * _EPS * math.fsum(np.abs(terms).tolist())
+    allowance += _LEAST * (_underflows(price, side) + _underflows(reduced, bound_at))
     value = math.fsum(terms.tolist()) - allowance
     return value if math.isfinite(value) else -math.inf

