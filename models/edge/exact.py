@@ -19,7 +19,7 @@ from schedgap.models.edge.steps import STAGES, price, search_intervals, search_l
 from schedgap.models.method import Call, Outcome
 
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on all groups
-LIST_SHARE = 0.1  # of a search over lists
+LIST_SHARE = 0.2  # of a search over lists
 PRICE_SHARE = 0.4
 PART_SHARE = 0.6  # of the first steps with the parts
 MOST_PLACES = 10_000  # jobs x servers in one search of CP-SAT

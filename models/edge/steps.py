@@ -17,7 +17,7 @@ from schedgap.solvers import Clock
 
 STAGES = "schedgap.models.edge.exact_stages"
 LIST_SHARE = 0.1  # of what is left, for lists by the starts of a relaxation
-MOVES = 10, 30  # of a search over lists, for each job: before there are prices, and with them
+MOVES = 40, 100  # of a search over lists, for each job: before there are prices, and with them
 
 
 def search_lists(
