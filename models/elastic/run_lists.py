@@ -17,7 +17,7 @@ from schedgap.solvers.clock import Clock
 
 _LP_SHARE = 0.4  # of the time; with what prices it has by then, the list goes on
 _GAP = 1e-3  # relative, between master and bound, at which the relaxation is good enough
-_LIST_SHARE = 0.7  # of the time after that, for lists in other orders: these gain the most
+_LIST_SHARE = 0.15  # of the time after that, for lists in other orders
 _LISTS = 20  # of these without a limit
 _MOST_LISTS = 1_000
 _PATIENCE = 60  # lists without gain

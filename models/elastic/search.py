@@ -24,7 +24,7 @@ POINTS = 0.0, 0.25, 0.5, 1.0  # of a job's time, from start to end, by which lis
 BLURS = 0.0, 3.0, 10.0, 30.0  # slots by which these points are moved, in the mean square
 SAME = 0.6  # of the lists are about the best one before, the others about the relaxation
 MOST_OUT = 10  # jobs that a move takes out
-HOT, COLD = 2e-3, 2e-5  # of the value: what a move may lose at first and at last, in the mean
+HOT, COLD = 0.2, 2e-3  # of a mean job's part of the value: what a move may lose, first and last
 BLUR = 10.0  # slots: spread of the times by which jobs are called near
 
 
@@ -121,7 +121,7 @@ def search(
         if late or best <= enough * (1 + 1e-9) or stop():
             break
         heat = HOT * (COLD / HOT) ** max(move / moves, spent())
-        limit = value - heat * value * math.log(1.0 - random.random())
+        limit = value - heat * value / jobs * math.log(1.0 - random.random())
         out = _near(board, random)
         before = [board.remove(j) for j in out]
         kind = int(random.integers(len(places) + 1))
