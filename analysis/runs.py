@@ -282,11 +282,19 @@ class Run:
 
         return ratios(self)
 
-    def summary(self) -> "pd.DataFrame":
-        """Return a row for each family, preset and method: counts, ratios, time."""
+    def summary(self, *, by_preset: bool = True) -> "pd.DataFrame":
+        """Return a row for each family, preset (if wanted) and method: counts, ratios, time."""
         from schedgap.analysis.tables import summary
 
-        return summary(self)
+        return summary(self, by_preset=by_preset)
+
+    def headline(self) -> list[str]:
+        """Return in sentences how tight the run is and how the papers' algorithms stand."""
+        from schedgap.analysis.report.headline import headline
+        from schedgap.analysis.report.results import collect
+
+        head, sentences = headline(collect(self))
+        return [head, *sentences]
 
     def progress(self) -> "pd.DataFrame":
         """Return a row for each time at which a method had a better schedule or bound."""
@@ -309,9 +317,10 @@ class Run:
 
     def __repr__(self) -> str:
         instances = len({record.instance.sha256 for record in self.records})
+        plural = "" if instances == 1 else "s"
         wrong = f", {len(self.contradictions)} contradictions" if self.contradictions else ""
         return (
-            f"<run of {len(self.records)} tasks on {instances} instances, "
+            f"<run of {len(self.records)} tasks on {instances} instance{plural}, "
             f"{len(self.failures)} failed, {len(self.skipped)} skipped{wrong}>"
         )
 

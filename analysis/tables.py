@@ -154,68 +154,70 @@ def summary(run: Run, *, by_preset: bool = True) -> pd.DataFrame:
     records, promised = table(run), ratios(run)
     if not by_preset:
         records, promised = records.assign(preset=""), promised.assign(preset="")
-    rows = []
-    keys = ["family", "preset", "method"]
-    for group_key, group in records.groupby(keys, sort=False):
-        ran = group[group["outcome"] != "skipped"]
-        inside = ran[ran["ratio_low"].notna() & (ran["outside"] == "")]
-        finite = inside[np.isfinite(inside["ratio_low"])]
-        low, high = (
-            finite["ratio_low"].to_numpy(dtype=float),
-            finite["ratio_high"].to_numpy(dtype=float),
-        )
-        own = ran["bound_high"].dropna().to_numpy(dtype=float)
-        own = own[np.isfinite(own)]
-        times = ran["seconds"].dropna().to_numpy(dtype=float)
-        said = promised[(promised[keys] == list(group_key)).all(axis=1)]
-        factors = said["guarantee"].dropna().to_numpy(dtype=float)
-        held = said["holds"].dropna().to_numpy(dtype=float)
-        scheduled = ran["objective"].notna()
-        rows.append(
-            dict(zip(keys, group_key, strict=True))
-            | {
-                "kind": group["kind"].iloc[0],
-                "tasks": len(ran),
-                "solved": int(scheduled.sum()),
-                "optimal": int((ran["status"] == "optimal").sum()),
-                "incomplete": int(
-                    ((ran["outcome"] == "done") & ~scheduled & (ran["kind"] != "bound")).sum()
-                ),
-                "failed": int(ran["outcome"].isin(FAILURES).sum()),
-                "skipped": len(group) - len(ran),
-                "infinite": len(inside) - len(finite),
-                "mean_low": _of(np.mean, low),
-                "mean_high": _of(np.mean, high),
-                "worst_low": _of(np.max, low),
-                "worst_high": _of(np.max, high),
-                "gap_low": _of(lambda values: shifted_geometric_mean(values - 1, 1.0), low),
-                "gap_high": _of(lambda values: shifted_geometric_mean(values - 1, 1.0), high),
-                "boot_low": _of(lambda values: bootstrap(values)[0], low),
-                "boot_high": _of(lambda values: bootstrap(values)[1], high),
-                "bound_mean": _of(np.mean, own),
-                "seconds": _of(lambda values: shifted_geometric_mean(values, TIME_SHIFT), times),
-                "slowest": _of(np.max, times),
-                "guarantee_low": _of(np.min, factors),
-                "guarantee_high": _of(np.max, factors),
-                "holds": _of(np.mean, held),
-                "exceeded": int((said["within"] == False).sum()),  # noqa: E712 - None is neither
-                "outside": ", ".join(sorted(set(ran["outside"]) - {""})),
-            }
-        )
-    frame = pd.DataFrame(rows)
-    if frame.empty:
-        return frame
+    if records.empty:
+        return pd.DataFrame(columns=SUMMARY_COLUMNS)
+    ran = records["outcome"] != "skipped"
+    scheduled = records["objective"].notna()
+    inside = ran & records["ratio_low"].notna() & (records["outside"] == "")
+    finite = inside & np.isfinite(records["ratio_low"])
+    counts = {
+        "tasks": ran,
+        "solved": scheduled,
+        "optimal": records["status"] == "optimal",
+        "incomplete": (records["outcome"] == "done") & ~scheduled & (records["kind"] != "bound"),
+        "failed": records["outcome"].isin(FAILURES),
+        "skipped": ~ran,
+        "infinite": inside & ~finite,
+    }
+    groups = records.assign(**counts).groupby(METHOD, sort=False)
+    usable = records[finite]
+    parts = [
+        groups["kind"].first(),
+        groups[list(counts)].sum(),
+        _by_method(usable, "ratio_low", mean_low=np.mean, worst_low=np.max, gap_low=_gap),
+        _by_method(usable, "ratio_high", mean_high=np.mean, worst_high=np.max, gap_high=_gap),
+        _by_method(usable, "ratio_low", boot_low=lambda values: bootstrap(values)[0]),
+        _by_method(usable, "ratio_high", boot_high=lambda values: bootstrap(values)[1]),
+        _by_method(records[np.isfinite(records["bound_high"])], "bound_high", bound_mean=np.mean),
+        _by_method(records, "seconds", seconds=_time, slowest=np.max),
+        _by_method(promised, "guarantee", guarantee_low=np.min, guarantee_high=np.max),
+        _by_method(promised, "holds", holds=np.mean),
+        _by_method(promised, "within", exceeded=lambda values: float(np.sum(values == 0))),
+        groups["outside"].agg(lambda rules: ", ".join(sorted(set(rules) - {""}))),
+    ]
+    frame = pd.concat(parts, axis=1).loc[parts[0].index].reset_index()
+    frame["exceeded"] = frame["exceeded"].fillna(0).astype(int)
     order = frame["kind"].map({kind: place for place, kind in enumerate(KIND_ORDER)})
     frame = frame.assign(order=order).sort_values(["family", "preset", "order"], kind="stable")
-    return frame.drop(columns="order").reset_index(drop=True)
+    return frame[SUMMARY_COLUMNS].reset_index(drop=True)
 
 
-def _values(column: "pd.Series[Any]") -> NDArray[np.float64]:
-    return column.dropna().to_numpy(dtype=float)
+SUMMARY_COLUMNS = [
+    "family", "preset", "method", "kind", "tasks", "solved", "optimal", "incomplete", "failed",
+    "skipped", "infinite", "mean_low", "mean_high", "worst_low", "worst_high", "gap_low",
+    "gap_high", "boot_low", "boot_high", "bound_mean", "seconds", "slowest", "guarantee_low",
+    "guarantee_high", "holds", "exceeded", "outside",
+]  # fmt: skip
+METHOD = SUMMARY_COLUMNS[:3]  # has a row
 
 
-def _of(function: Callable[[NDArray[np.float64]], float], values: NDArray[np.float64]) -> float:
-    return float(function(values)) if len(values) else math.nan
+def _by_method(
+    rows: pd.DataFrame, column: str, **functions: Callable[[NDArray[np.float64]], float]
+) -> pd.DataFrame:
+    """Return a column for each function of the known values of a method's rows."""
+    known = rows[rows[column].notna()].astype({column: float})
+    values = {key: group.to_numpy() for key, group in known.groupby(METHOD)[column]}
+    index = pd.MultiIndex.from_tuples(values, names=METHOD)
+    found = {name: [float(of(each)) for each in values.values()] for name, of in functions.items()}
+    return pd.DataFrame(found, index=index, dtype=float)
+
+
+def _gap(ratios: NDArray[np.float64]) -> float:
+    return shifted_geometric_mean(ratios - 1, 1.0)
+
+
+def _time(seconds: NDArray[np.float64]) -> float:
+    return shifted_geometric_mean(seconds, TIME_SHIFT)
 
 
 def shifted_geometric_mean(values: NDArray[np.float64], shift: float) -> float:

@@ -9,6 +9,7 @@ from schedgap.analysis.report.words import (
     count,
     in_words,
     listing,
+    on_average,
     ratio_text,
     tightness,
     times_the_optimum,
@@ -96,9 +97,8 @@ def _sentence(who: str, results: list[Result]) -> str:
         text = f"{who} is {times_the_optimum(mean, worst)}"
     else:
         earns = f"what {who[:1].lower()}{who[1:]} earns"
-        text = f"The optimum is {in_words(ratio_text(*mean))} times {earns} on average"
-        if math.isfinite(worst[1]):
-            text += f", at worst {in_words(ratio_text(*worst))} times"
+        text = f"The optimum is {in_words(ratio_text(*mean))} times {earns}"
+        text += on_average(mean, worst)
     if len(solved) < len(ran):
         text += f", where it left a schedule ({len(solved)} of {count(len(ran), 'instance')})"
     infinite = sum(math.isinf(each.ratio[0]) for each in solved)

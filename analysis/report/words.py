@@ -86,8 +86,10 @@ def tightness(gaps: Sequence[float | None], infeasible: int = 0, variants: int =
         (variants, "solved only as a variant of the problem"),
     )
     total = len(gaps) + infeasible + variants
+    if total == 1:
+        return next(what for number, what in numbers if number)
     return listing(
-        f"{'all' if number == total > 1 else number} {what}" for number, what in numbers if number
+        f"{'all' if number == total else number} {what}" for number, what in numbers if number
     )
 
 
@@ -104,10 +106,15 @@ def times_the_optimum(mean: tuple[float, float], worst: tuple[float, float]) -> 
         return "always optimal"
     if math.isinf(high) and low <= 1:
         return "at an unknown distance from the optimum"
-    text = f"{in_words(ratio_text(*mean))} times the optimum on average"
-    if math.isfinite(worst[1]):
-        text += f", at worst {in_words(ratio_text(*worst))} times"
-    return text
+    return f"{in_words(ratio_text(*mean))} times the optimum{on_average(mean, worst)}"
+
+
+def on_average(mean: tuple[float, float], worst: tuple[float, float]) -> str:
+    """Return what follows a mean ratio: that it is one, and the worst, where they differ."""
+    if mean == worst and math.isfinite(worst[1]):
+        return ""
+    at_worst = in_words(ratio_text(*worst))
+    return " on average" + (f", at worst {at_worst} times" if math.isfinite(worst[1]) else "")
 
 
 def in_words(ratio: str) -> str:

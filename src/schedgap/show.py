@@ -242,8 +242,13 @@ def comparing() -> Iterator[Any]:
 
 
 def run(found: "Run", *, as_json: bool) -> None:
-    """Print a run: the summary, what failed, and contradictions in red."""
-    summary = found.summary()
+    """Print a run: the summary, the headline, what failed, and contradictions in red.
+
+    For people, several families have a row for each method; one family has a row for each preset
+    and method.
+    """
+    several = len({record.instance.family for record in found.records}) > 1
+    summary = found.summary(by_preset=as_json or not several)
     if as_json:
         rows = json.loads(summary.to_json(orient="records", double_precision=15))
         folders = [str(folder.path) for folder in found.folders]
@@ -260,8 +265,8 @@ def run(found: "Run", *, as_json: bool) -> None:
         for rules in sorted(set(summary["outside"]) - {""}) if len(summary) else ():
             out().print(f"{outside([rules])}: no ratio", markup=False, soft_wrap=True)
         places = " ".join(str(folder.path) for folder in found.folders)
-        text = f"\n{found!r}\nschedgap report {places}"
-        out().print(text, markup=False, soft_wrap=True)
+        for text in ("", *found.headline(), "", repr(found), f"schedgap report {places}"):
+            out().print(text, markup=False, soft_wrap=True)
         for record in found.failures:
             note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")
         for record in found.incomplete:

@@ -1,5 +1,6 @@
 """Runs: kept whole, resumed, merged, shared, and read back as tables."""
 
+import json
 import math
 import shutil
 import subprocess
@@ -319,6 +320,23 @@ def test_who_schedules_outside_the_program_has_no_ratio_and_it_says_so(
     assert dict(zip(names, texts, strict=True)) == {"scan": "1", "outside": "outside"}
 
 
+def test_for_people_several_families_have_a_row_for_each_method(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = [sg.generate("ring", preset=name) for name in ("toy", "toy-pcmax")]
+    run = quick(tmp_path, "area", targets=few)
+    show.run(run, as_json=False)
+    assert sum("area" in line for line in capsys.readouterr().out.splitlines()) == 2
+    quick(tmp_path, "first", targets=INSTANCES[0])
+    run = Run(tmp_path)
+    show.run(run, as_json=False)
+    assert sum("area" in line for line in capsys.readouterr().out.splitlines()) == 1
+    show.run(run, as_json=True)
+    assert [row["preset"] for row in json.loads(capsys.readouterr().out)["summary"]] == [
+        "toy", "toy-pcmax", ""
+    ]  # fmt: skip
+
+
 def test_a_broken_record_is_named(tmp_path: Path) -> None:
     quick(tmp_path, "exact", targets=INSTANCES[0])
     file = next((tmp_path / "tasks").glob("*.json"))
@@ -333,5 +351,5 @@ def test_a_run_is_readable_in_a_notebook(tmp_path: Path) -> None:
     run = quick(tmp_path, "exact", "first", targets=INSTANCES[0])
     page = run._repr_html_()
     assert "3.0000" in page
-    assert repr(run) == "<run of 2 tasks on 1 instances, 0 failed, 0 skipped>"
+    assert repr(run) == "<run of 2 tasks on 1 instance, 0 failed, 0 skipped>"
     assert list(run.progress()["method"].unique()) == ["scan", "first"]
