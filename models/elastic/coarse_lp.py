@@ -34,6 +34,25 @@ class CoarseLp:
     columns: int
 
 
+def run_cost(instance: ElasticInstance, job: int, end: int) -> float:
+    """Return what a run of a job that is complete before a slot costs."""
+    weight = instance.jobs[job].weight
+    return -weight if instance.is_batch else weight * end
+
+
+def late_costs(instance: ElasticInstance, slots: int) -> Floats:
+    """[j] cost of a run after the last price, or of an artificial one dearer than any schedule."""
+    if instance.last_end is not None:
+        dear = 2 * sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
+        return np.full(len(instance.jobs), dear)
+    return np.array(
+        [
+            run_cost(instance, j, max(slots + 1, job.arrival) + (shortest(instance, j) or 0))
+            for j, job in enumerate(instance.jobs)
+        ]
+    )
+
+
 class _Layout:
     """Rows of the master: the jobs, then pools x resources x blocks in mean servers."""
 
@@ -63,11 +82,6 @@ class _Layout:
         """Return the duals [i] of given prices, on these pools."""
         return np.concatenate([least, -(prices.price * self.size[:, None]).ravel()])
 
-    def worth(self, job: int, end: int) -> float:
-        """Return the cost of a column."""
-        weight = self.pricer.instance.jobs[job].weight
-        return -weight if self.pricer.instance.is_batch else weight * end
-
     def columns(self, runs: list[tuple[int, Taken]], market: Market) -> Columns:
         """Return runs of jobs as columns."""
         rows: list[Any] = []
@@ -82,7 +96,7 @@ class _Layout:
             rows += [[j], (self.jobs + cells[:, None] * self.blocks + blocks).ravel()]
             entries += [[1.0], np.outer(use.ravel()[cells], inside[blocks]).ravel()]
             at.append(np.full(1 + len(cells) * len(blocks), column))
-            cost.append(self.worth(j, end))
+            cost.append(run_cost(self.pricer.instance, j, end))
         index = (np.concatenate(rows), np.concatenate(at))
         matrix = sparse.csc_array((np.concatenate(entries), index), (self.rows, len(runs)))
         return Columns(np.array(cost), matrix, [None] * len(runs))
@@ -126,13 +140,7 @@ def solve_coarse(
     known: Any = sparse.csc_array((layout.rows, 0))
     if not instance.is_batch:
         known = sparse.eye_array(layout.rows, jobs, format="csc")
-        if instance.last_end is None:
-            late = [max(slots + 1, job.arrival) for job in instance.jobs]
-            ends = [t + (shortest(instance, j) or 0) for j, t in enumerate(late)]
-            costs = np.array([layout.worth(j, end) for j, end in enumerate(ends)])
-        else:
-            dear = 2 * sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
-            costs = np.full(jobs, dear)
+        costs = late_costs(instance, slots)
     center = None
     if len(pricer.capacity) > 1:
         rough = solve_coarse(

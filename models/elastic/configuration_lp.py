@@ -13,7 +13,7 @@ from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.coarse import Coarse
-from schedgap.models.elastic.coarse_lp import solve_coarse
+from schedgap.models.elastic.coarse_lp import late_costs, run_cost, solve_coarse
 from schedgap.models.elastic.configurations import containers
 from schedgap.models.elastic.container_prices import (
     ContainerPricer,
@@ -23,7 +23,6 @@ from schedgap.models.elastic.container_prices import (
 )
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.models.elastic.windows import shortest
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.engine import OnBound
@@ -75,11 +74,6 @@ class _Layout:
         each = worth * self.pricer.number[:, None] * (self._end - self._begin)
         return np.concatenate([least, -prices.price.ravel(), -each.ravel()])
 
-    def worth(self, job: int, end: int) -> float:
-        """Return the cost of a run."""
-        weight = self.pricer.instance.jobs[job].weight
-        return -weight if self.pricer.instance.is_batch else weight * end
-
     def runs(self, runs: list[Wanted]) -> tuple[Floats, Any]:
         """Return the costs of runs, and their columns, sparse [i, l]."""
         rows, entries, cost = [], [], []
@@ -93,7 +87,7 @@ class _Layout:
             at = [self.jobs + i * self.blocks + blocks for i, _ in held]
             rows.append(np.concatenate([[run.job], *at]))
             entries.append(np.concatenate([[1.0], *(n * inside[blocks] for _, n in held)]))
-            cost.append(self.worth(run.job, end))
+            cost.append(run_cost(self.pricer.instance, run.job, end))
         return np.array(cost), self._matrix(rows, entries)
 
     def offers(self, chosen: Ints) -> Any:
@@ -160,7 +154,7 @@ def solve_configurations(
     own = [(costs, known), (np.zeros(worth.size), layout.offers(chosen))]
     if not instance.is_batch:
         late = sparse.eye_array(layout.rows, layout.jobs, format="csc")
-        own.append((_late(instance, layout), late))
+        own.append((late_costs(instance, layout.slots), late))
     cost = np.concatenate([part for part, _ in own])
     master = LinearProgram(
         cost=cost,
@@ -195,17 +189,4 @@ def solve_configurations(
         objective=result.objective,
         rounds=result.rounds,
         columns=len(result.tags),
-    )
-
-
-def _late(instance: ElasticInstance, layout: _Layout) -> Floats:
-    """[j] cost of a run after the last price, or of an artificial one dearer than any schedule."""
-    if instance.last_end is not None:
-        dear = 2 * sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
-        return np.full(layout.jobs, dear)
-    return np.array(
-        [
-            layout.worth(j, max(layout.slots + 1, job.arrival) + (shortest(instance, j) or 0))
-            for j, job in enumerate(instance.jobs)
-        ]
     )
