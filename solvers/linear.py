@@ -65,6 +65,14 @@ class LinearProgram:
         if any(np.isnan(array).any() for array in numbers) or not math.isfinite(self.offset):
             raise ValueError("a linear program with NaN, or with an infinite offset")
 
+    @classmethod
+    def nonnegative(
+        cls, cost: Floats, matrix: Any, *, row_lower: Floats, row_upper: Floats
+    ) -> "LinearProgram":
+        """Return the program over columns without upper bounds, such as a master."""
+        lower, upper = np.zeros(len(cost)), np.full(len(cost), np.inf)
+        return cls(cost, lower, upper, matrix, row_lower, row_upper)
+
     @property
     def is_mixed(self) -> bool:
         """True when some column must be integer."""

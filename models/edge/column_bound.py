@@ -82,11 +82,9 @@ def solve_bound(
         [layout.columns(first), sparse.eye_array(layout.rows, jobs, format="csc")], format="csc"
     )
     costs = np.concatenate([[layout.cost(run) for run in first], spare])
-    master = LinearProgram(
-        cost=costs,
-        lower=np.zeros(len(costs)),
-        upper=np.full(len(costs), np.inf),
-        matrix=entries,
+    master = LinearProgram.nonnegative(
+        costs,
+        entries,
         row_lower=layout.row_lower,
         row_upper=layout.row_upper,
     )

@@ -259,11 +259,9 @@ def solve_type(
     ceiling = 1.0 + sum(view.last - task.arrival for task in types.tasks)
     spare = np.minimum(types.late, ceiling)
     room = np.outer(types.capacity, types.lengths / block).ravel()
-    master = LinearProgram(
-        cost=spare,
-        lower=np.zeros(jobs),
-        upper=np.full(jobs, np.inf),
-        matrix=sparse.eye_array(jobs + 2 * blocks, jobs, format="csc"),
+    master = LinearProgram.nonnegative(
+        spare,
+        sparse.eye_array(jobs + 2 * blocks, jobs, format="csc"),
         row_lower=np.concatenate([np.ones(jobs), np.full(2 * blocks, -np.inf)]),
         row_upper=np.concatenate([np.ones(jobs), room]),
     )

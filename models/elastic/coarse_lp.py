@@ -157,11 +157,9 @@ def solve_coarse(
                     fresh = layout.columns(first, market)
                     costs = np.concatenate([costs, np.asarray(fresh.cost)])
                     known = sparse.hstack([known, fresh.matrix], format="csc")
-    master = LinearProgram(
-        cost=costs,
-        lower=np.zeros(len(costs)),
-        upper=np.full(len(costs), np.inf),
-        matrix=known.tocsr(),
+    master = LinearProgram.nonnegative(
+        costs,
+        known.tocsr(),
         row_lower=layout.row_lower,
         row_upper=layout.row_upper,
     )

@@ -156,11 +156,9 @@ def solve_configurations(
         late = sparse.eye_array(layout.rows, layout.jobs, format="csc")
         own.append((late_costs(instance, layout.slots), late))
     cost = np.concatenate([part for part, _ in own])
-    master = LinearProgram(
-        cost=cost,
-        lower=np.zeros(len(cost)),
-        upper=np.full(len(cost), np.inf),
-        matrix=sparse.hstack([part for _, part in own], format="csr"),
+    master = LinearProgram.nonnegative(
+        cost,
+        sparse.hstack([part for _, part in own], format="csr"),
         row_lower=layout.row_lower,
         row_upper=layout.row_upper,
     )

@@ -211,13 +211,10 @@ class _Program:
         dear = np.full(self.jobs, 10 * max(1.0, abs(most)))  # so that there is a solution
         artificial = sparse.eye_array(len(rows.upper), self.jobs, format="csc")
         entries = sparse.hstack([artificial, rows.matrix[:, self._columns]], format="csc")
-        count = entries.shape[1]
         self._relaxation = Relaxation(
-            LinearProgram(
-                cost=np.append(dear, pool.cost[self._columns]),
-                lower=np.zeros(count),
-                upper=np.full(count, np.inf),
-                matrix=entries,
+            LinearProgram.nonnegative(
+                np.append(dear, pool.cost[self._columns]),
+                entries,
                 row_lower=lower,
                 row_upper=rows.upper,
             ),

@@ -206,11 +206,9 @@ def solve_lp(
         artificial = sparse.eye_array(layout.rows, jobs, format="csr")
         costs = np.append(costs, np.full(jobs, 2 * ceiling))
     entries = sparse.hstack([first, artificial], format="csr")
-    master = LinearProgram(
-        cost=costs,
-        lower=np.zeros(len(costs)),
-        upper=np.full(len(costs), np.inf),
-        matrix=entries,
+    master = LinearProgram.nonnegative(
+        costs,
+        entries,
         row_lower=layout.row_lower,
         row_upper=layout.row_upper,
     )

@@ -277,11 +277,9 @@ def master(instance: HareInstance, prices: Prices, *, steps: int) -> LinearProgr
     dear = 2 * float(prices.price.max(initial=0.0)) + float(view.weight.max())
     ones, free = np.ones(view.jobs), np.full(count, -np.inf)
     capacity = (view.class_size[:, None] * np.diff(prices.grid)).ravel()
-    return LinearProgram(
-        cost=np.append(columns.cost, np.full(count, dear)),
-        lower=np.zeros(view.jobs + count),
-        upper=np.full(view.jobs + count, np.inf),
-        matrix=sparse.hstack([columns.matrix, bought], format="csr"),
+    return LinearProgram.nonnegative(
+        np.append(columns.cost, np.full(count, dear)),
+        sparse.hstack([columns.matrix, bought], format="csr"),
         row_lower=np.append(ones, free),
         row_upper=np.append(ones, capacity),
     )

@@ -110,11 +110,9 @@ def build(program: ClassProgram) -> LinearProgram:
     height = 2 * J + len(program.rows)
     cost = np.zeros(width)
     cost[-1] = 1.0
-    return LinearProgram(
-        cost=cost,
-        lower=np.zeros(width),
-        upper=np.full(width, np.inf),
-        matrix=sparse.csr_array((values, (i, at)), shape=(height, width)),
+    return LinearProgram.nonnegative(
+        cost,
+        sparse.csr_array((values, (i, at)), shape=(height, width)),
         row_lower=np.concatenate([np.ones(J), np.full(height - J, -np.inf)]),
         row_upper=np.concatenate([np.ones(J), np.zeros(height - J)]),
     )

@@ -108,11 +108,9 @@ def refute(table: RateTable, slots: int, clock: Clock, memory: Memory) -> Refuta
     matrix[J:, 0] = [-kind.gpus for kind in kinds]
     for x, (c, jobs) in enumerate(known, 1 + J):
         matrix[[*jobs, J + c], x] = 1.0
-    master = LinearProgram(
-        cost=np.concatenate([[1.0], np.full(J, _ARTIFICIAL), np.zeros(len(known))]),
-        lower=np.zeros(width),
-        upper=np.full(width, np.inf),
-        matrix=matrix,
+    master = LinearProgram.nonnegative(
+        np.concatenate([[1.0], np.full(J, _ARTIFICIAL), np.zeros(len(known))]),
+        matrix,
         row_lower=np.concatenate([size, np.full(len(kinds), -np.inf)]),
         row_upper=np.concatenate([np.full(J, np.inf), np.zeros(len(kinds))]),
     )
