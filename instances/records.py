@@ -310,9 +310,10 @@ def short(value: Any) -> str:
 
 
 def _suggest(record: type[BaseModel], path: Sequence[str | int]) -> str:
-    """Return `: did you mean 'weight'?` when some record of this file has such a key."""
+    """Return `: did you mean 'weight'?` when some record of this file has nearly such a key."""
     known: set[str] = set()
     _collect_keys(record, known, set())
+    known.discard(str(path[-1]))  # the right key, at the wrong place
     close = difflib.get_close_matches(str(path[-1]), sorted(known), n=1)
     return f": did you mean '{close[0]}'?" if close else ""
 

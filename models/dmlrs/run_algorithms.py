@@ -26,7 +26,7 @@ _OPTIONS = (
         "else declared if they are, or running",
         choices=("declared", "running", "oracle"),
     ),
-    Option("price_floor", "float", 0.0, "L is at least this", least=0),
+    Option("price_floor", "float", 0.0, "L is at least this", least=0, most=1e12),
     Option(
         "dp", "choice", "grid", "Algorithm 3: exact, on a grid, or in quanta of samples",
         choices=("exact", "grid", "literal"),

@@ -20,19 +20,24 @@ def _density(instance: DmlrsInstance, call: Call) -> Outcome:
 
 
 def colgen_heuristic(instance: DmlrsInstance, call: Call) -> Outcome:
-    """Generate columns, choose among them, put them on machines, and search from there."""
-    found = first_bracket(instance, call)
-    if found.closed:
-        return found.outcome()
-    moves = max(1, round(BRIEF * call.options["moves"]))
-    begun = begin(found, instance, moves=moves, part=BRIEF)
-    if begun is None:
-        return found.outcome("the fluid program was not solved")
-    prices, best = begun
-    grid = call.options["grid"]
-    _, best = by_columns(found, instance, prices, best, grid=grid, moves=moves, part=COLUMN_TIME)
-    search(found, best, prices, moves=call.options["moves"], part=1.0)
-    return found.outcome()
+    """Generate columns, choose among them, put them on machines, and search from there.
+
+    The trace tells the bound of the columns, or of the fluid program where that is less.
+    """
+    found, note = first_bracket(instance, call), ""
+    if not found.closed:
+        moves = max(1, round(BRIEF * call.options["moves"]))
+        begun = begin(found, instance, moves=moves, part=BRIEF)
+        if begun is None:
+            note = "the fluid program was not solved"
+        else:
+            grid = call.options["grid"]
+            prices, best = by_columns(
+                found, instance, *begun, grid=grid, moves=moves, part=COLUMN_TIME
+            )
+            search(found, best, prices, moves=call.options["moves"], part=1.0)
+    found.trace["bound"] = -found.lower
+    return found.outcome(note)
 
 
 METHODS: tuple[Method, ...] = (

@@ -158,6 +158,7 @@ def test_heuristics_lie_below_the_optimum_and_the_bound_above(instance):
 def test_the_heuristic_solves_the_toys(instance, best):
     found = run("colgen-heuristic", instance, moves=200)
     assert judged(instance, found.schedule) == best
+    assert found.trace["bound"] == found.bound == pytest.approx(best)
 
 
 def test_a_seed_repeats_the_search():
