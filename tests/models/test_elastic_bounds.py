@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.certificates import check_certificate
-from schedgap.models.elastic.coarse import server_pools
-from schedgap.models.elastic.configurations import configurations
+from schedgap.models.elastic.coarse import Coarse, CoarsePricer, server_pools
+from schedgap.models.elastic.configurations import configurations, containers
+from schedgap.models.elastic.container_prices import ContainerPricer, ContainerPrices, needs
 from schedgap.models.elastic.dual_prices import least_of
 from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.pooled import mean_busy_times
 from schedgap.models.elastic.run_bounds import METHODS as BOUNDS
 from schedgap.models.elastic.tables import table_on_one_pool, undominated
@@ -175,6 +177,69 @@ def test_any_prices_prove_a_bound(instance: ElasticInstance, data: st.DataObject
     for certificate in (fine, rough, whole):
         bound = check_certificate(instance, certificate)
         assert bound >= optimum - 1e-9 if instance.is_batch else bound <= optimum + 1e-9
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(elastic_instances(max_jobs=2), st.data())
+def test_no_start_is_cheaper_than_those_that_pricing_tries(
+    instance: ElasticInstance, data: st.DataObject
+) -> None:
+    """Prices of containers, and of resources of one pool: against every row and every start."""
+    if no_schedule(instance):
+        return
+    view, slots = cluster(instance), data.draw(st.integers(1, 9))
+    block = data.draw(st.integers(1, slots))
+    shape = len(view.scale), -(-slots // block)
+    drawn = st.lists(st.sampled_from([9, 1, 0]), min_size=shape[1], max_size=shape[1])
+
+    def least(job: int, duration: Ints, by_slot: Floats) -> float:
+        """Return the least cost of a job, 0 at most in a batch; by_slot [k, t] of its rows."""
+        given, end = instance.jobs[job], instance.last_end
+        late = max(slots, given.arrival) + 2  # all later starts are free of charge, too
+        found = [
+            (-given.weight if instance.is_batch else given.weight * (start + d))
+            + by_slot[k, start - 1 : start - 1 + d].sum()
+            for k, d in enumerate(duration.tolist())
+            for start in range(given.arrival, late if end is None else end - d + 1)
+        ]
+        return float(min([*found, 0.0] if instance.is_batch else found))
+
+    kinds = len(containers(view))
+    whole = ContainerPrices(block, slots, np.array([data.draw(drawn) for _ in range(kinds)], float))
+    priced = ContainerPricer(instance).wanted(whole)
+    assert priced is not None
+    by_slot = np.repeat(whole.price, np.diff(whole.edges()), axis=1)
+    one_pool = np.zeros(len(instance.servers), dtype=np.int64)
+    price = np.array([[data.draw(drawn) for _ in range(shape[0])]], float)
+    coarse = CoarsePricer(instance, one_pool)
+    pooled = coarse.all(Coarse(block, slots, one_pool, price))
+    assert pooled is not None
+    for j in coarse.jobs:
+        own = needs(instance, j)
+        paid = own.workers[:, None] * by_slot[own.worker] + own.pss[:, None] * by_slot[own.ps]
+        assert priced[0][j] == pytest.approx(least(j, own.duration, paid))
+        rows = coarse.rows(j)
+        paid = rows.demand(view) @ np.repeat(price[0], block, axis=1)[:, :slots]
+        assert pooled[0][j] == pytest.approx(least(j, rows.duration, paid))
+
+
+@pytest.mark.parametrize(
+    "certificate",
+    [
+        {"kind": "pooled-lp-coarse", "pool": [0, 0], "prices": [[0, 0, 0, 1.0]]},
+        {"kind": "configuration-lp", "prices": [[0, 0, 1.0]]},
+    ],
+)
+def test_the_last_start_before_the_deadline_can_be_the_cheapest(
+    certificate: dict[str, Any],
+) -> None:
+    """A GPU, or a worker, costs 1 in each of slots 1-4: j1 in slots 3-5 pays for two of its three.
+
+    Two workers pay 4 and earn 10; all four GPUs in four slots are worth 16: 16 + 10 - 4 = 22.
+    """
+    instance = instance_of([{**J1, "weight": 10}], objective="scheduled_weight", deadline=6)
+    bound = check_certificate(instance, {"block": 4, "slots": 8} | certificate)
+    assert bound == pytest.approx(22)
 
 
 def test_unlike_servers_in_pools_of_their_own_bound_better() -> None:
