@@ -106,9 +106,11 @@ class Method:
         if asked is None:
             return "+".join(self.engines) if self.drives else next(iter(self.engines), None)
         if self.drives or asked not in self.engines:
-            can = " and ".join(self.engines) if self.drives else ", ".join(self.engines) or "none"
-            verb = "always uses" if self.drives else "can use"
-            raise UsageError(f"method {self.name} {verb} {can}, not '{asked}'")
+            if self.drives:
+                can = f"always uses {' and '.join(self.engines)}"
+            else:
+                can = f"can use {', '.join(self.engines)}" if self.engines else "uses no engine"
+            raise UsageError(f"method {self.name} {can}, not '{asked}'")
         return asked
 
 

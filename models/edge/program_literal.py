@@ -23,9 +23,11 @@ def columns(instance: EdgeInstance) -> int:
 def build(instance: EdgeInstance) -> Any:
     """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
 
-    Notes ----- run_t and beg_t, end_t say in which slots a job runs, begins and ends; y_s and z_s
-    what it holds on a server, yt_st and zt_st what of it counts in slot t. Work in slot t is on
-    server s only from a_j + Delta_js on, so y_s > 0 keeps the job from running before.
+    Notes
+    -----
+    run_t and beg_t, end_t say in which slots a job runs, begins and ends; y_s and z_s what it holds
+    on a server, yt_st and zt_st what of it counts in slot t. Work in slot t is on server s only
+    from a_j + Delta_js on, so y_s > 0 keeps the job from running before.
     """
     import pyomo.environ as pyo
 

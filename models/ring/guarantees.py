@@ -56,10 +56,12 @@ def list_factor(table: RateTable, *, smallest_first: bool = True) -> Fraction:
     smallest_first : bool
         Whether jobs were dispatched by G_j ascending; otherwise the order may be any.
 
-    Notes ----- A <= phi N T* and rho_j <= phi T* in `list_bound`. Smallest first, g_j = G_j, and
-    the coefficient of rho_j, (N - 2 G_j + 1) / (N - G_j + 1), is left out where it is negative.
-    With one-GPU jobs it is Graham's 2 - 1/m. F <= n_g for n_g >= 2, so Theorem 5's inequality
-    follows there.
+    Notes
+    -----
+    A <= phi N T* and rho_j <= phi T* in `list_bound`. Smallest first, g_j = G_j, and the
+    coefficient of rho_j, (N - 2 G_j + 1) / (N - G_j + 1), is left out where it is negative. With
+    one-GPU jobs it is Graham's 2 - 1/m. F <= n_g for n_g >= 2, so Theorem 5's inequality follows
+    there.
     """
     N, widest = table.gpus, max(table.size)
     alone = Fraction(N, N - widest + 1)

@@ -289,7 +289,7 @@ def test_a_wrong_name_is_refused_before_anything_runs(tmp_path: Path) -> None:
         (["first:pause=x"], "option pause=x: need a number >= 0"),
         (["first:pause"], "need NAME or NAME:KEY=VALUE"),
         ([""], "need NAME or NAME:KEY=VALUE"),
-        (["exact@highs"], "method scan can use none, not 'highs'"),
+        (["exact@highs"], "method scan uses no engine, not 'highs'"),
     ):
         with pytest.raises(UsageError, match=message):
             quick(tmp_path / "r", *methods)

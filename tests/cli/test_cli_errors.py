@@ -78,7 +78,7 @@ def test_a_file_that_cannot_be_read(schedgap: Call, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--method", "secnd"), "family toy has no method 'secnd'"),
-        (("--engine", "cplex"), "method scan can use none, not 'cplex'"),
+        (("--engine", "cplex"), "method scan uses no engine, not 'cplex'"),
         (("--set", "pause"), "--set pause: need KEY=VALUE"),
         (("--set", "=3"), "--set =3: need KEY=VALUE"),
         (("--method", "first", "--set", "pause=1", "--set", "pause=2"), "--set pause: given twice"),

@@ -89,3 +89,5 @@ def test_why_there_is_no_schedule():
     assert no_schedule(slow) == "job a makes no progress: less than one unit of it in a slot"
     late = instance_of([job("a", 4, 24, 4 / 3)], [3, 3, 3], horizon=3)
     assert no_schedule(late) == "every schedule takes 4 slots or more, the horizon is 3"
+    just = instance_of([job("a", 4, 24, 4 / 3)], [3, 3, 3], horizon=4)
+    assert no_schedule(just) is None
