@@ -71,10 +71,6 @@ class DmlrsSchedule:
             slot[machine[row.machine]] = row.workers, row.ps
         return found
 
-    def completion(self, job: str) -> int:
-        """t~, (6): the last slot with a worker."""
-        return max(row.slot for row in self.allocations if row.job == job and row.workers)
-
     def value(self, instance: DmlrsInstance) -> float:
         """Return the sum of utilities; for searching only, the rules recompute."""
         last: dict[str, int] = {}

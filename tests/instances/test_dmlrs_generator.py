@@ -62,6 +62,14 @@ def test_small_instances_keep_to_their_ranges(preset, seed):
     assert all(machine.capacity == rooms for machine in instance.machines)
 
 
+def test_arrivals_of_small_instances_fill_two_thirds_of_the_horizon():
+    assert {job.arrival for job in made("small", jobs=60).jobs} == {1, 2, 3, 4}
+
+
+def test_a_job_may_finish_in_the_very_last_slot():
+    assert len(made("paper", jobs=5, machines=1, horizon=1).jobs) == 5
+
+
 def test_the_paper_preset_keeps_to_the_paper_s_ranges():
     instance = made("paper", 1)
     arrivals = [job.arrival for job in instance.jobs]
@@ -138,6 +146,18 @@ def test_pods_bring_their_cpus_and_memory():
         assert job.worker_demand["memory"] == pytest.approx(
             origin.memory_gb / origin.gpus, abs=5e-4
         )
+
+
+def test_workers_share_what_a_pod_has_and_a_second_is_work_enough(tmp_path):
+    """12 CPUs, 16 GiB, 4 GPUs, for a second of a slot of 600 s."""
+    file = tmp_path / "pods.csv"
+    lines = (TRACES / "openb_pods.csv").read_text().splitlines()[:1]
+    file.write_text("\n".join([*lines, "pod,12000,16384,4,1000,,LS,Succeeded,0,101,100"]))
+    instance = made(trace=file, slot_seconds=600)
+    (job,) = instance.jobs
+    assert job.worker_demand["cpu"] == 3 and job.batch_size >= 4
+    assert arrays(instance).needed[0, 0] == pytest.approx(4 / 600)
+    assert 1 <= job.internal_bandwidth / job.external_bandwidth <= 50
 
 
 def test_a_trace_without_running_times_brings_arrivals_and_gpus():

@@ -186,11 +186,20 @@ def test_there_may_be_no_jobs_and_no_prices():
     assert DmlrsInstance.from_data(TOY.to_data() | {"price_parameters": tiny}) != TOY
 
 
+def test_a_job_may_arrive_last_and_all_prices_may_be_one():
+    last = instance_of([job("j", 4, [1.0] * 4)])
+    assert last.jobs[0].arrival == last.horizon
+    one = {"max_unit_utility": {"gpu": 2.0, "cpu": 1.0}, "min_unit_utility": 1.0}
+    given = DmlrsInstance.from_data(TOY.to_data() | {"price_parameters": one}).price_parameters
+    assert given.min_unit_utility == given.max_unit_utility["cpu"]
+
+
 def test_utilities_fall_with_the_delay():
     """10 / (1 + e^(0.5 (d - 2))): 10 / (1 + 1) at d = 2."""
     sigmoid = Sigmoid(**SIGMOID)
     assert sigmoid.at(2) == 5 and sigmoid.at(0) == pytest.approx(10 / (1 + math.exp(-1)))
     assert Sigmoid(**(SIGMOID | {"sensitivity": 1000.0})).at(3) == 0
+    assert Sigmoid(**(SIGMOID | {"sensitivity": 300.0})).at(4) == 10 / (1 + math.exp(600))
     assert arrays(TOY).utility.tolist() == [[10, 8, 2, 0], [3, 3, 3, 1], [9, 9, 1, 0]]
     late = instance_of([job("j", 3, [4.0, 3.0, 2.0, 1.0])])
     assert arrays(late).utility.tolist() == [[4, 3, 0, 0]]

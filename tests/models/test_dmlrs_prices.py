@@ -45,6 +45,20 @@ def test_the_range_of_one_job_by_hand():
     assert of_jobs([arrived(late, 0)], 4, capacity, literal=True).largest[0] == 6.0  # 2 - 2
 
 
+def test_the_range_of_several_jobs_by_hand():
+    # takes: 8 x 3 = 24, 14.4 across: 15 x 3 = 45, 24; 1 / mu = 24 / 48 by the least of them. Of
+    # what they earn at T, 2, 1 and 0, for what they take, the least above 0 is 1/45.
+    several = instance_of(
+        [
+            job("j1", 1, [6.0, 5.0, 4.0, 2.0]),
+            job("j2", 1, [6.0, 5.0, 4.0, 1.0], epochs=4),
+            job("j3", 1, [6.0, 5.0, 4.0, 0.0]),
+        ]
+    )
+    found = of_jobs([arrived(several, j) for j in range(3)], 4, arrays(several).capacity_milli)
+    assert found.least == pytest.approx(24 / 48 / 2 * 1 / 45)
+
+
 def test_a_utility_of_0_at_t_does_not_make_all_prices_0():
     one = instance_of([job("j1", 1, [6.0, 5.0, 4.0, 0.0])])
     found = of_jobs([arrived(one, 0)], 4, arrays(one).capacity_milli)

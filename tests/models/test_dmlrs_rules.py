@@ -98,6 +98,18 @@ def test_v5_more_parameter_servers_than_needed_only_without_the_exact_rule():
     assert broken(exact, alone(row("j1", 1, "m1", 4, 2))) == []
 
 
+@pytest.mark.parametrize("rule", ["at_least", "exact"])
+def test_v5_no_ratio_is_so_large_that_a_worker_needs_no_parameter_server(rule):
+    """E30: 1 / 1e12 is nearly 0, and yet 0 PSs are not enough."""
+    fast = {"internal_bandwidth": 1e12, "external_bandwidth": 1e12, "gradient_size": 1e-9}
+    large = instance_of(
+        [job("j1", 1, [1.0] * 4, worker_ps_ratio=1e12, **fast)],
+        [{"gpu": 9, "cpu": 9}],
+        ps_rule=rule,
+    )
+    assert broken(large, alone(row("j1", 1, "m1", 4, 0))) == ["V5"]
+
+
 def test_v5_has_no_tolerance_on_the_ratio():
     """gamma = 3 - 1e-7: 3 workers need 2 PSs, although 3 - gamma is tiny."""
     ratio = instance_of([job("j1", 1, [1.0] * 4, worker_ps_ratio=3 - 1e-7)], [{"gpu": 9, "cpu": 9}])

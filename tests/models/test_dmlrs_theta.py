@@ -82,3 +82,15 @@ def test_a_toy_slot_by_hand():
     costs = [(o.workers, o.cost) for o in theta.external_exact(slot)]
     assert costs == [(1, 2.0), (2, 3.5), (3, 7.5), (4, 11.0)]
     assert [(o.workers, o.cost) for o in theta.external_greedy(slot)] == costs
+    assert [o.internal for o in theta.external_exact(slot)] == [True, True, False, False]
+
+
+def test_a_machine_is_chosen_by_the_price_of_all_its_units():
+    # A worker costs 0 + 3 on m1 and 3.5 + 1 on m2, a PS 3 and 1. One worker with its PS: 6 or 5.5;
+    # two with a PS: 9 or 10. Greedily machines stand by gamma workers and a PS, which is 9 or 10.
+    price = np.array([[0.0, 3.0], [3.5, 1.0]])
+    slot = Slot(arrived(TOY, 0), arrays(TOY).capacity_milli, price)
+    assert [(o.cost, o.counts) for o in theta.internal(slot)] == [
+        (5.5, {1: (1, 1)}), (9.0, {0: (2, 1)}),
+    ]  # fmt: skip
+    assert [o.counts for o in theta.external_greedy(slot)[:2]] == [{0: (1, 1)}, {0: (2, 1)}]
