@@ -99,6 +99,27 @@ def test_without_the_row_for_parameter_servers_nothing_is_placed_across():
     assert literal.counts["draws_failed"] == literal.counts["draws"] > 0
 
 
+def test_a_job_that_nothing_completes_moves_no_price():
+    """Were it known, j2 of utility 90 would raise the U that j1 pays."""
+    jobs = [job("j1", 1, [9.0] * 4), job("j2", 2, [90.0] * 4, epochs=1000)]
+    alone, both = (pd_ors(instance_of(some), Variant(prices="oracle")) for some in (jobs[:1], jobs))
+    assert both.range.largest.tolist() == alone.range.largest.tolist() == [9.0, 4.5]
+    assert both.range.least == alone.range.least
+
+
+def test_declared_prices_are_taken_unless_others_are_asked_for():
+    """(13) of the jobs seen: u(0) = 10 at most, over a GPU and over 2 CPUs."""
+    assert pd_ors(TOY).range.largest.tolist() == [8, 4] and pd_ors(TOY).range.least == 0.01
+    running = pd_ors(TOY, Variant(prices="running")).range
+    assert running.largest.tolist() == [10, 5]
+
+
+def test_a_part_of_a_quantum_is_a_quantum():
+    """Of 60 samples two workers train 30 in a slot, 4 quanta of 7; 60 are 9 quanta: 3 slots."""
+    run = pd_ors(TOY, Variant(dp="literal", quantum=7))
+    assert run.decisions[0].completion == 3
+
+
 def test_quanta_that_are_too_small_are_refused():
     one = instance_of([job("j1", 1, [9.0, 9.0, 9.0, 9.0], epochs=1000)])
     big = instance_of([job("j1", 1, [9.0] * 4, epochs=1000, time_per_sample=1e-5,
@@ -106,6 +127,8 @@ def test_quanta_that_are_too_small_are_refused():
     assert pd_ors(one, Variant(dp="literal", quantum=1)).schedule.admitted == ()
     with pytest.raises(ScaleError, match="at most 20000 quanta"):
         pd_ors(big, Variant(dp="literal", quantum=1))
+    for quantum in (3, None):  # 10,000 quanta; 2,000
+        assert pd_ors(big, Variant(dp="literal", quantum=quantum)).schedule.admitted == ("j1",)
 
 
 def test_no_jobs_and_no_use():

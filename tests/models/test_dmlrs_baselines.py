@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from schedgap.instances.dmlrs import DmlrsInstance, Job
-from schedgap.models.dmlrs.baselines import drf, fifo
+from schedgap.models.dmlrs.baselines import BEYOND, Active, dominant_shares, drf, fifo
 from schedgap.models.dmlrs.rules import check, objective
 from schedgap.models.dmlrs.run_baselines import METHODS
 from schedgap.models.method import Call, Unheard
@@ -65,6 +65,31 @@ def test_fifo_takes_no_more_workers_than_the_rest_of_the_work_needs():
     """4 worker-slots on a machine of 3 workers and 2 PSs: 3, then 1."""
     instance = instance_of([job("j1", 1, FLAT)], [{"gpu": 3, "cpu": 5}])
     assert held(instance, fifo(instance)) == {"j1": {1: {0: (3, 2)}, 2: {0: (1, 1)}}}
+
+
+def test_fifo_takes_no_more_workers_across_than_the_rest_needs():
+    """1.8 worker-slots across: 2 workers of 4 that it may have. They land on one machine."""
+    instance = instance_of([job("j1", 1, FLAT, epochs=1, samples=15)])
+    assert held(instance, fifo(instance)) == {"j1": {1: {0: (2, 1)}}}
+
+
+@pytest.mark.parametrize(
+    ("machines", "placed"),
+    [
+        # PSs need CPUs, of which m1 has one; its own machines in list order take the workers
+        ([{"gpu": 9, "cpu": 1}, {"gpu": 9, "cpu": 9}], {0: (3, 1), 1: (0, 2)}),
+        # the PS of the second worker goes to m3, and is there before the worker
+        (
+            [{"gpu": 1, "cpu": 1}, {"gpu": 9, "cpu": 0}, {"gpu": 9, "cpu": 9}],
+            {0: (1, 1), 2: (2, 2)},
+        ),
+    ],
+)
+def test_drf_prefers_the_machines_that_a_job_has(machines, placed):
+    apart = {"worker_demand": {"gpu": 1, "cpu": 0}, "ps_demand": {"gpu": 0, "cpu": 1}}
+    one = job("j1", 1, FLAT, batch_size=3, worker_ps_ratio=1.0, **apart)
+    instance = instance_of([one], machines)
+    assert dominant_shares(instance, [Active(0, BEYOND, BEYOND)]) == {0: placed}
 
 
 def test_drf_on_the_toy():

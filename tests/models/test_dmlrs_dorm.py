@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
+from schedgap.models.dmlrs import run_baselines
 from schedgap.models.dmlrs.dorm import Limits, build, dorm, read
 from schedgap.models.dmlrs.rules import check
 from schedgap.models.dmlrs.run_baselines import METHODS
@@ -46,22 +47,36 @@ def test_without_limits_nothing_uses_more(instance):
 
 
 def test_a_job_that_is_there_already_stays_as_it_is_where_no_change_is_allowed():
-    """j1 holds a worker on m1 of 4 GPUs; free to change it would have 4."""
+    """j1 holds a worker on m1 of 4 GPUs; free to change it would have 4. 0.9 of one job is none."""
     instance = instance_of([job("j1", 1, FLAT), job("j2", 1, FLAT)], [{"gpu": 4, "cpu": 9}])
     before = {0: {0: (1, 1)}}
-    kept = read(instance, (0, 1), highs(build(instance, (0, 1), before, Limits(None, 0.0))))
+    kept = read(instance, (0, 1), highs(build(instance, (0, 1), before, Limits(None, 0.9))))
     assert kept[0] == {0: (1, 1)} and kept[1] == {0: (3, 2)}
     alone = read(instance, (0,), highs(build(instance, (0,), before, Limits(None, 1.0))))
     assert alone[0] == {0: (4, 2)}
 
 
-def test_shares_are_those_of_drf_where_no_unfairness_is_allowed():
-    """Two equal jobs on 4 GPUs: 2 each, where utilization alone gives one of them 3 with 2 PSs."""
-    instance = instance_of([job("j1", 1, FLAT), job("j2", 1, FLAT)], [{"gpu": 4, "cpu": 9}])
-    fair = read(instance, (0, 1), highs(build(instance, (0, 1), {}, Limits(0.0, None))))
-    assert fair == {0: {0: (2, 1)}, 1: {0: (2, 1)}}
-    free = read(instance, (0, 1), highs(build(instance, (0, 1), {}, FREE)))
-    assert sorted(w for counts in free.values() for w, _ in counts.values()) == [1, 3]
+def test_a_job_gives_nothing_up_where_no_change_is_allowed():
+    """Workers of j2 take 2 CPUs, and would use more of the cluster."""
+    wide = job("j2", 1, FLAT, worker_demand={"gpu": 1, "cpu": 2})
+    instance = instance_of([job("j1", 1, FLAT), wide], [{"gpu": 4, "cpu": 20}])
+    before = {0: {0: (4, 2)}}
+    for changed, kept in ((0.0, before), (1.0, {1: {0: (4, 2)}})):
+        program = build(instance, (0, 1), before, Limits(None, changed))
+        assert read(instance, (0, 1), highs(program)) == kept
+
+
+@pytest.mark.parametrize(("unfair", "workers"), [(0.0, [2, 2]), (0.24, [2, 2]), (0.25, [1, 3])])
+def test_shares_are_those_of_drf_but_for_the_unfairness_allowed(unfair, workers):
+    """Two equal jobs on 4 GPUs and 7 CPUs: 2 workers each, but 3 with 2 PSs beside 1 use more.
+
+    A worker with half a PS takes 1/4 of the GPUs and 1.5/7 of the CPUs. 3 and 1 are off by 1/4
+    each, 0.5 together; allowed is as much for each of two resources.
+    """
+    instance = instance_of([job("j1", 1, FLAT), job("j2", 1, FLAT)], [{"gpu": 4, "cpu": 7}])
+    for limits, wanted in ((Limits(unfair, None), workers), (FREE, [1, 3])):
+        placed = read(instance, (0, 1), highs(build(instance, (0, 1), {}, limits)))
+        assert sorted(w for counts in placed.values() for w, _ in counts.values()) == wanted
 
 
 def test_limits_that_nothing_keeps_to_are_given_free():
@@ -83,6 +98,15 @@ def test_dorm_keeps_the_rules_and_is_no_better_than_the_optimum(instance):
     schedule = dorm(instance, highs, DORM)
     assert list(check(instance, schedule.to_data(instance), {})) == []
     assert schedule.value(instance) <= optimum(instance) + 1e-9
+
+
+def test_the_method_hands_its_limits_on(monkeypatch):
+    heard = []
+    monkeypatch.setattr(run_baselines, "dorm", lambda instance, solve, limits: heard.append(limits))
+    method = next(each for each in METHODS if each.name == "dorm")
+    for options in ({}, {"theta_f": "0.5", "theta_a": "1"}):
+        method.run(TOY, Call(method.parse(options), "highs", Clock(60), 0, Unheard()))
+    assert heard == [DORM, Limits(0.5, 1.0)]
 
 
 def test_the_method_runs_and_counts_its_programs():

@@ -89,6 +89,16 @@ def test_the_constants_by_hand():
     assert found.overflow == pytest.approx(80 * 800**-0.125 / 9)
 
 
+def test_what_one_job_earns_is_earned_inside_a_machine():
+    """N_int = 2, N_ext = 3.6. m1 holds a worker and a PS of 3 CPUs: two slots, delay 1, worth 5.
+
+    Four workers on m1 and two PSs on m2 would do it in one slot.
+    """
+    heavy = job("j1", 1, [9.0, 5.0, 0.0, 0.0], epochs=1, ps_demand={"gpu": 0, "cpu": 3})
+    one = priced(instance_of([heavy], [{"gpu": 4, "cpu": 4}, {"gpu": 0, "cpu": 6}]), 80.0, 0.1)
+    assert constants(one, declared(one)).one_job == 5 and optimum(one) == 9
+
+
 def test_one_job_that_fills_the_machine_breaks_the_ratio():
     """The first is worth 1 and takes all; the second is worth 100: 2 alpha = 2 ln 1e4 = 18.4."""
     jobs = [
@@ -111,6 +121,9 @@ def test_each_assumption_can_fail_alone():
         return [words[:2] for words in said["failed"]]
 
     assert failed(one) == []
+    x = math.log(2000) / 8
+    factor = competitive(one, dp="exact")["factor"]
+    assert factor == pytest.approx(2 * math.log(2000) * math.expm1(x) / x)
     assert failed(one, prices="running", literal_13=True) == ["A1", "A2"]
     assert failed(priced(roomy([[90.0] * 4]), 80.0, 0.04)) == ["A2"]
     assert failed(one, dp="grid") == ["A3"]
@@ -182,3 +195,6 @@ def test_conditions_of_the_toy():
     assert found["two_alpha"] == pytest.approx(2 * np.log(800))
     assert found["largest_step"] == 1  # 2 of 2 GPUs: prices jump from L to U with one job
     assert found["first_dual"] == pytest.approx(4 * 0.01 * 12)
+    heavy = job("j1", 1, [9.0] * 4, batch_size=2, ps_demand={"gpu": 0, "cpu": 2})
+    one = instance_of([heavy], [{"gpu": 9, "cpu": 4}])
+    assert conditions(one, pd_ors(one))["largest_step"] == 1  # 2 CPUs of workers, 2 of their PS

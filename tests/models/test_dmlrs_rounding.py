@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import STEP, arrays
-from schedgap.models.dmlrs import theta
+from schedgap.models.dmlrs import rounding, theta
+from schedgap.models.dmlrs.gain import cover_gain
 from schedgap.models.dmlrs.rounding import Rounding, draws, relaxation
 from schedgap.models.dmlrs.theta import Slot, arrived
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.highs import Relaxation
-from strategies.dmlrs import dmlrs_instances
+from strategies.dmlrs import dmlrs_instances, fits, plain_ps
 from strategies.dmlrs_examples import TOY, instance_of, job
 
 wide = dmlrs_instances(max_jobs=1, max_machines=3, max_workers=5)
@@ -78,6 +79,53 @@ def test_draws_are_met_on_average_and_whole_values_stay():
     assert found.mean(axis=0) == pytest.approx([0.25, 2, 1.5, 3], abs=0.015)
     assert set(found[:, 0].tolist()) == {0, 1} and set(found[:, 3].tolist()) == {3}
     assert draws(np.array([1.0, 2.0]), 20_000, rng).tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("gain", "scales"),
+    [
+        ("one", [1, 1, 1, 1]),
+        ("packing", [1, 1, 1, 1]),  # W_a = 2 is too little
+        ("cover", [cover_gain(m, 0.5, 2) for m in (1, 1, 2, 2)]),
+        (1.5, [1.5, 1.5, 1.5, 1.5]),
+    ],
+)
+def test_the_gain_multiplies_the_solution(gain, scales, monkeypatch):
+    """n workers and m(n) = 1, 1, 2, 2 PSs are all that the program asks for."""
+    asked = []
+
+    def heard(values, rounds, rng):
+        asked.append(values)
+        return draws(values, rounds, rng)
+
+    monkeypatch.setattr(rounding, "draws", heard)
+    room = arrays(TOY).capacity_milli
+    Rounding(np.random.default_rng(0), gain, 0.5)(Slot(arrived(TOY, 0), room, np.ones((2, 2))))
+    totals = [(values[:2].sum(), values[2:].sum()) for values in asked]
+    wanted = [(G * n, G * m) for G, n, m in zip(scales, range(1, 5), (1, 1, 2, 2), strict=True)]
+    assert totals == [pytest.approx(pair) for pair in wanted]
+
+
+def test_a_draw_has_the_workers_that_were_asked_for():
+    """A quarter of n workers is at most 1, 1, 2 and 2 when rounded up."""
+    price = np.array([[1.0, 1.0], [2.0, 2.0]])
+    slot = Slot(arrived(TOY, 0), arrays(TOY).capacity_milli, price)
+    found = Rounding(np.random.default_rng(0), 0.25, rounds=1000)(slot)
+    assert [offer.workers for offer in found] == [1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(dmlrs_instances(max_jobs=1, max_machines=3, max_workers=4), st.integers(0, 99))
+def test_draws_are_placements_with_their_parameter_servers(instance, seed):
+    """With a gain of 1.4 there are often more workers, and more PSs, than were asked for."""
+    room = arrays(instance).capacity_milli
+    slot = Slot(arrived(instance, 0), room, np.ones(room.shape))
+    for offer in Rounding(np.random.default_rng(seed), 1.4)(slot):
+        needed = plain_ps(instance, 0, offer.workers)
+        ps = sum(s for _, s in offer.counts.values())
+        assert offer.workers <= instance.jobs[0].batch_size and needed is not None
+        assert ps == needed if instance.ps_rule == "exact" else ps >= needed
+        assert fits(instance, {0: offer.counts})
 
 
 @pytest.mark.parametrize("hull", [False, True])
