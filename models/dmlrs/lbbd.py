@@ -14,9 +14,9 @@ from schedgap.instances.dmlrs import Counts, DmlrsInstance, DmlrsSchedule, array
 from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs import program_aggregate
 from schedgap.models.dmlrs.packing import Item, Packing, dominates, few_that_do_not_fit, pack
-from schedgap.solvers import Clock, EngineResult, solve
+from schedgap.solvers import Clock, solve
 from schedgap.solvers.cuts import CuttingPlaneResult, Rows, cutting_planes
-from schedgap.solvers.linear import Floats, LinearProgram
+from schedgap.solvers.linear import Floats
 from schedgap.solvers.pyomo_arrays import compile_model
 
 Slots = Mapping[int, Sequence[Item]]  # what runs in each slot
@@ -25,25 +25,26 @@ Slots = Mapping[int, Sequence[Item]]  # what runs in each slot
 class Subproblems:
     """The packing of slots, each set of items once, and the cuts of those that do not fit."""
 
-    def __init__(self, instance: DmlrsInstance, engine: str, clock: Clock, seed: int) -> None:
-        self._instance = instance
-        self._engine, self._clock, self._seed = engine, clock, seed
+    def __init__(self, instance: DmlrsInstance, clock: Clock) -> None:
+        self._instance, self._clock = instance, clock
         self._packings: dict[frozenset[Item], Packing] = {}
         self._few: dict[frozenset[Item], tuple[Item, ...]] = {}
-        self.programs = 0
+
+    def __len__(self) -> int:
+        return len(self._packings)
 
     def packing(self, items: Sequence[Item]) -> Packing:
         """Return where the items of a slot go."""
         key = frozenset(items)
         if key not in self._packings:
-            self._packings[key] = pack(self._instance, sorted(items), self._solve)
+            self._packings[key] = pack(self._instance, sorted(items), self._clock)
         return self._packings[key]
 
     def few(self, items: Sequence[Item]) -> tuple[Item, ...]:
         """Return the smallest part of impossible items."""
         key = frozenset(items)
         if key not in self._few:
-            self._few[key] = few_that_do_not_fit(self._instance, sorted(items), self._solve)
+            self._few[key] = few_that_do_not_fit(self._instance, sorted(items), self._clock)
         return self._few[key]
 
     def schedule(self, slots: Slots) -> DmlrsSchedule:
@@ -65,10 +66,6 @@ class Subproblems:
     def _unpacked(self, slots: Slots) -> int | None:
         """Return the first slot that does not fit, or of which time does not let us tell."""
         return next((t for t in sorted(slots) if self.packing(slots[t]).counts is None), None)
-
-    def _solve(self, program: LinearProgram) -> EngineResult:
-        self.programs += 1
-        return solve(program, self._engine, clock=self._clock, seed=self._seed)
 
 
 def lbbd(
@@ -103,7 +100,7 @@ def lbbd(
         for j, var in enumerate(compiled.variables)
         if id(var) in places
     }
-    parts = Subproblems(instance, engine, call.clock, call.seed)
+    parts = Subproblems(instance, call.clock)
     cuts: set[tuple[Item, ...]] = set()
 
     def separate(values: Floats) -> Rows | None:
@@ -133,7 +130,7 @@ def lbbd(
             options=options,
         ),
     )
-    found.trace |= {"rounds": result.rounds, "cuts": len(cuts), "packings": parts.programs}
+    found.trace |= {"rounds": result.rounds, "cuts": len(cuts), "packings": len(parts)}
     return result
 
 

@@ -3,21 +3,16 @@
 Capacities are the same in every slot, so what one slot cannot hold, none can.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.dmlrs import Counts, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats, Ints
-from schedgap.models.dmlrs.physics import bundles, ps_needed, widths
-from schedgap.solvers.engine import EngineResult
-from schedgap.solvers.linear import LinearProgram
-
-Solve = Callable[[LinearProgram], EngineResult]
+from schedgap.models.dmlrs.bins import OutOfTimeError, fill
+from schedgap.models.dmlrs.physics import bundles, ps_needed
+from schedgap.solvers.clock import Clock
 
 
 class Item(NamedTuple):
@@ -36,34 +31,44 @@ class Packing:
     impossible: bool = False
 
 
-def pack(instance: DmlrsInstance, items: Sequence[Item], solve: Solve) -> Packing:
+def pack(instance: DmlrsInstance, items: Sequence[Item], clock: Clock) -> Packing:
     """Return a packing of items on the empty machines, or a proof that there is none.
 
-    An engine's tolerance only lets more fit, so its `infeasible` is a proof; a packing is judged in
-    whole thousandths.
+    Whole thousandths and a complete search: no tolerance is in it.
     """
     if not items:
         return Packing(())
-    program = _program(instance, items)
-    if program is None:
-        return Packing(impossible=True)
-    result = solve(program)
-    if result.status == "infeasible":
-        return Packing(impossible=True)
-    if result.values is None:
+    view = arrays(instance)
+    rooms, types = np.unique(view.capacity_milli, axis=0, return_inverse=True)
+    machines = [np.flatnonzero(types.ravel() == q).tolist() for q in range(len(rooms))]
+    units, numbers, meant = [], [], []
+    for k, item in enumerate(items):
+        ps = ps_needed(float(view.ratio[item.job]), item.workers)
+        worker, server = view.worker_milli[item.job], view.ps_milli[item.job]
+        parts = [(1, 0, item.workers), (0, 1, ps)]
+        for w, s, number in [(item.workers, ps, 1)] if item.internal else parts:
+            units.append(tuple((w * worker + s * server).tolist()))
+            numbers.append(number)
+            meant.append((k, w, s))
+    bins = [(tuple(room.tolist()), len(own)) for room, own in zip(rooms, machines, strict=True)]
+    try:
+        filled = fill(units, tuple(numbers), bins, clock)
+    except OutOfTimeError:
         return Packing()
-    counts, left = [], arrays(instance).capacity_milli.copy()
-    for item, columns in zip(items, _columns(instance, items), strict=True):
-        own = _counts(instance, item, columns, np.asarray(result.values))
-        for h, (w, s) in own.items():
-            left[h] -= w * arrays(instance).worker_milli[item.job]
-            left[h] -= s * arrays(instance).ps_milli[item.job]
-        counts.append(own)
-    return Packing(tuple(counts)) if (left >= 0).all() else Packing()
+    if filled is None:
+        return Packing(impossible=True)
+    counts: list[Counts] = [{} for _ in items]
+    for q, own in filled:
+        h = machines[q].pop(0)
+        for number, (k, w, s) in zip(own, meant, strict=True):
+            if number:
+                before = counts[k].get(h, (0, 0))
+                counts[k][h] = before[0] + number * w, before[1] + number * s
+    return Packing(tuple(counts))
 
 
 def few_that_do_not_fit(
-    instance: DmlrsInstance, items: Sequence[Item], solve: Solve
+    instance: DmlrsInstance, items: Sequence[Item], clock: Clock
 ) -> tuple[Item, ...]:
     """Return a smallest part of items that cannot be packed, none of which can be made easier.
 
@@ -72,7 +77,7 @@ def few_that_do_not_fit(
     """
 
     def fails(some: Sequence[Item]) -> bool:
-        return pack(instance, some, solve).impossible
+        return pack(instance, some, clock).impossible
 
     found = list(items)
     for item in items:
@@ -100,69 +105,3 @@ def dominates(item: Item, other: Item) -> bool:
     """Whether an item takes all the room that another one of the same job does."""
     at_least = item.job == other.job and item.workers >= other.workers
     return at_least and (item.internal or not other.internal)
-
-
-def _columns(instance: DmlrsInstance, items: Sequence[Item]) -> list[Ints]:
-    """Return the columns of each item: machines that hold it, or workers [h], then PSs [h]."""
-    found, first = [], 0
-    for item in items:
-        hosts = widths(instance).internal[item.job] >= item.workers
-        size = int(hosts.sum()) if item.internal else 2 * len(instance.machines)
-        found.append(np.arange(first, first + size))
-        first += size
-    return found
-
-
-def _counts(instance: DmlrsInstance, item: Item, columns: Ints, values: Floats) -> Counts:
-    chosen = np.round(values[columns]).astype(int)
-    if item.internal:
-        hosts = np.flatnonzero(widths(instance).internal[item.job] >= item.workers)
-        ps = ps_needed(float(arrays(instance).ratio[item.job]), item.workers)
-        return {int(h): (item.workers, ps) for h in hosts[chosen > 0]}
-    pairs = chosen.reshape(2, -1).T.tolist()
-    return {h: (w, s) for h, (w, s) in enumerate(pairs) if w + s}
-
-
-def _program(instance: DmlrsInstance, items: Sequence[Item]) -> LinearProgram | None:
-    """Return the feasibility program, in whole numbers; None where an item fits nowhere."""
-    view, most, H = arrays(instance), widths(instance), len(instance.machines)
-    columns = _columns(instance, items)
-    total = sum(map(len, columns))
-    upper = np.ones(total)
-    sums, right, load = [], [], np.zeros((H, len(instance.resources), total))
-    for item, own in zip(items, columns, strict=True):
-        alpha, beta = view.worker_milli[item.job], view.ps_milli[item.job]
-        ps = ps_needed(float(view.ratio[item.job]), item.workers)
-        if item.internal:
-            hosts = np.flatnonzero(most.internal[item.job] >= item.workers)
-            load[hosts, :, own] = item.workers * alpha + ps * beta
-            parts = [(own, 1)]
-        else:
-            w, s = own[:H], own[H:]
-            upper[w] = np.minimum(item.workers, most.workers[item.job])
-            upper[s] = np.minimum(ps, most.ps[item.job])
-            load[np.arange(H), :, w], load[np.arange(H), :, s] = alpha, beta
-            parts = [(w, item.workers), (s, ps)]
-        for some, number in parts:
-            if upper[some].sum() < number:
-                return None
-            line = np.zeros(total)
-            line[some] = 1
-            sums.append(line)
-            right.append(number)
-    rooms = []
-    for h, r in np.ndindex(H, len(instance.resources)):
-        step = math.gcd(*load[h, r].astype(np.int64).tolist()) or 1
-        load[h, r] /= step
-        rooms.append(int(view.capacity_milli[h, r]) // step + 0.5)  # midway between whole loads
-    matrix = np.vstack([*sums, load.reshape(-1, total)])
-    equal = np.array(right, dtype=float)
-    return LinearProgram(
-        cost=np.zeros(total),
-        lower=np.zeros(total),
-        upper=upper,
-        matrix=sparse.csr_array(matrix),
-        row_lower=np.concatenate([equal, np.full(len(rooms), -np.inf)]),
-        row_upper=np.concatenate([equal, rooms]),
-        integer=np.ones(total, dtype=bool),
-    )

@@ -17,14 +17,6 @@ from strategies.dmlrs_examples import TOY, instance_of, job
 from strategies.dmlrs_methods import run
 
 
-def engine(program):
-    return solve(program, "highs", clock=Clock())
-
-
-def stopped(program):
-    return solve(program, "highs", clock=Clock(0.0))
-
-
 def plainly_fits(instance: DmlrsInstance, items: list[Item]) -> bool:
     """Try every placement: what may lie across machines may lie on one of them."""
     ways = [
@@ -56,7 +48,7 @@ def slots(draw):
 @given(slots())
 def test_a_slot_is_packed_just_where_it_can_be(slot):
     instance, items = slot
-    found = pack(instance, items, engine)
+    found = pack(instance, items, Clock())
     assert found.impossible != plainly_fits(instance, items)
     if found.counts is not None:
         running = {each.job: own for each, own in zip(items, found.counts, strict=True)}
@@ -70,9 +62,9 @@ def test_a_slot_is_packed_just_where_it_can_be(slot):
 @given(slots())
 def test_the_few_that_do_not_fit_are_as_few_and_as_easy_as_can_be(slot):
     instance, items = slot
-    if not pack(instance, items, engine).impossible:
+    if not pack(instance, items, Clock()).impossible:
         return
-    few = few_that_do_not_fit(instance, items, engine)
+    few = few_that_do_not_fit(instance, items, Clock())
     assert not plainly_fits(instance, list(few))
     assert all(any(dominates(item, each) for item in items) for each in few)
     for k, each in enumerate(few):
@@ -93,16 +85,16 @@ def test_what_takes_as_much_room():
 def test_a_stopped_packing_proves_nothing():
     """Three jobs of two workers inside a machine, and two machines: no packing."""
     items = [Item(j, True, 2) for j in range(3)]
-    assert pack(TOY, items, engine).impossible
-    found = pack(TOY, items, stopped)
+    assert pack(TOY, items, Clock()).impossible
+    found = pack(TOY, items, Clock(0.0))
     assert found.counts is None and not found.impossible
-    assert few_that_do_not_fit(TOY, items, stopped) == tuple(items)
+    assert few_that_do_not_fit(TOY, items, Clock(0.0)) == tuple(items)
 
 
 def test_three_pairs_on_two_machines_need_not_be_inside():
     """Any two of the workers' GPUs are taken: 3 x 2 + ... of 4, so one worker each for two jobs."""
     items = [Item(j, True, 2) for j in range(3)]
-    few = few_that_do_not_fit(TOY, items, engine)
+    few = few_that_do_not_fit(TOY, items, Clock())
     assert sum(each.workers for each in few) == 5 and not any(each.internal for each in few)
 
 
@@ -126,10 +118,10 @@ def test_a_cut_ends_what_the_aggregate_promises():
 
 def test_what_no_time_is_left_to_pack_is_dropped():
     """j1, worth less in slot 2 than j3, is dropped there; then j2 alone in slot 1 is not known."""
-    parts = Subproblems(TOY, "highs", Clock(), 0)
+    parts = Subproblems(TOY, Clock())
     first, second = [Item(0, True, 2), Item(1, True, 2)], [Item(2, True, 2)]
     assert parts.schedule({1: first, 2: second}).admitted == ("j1", "j2", "j3")
-    over = Subproblems(TOY, "highs", Clock(0.0), 0)
+    over = Subproblems(TOY, Clock(0.0))
     over._packings = dict(parts._packings)  # what was known when time was up
     kept = over.schedule({1: first, 2: [*second, Item(0, True, 2)]})
     assert kept.admitted == ("j3",)

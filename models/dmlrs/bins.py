@@ -1,0 +1,142 @@
+"""Whether units find room in bins: bin completion, a complete search in whole numbers (ours).
+
+The largest unit that is left lies in some bin; that bin is filled so that nothing more fits. What a
+bin must take, so that the other bins can hold the rest, cuts most of this short.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from schedgap.solvers.clock import Clock
+
+Vector = tuple[int, ...]  # by resource, or by kind of unit
+
+_LOOK = 1024  # nodes between two looks at the clock
+
+
+class OutOfTimeError(Exception):
+    """A search ended before it knew."""
+
+
+def fill(
+    units: Sequence[Vector], numbers: Vector, bins: Sequence[tuple[Vector, int]], clock: Clock
+) -> list[tuple[int, Vector]] | None:
+    """Return bins that hold all units together, or None: there is no way.
+
+    Parameters
+    ----------
+    units, numbers
+        What one unit of each kind [k] takes of each resource [r], and how many there are.
+    bins
+        Room [r] of each type of bin, and how many there are.
+    clock : Clock
+        Ends the search.
+
+    Returns
+    -------
+    list of (int, tuple) or None
+        Type of each bin that is used, and numbers of units [k] in it.
+
+    Raises
+    ------
+    OutOfTimeError
+        When the clock ended the search.
+    """
+    total = [sum(room[r] * count for room, count in bins) for r in range(len(bins[0][0]))]
+    size = [sum(d / c if c else d for d, c in zip(unit, total, strict=True)) for unit in units]
+    order = sorted(range(len(units)), key=lambda k: -size[k])
+    search = _Search([units[k] for k in order], [room for room, _ in bins], clock)
+    found = search.run(tuple(numbers[k] for k in order), tuple(count for _, count in bins))
+    if found is None:
+        return None
+    place = {k: at for at, k in enumerate(order)}
+    return [(q, tuple(own[place[k]] for k in range(len(units)))) for q, own in found]
+
+
+class _Search:
+    def __init__(self, units: Sequence[Vector], rooms: Sequence[Vector], clock: Clock) -> None:
+        self.units, self.rooms, self.clock = units, rooms, clock
+        self.nodes = 0
+
+    def run(self, left: Vector, bins: Vector) -> list[tuple[int, Vector]] | None:
+        """Return bins that hold what is left; depth first."""
+        failed: set[tuple[Vector, Vector]] = set()
+        path: list[tuple[int, Vector]] = []
+        states = [(left, bins)]
+        ways = [self._ways(left, bins)]
+        self._look()
+        while ways:
+            left, bins = states[-1]
+            if not any(left):
+                return path
+            way = next(ways[-1], None)
+            if way is None:
+                failed.add(states.pop())
+                ways.pop()
+                if path:
+                    path.pop()
+                continue
+            q, own = way
+            state = (
+                tuple(n - m for n, m in zip(left, own, strict=True)),
+                tuple(n - (p == q) for p, n in enumerate(bins)),
+            )
+            if state not in failed:
+                path.append(way)
+                states.append(state)
+                ways.append(self._ways(*state))
+        return None
+
+    def _ways(self, left: Vector, bins: Vector) -> Iterator[tuple[int, Vector]]:
+        """Yield what one bin may hold, with a unit of the first kind that is left."""
+        need, room = self._sum(left, self.units), self._sum(bins, self.rooms)
+        free = tuple(b - a for a, b in zip(need, room, strict=True))  # so much in any one bin
+        if min(free) < 0:
+            return
+        rest = [(0,) * len(need)]  # [k] all units of this kind and the later ones
+        for n, unit in zip(reversed(left), reversed(self.units), strict=True):
+            rest.append(tuple(a + n * b for a, b in zip(rest[-1], unit, strict=True)))
+        rest.reverse()
+        first = next((k for k, n in enumerate(left) if n), len(left))
+        for q, count in enumerate(bins):
+            if count:
+                own = [0] * len(left)
+                for filled in self._fills(first, left, self.rooms[q], free, rest, own):
+                    yield q, filled
+
+    def _look(self) -> None:
+        if self.clock.expired():
+            raise OutOfTimeError
+
+    def _sum(self, numbers: Vector, vectors: Sequence[Vector]) -> Vector:
+        pairs = list(zip(numbers, vectors, strict=True))
+        return tuple(sum(n * own[r] for n, own in pairs) for r in range(len(self.rooms[0])))
+
+    def _fills(
+        self,
+        k: int,
+        left: Vector,
+        room: Vector,
+        free: Vector,
+        rest: Sequence[Vector],
+        own: list[int],
+    ) -> Iterator[Vector]:
+        """Yield the ways to fill one bin from kind k on, most of the largest kinds first."""
+        self.nodes += 1
+        if self.nodes % _LOOK == 0:
+            self._look()
+        if k == len(left):
+            if not any(
+                n < most and all(a <= b for a, b in zip(unit, room, strict=True))
+                for n, most, unit in zip(own, left, self.units, strict=True)
+            ):
+                yield tuple(own)
+            return
+        unit, started = self.units[k], any(own)
+        most = min([left[k], *(b // a for a, b in zip(unit, room, strict=True) if a)])
+        for n in range(most, -1 if started or not left[k] else 0, -1):
+            after = tuple(b - n * a for a, b in zip(unit, room, strict=True))
+            if any(a - c > f for a, c, f in zip(after, rest[k + 1], free, strict=True)):
+                break  # fewer of this kind leave even more free
+            own[k] = n
+            yield from self._fills(k + 1, left, after, free, rest, own)
+        own[k] = 0
