@@ -96,6 +96,13 @@ def test_jobs_that_exclude_each_other_take_their_turn() -> None:
     assert run("width-dff", instance).bound == optimum_of(instance) == 15
 
 
+def test_a_size_of_just_k_counts() -> None:
+    """Jobs of 4, 2 and 2 GPUs and 5 slots on 5: k = 2 gives (5 + 2 + 2) x 5 / 5, area 8."""
+    instance = of([slots(4, 5), slots(2, 5), slots(2, 5)], [5])
+    assert run("area", instance).bound == 8
+    assert width_dff(rate_table(instance)) == (9, 2)
+
+
 def optimum_of(instance: RingInstance) -> int:
     best = optimum(instance)
     assert best is not None
@@ -162,6 +169,13 @@ def test_long_horizons_are_taken_in_steps() -> None:
     assert refutes(table, Refutation(5999, (1, 1, 1)))
     assert not refutes(table, Refutation(6000, (1, 1, 1)))
     assert pattern_bound(table, 4500, 9001, Clock()) == 6000
+
+
+def test_a_job_that_fills_a_server_is_inside_it() -> None:
+    """4 GPUs on a server of 4: 5 slots; spread it makes no progress."""
+    instance = of([slots(4, 5)], [4, 2], bandwidth_between=0.5)
+    assert [kind.slots for kind in classes(rate_table(instance))] == [(5,), (NEVER,)]
+    assert run("pattern-lp", instance).bound == 5
 
 
 def test_one_pattern_serves_a_job_once() -> None:
