@@ -136,6 +136,7 @@ def test_a_limit_of_a_complete_pool_is_not_below_the_compact_one():
     # 3.36 for a job, and some GPU of s1, s2 or s3 has both: 4 + 4 of 9 GPUs need not share
     limit = solved(schedule_pool.build_limit(W1, pool))
     assert limit == pytest.approx(3.36)
+    assert theta.estimated_loads(rate_table(W1)) == pytest.approx((3.36, 3.36))  # d = 4
     assert run(BY_NAME["theta-feasible"], W1).bound == math.ceil(limit)
 
 
