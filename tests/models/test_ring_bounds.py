@@ -272,7 +272,7 @@ def test_bounds_are_told_as_they_come() -> None:
     [
         ({"kind": "x"}, "need one of longest, area"),
         ({"kind": "longest", "job": "z"}, "does not fit the instance"),
-        ({"kind": "width-dff", "k": 9}, "k is at most half of the GPUs, rounded up"),
+        ({"kind": "width-dff", "k": 2}, "k is at most half of the GPUs, rounded up"),
         ({"kind": "pattern-lp", "slots": 6, "jobs": {"a": 1, "b": 1}}, "refute nothing"),
         ({"kind": "class-lp", "jobs": {}}, "does not fit the instance"),
     ],

@@ -72,6 +72,16 @@ def test_a_run_ends_with_the_horizon() -> None:
     assert not dispatch(table, range(3), pack, clock="estimated").feasible
 
 
+def test_estimates_are_rounded_up_to_slots() -> None:
+    """1, 2 and 1 slots, estimates a little less: both GPUs are free, and as loaded, from slot 3."""
+    jobs = [job("a", 1, 14), job("b", 1, 28), job("c", 1, 14), job("d", 1, 14)]
+    hints = (0.9, 1.8, 0.9, 1.0)
+    jobs = [each | {"estimated_slots": hint} for each, hint in zip(jobs, hints, strict=True)]
+    trial = dispatch(rate_table(instance_of(jobs, [2])), range(4), least_loaded, clock="estimated")
+    assert [int(gpus[0]) for gpus in trial.gpus] == [0, 1, 0, 0]
+    assert trial.starts == (1, 1, 2, 3)
+
+
 @given(
     ring_instances(max_jobs=6, placeable=True),
     st.sampled_from(sorted(CHOICES)),
@@ -136,6 +146,10 @@ def test_packing_prefers_a_server_that_has_had_work() -> None:
     jobs = [job("a", 2, 28), job("b", 2, 28), job("c", 1, 14), job("d", 4, 14)]
     trial = dispatch(rate_table(instance_of(jobs, [4, 2, 3])), [0, 1, 2, 3], pack)
     assert [gpus.tolist() for gpus in trial.gpus] == [[4, 5], [6, 7], [8], [0, 1, 2, 3]]
+    two = dispatch(
+        rate_table(instance_of([job("a", 3, 14), job("b", 2, 14)], [8, 2])), [0, 1], pack
+    )
+    assert two.gpus[1].tolist() == [3, 4]  # s1, though b would fill s2
 
 
 def test_packing_spreads_over_the_emptiest_servers() -> None:

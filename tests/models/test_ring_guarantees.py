@@ -39,6 +39,7 @@ def test_estimates_that_are_too_long_are_divided_by_u() -> None:
     jobs = [job("a", 1, 40, estimated_slots=6.0), job("b", 1, 28, estimated_slots=2.0)]
     known = factors(rate_table(instance_of(jobs, [1])))
     assert (known.over, known.under, known.stretch) == (2, 1, 1)
+    assert known.theorem_5 == 2  # n_g phi u / l
     assert increments(rate_table(instance_of(jobs, [1]))) == (3, 1)
 
 

@@ -130,6 +130,15 @@ def test_w2_has_theta_star_6_where_sjf_bco_has_7():
     assert solved(schedule_pool.build_limit(W2, [sjf])) == pytest.approx(7)  # no bound on 6
 
 
+def test_equal_jobs_and_the_two_gpus_of_one_are_all_dealt_out():
+    # three jobs of 3 slots on two GPUs: some GPU has two of them, 6, where 9 / 2 rounds up to 5
+    equal = instance_of([job(name, 1, 42) for name in "abc"], [2])
+    assert run(BY_NAME["load-ilp"], equal).bound == 6
+    # a job of 2 GPUs and a slot uses both, beside one of 10 slots: 11, where 12 / 2 = 6
+    wide = instance_of([job("a", 2, 14), job("b", 1, 140)], [2])
+    assert run(BY_NAME["load-ilp"], wide).bound == 11
+
+
 def test_a_limit_of_a_complete_pool_is_not_below_the_compact_one():
     pool = schedule_pool.complete_pool(W1, 8)
     assert pool is not None
