@@ -69,7 +69,7 @@ def test_the_search_agrees_with_enumeration(instance: RingInstance) -> None:
 
 
 @pytest.mark.nightly
-@settings(max_examples=1500, **QUIET)
+@settings(max_examples=1000, **QUIET)
 @given(ring_instances(max_jobs=4, max_servers=3, max_slots=5, placeable=True))
 def test_the_search_agrees_with_enumeration_at_length(instance: RingInstance) -> None:
     agree(instance)

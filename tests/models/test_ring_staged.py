@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring import program_cp_sat
+from schedgap.models.ring import program, program_cp_sat, run_programs
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.run_exact import METHODS
 from schedgap.models.ring.staged import in_order
@@ -15,7 +15,8 @@ from strategies.ring_cp_sat import Answer
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 from strategies.ring_methods import Heard, run
 
-EXACT = next(method for method in METHODS if method.name == "staged-cp")
+BY_NAME = {method.name: method for method in (*METHODS, *run_programs.METHODS)}
+EXACT = BY_NAME["staged-cp"]
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 TINY = ring_instances(max_jobs=3, max_servers=3, max_slots=4)
 SMALL = ring_instances(max_jobs=4, max_servers=3, max_slots=4)
@@ -84,10 +85,17 @@ def test_exact_agrees_with_enumeration(instance: RingInstance) -> None:
 
 
 @pytest.mark.nightly
-@settings(max_examples=500, **QUIET)
-@given(SMALL)
-def test_exact_agrees_with_enumeration_at_length(instance: RingInstance) -> None:
-    assert exactly(instance) == optimum(instance)
+@settings(max_examples=600, **QUIET)
+@given(st.one_of(TINY, SMALL))
+def test_exact_methods_agree_at_length(instance: RingInstance) -> None:
+    """Jobs too large for the cluster, and horizons too short, among them."""
+    best = optimum(instance)
+    assert exactly(instance) == best
+    found = run(BY_NAME["branch-simulate"], instance)
+    assert found.infeasible == (best is None) and found.bound == best
+    if len(instance.jobs) <= 3 and program.refuses(instance) is None:
+        found = run(BY_NAME["rar-ddls"], instance, engine="highs", seconds=600)
+        assert found.infeasible == (best is None) and found.bound == best
 
 
 def test_a_ring_that_meets_two_others_goes_through_all_stages() -> None:

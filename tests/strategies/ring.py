@@ -151,7 +151,7 @@ def optimum(instance: RingInstance) -> int | None:
     """Return the least makespan of all schedules, by trying every start and placement; or None.
 
     From slot to slot: any set of waiting jobs starts in any way that fits, then the slot passes.
-    Nothing is pruned but what cannot end before the best schedule known.
+    Nothing is pruned but what cannot end before the best schedule known, and what was there before.
     """
     rooms = [server.gpus for server in instance.servers]
     ways = [list(placements_of(instance, job.gpus)) for job in instance.jobs]
@@ -164,6 +164,7 @@ def optimum(instance: RingInstance) -> int | None:
     if None in alone:
         return None
     best = min(instance.horizon, sum(length for length in alone if length is not None)) + 1
+    seen = set()  # of slot, what runs on with its place and what is left, what waits
 
     def choose(
         t: int,
@@ -196,7 +197,11 @@ def optimum(instance: RingInstance) -> int | None:
                 after[j] = placed, left
         if not after and not rest:
             best = min(best, t)
-        elif t + max((alone[j] or 0 for j in rest), default=1) < best:
+            return
+        running = sorted((j, *placed.items(), left) for j, (placed, left) in after.items())
+        state = t, tuple(running), tuple(rest)
+        if t + max((alone[j] or 0 for j in rest), default=1) < best and state not in seen:
+            seen.add(state)
             free = list(rooms)
             for placed, _ in after.values():
                 for s, count in placed.items():
