@@ -25,7 +25,7 @@ from schedgap.solvers import Clock, EngineResult, solve
 MANY_JOBS = 40  # from here on schedules with few spread jobs are looked for first
 BOUND_SHARE, BOUND_SECONDS = 0.15, 15.0
 SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
-MOVES = 2000  # of each job for each target
+LANES_SHARE, LANES_SECONDS = 0.8, 150.0  # the same where jobs are many
 RELAX_SHARE, RELAX_SECONDS = 0.1, 6.0  # of each of the two relaxations
 INSIDE_SHARE = 0.5
 _NAMES = {"free": "contention-free", "pairs": "pair-contention", "meetings": "meetings"}
@@ -52,14 +52,17 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
         return found.outcome()
     many = len(instance.jobs) >= MANY_JOBS
     call.progress.phase("local search")
+    share, most, work = SEARCH_SHARE, SEARCH_SECONDS, {"moves": 200}
+    if many:
+        share, most, work = LANES_SHARE, LANES_SECONDS, {"rounds": 20}
     found.child(
         "local-search",
         "schedgap.models.ring.run_search:search_stage",
         instance,
         found.schedule,
         int(found.lower),
-        moves=MOVES if many else MOVES // 10,
-        clock=call.clock.share(SEARCH_SHARE, most=SEARCH_SECONDS),
+        clock=call.clock.share(share, most=most),
+        **work,
     )
     if found.closed:
         return found.outcome()
