@@ -171,7 +171,7 @@ def summary(run: Run, *, by_preset: bool = True) -> pd.DataFrame:
     }
     groups = records.assign(**counts).groupby(METHOD, sort=False)
     usable = records[finite]
-    parts = [
+    parts: list[pd.DataFrame | pd.Series[Any]] = [
         groups["kind"].first(),
         groups[list(counts)].sum(),
         _by_method(usable, "ratio_low", mean_low=np.mean, worst_low=np.max, gap_low=_gap),
@@ -185,7 +185,7 @@ def summary(run: Run, *, by_preset: bool = True) -> pd.DataFrame:
         _by_method(promised, "within", exceeded=lambda values: float(np.sum(values == 0))),
         groups["outside"].agg(lambda rules: ", ".join(sorted(set(rules) - {""}))),
     ]
-    frame = pd.concat(parts, axis=1).loc[parts[0].index].reset_index()
+    frame: pd.DataFrame = pd.concat(parts, axis=1).loc[groups.size().index].reset_index()
     frame["exceeded"] = frame["exceeded"].fillna(0).astype(int)
     order = frame["kind"].map({kind: place for place, kind in enumerate(KIND_ORDER)})
     frame = frame.assign(order=order).sort_values(["family", "preset", "order"], kind="stable")

@@ -15,10 +15,10 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement, array
 from schedgap.instances.edge.arrays import Ints
 from schedgap.models.edge.algorithm import Arrivals
 from schedgap.models.edge.batch import Arrived, Network, Variant, a_maxsche
+from schedgap.models.edge.heuristics.timetable import Timetable
 from schedgap.models.edge.modes import Mode
 from schedgap.models.edge.placements import Run
 from schedgap.models.edge.problem import Group
-from schedgap.models.edge.timetable import Timetable
 
 # --- FIFO ----------------------------------------------------------------------------------------
 

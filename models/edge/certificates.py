@@ -6,7 +6,8 @@ from typing import Any
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.certificates import dense, evaluate, sparse
-from schedgap.models.edge import column_bound, job_bounds, mode_arrays, parts, type_bound
+from schedgap.models.edge.bounds import column_bound, job_bounds, mode_arrays, type_bound
+from schedgap.models.edge.exact import parts
 from schedgap.models.edge.problem import no_schedule, problem
 from schedgap.solvers.linear import Floats, safe_bound
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
+from schedgap.models.edge.bounds.prices import LARGEST, Pricer, Prices, rounded
 from schedgap.models.edge.modes import all_modes
-from schedgap.models.edge.prices import LARGEST, Pricer, Prices, rounded
 from schedgap.models.edge.pricing import RoundMarket, scale, unit_price
 from schedgap.models.edge.problem import problem
 

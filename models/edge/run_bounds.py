@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge import column_bound, job_bounds, mode_arrays, program_mode, type_bound
+from schedgap.models.edge import program_mode
+from schedgap.models.edge.bounds import column_bound, job_bounds, mode_arrays, type_bound
+from schedgap.models.edge.bounds.prices import to_data
 from schedgap.models.edge.certificates import check_certificate, duals_certificate
-from schedgap.models.edge.fixing import last_slot
-from schedgap.models.edge.prices import to_data
+from schedgap.models.edge.exact.fixing import last_slot
+from schedgap.models.edge.heuristics.starting import job_bound, starting_schedule
 from schedgap.models.edge.problem import Problem, no_batches, no_schedule, only_batches, problem
-from schedgap.models.edge.starting import job_bound, starting_schedule
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import solve
 from schedgap.solvers.linear import LinearProgram

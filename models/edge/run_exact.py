@@ -6,17 +6,12 @@ from typing import Any
 from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.bracket import Bracket
-from schedgap.models.edge import (
-    program_cp_sat,
-    program_literal,
-    program_mode,
-    program_packing,
-)
-from schedgap.models.edge.exact import exact
+from schedgap.models.edge import program_cp_sat, program_literal, program_mode, program_packing
+from schedgap.models.edge.exact.column_fix import exact
+from schedgap.models.edge.exact.steps import STAGES
+from schedgap.models.edge.heuristics.starting import first_bracket, sense
 from schedgap.models.edge.placements import count_runs
 from schedgap.models.edge.problem import no_batches, no_schedule, only_batches, problem
-from schedgap.models.edge.starting import first_bracket, sense
-from schedgap.models.edge.steps import STAGES
 from schedgap.models.method import Call, Method, Option, Outcome
 
 SPARE_SHARE, SPARE_SECONDS = 0.05, 1.0  # of a limit, for what a child takes to be stopped

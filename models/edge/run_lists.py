@@ -1,7 +1,7 @@
 """List scheduling as a method."""
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.lists import Search, best_list, orders, place_all
+from schedgap.models.edge.heuristics.lists import Search, best_list, orders, place_all
 from schedgap.models.edge.outcomes import deliver
 from schedgap.models.edge.problem import no_batches, no_schedule
 from schedgap.models.method import Call, Method, Option, Outcome

@@ -5,7 +5,7 @@ from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.certificates import evaluate
-from schedgap.models.elastic import coarse, container_prices, pooled, schedule_lp
+from schedgap.models.elastic.bounds import coarse, container_prices, pooled, schedule_lp
 
 KINDS = (
     "schedule-lp",

@@ -11,9 +11,9 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, arrays
 from schedgap.models.elastic.columns import Run, schedule_of
+from schedgap.models.elastic.heuristics.starting import starting_schedule
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import fits, ps_needed
-from schedgap.models.elastic.starting import starting_schedule
 from schedgap.models.elastic.windows import Windows, windows
 
 

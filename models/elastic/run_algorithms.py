@@ -10,7 +10,7 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import rules, windows
 from schedgap.models.elastic.algorithm import OnlineRun, Round, run_online
 from schedgap.models.elastic.batch import a_maxweight, batch_of, constants, schedule_of
-from schedgap.models.elastic.dual_prices import most_weight
+from schedgap.models.elastic.bounds.dual_prices import most_weight
 from schedgap.models.elastic.guarantees import gamma, lemma_1, windows_needed
 from schedgap.models.method import Call, Method, Option, Outcome
 

@@ -7,20 +7,20 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import (
+from schedgap.models.elastic import program_compact
+from schedgap.models.elastic.batch import a_maxweight, batch_of, constants
+from schedgap.models.elastic.bounds import (
     coarse,
     coarse_lp,
     configuration_lp,
     container_prices,
     pooled,
-    program_compact,
     schedule_lp,
 )
-from schedgap.models.elastic.batch import a_maxweight, batch_of, constants
-from schedgap.models.elastic.dual_prices import scaled
+from schedgap.models.elastic.bounds.dual_prices import scaled
+from schedgap.models.elastic.bounds.schedule_lp import Prices
+from schedgap.models.elastic.heuristics.starting import starting_schedule
 from schedgap.models.elastic.modes import cluster
-from schedgap.models.elastic.schedule_lp import Prices
-from schedgap.models.elastic.starting import starting_schedule
 from schedgap.models.elastic.windows import Windows, no_schedule
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import solve

@@ -16,10 +16,10 @@ from schedgap.models.elastic import (
     program_time_indexed_cp_sat,
 )
 from schedgap.models.elastic.columns import schedule_of
-from schedgap.models.elastic.exact import exact
+from schedgap.models.elastic.exact.price_and_enumerate import exact
+from schedgap.models.elastic.heuristics.starting import first_bracket
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.program_compact import whole_weights
-from schedgap.models.elastic.starting import first_bracket
 from schedgap.models.elastic.windows import Windows, no_schedule, value_step, windows
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers.engine import LEAST_TOLERANCES

@@ -5,13 +5,13 @@ from typing import Any
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import lists
-from schedgap.models.elastic.coarse_lp import solve_coarse
+from schedgap.models.elastic.bounds.coarse_lp import solve_coarse
+from schedgap.models.elastic.bounds.configuration_lp import solve_configurations
+from schedgap.models.elastic.bounds.pooled import no_contention
 from schedgap.models.elastic.columns import Run, schedule_of
-from schedgap.models.elastic.configuration_lp import solve_configurations
-from schedgap.models.elastic.pooled import no_contention
+from schedgap.models.elastic.heuristics import lists
+from schedgap.models.elastic.heuristics.search import relist, search
 from schedgap.models.elastic.run_algorithms import needs_completion, no_schedule
-from schedgap.models.elastic.search import relist, search
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers.clock import Clock
 

@@ -8,15 +8,10 @@ import numpy as np
 
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.certificates import dense, evaluate, sparse
-from schedgap.models.hare import (
-    fluid,
-    lagrangian,
-    program_time_indexed,
-    relaxation,
-    relaxation_linear,
-)
-from schedgap.models.hare.lagrangian import Prices
-from schedgap.models.hare.relaxation_linear import Cut, Relaxed
+from schedgap.models.hare import program_time_indexed, relaxation
+from schedgap.models.hare.bounds import fluid, lagrangian, relaxation_linear
+from schedgap.models.hare.bounds.lagrangian import Prices
+from schedgap.models.hare.bounds.relaxation_linear import Cut, Relaxed
 from schedgap.models.hare.windows import LARGEST_VALUE
 from schedgap.solvers.linear import Floats, LinearProgram, safe_bound
 

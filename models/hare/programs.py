@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare import fluid, relaxation, relaxation_linear, run_bounds
+from schedgap.models.hare import relaxation, run_bounds
+from schedgap.models.hare.bounds import fluid, relaxation_linear
 from schedgap.models.hare.decode import to_steps, value_of
-from schedgap.models.hare.starting import starting_schedule
+from schedgap.models.hare.heuristics.starting import starting_schedule
 
 
 def _upper(instance: HareInstance) -> int:

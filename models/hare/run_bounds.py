@@ -8,16 +8,17 @@ import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare import fluid, lagrangian, relaxation, relaxation_conic
+from schedgap.models.hare import relaxation
 from schedgap.models.hare.algorithm import algorithm_1, list_wspt
-from schedgap.models.hare.certificates import certify, cut_certificate, lagrangian_certificate
-from schedgap.models.hare.relaxation_linear import build, with_cuts
-from schedgap.models.hare.solve_relaxation import (
+from schedgap.models.hare.bounds import fluid, lagrangian, relaxation_conic
+from schedgap.models.hare.bounds.relaxation_linear import build, with_cuts
+from schedgap.models.hare.bounds.solve_relaxation import (
     INTEGER_CELLS,
     RelaxationSolution,
     solve_literal,
     solve_prefix,
 )
+from schedgap.models.hare.certificates import certify, cut_certificate, lagrangian_certificate
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.linear import Floats

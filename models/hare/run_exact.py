@@ -10,8 +10,8 @@ from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare import program, program_cp_sat, program_time_indexed
 from schedgap.models.hare.certificates import certify
 from schedgap.models.hare.decode import to_steps, value_of
-from schedgap.models.hare.hybrid import hybrid
-from schedgap.models.hare.starting import first_bracket, starting_schedule
+from schedgap.models.hare.exact.hybrid import hybrid
+from schedgap.models.hare.heuristics.starting import first_bracket, starting_schedule
 from schedgap.models.hare.windows import steps
 from schedgap.models.method import Call, Method, Option, Outcome
 

@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare import fluid, rules
+from schedgap.models.hare import rules
 from schedgap.models.hare.algorithm import algorithm_1, lemma_report, middles
+from schedgap.models.hare.bounds import fluid
+from schedgap.models.hare.bounds.solve_relaxation import (
+    RelaxationSolution,
+    solve_literal,
+    solve_prefix,
+)
 from schedgap.models.hare.run_bounds import CELLS, solve_fluid
-from schedgap.models.hare.solve_relaxation import RelaxationSolution, solve_literal, solve_prefix
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers.linear import Floats
 

@@ -1,7 +1,7 @@
 """Our search at any scale: `local-search`."""
 
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare.search import local_search
+from schedgap.models.hare.heuristics.search import local_search
 from schedgap.models.method import Call, Method, Option, Outcome
 
 MOVES_WITHOUT_LIMIT = 2000  # neither moves nor a time limit were given

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge import job_bounds
+from schedgap.models.edge.bounds import job_bounds
 from schedgap.models.edge.certificates import KINDS, check_certificate
 from schedgap.models.edge.problem import no_schedule
 from schedgap.models.edge.run_bounds import METHODS

@@ -9,10 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge import column_bound, program_mode
-from schedgap.models.edge.column_bound import certified, solve_bound
+from schedgap.models.edge import program_mode
+from schedgap.models.edge.bounds import column_bound
+from schedgap.models.edge.bounds.column_bound import certified, solve_bound
+from schedgap.models.edge.bounds.prices import Pricer, Prices, from_data, rounded, to_data
 from schedgap.models.edge.placements import runs_from, runs_of
-from schedgap.models.edge.prices import Pricer, Prices, from_data, rounded, to_data
 from schedgap.models.edge.problem import Group, Task, problem
 from schedgap.solvers import Clock
 from schedgap.solvers.highs import Relaxation

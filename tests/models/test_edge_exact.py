@@ -11,12 +11,12 @@ from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
 from schedgap.models.edge import rules
-from schedgap.models.edge.column_bound import solve_bound
-from schedgap.models.edge.fixing import Fixing
-from schedgap.models.edge.goals import Goals
-from schedgap.models.edge.prices import Prices
+from schedgap.models.edge.bounds.column_bound import solve_bound
+from schedgap.models.edge.bounds.prices import Prices
+from schedgap.models.edge.exact.fixing import Fixing
+from schedgap.models.edge.exact.goals import Goals
+from schedgap.models.edge.heuristics.starting import first_bracket
 from schedgap.models.edge.problem import no_schedule, problem
-from schedgap.models.edge.starting import first_bracket
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
 from strategies.edge import brute_force, edge_instances, instance_of

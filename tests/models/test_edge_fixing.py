@@ -8,13 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge import mode_arrays, program_mode
-from schedgap.models.edge.fixing import Kept, keep, last_slot
+from schedgap.models.edge import program_mode
+from schedgap.models.edge.bounds import mode_arrays
+from schedgap.models.edge.bounds.prices import Prices, rounded
+from schedgap.models.edge.exact.fixing import Kept, keep, last_slot
+from schedgap.models.edge.exact.tightening import tighten
 from schedgap.models.edge.placements import runs_from, schedule_of
-from schedgap.models.edge.prices import Prices, rounded
 from schedgap.models.edge.problem import problem
 from schedgap.models.edge.rules import check, objective
-from schedgap.models.edge.tightening import tighten
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.highs import Relaxation
 from schedgap.solvers.linear import LinearProgram

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.lists import Search, best_list, orders, place_all, value_of
+from schedgap.models.edge.heuristics.lists import Search, best_list, orders, place_all, value_of
+from schedgap.models.edge.heuristics.timetable import Hosts, Timetable, soonest
 from schedgap.models.edge.rules import check, objective
 from schedgap.models.edge.run_lists import METHODS
-from schedgap.models.edge.timetable import Hosts, Timetable, soonest
 from schedgap.models.method import Call
 from schedgap.solvers.clock import Clock
 from strategies.edge import brute_force, edge_instances, instance_of, placements

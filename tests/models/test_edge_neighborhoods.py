@@ -7,12 +7,12 @@ import pytest
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.bracket import Bracket
 from schedgap.models.edge import rules
-from schedgap.models.edge.column_bound import solve_bound
-from schedgap.models.edge.fixing import Fixing
-from schedgap.models.edge.lists import orders, place_all
-from schedgap.models.edge.prices import Prices
+from schedgap.models.edge.bounds.column_bound import solve_bound
+from schedgap.models.edge.bounds.prices import Prices
+from schedgap.models.edge.exact.fixing import Fixing
+from schedgap.models.edge.heuristics.lists import orders, place_all
+from schedgap.models.edge.heuristics.starting import first_bracket
 from schedgap.models.edge.problem import problem
-from schedgap.models.edge.starting import first_bracket
 from schedgap.models.method import Call
 from schedgap.solvers import Clock
 from strategies.edge import brute_force, instance_of
@@ -32,7 +32,7 @@ def improved(instance: EdgeInstance, schedule: EdgeSchedule) -> Bracket:
     found.offer(schedule)
     found.child(
         "neighborhoods",
-        "schedgap.models.edge.neighborhoods:improve",
+        "schedgap.models.edge.exact.neighborhoods:improve",
         instance,
         schedule,
         Fixing((prices_of(instance),)),

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge import rules
+from schedgap.models.edge.bounds.prices import Pricer, Prices, rounded
 from schedgap.models.edge.certificates import check_certificate
-from schedgap.models.edge.fixing import Fixing, Side
-from schedgap.models.edge.goals import Goals
-from schedgap.models.edge.parts import Parts, certificate, jobs_by_type, joined, part_of
+from schedgap.models.edge.exact.fixing import Fixing, Side
+from schedgap.models.edge.exact.goals import Goals
+from schedgap.models.edge.exact.parts import Parts, certificate, jobs_by_type, joined, part_of
+from schedgap.models.edge.heuristics.starting import first_bracket
 from schedgap.models.edge.placements import runs_from
-from schedgap.models.edge.prices import Pricer, Prices, rounded
 from schedgap.models.edge.problem import no_schedule, problem
-from schedgap.models.edge.starting import first_bracket
 from schedgap.models.method import Call
 from schedgap.solvers import Clock
 from strategies.edge import best_schedule, brute_force, edge_instances, instance_of, some_shapes

@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from schedgap.models.edge.shapes import Held, ShapeFinder, is_superadditive, shape_rows, worth
+from schedgap.models.edge.bounds.shapes import (
+    Held,
+    ShapeFinder,
+    is_superadditive,
+    shape_rows,
+    worth,
+)
 from schedgap.solvers import Clock
 
 

@@ -8,12 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.column_bound import solve_bound
-from schedgap.models.edge.placements import runs_from
-from schedgap.models.edge.prices import rounded
-from schedgap.models.edge.problem import no_schedule, problem
-from schedgap.models.edge.starting import job_bound
-from schedgap.models.edge.type_bound import (
+from schedgap.models.edge.bounds.column_bound import solve_bound
+from schedgap.models.edge.bounds.prices import rounded
+from schedgap.models.edge.bounds.type_bound import (
     Column,
     TypeProblem,
     certificate,
@@ -22,6 +19,9 @@ from schedgap.models.edge.type_bound import (
     total,
     used_types,
 )
+from schedgap.models.edge.heuristics.starting import job_bound
+from schedgap.models.edge.placements import runs_from
+from schedgap.models.edge.problem import no_schedule, problem
 from schedgap.solvers import Clock
 from strategies.edge import best_schedule, brute_force, edge_instances
 from strategies.edge_examples import TOY_A, TOY_B, TOY_C

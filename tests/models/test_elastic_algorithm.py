@@ -18,7 +18,7 @@ from schedgap.models.elastic.algorithm import (
     run_online,
 )
 from schedgap.models.elastic.batch import batch_of, constants
-from schedgap.models.elastic.dual_prices import batch_problem, most_weight
+from schedgap.models.elastic.bounds.dual_prices import batch_problem, most_weight
 from schedgap.models.elastic.guarantees import lemma_1
 from schedgap.models.elastic.modes import Cluster, Mode, cluster, job_modes, modes
 from schedgap.models.elastic.pricing import Market

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import board
-from schedgap.models.elastic.board import Board, choices, losses
 from schedgap.models.elastic.columns import fits_together
+from schedgap.models.elastic.heuristics import board
+from schedgap.models.elastic.heuristics.board import Board, choices, losses
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.pricing import Market
 from strategies.elastic import elastic_instances, instance_of

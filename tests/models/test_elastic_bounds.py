@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.bounds.coarse import Coarse, CoarsePricer, server_pools
+from schedgap.models.elastic.bounds.configurations import configurations, containers
+from schedgap.models.elastic.bounds.container_prices import ContainerPricer, ContainerPrices, needs
+from schedgap.models.elastic.bounds.dual_prices import least_of
+from schedgap.models.elastic.bounds.pooled import mean_busy_times
+from schedgap.models.elastic.bounds.tables import table_on_one_pool, undominated
 from schedgap.models.elastic.certificates import check_certificate
-from schedgap.models.elastic.coarse import Coarse, CoarsePricer, server_pools
-from schedgap.models.elastic.configurations import configurations, containers
-from schedgap.models.elastic.container_prices import ContainerPricer, ContainerPrices, needs
-from schedgap.models.elastic.dual_prices import least_of
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.models.elastic.pooled import mean_busy_times
 from schedgap.models.elastic.run_bounds import METHODS as BOUNDS
-from schedgap.models.elastic.tables import table_on_one_pool, undominated
 from schedgap.models.elastic.windows import no_schedule
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers.clock import Clock
@@ -288,7 +288,7 @@ def test_configurations_are_all_that_fit_and_have_no_room() -> None:
 
 
 def test_servers_with_too_many_configurations_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedgap.models.elastic.configurations.MOST_VISITED", 1)
+    monkeypatch.setattr("schedgap.models.elastic.bounds.configurations.MOST_VISITED", 1)
     configurations.cache_clear()
     outcome = run("configuration-lp", TOY)
     assert outcome.bound is None and "configurations" in outcome.note

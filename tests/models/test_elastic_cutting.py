@@ -9,15 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import cutting
-from schedgap.models.elastic.branching import branch_and_cut, value_of
 from schedgap.models.elastic.columns import Run, fits_together, run_from
-from schedgap.models.elastic.cutting import CliqueCut, Tightened, tighten
-from schedgap.models.elastic.enumeration import below
-from schedgap.models.elastic.pool import Pool
+from schedgap.models.elastic.exact import cutting
+from schedgap.models.elastic.exact.branching import branch_and_cut, value_of
+from schedgap.models.elastic.exact.cutting import CliqueCut, Tightened, tighten
+from schedgap.models.elastic.exact.enumeration import below
+from schedgap.models.elastic.exact.pool import Pool
+from schedgap.models.elastic.exact.slot_cuts import SlotSeparator, configurations
 from schedgap.models.elastic.program import known_windows
 from schedgap.models.elastic.program_compact import few_runs
-from schedgap.models.elastic.slot_cuts import SlotSeparator, configurations
 from schedgap.models.elastic.windows import no_schedule, value_step
 from schedgap.solvers import Clock
 from strategies.elastic import best_schedule, elastic_instances, instance_of

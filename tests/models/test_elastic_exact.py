@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import rules, schedule_lp
+from schedgap.models.elastic import rules
+from schedgap.models.elastic.bounds import schedule_lp
+from schedgap.models.elastic.bounds.schedule_lp import Prices
 from schedgap.models.elastic.columns import schedule_of
-from schedgap.models.elastic.enumeration import GROWTH, branch, narrow
+from schedgap.models.elastic.exact.enumeration import GROWTH, branch, narrow
+from schedgap.models.elastic.heuristics.starting import starting_schedule
 from schedgap.models.elastic.run_exact import METHODS as EXACT
-from schedgap.models.elastic.schedule_lp import Prices
-from schedgap.models.elastic.starting import starting_schedule
 from schedgap.models.elastic.windows import no_schedule
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock

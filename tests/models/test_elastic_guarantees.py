@@ -11,7 +11,7 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
 from schedgap.models.elastic.algorithm import run_online
 from schedgap.models.elastic.batch import constants
-from schedgap.models.elastic.dual_prices import batch_problem, most_weight
+from schedgap.models.elastic.bounds.dual_prices import batch_problem, most_weight
 from schedgap.models.elastic.guarantees import (
     fitting_weight,
     gamma,

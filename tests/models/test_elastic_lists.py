@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import lists, rules
-from schedgap.models.elastic.coarse_lp import solve_coarse
+from schedgap.models.elastic import rules
+from schedgap.models.elastic.bounds.coarse_lp import solve_coarse
 from schedgap.models.elastic.columns import Run, schedule_of
+from schedgap.models.elastic.heuristics import lists
+from schedgap.models.elastic.heuristics.search import relist, search
 from schedgap.models.elastic.run_lists import METHODS
-from schedgap.models.elastic.search import relist, search
 from schedgap.models.method import Call, Outcome, check_instance
 from schedgap.solvers.clock import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of

@@ -19,9 +19,9 @@ from schedgap.models.elastic import (
 )
 from schedgap.models.elastic.columns import placements as minimal
 from schedgap.models.elastic.columns import schedule_of
+from schedgap.models.elastic.heuristics.starting import starting_schedule
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.program import known_windows
-from schedgap.models.elastic.starting import starting_schedule
 from schedgap.models.elastic.windows import windows
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.children import run_child

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare.columns import Column, JobData, Pricer, column, job_data
+from schedgap.models.hare.exact.columns import Column, JobData, Pricer, column, job_data
 from schedgap.models.hare.windows import steps
 from strategies.hare import instance_of
 

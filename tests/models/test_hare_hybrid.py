@@ -19,7 +19,7 @@ def sent(instance: HareInstance) -> list[float]:
             heard.append(value)
 
     found = Bracket(Call({}, None, Clock(20), 0, Ear()), lambda schedule: 0)
-    stage = "schedgap.models.hare.hybrid:lagrangian_stage"
+    stage = "schedgap.models.hare.exact.hybrid:lagrangian_stage"
     report = found.child("lagrangian", stage, instance, engine="highs")
     assert report is not None and not report.complete and found.schedule is None
     return heard

@@ -10,9 +10,8 @@ from numpy.random import default_rng
 
 from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare import fluid
-from schedgap.models.hare.certificates import check_certificate, lagrangian_certificate
-from schedgap.models.hare.lagrangian import (
+from schedgap.models.hare.bounds import fluid
+from schedgap.models.hare.bounds.lagrangian import (
     Prices,
     bound,
     duals_of,
@@ -21,6 +20,7 @@ from schedgap.models.hare.lagrangian import (
     prices_of,
     pricing,
 )
+from schedgap.models.hare.certificates import check_certificate, lagrangian_certificate
 from schedgap.solvers import Clock
 from schedgap.solvers.column_generation import generate_columns
 from schedgap.solvers.highs import solve_arrays

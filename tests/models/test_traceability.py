@@ -21,7 +21,8 @@ def _paper(name: str) -> Paper:
 
 
 def _source(name: str) -> dict[str, str]:
-    return {path.name: path.read_text() for path in (ROOT / "models" / name).glob("*.py")}
+    folder = ROOT / "models" / name
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*.py")}
 
 
 def _rows(source: dict[str, str]) -> set[str]:

@@ -5,14 +5,10 @@ from typing import Any
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic import (
-    program_compact,
-    program_cp_sat,
-    program_time_indexed_cp_sat,
-)
+from schedgap.models.elastic import program_compact, program_cp_sat, program_time_indexed_cp_sat
 from schedgap.models.elastic.columns import schedule_of
+from schedgap.models.elastic.heuristics.starting import starting_schedule
 from schedgap.models.elastic.program import known_windows
-from schedgap.models.elastic.starting import starting_schedule
 from schedgap.solvers import Clock, solve
 
 

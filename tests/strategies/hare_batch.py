@@ -137,8 +137,8 @@ def tree_batch(
     send: Callable[[Any], None], instances: Sequence[HareInstance]
 ) -> list[tuple[int, int, list[int]]]:
     """Run branch and price on many instances: upper, lower, and the bounds on the way, in steps."""
-    from schedgap.models.hare.starting import starting_schedule
-    from schedgap.models.hare.tree import Tree
+    from schedgap.models.hare.exact.tree import Tree
+    from schedgap.models.hare.heuristics.starting import starting_schedule
 
     answers = []
     for instance in instances:

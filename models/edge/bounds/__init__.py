@@ -1,0 +1,1 @@
+"""Relaxations of `edge`, and the prices that prove them."""

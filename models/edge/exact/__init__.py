@@ -1,0 +1,1 @@
+"""What stands behind `exact` of `edge`: ours, not the paper's."""

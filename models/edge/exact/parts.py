@@ -1,0 +1,233 @@
+"""The jobs of each worker type as instances of their own, which meet in nothing but PSs (ours).
+
+The optima of the parts sum up to a bound on that of the whole, far above the relaxation, for half
+the jobs are settled in a small part of the time. Schedules of the parts make one of the whole where
+their PSs suffice for all; where not, each part leaves the others only so much above their bounds.
+"""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
+from schedgap.models.bracket import Bracket
+from schedgap.models.edge.bounds import column_bound
+from schedgap.models.edge.bounds.prices import Pricer, Prices, to_data
+from schedgap.models.edge.exact.fixing import Fixing, Side
+from schedgap.models.edge.exact.goals import FEW_JOBS, Goals
+from schedgap.models.edge.exact.steps import price, search_intervals, search_lists
+from schedgap.models.edge.heuristics.starting import first_bracket
+from schedgap.models.edge.heuristics.timetable import Timetable
+from schedgap.models.edge.placements import runs_from, schedule_of
+from schedgap.models.edge.problem import problem
+from schedgap.models.method import Unheard
+from schedgap.solvers import Clock
+
+LIST_SHARE, SEARCH_SHARE, PRICE_SHARE = 0.05, 0.1, 0.6  # of what is left for one part
+SEARCH_SECONDS = 2.0
+PARTS_FIRST, JOINT_SHARE = 0.6, 0.3  # of the time; where schedules of parts do not fit together
+
+
+def jobs_by_type(instance: EdgeInstance) -> dict[int, tuple[int, ...]]:
+    """Return the jobs of each worker type that has some, all by index."""
+    kinds = arrays(instance).worker_type.tolist()
+    return {
+        kind: tuple(j for j, other in enumerate(kinds) if other == kind)
+        for kind in sorted(set(kinds))
+    }
+
+
+def part_of(instance: EdgeInstance, jobs: Sequence[int]) -> EdgeInstance:
+    """Return an instance of some of the jobs, in their order."""
+    data = instance.to_data()
+    return EdgeInstance.from_data(data | {"jobs": [data["jobs"][j] for j in jobs]})
+
+
+def joined(instance: EdgeInstance, schedules: Sequence[EdgeSchedule]) -> EdgeSchedule | None:
+    """Return one schedule of jobs of different worker types, or None where PSs do not suffice.
+
+    Jobs keep their workers and slots. Those that are split may find their PS on another server.
+    """
+    placements = {job: run for each in schedules for job, run in each.placements.items()}
+    view, timetable = problem(instance), Timetable(instance)
+    runs = runs_from(instance, EdgeSchedule(placements))
+    for run in sorted(runs, key=lambda run: not run.colocated):
+        task = view.tasks[run.group.job]
+        hosts, window = timetable.hosts[task.ps_type], (run.group.start, run.group.end)
+        free = {s: hosts.most_free(s, *window) for s in range(len(view.ps))}
+        choice = [run.host]
+        if not run.group.mode.together:
+            choice += [s for s in free if view.ps[s, task.ps_type] and task.ready[s] <= window[0]]
+        host = max(choice, key=lambda s: free[s] + (s == run.host) * (free[s] > 0))
+        if free[host] < 1:
+            return None
+        timetable.restore(run._replace(host=host))
+    return schedule_of(instance, timetable.runs.values())
+
+
+def certificate(instance: EdgeInstance, fixing: Fixing) -> dict[str, Any]:
+    """Return the best prices that are known, of the whole or of its parts, as plain JSON data."""
+    if not fixing.sides:
+        kind = "batch-dual" if instance.is_batch else "cg-bound"
+        return {"kind": kind, **to_data(_best(instance, fixing.prices))}
+    parts = {
+        instance.jobs[side.jobs[0]].worker_type: to_data(_best(side.instance, side.prices))
+        for side in fixing.sides
+    }
+    return {"kind": "parts", "parts": parts}
+
+
+def _best(instance: EdgeInstance, prices: Sequence[Prices]) -> Prices:
+    return max(prices, key=lambda each: Pricer(problem(instance), each.slots).bound(each))
+
+
+def certified(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
+    """Return the bound that prices of parts prove, each rounded up; a part without prices has 0."""
+    kinds = {instance.worker_types[kind]: jobs for kind, jobs in jobs_by_type(instance).items()}
+    return float(
+        sum(
+            math.ceil(column_bound.certified(part_of(instance, kinds[name]), prices))
+            for name, prices in data["parts"].items()
+        )
+    )
+
+
+@dataclass(slots=True, eq=False)
+class _Part:
+    """One part, and how far it is; `goals` as soon as there are prices."""
+
+    instance: EdgeInstance
+    jobs: tuple[int, ...]  # the index of each in the whole
+    found: Bracket
+    goals: Goals | None = None
+    seconds: float = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        return self.goals is not None and not (self.found.closed or self.goals.stuck)
+
+
+class Parts:
+    """All parts of an instance; what they find goes to the bracket of the whole."""
+
+    def __init__(self, instance: EdgeInstance, whole: Bracket) -> None:
+        self._instance, self._whole = instance, whole
+        self._parts: list[_Part] = []
+        for jobs in jobs_by_type(instance).values():
+            part = part_of(instance, jobs)
+            found = first_bracket(part, replace(whole.call, progress=Unheard()))
+            if whole.schedule is not None:
+                own = {job.id: whole.schedule.placements[job.id] for job in part.jobs}
+                found.offer(EdgeSchedule(own))
+            self._parts.append(_Part(part, jobs, found))
+        for each in self._parts:
+            each.found.call = replace(whole.call, progress=_Ear(self))
+        self.heard()
+
+    @property
+    def bound(self) -> float:
+        """The sum of their bounds: one on the whole."""
+        return sum(part.found.lower for part in self._parts)
+
+    @property
+    def apart(self) -> bool:
+        """Whether the best schedules of the parts do not make one of the whole."""
+        return self._whole.upper is None or self._whole.upper > self._value
+
+    @property
+    def _value(self) -> float:
+        """The sum of what their best schedules cost."""
+        return sum(math.inf if p.found.upper is None else p.found.upper for p in self._parts)
+
+    def heard(self) -> None:
+        """Tell the whole what the parts have by now."""
+        whole, bound = self._whole, self.bound
+        whole.infeasible |= any(part.found.infeasible for part in self._parts)
+        whole.bound(bound if whole.upper is None else min(bound, whole.upper))
+        if self._value < (math.inf if whole.upper is None else whole.upper):
+            schedule = joined(self._instance, [part.found.schedule for part in self._parts])
+            if schedule is not None:
+                whole.offer(schedule)
+
+    def prepare(self, clock: Clock) -> bool:
+        """Take the first steps with each part: lists, a search, prices; whether all have prices."""
+        for k, part in enumerate(self._parts):
+            found, own = part.found, clock.share(1 / (len(self._parts) - k))
+            if not found.closed:
+                search_lists(part.instance, found, own.share(LIST_SHARE))
+            if not found.closed and len(part.jobs) <= FEW_JOBS:
+                limit = own.share(SEARCH_SHARE, most=SEARCH_SECONDS)
+                search_intervals(part.instance, found, limit)
+        for k, part in enumerate(self._parts):
+            self.heard()
+            if self._whole.closed:
+                return True
+            found, own = part.found, clock.share(1 / (len(self._parts) - k))
+            prices = price(part.instance, found, own.share(PRICE_SHARE), self._most(part))
+            if prices is None:
+                return False
+            part.goals = Goals(part.instance, found, Fixing((prices,)))
+            if not found.closed:
+                part.goals.tighten(own)
+        self.heard()
+        return True
+
+    def _most(self, part: _Part) -> float:
+        """Return what a part may cost in a schedule no worse than the one that is known."""
+        whole = self._whole
+        return math.inf if whole.upper is None else whole.upper - self.bound + part.found.lower
+
+    def settle(self, clock: Clock, goals: Goals) -> None:
+        """Raise the goals of all parts in turn, until none is left or no time.
+
+        Where their schedules do not make one of the whole, some time is for better ones of it.
+        """
+        whole, joint = self._whole, False
+        while not whole.closed and not clock.expired():
+            still = [part for part in self._parts if part.is_open]
+            if not still:
+                return
+            if self.apart and not joint and clock.spent() > PARTS_FIRST:
+                joint = True
+                goals.fixing = replace(goals.fixing, sides=self.fixing().sides)
+                goals.improve(clock.share(JOINT_SHARE))
+                continue
+            part = min(still, key=lambda part: part.seconds)
+            assert part.goals is not None
+            since = time.monotonic()
+            part.goals.advance(clock, 1 / len(still), alone=len(still) == 1)
+            part.seconds += time.monotonic() - since
+            self.heard()
+
+    def fixing(self) -> Fixing:
+        """Return what the parts leave to the whole."""
+        sides = [
+            Side(part.instance, part.jobs, part.goals.fixing.prices, int(part.found.lower))
+            for part in self._parts
+            if part.goals is not None
+        ]
+        slots = max(side.prices[0].slots for side in sides)
+        each = [side.prices[0].until(slots) for side in sides]
+        workers = np.sum([prices.workers for prices in each], axis=0)
+        return Fixing(
+            (Prices(workers, np.max([prices.ps for prices in each], axis=0)),), tuple(sides)
+        )
+
+
+class _Ear(Unheard):
+    """Progress of a part: all parts are asked what they have."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def incumbent(self, schedule: EdgeSchedule, objective: float) -> None:
+        """Look at all."""
+        self._parts.heard()
+
+    def bound(self, value: float) -> None:
+        """Look at all."""
+        self._parts.heard()

@@ -1,0 +1,172 @@
+"""The stages of `exact` that use an engine, each in a process of its own."""
+
+import math
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule
+from schedgap.models.bracket import Finder, Report, solve_program
+from schedgap.models.edge import program_cp_sat
+from schedgap.models.edge.bounds import mode_arrays
+from schedgap.models.edge.bounds.column_bound import solve_bound
+from schedgap.models.edge.bounds.shapes import Shape
+from schedgap.models.edge.bounds.type_bound import solve_types, total
+from schedgap.models.edge.cost import Floats
+from schedgap.models.edge.exact.fixing import Kept
+from schedgap.models.edge.heuristics.starting import sense
+from schedgap.models.edge.placements import runs_from, schedule_of
+from schedgap.models.edge.problem import problem
+from schedgap.solvers import Clock
+
+
+def search_stage(
+    found: Finder,
+    instance: EdgeInstance,
+    schedule: EdgeSchedule | None,
+    lower: float,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Search with CP-SAT from a schedule and a bound."""
+    sign = sense(instance)
+    known = int(sign * lower)
+    model = program_cp_sat.build(
+        instance, least=None if sign < 0 else known, most=known if sign < 0 else None
+    )
+    return solve_program(
+        found,
+        model,
+        "cp-sat",
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        read=lambda values: program_cp_sat.read(model, values, instance),
+        real=lambda bound: sign * bound,
+        grid=1,
+        start=None if schedule is None else program_cp_sat.hints(model, instance, schedule),
+    )[1]
+
+
+def program_stage(
+    found: Finder,
+    instance: EdgeInstance,
+    module: str,
+    engine: str,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Build a Pyomo program, and solve it; a stage, since nothing but an end stops the building."""
+    formulation = import_module(module)
+    model = formulation.build(instance)
+    return solve_program(
+        found,
+        model,
+        engine,
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        read=lambda values: formulation.read(model, instance),
+        real=lambda bound: sense(instance) * bound,
+        grid=1,
+    )[1]
+
+
+def price_stage(
+    found: Finder,
+    instance: EdgeInstance,
+    schedule: EdgeSchedule | None,
+    slots: int,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Solve the relaxation; returns its prices and each job's mean start."""
+    result = solve_bound(
+        problem(instance),
+        slots=slots,
+        clock=clock,
+        known=() if schedule is None else runs_from(instance, schedule),
+        seed=seed,
+        threads=threads,
+        on_bound=found.bound,
+    )
+    starts: dict[int, float] = {}
+    for run, share in result.runs:
+        starts[run.group.job] = starts.get(run.group.job, 0.0) + share * run.group.start
+    trace: dict[str, Any] = {"slots": slots, "bound": result.bound}
+    if result.result is not None:
+        trace |= {"master": result.result.objective, "rounds": result.result.rounds}
+    value = None if result.prices is None else (result.prices, starts)
+    return Report(infeasible=result.infeasible, trace=trace, value=value)
+
+
+def type_stage(
+    found: Finder, instance: EdgeInstance, *, clock: Clock, seed: int, threads: int
+) -> Report:
+    """Bound the worker types one by one; returns each job's mean start."""
+    bounds = solve_types(problem(instance), clock=clock.share(0.8), seed=seed, threads=threads)
+    found.bound(total([each.bound for each in bounds]))
+    trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
+    starts: dict[int, float] = {}
+    for each in bounds:
+        starts |= each.starts
+    return Report(trace=trace, value=starts)
+
+
+def goal_stage(
+    found: Finder,
+    instance: EdgeInstance,
+    kept: Kept,
+    goal: int,
+    shapes: Mapping[Shape, Floats],
+    schedule: EdgeSchedule | None,
+    name: str,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Look for the best schedule with an objective up to a goal; `value`: whether that is decided.
+
+    A known schedule, if there is one, is what CP-SAT looks near first.
+    The groups hold every such schedule. So a bound on them is one on all schedules up to goal + 1,
+    and the best of them is optimal.
+    """
+    view, start = problem(instance), None
+    program: Any
+    if name == "cp-sat":
+        least = math.ceil(kept.bound - 1e-6)
+        program = program_cp_sat.build(instance, groups=kept.groups, least=least, most=goal)
+        if schedule is not None:
+            start = program_cp_sat.hints(program, instance, schedule)
+
+        def read(values: Any) -> EdgeSchedule:
+            return program_cp_sat.read(program, values, instance)
+    else:
+        arrays = mode_arrays.build(view, kept.groups, most=goal, shapes=shapes)
+        program = arrays.program
+
+        def read(values: Any) -> EdgeSchedule:
+            return schedule_of(instance, arrays.runs(values))
+
+    result, report = solve_program(
+        found,
+        program,
+        name,
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        read=read,
+        real=lambda bound: min(goal + 1.0, bound),
+        grid=1,
+        start=start,
+    )
+    if result.status == "infeasible":
+        found.bound(goal + 1)
+    return Report(result.status == "optimal", trace=report.trace, value=report.complete)

@@ -1,0 +1,84 @@
+"""The first steps of `exact`: lists, a search with CP-SAT, prices; what they find is the bracket's.
+
+A step that uses an engine is a stage in a process of its own.
+"""
+
+import math
+from collections.abc import Mapping
+
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.bracket import Bracket
+from schedgap.models.edge.bounds.column_bound import too_large
+from schedgap.models.edge.bounds.prices import Prices
+from schedgap.models.edge.exact.fixing import last_slot
+from schedgap.models.edge.heuristics.lists import Search, best_list
+from schedgap.models.edge.problem import problem
+from schedgap.solvers import Clock
+
+STAGES = "schedgap.models.edge.exact.stages"
+LIST_SHARE = 0.1  # of what is left, for lists by the starts of a relaxation
+MOVES = 40, 100  # of a search over lists, for each job: before there are prices, and with them
+
+
+def search_lists(
+    instance: EdgeInstance,
+    found: Bracket,
+    clock: Clock,
+    starts: Mapping[int, float] | None = None,
+) -> None:
+    """Place jobs by lists, and search over these; `starts` order one more list."""
+    found.call.progress.phase("lists")
+    search = Search(instance, best_list(instance, starts)[1], seed=found.call.seed)
+    if search.complete:
+        found.offer(search.schedule())
+    moves = MOVES[starts is not None] * len(instance.jobs)
+    search.run(moves, stop=clock.expired, on_better=lambda better: found.offer(better.schedule()))
+
+
+def search_intervals(instance: EdgeInstance, found: Bracket, clock: Clock) -> None:
+    """Search with CP-SAT."""
+    found.call.progress.phase("CP-SAT on intervals")
+    found.child(
+        "cp-sat",
+        f"{STAGES}:search_stage",
+        instance,
+        found.schedule,
+        found.lower,
+        clock=clock,
+        engine="cp-sat",
+    )
+
+
+def price(
+    instance: EdgeInstance, found: Bracket, clock: Clock, upper: float = 0.0
+) -> Prices | None:
+    """Solve the relaxation as far as an optimal schedule can reach; list jobs by its starts.
+
+    Parameters
+    ----------
+    upper : float
+        Prices are to reach as far as schedules below this do, too; infinite: to the horizon.
+    """
+    view = problem(instance)
+    slots = view.slots
+    if found.upper is not None and not instance.is_batch and math.isfinite(upper):
+        slots = last_slot(view, int(max(found.upper, upper))) - view.first + 1
+    if reason := too_large(view, slots):
+        found.trace["prices"] = reason
+        return None
+    found.call.progress.phase("generating columns")
+    report = found.child(
+        "prices",
+        f"{STAGES}:price_stage",
+        instance,
+        found.schedule,
+        slots,
+        clock=clock,
+        engine="highs",
+    )
+    if report is None or report.value is None:
+        return None
+    prices, starts = report.value
+    if not instance.is_batch and not found.closed:
+        search_lists(instance, found, clock.share(LIST_SHARE), starts)
+    return prices  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""Schedules of `edge` without a proof: ours, not the paper's."""

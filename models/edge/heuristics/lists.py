@@ -1,0 +1,239 @@
+"""List schedules: jobs in some order, each where it ends soonest; then a search over the orders.
+
+Offline, so no online algorithm. Worker types meet in nothing but parameter servers: the search
+moves jobs within the order of one type, and places anew only what comes after the move.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
+from schedgap.models.edge.heuristics.timetable import Table, Timetable, soonest
+from schedgap.models.edge.placements import Run
+from schedgap.models.edge.problem import problem
+
+REACH = 3  # places that a move shifts a job, at most
+FLIPS = 0.3  # part of the moves that change where a job's workers may be, instead of its place
+WARMTH = 0.01  # of the mean c_j - a_j: what a move may lose at the start of the search
+SHARES = 0.5, 1, 2, 3, 4, 6  # in keys of orders: of a job's time on all workers of its type
+
+
+def orders(
+    instance: EdgeInstance, starts: Mapping[int, float] | None = None
+) -> dict[str, tuple[int, ...]]:
+    """Return orders of the jobs that may run, by name.
+
+    Parameters
+    ----------
+    instance : EdgeInstance
+    starts : Mapping[int, float], optional
+        A slot for each job, such as the mean start in a linear relaxation: one more order.
+
+    Returns
+    -------
+    dict[str, tuple[int, ...]]
+        By arrival; by arrival plus parts of the job's time alone (work / chunks), of its work, and
+        of its time on all workers of its type. Ties in list order.
+    """
+    view = arrays(instance)
+    able = [task.job for task in problem(instance).tasks]
+    work = view.work[:, 1]
+    on_all = work / np.maximum(view.workers.sum(axis=0), 1)[view.worker_type]
+    keys = {
+        "arrival": view.arrival.astype(float),
+        "arrival + work / chunks": view.arrival + work / view.chunks,
+        "arrival + 0.3 work": view.arrival + 0.3 * work,
+    }
+    keys |= {f"arrival + {part:g} work / workers": view.arrival + part * on_all for part in SHARES}
+    if starts is not None:
+        keys["starts"] = np.array([starts.get(j, math.inf) for j in range(len(instance.jobs))])
+    return {name: tuple(sorted(able, key=key.__getitem__)) for name, key in keys.items()}
+
+
+def place_all(instance: EdgeInstance, order: Sequence[int]) -> Timetable:
+    """Place jobs (by index) in an order, each where it ends soonest; who ends nowhere is left over.
+
+    Time: O(n) placements, each O(servers x stretches) for every start that is tried.
+    """
+    timetable = Timetable(instance)
+    for job in order:
+        run = soonest(timetable, job)
+        if run is not None:
+            timetable.take(run)
+    return timetable
+
+
+def best_list(
+    instance: EdgeInstance, starts: Mapping[int, float] | None = None
+) -> tuple[str, tuple[int, ...]]:
+    """Return the name and the order of the best list schedule: fewest left over, then least value.
+
+    Also tried, as `by type`: each worker type in the order that suits it best, type by type.
+    """
+    view, found = arrays(instance), orders(instance, starts)
+
+    def key(timetable: Timetable, jobs: Iterable[int]) -> tuple[int, int]:
+        runs = [timetable.runs[j] for j in jobs if j in timetable.runs]
+        return -len(runs), sum(r.group.end - int(view.arrival[r.group.job]) for r in runs)
+
+    def best(jobs: Sequence[int]) -> str:
+        return min(found, key=lambda name: key(timetables[name], jobs))
+
+    timetables = {name: place_all(instance, order) for name, order in found.items()}
+    mixed: list[int] = []
+    for u in range(len(instance.worker_types)):
+        own = [j for j in found["arrival"] if view.worker_type[j] == u]
+        mixed += sorted(own, key=found[best(own)].index)
+    found["by type"] = tuple(mixed)
+    timetables["by type"] = place_all(instance, mixed)
+    name = best(mixed)
+    return name, found[name]
+
+
+def value_of(timetable: Timetable) -> int:
+    """Return sum c_j - a_j of the placed jobs."""
+    arrival = arrays(timetable.instance).arrival
+    return sum(run.group.end - int(arrival[job]) for job, run in timetable.runs.items())
+
+
+# --- search ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Team:
+    """The jobs of one worker type in their order, and the table before each of them is placed."""
+
+    order: list[int]
+    together: set[int] = field(default_factory=set)  # jobs kept on one server
+    before: list[Table] = field(default_factory=list)  # [position]
+    ends: list[int] = field(default_factory=list)  # [position]
+
+
+class Search:
+    """A search over the orders of all worker types by simulated annealing.
+
+    A move takes a job some places up or down in its type's order, or keeps all of its workers on
+    the server of its PS (or no longer); the jobs from there on are placed anew. A job that ends
+    nowhere counts as if it ended long after the horizon.
+    """
+
+    def __init__(self, instance: EdgeInstance, order: Sequence[int], *, seed: int = 0) -> None:
+        """Place all jobs in an order."""
+        self.instance = instance
+        self._random = np.random.default_rng(seed)
+        self._view = arrays(instance)
+        self._timetable = Timetable(instance)
+        tasks = problem(instance).tasks
+        last = instance.window[1]
+        self._late = 10 * last + max((task.arrival for task in tasks), default=0)
+        self._least = {
+            task.job: task.arrival + (last if flow is None else flow)
+            for task in tasks
+            for flow in [problem(instance).least_flow(task)]
+        }
+        self._teams: dict[int, _Team] = {}
+        for job in order:
+            u = int(self._view.worker_type[job])
+            team = self._teams.setdefault(u, _Team([]))
+            before, ends, _ = self._place(u, [job], team.together, math.inf)
+            team.order.append(job)
+            team.before += before
+            team.ends += ends
+        self._arrivals = sum(task.arrival for task in tasks)
+        self._jobs = list(order)
+        self.best = dict(self._timetable.runs)
+        self.value = self._total()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the best runs are those of all jobs."""
+        return len(self.best) == len(self._jobs)
+
+    def schedule(self) -> EdgeSchedule:
+        """Return the best schedule so far, of all jobs that are placed."""
+        timetable = Timetable(self.instance)
+        timetable.runs = self.best
+        return timetable.schedule()
+
+    def run(
+        self,
+        moves: int,
+        *,
+        stop: Callable[[], bool] = lambda: False,
+        on_better: Callable[["Search"], None] = lambda search: None,
+    ) -> None:
+        """Make so many moves, fewer only when told to stop.
+
+        A move that loses is kept with probability exp(-loss / warmth); the warmth falls to 0 in
+        equal steps. `on_better` hears of every complete schedule that is better than all before.
+        """
+        if not self._jobs:
+            return
+        warmth = WARMTH * max(1.0, self.value / len(self._jobs))
+        for step in range(moves):
+            if stop():
+                return
+            allowed = -warmth * (1 - step / moves) * math.log(1 - self._random.random())
+            self._move(allowed)
+            total = self._total()
+            if total < self.value:
+                self.value, self.best = total, dict(self._timetable.runs)
+                if self.complete:
+                    on_better(self)
+
+    def _total(self) -> int:
+        return sum(sum(team.ends) for team in self._teams.values()) - self._arrivals
+
+    def _move(self, allowed: float) -> None:
+        """Try one move of a random job; keep it when it does not lose more than allowed."""
+        job = self._jobs[int(self._random.integers(len(self._jobs)))]
+        u = int(self._view.worker_type[job])
+        team = self._teams[u]
+        place = team.order.index(job)
+        order, together, first = team.order, team.together, place
+        if self._random.random() < FLIPS:
+            together = together ^ {job}
+        else:
+            shift = int(self._random.integers(1, REACH + 1))
+            to = place + (shift if self._random.random() < 0.5 else -shift)
+            if not 0 <= to < len(order):
+                return
+            order = [*order[:place], *order[place + 1 :]]
+            order.insert(to, job)
+            first = min(place, to)
+        table = self._timetable.tables[u]
+        old = [self._timetable.forget(j) for j in team.order[first:] if j in self._timetable.runs]
+        self._timetable.tables[u] = team.before[first]
+        limit = sum(team.ends[first:]) + allowed
+        before, ends, whole = self._place(u, order[first:], together, limit)
+        if whole:
+            team.order, team.together = order, together
+            team.before[first:], team.ends[first:] = before, ends
+            return
+        for j in order[first:]:
+            if j in self._timetable.runs:
+                self._timetable.forget(j)
+        self._timetable.tables[u] = table
+        for run in old:
+            self._timetable.restore(run)
+
+    def _place(
+        self, u: int, jobs: Sequence[int], together: set[int], limit: float
+    ) -> tuple[list[Table], list[int], bool]:
+        """Place jobs in order; False as soon as their ends must sum to more than the limit."""
+        before: list[Table] = []
+        ends: list[int] = []
+        total = sum(self._least[job] for job in jobs)
+        for job in jobs:
+            before.append(self._timetable.tables[u])
+            run: Run | None = soonest(self._timetable, job, together=job in together)
+            if run is not None:
+                self._timetable.take(run)
+            ends.append(self._late if run is None else run.group.end)
+            total += ends[-1] - self._least[job]
+            if total > limit:
+                return before, ends, False
+        return before, ends, True

@@ -1,0 +1,60 @@
+"""What is known of an instance before any search: the bound of each job alone, and a bracket."""
+
+import math
+
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule
+from schedgap.models.bracket import Bracket
+from schedgap.models.edge.heuristics.lists import best_list, place_all
+from schedgap.models.edge.outcomes import sums
+from schedgap.models.edge.placements import runs_from, schedule_of
+from schedgap.models.edge.problem import Problem, problem
+from schedgap.models.method import Call
+
+
+def job_bound(view: Problem) -> int:
+    """Return the sum of the least c_j - a_j of each job alone; of a batch minus the jobs that fit.
+
+    A job of (2) that never fits counts as 0: `no_schedule` names it.
+    """
+    least = [view.least_flow(task) for task in view.tasks]
+    if view.is_batch:
+        return -sum(flow is not None for flow in least)
+    return sum(flow or 0 for flow in least)
+
+
+def first_bracket(instance: EdgeInstance, call: Call) -> Bracket:
+    """Return the bracket of what is known at once: every job alone, and lists.
+
+    Values are those of a minimisation: sum c_j - a_j, or minus the number of jobs that run.
+    Schedules are cut to modes, which never makes one worse.
+    """
+    sign = sense(instance)
+    found = Bracket(
+        call,
+        lambda schedule: sign * schedule.value(instance),
+        real=lambda value: float(sign * value) + 0.0,  # no -0.0
+        up=lambda bound: math.ceil(bound - 1e-6),
+        keep=lambda schedule: schedule_of(instance, runs_from(instance, schedule)),
+        close=0.0,
+        tell=lambda schedule: sums(instance, schedule),
+    )
+    found.bound(job_bound(problem(instance)))
+    if instance.is_batch:
+        found.offer(EdgeSchedule({}))
+    if not found.closed:
+        start = starting_schedule(instance)
+        if start is not None:
+            found.offer(start)
+    return found
+
+
+def starting_schedule(instance: EdgeInstance) -> EdgeSchedule | None:
+    """Return the best list schedule, or None when no list places all jobs of (2) in time."""
+    timetable = place_all(instance, best_list(instance)[1])
+    whole = len(timetable.runs) == len(instance.jobs)
+    return timetable.schedule() if whole or instance.is_batch else None
+
+
+def sense(instance: EdgeInstance) -> int:
+    """Return -1 for a batch, whose objective is a maximum, else 1."""
+    return -1 if instance.is_batch else 1

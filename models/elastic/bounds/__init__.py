@@ -1,0 +1,1 @@
+"""Relaxations of `elastic`, and the prices that prove them."""

@@ -1,0 +1,97 @@
+"""What the final prices of A_maxweight prove of the batch: an upper bound by the dual (9), (18).
+
+As they stand, the prices prove little: they are meant to keep jobs out. Scaled by one factor they
+are often close to those of the optimum of the linear program.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.algorithm import Round
+from schedgap.models.elastic.batch import Arrived, Batch
+from schedgap.models.elastic.bounds import schedule_lp
+from schedgap.models.elastic.bounds.schedule_lp import Prices
+from schedgap.models.elastic.guarantees import fitting_weight
+from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.windows import value_step
+
+GOLDEN = (math.sqrt(5) - 1) / 2
+EVALUATIONS = 40  # of the dual function
+MOST_STARTS = 2_000_000  # modes x servers x slots of one evaluation; half a second
+
+
+def scaled(
+    instance: ElasticInstance, batch: Batch, stop: Callable[[], bool] = lambda: False
+) -> tuple[Prices, float, int]:
+    """Return the final prices of a batch, scaled to prove the least bound; factor, evaluations."""
+    view = cluster(instance)
+    price = batch.prices / view.scale[:, None]
+    paid = float((price.sum(axis=2) * view.capacity).sum())
+    pool = np.arange(len(view.servers))
+
+    def dual(theta: float) -> float:
+        return schedule_lp.lagrangian(instance, Prices(pool, theta * price))
+
+    # The dual is convex in theta; where the prices alone exceed all weights, theta = 0 is better.
+    theta, steps = 0.0, 0
+    if paid > 0:
+        weight = math.fsum(job.weight for job in instance.jobs)
+        theta, steps = least_of(dual, weight / paid, stop)
+    return Prices(pool, theta * price), theta, steps
+
+
+def most_weight(instance: ElasticInstance, each: Round) -> float:
+    """Return an upper bound on the weight that one window of a round could have served.
+
+    Of the weight of the jobs that fit when alone, and the bound that the prices of the round's
+    first window prove, where that is not too much work.
+    """
+    fitting = fitting_weight(each.batch, each.tau)
+    size = len(instance.servers) * (each.tau - 1) * sum(len(job.modes) for job in each.batch)
+    if not each.windows or size > MOST_STARTS:
+        return fitting
+    problem = batch_problem(instance, each.batch, each.tau)
+    bound = schedule_lp.lagrangian(problem, scaled(problem, each.windows[0])[0])
+    step = value_step(problem)
+    if step is not None:
+        bound = math.floor(bound / step + 1e-6) * step
+    return min(fitting, bound)
+
+
+def batch_problem(
+    instance: ElasticInstance, jobs: Sequence[Arrived], deadline: int
+) -> ElasticInstance:
+    """Return the problem (7), (16) of some jobs of an instance, all there at slot 1."""
+    data = instance.to_data()
+    chosen = [data["jobs"][each.place] | {"arrival": 1} for each in jobs]
+    changed = {"objective": "scheduled_weight", "deadline": deadline, "jobs": chosen}
+    return ElasticInstance.from_data(data | changed)
+
+
+def least_of(
+    function: Callable[[float], float], most: float, stop: Callable[[], bool]
+) -> tuple[float, int]:
+    """Return about where a convex function on [0, most] is least, by golden section.
+
+    The best of all points tried, 0 among them; and the number of evaluations.
+    """
+    low, high = 0.0, most
+    tried = {0.0: function(0.0)}
+
+    def at(point: float) -> float:
+        if point not in tried:
+            tried[point] = function(point)
+        return tried[point]
+
+    left, right = high - GOLDEN * high, GOLDEN * high
+    while len(tried) < EVALUATIONS and not stop():
+        if at(left) <= at(right):
+            high, right = right, left
+            left = high - GOLDEN * (high - low)
+        else:
+            low, left = left, right
+            right = low + GOLDEN * (high - low)
+    return min(tried, key=lambda point: tried[point]), len(tried)

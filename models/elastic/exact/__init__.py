@@ -1,0 +1,1 @@
+"""What stands behind `exact` of `elastic`: ours, not the paper's."""

@@ -1,0 +1,241 @@
+"""Price and enumerate (ours): all runs of small reduced cost, cut and packed.
+
+Let prices prove L. A schedule of value V pays V - L in reduced costs w (t + d) + price - least of
+the job, summed over its runs, and in capacity that is priced and left free. So every schedule of
+value <= L + g consists of runs of reduced cost <= g. The relaxation over these few runs can be cut
+at will, for none of them has to be priced any more; the better bound leaves fewer runs. A packing
+over what is left finds the optimum or proves that it is above L + g, and g grows until the one
+happens or the other reaches a known value. A batch problem is minus its weight here; a job left out
+has a reduced cost, too.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.bounds.schedule_lp import Prices
+from schedgap.models.elastic.columns import Run
+from schedgap.models.elastic.exact.branching import branch_and_cut, is_schedule
+from schedgap.models.elastic.exact.cutting import Cut, Tightened, tighten
+from schedgap.models.elastic.exact.pool import Pool
+from schedgap.models.elastic.exact.reduced import Cheap, Reduced, without_symmetry
+from schedgap.models.elastic.windows import value_step, windows
+from schedgap.solvers import Clock
+from schedgap.solvers.engine import OnBound
+
+FEW_RUNS, MOST_RUNS = 20_000, 200_000  # to start with, and at all
+SHRINK, GROWTH = 0.7, 1.25  # of the gap where runs are too many, or hold no schedule
+
+OnSchedule = Callable[[list[Run]], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Enumerated:
+    """Where the search stopped, in the sense of the minimisation."""
+
+    lower: float
+    runs: list[Run] | None  # the best schedule found here, if any is better than the given value
+    complete: bool
+    gap: float = 0.0
+    columns: int = 0
+    nodes: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Narrowed:
+    """The runs that are left for schedules up to a value, and what is known of all others.
+
+    `lower` is a bound on all schedules. `last`: no schedule above `most` is of interest; `left` is
+    None when there is none up to it either, or when there were too many runs.
+    """
+
+    lower: float
+    most: float = math.inf
+    reach: float = math.inf  # `most`, the rounding of the prices taken off
+    gap: float = 0.0
+    last: bool = False
+    left: Tightened | None = None
+    columns: int = 0
+    note: str = ""
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The cuts that were found."""
+        return () if self.left is None or self.left.rows is None else self.left.rows.cuts
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is nothing of interest."""
+        return self.left is None and self.last
+
+
+def narrow(
+    instance: ElasticInstance,
+    prices: Prices,
+    upper: float | None,
+    *,
+    clock: Clock,
+    gap: float | None = None,
+    cuts: Sequence[Cut] = (),
+    seed: int = 0,
+    threads: int = 1,
+    on_schedule: OnSchedule | None = None,
+    on_bound: OnBound | None = None,
+) -> Narrowed:
+    """Enumerate runs and cut their relaxation, gap by gap, until runs are left that may fit.
+
+    Parameters
+    ----------
+    prices : Prices
+        Any; those of a good bound make the search short.
+    upper : float or None
+        Value of a known schedule; None only in a closed horizon.
+    gap : float or None
+        To start with; None: as large as few runs allow.
+    cuts : sequence of Cut
+        Known ones.
+    """
+    base, step = Reduced(instance, prices), value_step(instance)
+    ceiling = sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
+    lower = _on_grid(base.proved, step)
+    tell = on_bound or (lambda bound: None)
+    tell(lower)
+    goal = ceiling if upper is None else below(upper, step)  # values of interest: <= goal
+    span = windows(instance, upper)
+    if span is None:
+        return Narrowed(lower, note="no schedule is known, and none is ruled out")
+    full = goal - base.value + base.margin
+    few = gap is None
+    gap = full if gap is None else min(gap, full)
+    while True:
+        last = gap >= full
+        most = min(goal, base.value + gap + base.margin)
+        reach = goal if last else min(goal, base.value + gap - base.margin)
+        if lower > goal + 1e-9 * max(1.0, abs(goal)):
+            return Narrowed(lower, goal, goal, gap, last=True)
+        cheap = base.cheap(gap + base.margin, span, clock, FEW_RUNS if few else MOST_RUNS)
+        if not cheap.complete and few and not clock.expired():
+            gap = max(SHRINK * gap, step or 1e-6 * abs(base.value))
+            few = gap > (step or 1e-6 * abs(base.value))
+            continue
+        count = len(cheap.runs)
+        if not cheap.complete:
+            note = "out of time" if clock.expired() else "too many runs of small reduced cost"
+            return Narrowed(lower, gap=gap, columns=count, note=note)
+        few = False
+        left = _left(base, cheap, most, cuts, clock, seed, threads, on_schedule)
+        cuts = left.rows.cuts if left is not None and left.rows is not None else cuts
+        if left is not None and left.bound <= most:
+            lower = max(lower, _on_grid(min(left.bound, reach), step))
+            tell(lower)
+            return Narrowed(lower, most, reach, gap, last, left, count)
+        if last:
+            return Narrowed(lower, goal, goal, gap, last=True, columns=count)
+        lower = max(lower, _on_grid(reach, step))
+        tell(lower)
+        gap = min(GROWTH * gap, full)
+
+
+def _left(
+    base: Reduced,
+    cheap: Cheap,
+    most: float,
+    cuts: Sequence[Cut],
+    clock: Clock,
+    seed: int,
+    threads: int,
+    on_schedule: OnSchedule | None,
+) -> Tightened | None:
+    """Return what is left of the cheap runs; None when a job has none."""
+    instance = base.instance
+    runs, reduced = without_symmetry(instance, cheap)
+    if not instance.is_batch and len({run.job for run in runs}) < len(instance.jobs):
+        return None
+    pool = Pool(instance, runs)
+    plain = Tightened(pool, np.array(reduced), np.array(cheap.absent), base.value, base.margin)
+    if not runs:
+        return plain
+
+    def better(found: list[Run]) -> None:
+        if on_schedule is not None and is_schedule(instance, found):
+            on_schedule(found)
+
+    tight = tighten(
+        pool,
+        most,
+        clock=clock,
+        near=plain.reduced,
+        cuts=cuts,
+        seed=seed,
+        threads=threads,
+        on_runs=better,
+    )
+    return tight if tight.bound > plain.bound else plain
+
+
+def branch(
+    instance: ElasticInstance,
+    narrowed: Narrowed,
+    *,
+    clock: Clock,
+    most: float = math.inf,
+    seed: int = 0,
+    threads: int = 1,
+    on_schedule: OnSchedule | None = None,
+    on_bound: OnBound | None = None,
+) -> Enumerated:
+    """Find the best schedule of the runs that are left by branch and cut.
+
+    Parameters
+    ----------
+    most : float
+        Only schedules up to this value matter, if it is below that of `narrowed`.
+
+    Returns
+    -------
+    Enumerated
+        `complete` and no runs: every schedule is above `most`, or beyond the reach of the runs.
+    """
+    left, step = narrowed.left, value_step(instance)
+    assert left is not None
+
+    def tell(bound: float) -> None:
+        if on_bound is not None:
+            on_bound(_on_grid(min(bound, narrowed.reach), step))
+
+    found = branch_and_cut(
+        left,
+        min(most, narrowed.most),
+        below=lambda value: below(value, step),
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        on_runs=on_schedule,
+        on_bound=tell,
+    )
+    lower = max(narrowed.lower, _on_grid(min(found.lower, narrowed.reach), step))
+    return Enumerated(
+        lower,
+        found.runs,
+        found.complete,
+        gap=narrowed.gap,
+        columns=len(left.pool),
+        nodes=found.nodes,
+    )
+
+
+def _on_grid(bound: float, step: float | None) -> float:
+    """Round a valid lower bound up to the step of all values."""
+    if step is None:
+        return bound
+    return math.ceil(bound / step - 1e-9) * step
+
+
+def below(upper: float, step: float | None) -> float:
+    """Return the largest value that counts as better than a known one."""
+    if step is None:
+        return upper - 1e-7 * max(1.0, abs(upper))
+    return (round(upper / step) - 1) * step

@@ -1,0 +1,368 @@
+"""`exact` (ours): prices by column generation, then the runs that they leave, cut and packed.
+
+Prices bound, and guide lists to a first good schedule; between the two bounds lie few runs of each
+job. The relaxation over these is cut, which often ends the search, and a packing decides. CP-SAT on
+intervals looks for better schedules where that takes too long.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from schedgap.errors import ScaleError
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
+from schedgap.models.bracket import Bracket, Finder, Relay, Report, solve_program
+from schedgap.models.elastic import program_cp_sat
+from schedgap.models.elastic.bounds import coarse_lp, schedule_lp
+from schedgap.models.elastic.bounds.schedule_lp import Prices
+from schedgap.models.elastic.columns import Run, schedule_of
+from schedgap.models.elastic.exact.cutting import Cut
+from schedgap.models.elastic.exact.enumeration import GROWTH, Narrowed, below, branch, narrow
+from schedgap.models.elastic.heuristics.starting import first_bracket, listed
+from schedgap.models.elastic.modes import modes
+from schedgap.models.elastic.program_compact import check_whole, whole_weights
+from schedgap.models.elastic.windows import no_schedule, value_step, windows
+from schedgap.models.method import Call, Outcome
+from schedgap.solvers import Clock
+
+LP_SHARE = 0.4
+CP_SAT_SHARE, CP_SAT_SECONDS = 0.2, 6.0
+GUIDED_SHARE, GUIDED_SECONDS = 0.1, 4.0
+GUIDES = (1.0, 0.6, 0.3, 0.1)  # of the prices, where they guide a list
+LISTS = 8  # without a better schedule, for each job
+NOISE = 0.15  # of the mean distance of ends, where lists are shaken
+COARSE_BLOCK = 5  # slots that share a price where all else is too large
+MOST_MODE_STARTS = 3_000_000  # jobs x modes x slots that are priced one by one
+
+
+def exact(instance: ElasticInstance, call: Call) -> Outcome:
+    """Run `exact`."""
+    if reason := no_schedule(instance):
+        return Outcome(infeasible=True, note=reason)
+    found = first_bracket(instance, call)
+    if found.closed:
+        return found.outcome()
+    slots = schedule_lp.priced_slots(instance, found.schedule)
+    size = slots * sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
+    if schedule_lp.too_large(instance, slots) or size > MOST_MODE_STARTS:
+        call.progress.phase("coarse bound")
+        name, stage = ("pooled-lp-coarse", "coarse") if instance.is_batch else ("lp-guided", "list")
+        found.child(name, f"{__name__}:{stage}_stage", instance, engine="highs")
+        return found.outcome("too large for an exact search")
+    prices = _price(instance, found, call.clock.share(LP_SHARE))
+    whole = _is_whole(instance)
+    if prices is not None and not found.closed:
+        narrowed = _narrow(instance, found, prices, None, ())
+        if whole and not found.closed:
+            _intervals(instance, found, call.clock.share(CP_SAT_SHARE, most=CP_SAT_SECONDS))
+        while narrowed is not None and not found.closed and not call.clock.expired():
+            if not _branch(instance, found, narrowed):
+                break
+            narrowed = _narrow(instance, found, prices, GROWTH * narrowed.gap, narrowed.cuts)
+    if whole and not found.closed and not call.clock.expired():
+        _intervals(instance, found, call.clock)
+    return found.outcome()
+
+
+def _narrow(
+    instance: ElasticInstance,
+    found: Bracket,
+    prices: Prices,
+    gap: float | None,
+    cuts: Sequence[Cut],
+) -> Narrowed | None:
+    """Enumerate and cut; None when nothing is left to branch on, or there was no time."""
+    found.call.progress.phase("enumerating and cutting runs")
+    report = found.child(
+        "narrow",
+        f"{__name__}:narrow_stage",
+        instance,
+        prices,
+        found.upper,
+        gap,
+        cuts,
+        engine="highs",
+    )
+    narrowed: Narrowed | None = None if report is None else report.value
+    return None if narrowed is None or narrowed.left is None else narrowed
+
+
+def _branch(instance: ElasticInstance, found: Bracket, narrowed: Narrowed) -> bool:
+    """Search the runs that are left; True when they hold no better schedule."""
+    found.call.progress.phase("branch and cut")
+    report = found.child(
+        "branch", f"{__name__}:branch_stage", instance, narrowed, found.upper, engine="highs"
+    )
+    return report is not None and report.value is True
+
+
+def _is_whole(instance: ElasticInstance) -> bool:
+    """Whether CP-SAT can have the instance in whole numbers."""
+    try:
+        check_whole(instance)
+        whole_weights(instance)
+    except ScaleError:
+        return False
+    return True
+
+
+def _price(instance: ElasticInstance, found: Bracket, clock: Clock) -> Prices | None:
+    """Solve the relaxation, and let its prices guide lists of jobs."""
+    call = found.call
+    call.progress.phase("generating columns")
+    report = found.child(
+        "schedule-lp",
+        f"{__name__}:price_stage",
+        instance,
+        found.schedule,
+        clock=clock,
+        engine="highs",
+    )
+    if report is None or report.infeasible:
+        return None
+    prices, runs = report.value
+    if prices is not None and not found.closed:
+        call.progress.phase("lists by prices")
+        clock = call.clock.share(GUIDED_SHARE, most=GUIDED_SECONDS)
+        found.trace["lists"] = _guided(instance, found, prices, runs, clock, call.seed)
+    return prices  # type: ignore[no-any-return]
+
+
+def _guided(
+    instance: ElasticInstance,
+    found: Bracket,
+    prices: Prices,
+    shares: Sequence[tuple[Run, float]],
+    clock: Clock,
+    seed: int,
+) -> int:
+    """Dispatch the jobs by their mean ends in the relaxation, under its prices; shake the list.
+
+    Returns the number of lists that were tried.
+    """
+    jobs = [j for j in range(len(instance.jobs)) if modes(instance, j)]
+    own: dict[int, list[tuple[int, float]]] = {j: [] for j in jobs}
+    for run, share in shares:
+        own[run.job].append((run.end, share))
+    late = max((run.end for run, _ in shares), default=0) + 1.0
+    key = {
+        j: sum(end * share for end, share in ends) / sum(share for _, share in ends)
+        if ends
+        else late
+        for j, ends in own.items()
+    }
+    price = prices.per_demand(instance)
+    random = np.random.default_rng(seed)
+    tried = failed = 0
+    while not clock.expired() and not found.closed and failed < LISTS * len(jobs):
+        shaken = dict(key)
+        factor = GUIDES[tried % len(GUIDES)]
+        if tried >= len(GUIDES):
+            spread = NOISE * (max(key.values()) - min(key.values()) + 1.0)
+            scale = spread * random.uniform(0.1, 1.0)
+            shaken = {j: end + scale * random.standard_normal() for j, end in key.items()}
+            factor = random.choice(GUIDES) * random.uniform(0.5, 1.2)
+        runs = listed(instance, sorted(jobs, key=lambda j: (shaken[j], j)), factor * price)
+        tried, failed = tried + 1, failed + 1
+        before = found.upper
+        if runs is not None:
+            found.offer(schedule_of(instance, runs))
+        if found.upper != before and runs is not None:
+            failed = 0
+            if tried > len(GUIDES):  # shake the better list from now on
+                key |= {run.job: float(run.end) for run in runs}
+    return tried
+
+
+def _intervals(instance: ElasticInstance, found: Bracket, clock: Clock) -> None:
+    found.call.progress.phase("CP-SAT on intervals")
+    found.child(
+        "cp-sat",
+        f"{__name__}:interval_stage",
+        instance,
+        found.schedule,
+        found.lower,
+        clock=clock,
+        engine="cp-sat",
+    )
+
+
+def price_stage(
+    found: Finder,
+    instance: ElasticInstance,
+    schedule: ElasticSchedule | None,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Solve the relaxation over pools of servers."""
+    lp = schedule_lp.solve_lp(
+        instance,
+        schedule,
+        pooled=True,
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        on_bound=found.bound,
+    )
+    trace: dict[str, Any] = {"bound": lp.bound, "seconds": round(clock.elapsed(), 3)}
+    if lp.result is not None:
+        trace |= {
+            "master": lp.result.objective,
+            "rounds": lp.result.rounds,
+            "columns": len(lp.result.tags),
+        }
+    return Report(infeasible=lp.infeasible, trace=trace, value=(lp.prices, lp.runs))
+
+
+def coarse_stage(
+    found: Finder, instance: ElasticInstance, *, clock: Clock, seed: int, threads: int
+) -> Report:
+    """Solve the relaxation on one pool of servers."""
+    lp = coarse_lp.solve_coarse(
+        instance,
+        block=COARSE_BLOCK,
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        on_bound=found.bound,
+    )
+    return Report(trace={"bound": lp.bound, "rounds": lp.rounds, "columns": lp.columns})
+
+
+def list_stage(
+    found: Finder, instance: ElasticInstance, *, clock: Clock, seed: int, threads: int
+) -> Report:
+    """Find the bound and the schedules that scale."""
+    from schedgap.models.elastic.run_lists import METHODS
+
+    [method] = [method for method in METHODS if method.name == "lp-guided"]
+    call = Call(method.parse({}), "highs", clock, seed, Relay(found), threads)
+    outcome = method.run(instance, call)
+    if outcome.bound is not None:
+        found.bound(outcome.bound)
+    return Report(trace={"bound": outcome.bound})
+
+
+def interval_stage(
+    found: Finder,
+    instance: ElasticInstance,
+    schedule: ElasticSchedule | None,
+    lower: float,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Search with CP-SAT over intervals, from a schedule and a bound."""
+    step = value_step(instance)
+    assert step is not None
+    value = None if schedule is None else schedule.value(instance)
+    span = windows(instance, value)
+    signed = None if value is None else (-value if instance.is_batch else value)
+    model = program_cp_sat.build(
+        instance,
+        span=span,
+        least=math.ceil(lower / step - 1e-6) if math.isfinite(lower) else None,
+        most=None if signed is None else round(signed / step),
+    )
+    _, report = solve_program(
+        found,
+        model,
+        "cp-sat",
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        grid=1,
+        options={"interleave_search": True} if threads == 1 else None,  # neighbourhoods, too
+        start=None if schedule is None else program_cp_sat.start_from(model, instance, schedule),
+        read=lambda values: program_cp_sat.read(model, values, instance),
+        real=lambda bound: bound * step,
+    )
+    return report
+
+
+def narrow_stage(
+    found: Finder,
+    instance: ElasticInstance,
+    prices: Prices,
+    upper: float | None,
+    gap: float | None,
+    cuts: Sequence[Cut],
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Enumerate the runs between the bound of the prices and a known schedule, and cut."""
+    result = narrow(
+        instance,
+        prices,
+        upper,
+        gap=gap,
+        cuts=cuts,
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        on_schedule=lambda runs: found.offer(schedule_of(instance, runs)),
+        on_bound=found.bound,
+    )
+    if result.complete and upper is not None:
+        found.bound(upper)
+    trace = {
+        "gap": result.gap,
+        "columns": result.columns,
+        "left": 0 if result.left is None else len(result.left.pool),
+        "note": result.note,
+        "seconds": round(clock.elapsed(), 3),
+    }
+    return Report(
+        complete=result.complete,
+        infeasible=result.complete and upper is None,
+        trace=trace,
+        value=result,
+    )
+
+
+def branch_stage(
+    found: Finder,
+    instance: ElasticInstance,
+    narrowed: Narrowed,
+    upper: float | None,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Branch over the runs that are left; the value is whether they hold nothing better."""
+    step = value_step(instance)
+    goal = math.inf if upper is None else below(upper, step)
+    result = branch(
+        instance,
+        narrowed,
+        most=goal,
+        clock=clock,
+        seed=seed,
+        threads=threads,
+        on_schedule=lambda runs: found.offer(schedule_of(instance, runs)),
+        on_bound=found.bound,
+    )
+    found.bound(result.lower)
+    nothing = result.complete and result.runs is None
+    beyond = narrowed.last or goal <= narrowed.reach  # what is not in the pool is no better
+    if nothing and beyond and upper is not None:
+        found.bound(upper)
+    trace = {
+        "runs": result.columns,
+        "nodes": result.nodes,
+        "seconds": round(clock.elapsed(), 3),
+    }
+    return Report(
+        complete=result.complete and (not nothing or beyond),
+        infeasible=nothing and beyond and upper is None,
+        trace=trace,
+        value=nothing and not beyond,
+    )

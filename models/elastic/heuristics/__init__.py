@@ -1,0 +1,1 @@
+"""Schedules of `elastic` without a proof: ours, not the paper's."""

@@ -1,0 +1,1 @@
+"""Relaxations of `hare`, and the prices that prove them."""

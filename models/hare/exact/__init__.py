@@ -1,0 +1,1 @@
+"""What stands behind `exact` of `hare`: ours, not the paper's."""

@@ -1,0 +1,194 @@
+"""`exact` (ours): local search for a schedule, then two complete searches of different kinds.
+
+CP-SAT settles small instances; branch and price, whose bounds are sums of exact numbers and trust
+no engine, the others. All values are in grid steps.
+"""
+
+import math
+from dataclasses import replace
+
+from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+from schedgap.models.bracket import Bracket, Finder, Relay, Report, solve_program
+from schedgap.models.hare import program_cp_sat
+from schedgap.models.hare.decode import to_steps, value_of
+from schedgap.models.hare.exact.tree import MOST_CELLS, Tree, cells
+from schedgap.models.hare.heuristics.search import local_search
+from schedgap.models.hare.heuristics.starting import first_bracket
+from schedgap.models.hare.windows import Synchronization, steps
+from schedgap.models.method import Call, Outcome, Unheard
+from schedgap.solvers import Clock
+
+MOVES = 150  # of the local search, for each task
+SEARCH_SHARE, SEARCH_SECONDS = 0.08, 4.0
+CP_SAT_SHARE, CP_SAT_SECONDS = 0.3, 4.0  # a cold start of its process included
+LAGRANGIAN_SHARE, LAGRANGIAN_SECONDS = 0.3, 60.0
+MANY_CELLS = 2_000_000
+MOST_TASKS = 5000  # larger ones are for the bounds and algorithms that scale
+
+
+def hybrid(instance: HareInstance, call: Call) -> Outcome:
+    """Run `exact`."""
+    synchronization: Synchronization = call.options["synchronization"]
+    found = first_bracket(instance, call, synchronization)
+    if arrays(instance).tasks > MOST_TASKS:
+        _lagrangian(instance, found, call.clock)
+        return found.outcome(f"too large for an exact search: over {MOST_TASKS} tasks")
+    if synchronization == "fixed":
+        return _fixed(instance, call, found)
+    _search(instance, found, call.clock.share(SEARCH_SHARE, most=SEARCH_SECONDS), MOVES)
+    if found.closed:
+        return found.outcome()
+    clock = call.clock.share(CP_SAT_SHARE, most=CP_SAT_SECONDS)
+    if _cp_sat(instance, found, clock, synchronization):
+        # A second proof, of another kind, where it costs little.
+        _tree(instance, found, call.clock.share(0.5, most=2.0 + clock.elapsed()))
+        return found.outcome()
+    if cells(instance, int(found.upper or 0)) > MANY_CELLS:  # the tree's first bound takes long
+        _lagrangian(instance, found, call.clock.share(LAGRANGIAN_SHARE, most=LAGRANGIAN_SECONDS))
+    if _tree(instance, found, call.clock):
+        _search(instance, found, call.clock.share(0.5), 10 * MOVES)
+        _cp_sat(instance, found, call.clock, synchronization)
+    return found.outcome()
+
+
+def _search(instance: HareInstance, found: Bracket, clock: Clock, moves: int) -> None:
+    """Run the local search with so many moves for each task."""
+    found.call.progress.phase("local search")
+    schedule = local_search(
+        instance,
+        clock=clock,
+        seed=found.call.seed,
+        moves=moves * arrays(instance).tasks,
+        on_improvement=lambda schedule, value: found.offer(schedule),
+    )
+    found.offer(schedule)
+
+
+def _fixed(instance: HareInstance, call: Call, found: Bracket) -> Outcome:
+    """Solve the scale-fixed variant: CP-SAT, helped by a bound of the relaxed problem."""
+    if _cp_sat(instance, found, call.clock.share(0.3, most=10.0), "fixed"):
+        return found.outcome()
+    relaxed = first_bracket(instance, replace(call, progress=Unheard()), "relaxed")
+    _tree(instance, relaxed, call.clock.share(0.3, most=20.0))
+    found.bound(relaxed.lower)
+    _cp_sat(instance, found, call.clock, "fixed")
+    return found.outcome()
+
+
+def _cp_sat(
+    instance: HareInstance, found: Bracket, clock: Clock, synchronization: Synchronization
+) -> bool:
+    """Search with CP-SAT; True when the search was complete."""
+    found.call.progress.phase("CP-SAT")
+    report = found.child(
+        "cp-sat",
+        f"{__name__}:cp_sat_stage",
+        instance,
+        found.schedule,
+        found.lower,
+        synchronization,
+        clock=clock,
+        engine="cp-sat",
+    )
+    return report is not None and report.complete
+
+
+def _tree(instance: HareInstance, found: Bracket, clock: Clock) -> bool:
+    """Run branch and price; True when its tables would not fit."""
+    found.call.progress.phase("branch and price")
+    report = found.child(
+        "branch-and-price",
+        f"{__name__}:tree_stage",
+        instance,
+        found.schedule,
+        clock=clock,
+        engine="highs",
+    )
+    return report is not None and report.value == "too large"
+
+
+def _lagrangian(instance: HareInstance, found: Bracket, clock: Clock) -> None:
+    found.call.progress.phase("pricing GPU time")
+    found.child("lagrangian", f"{__name__}:lagrangian_stage", instance, clock=clock, engine="highs")
+
+
+def cp_sat_stage(
+    found: Finder,
+    instance: HareInstance,
+    schedule: HareSchedule,
+    lower: int,
+    synchronization: Synchronization,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Search with CP-SAT from a schedule and a bound."""
+    begin = to_steps(instance, schedule, synchronization)
+    upper = value_of(instance, begin, schedule.gpu)
+    model = program_cp_sat.build(
+        instance, synchronization=synchronization, upper=upper, lower=lower
+    )
+    _, report = solve_program(
+        found,
+        model,
+        "cp-sat",
+        clock=clock,
+        threads=threads,
+        seed=seed,
+        grid=1,
+        start=program_cp_sat.start_from(instance, schedule, synchronization=synchronization),
+        read=lambda values: program_cp_sat.read(values, instance),
+    )
+    return report
+
+
+def tree_stage(
+    found: Finder,
+    instance: HareInstance,
+    schedule: HareSchedule,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+) -> Report:
+    """Run branch and price from a schedule."""
+    upper = value_of(instance, to_steps(instance, schedule), schedule.gpu)
+    if cells(instance, upper) > MOST_CELLS:
+        return Report(value="too large", trace={"note": "too large"})
+    tree = Tree(
+        instance,
+        schedule,
+        clock=clock,
+        seed=seed,
+        on_incumbent=found.offer,
+        on_bound=found.bound,
+    )
+    result = tree.run()
+    trace = {
+        "root_bound": steps(instance).real(result.root),
+        "nodes": result.nodes,
+        "columns": result.columns,
+        "seconds": round(clock.elapsed(), 3),  # from the call on
+    }
+    return Report(complete=result.lower >= result.upper, trace=trace)
+
+
+def lagrangian_stage(
+    found: Finder, instance: HareInstance, *, clock: Clock, seed: int, threads: int
+) -> Report:
+    """Find the bound that scales; what is proved on the way is sent at once."""
+    from schedgap.models.hare.run_bounds import METHODS
+
+    grid = float(steps(instance).grid)
+
+    def to_grid(bound: float) -> float:
+        """Round up to whole steps, with room for round-off."""
+        return math.ceil(bound / grid * (1 - 1e-9) - 1e-6)
+
+    [method] = [method for method in METHODS if method.name == "lagrangian"]
+    progress = Relay(found, to_grid)
+    outcome = method.run(instance, Call(method.parse({}), "highs", clock, seed, progress, threads))
+    if outcome.bound is not None:
+        progress.bound(outcome.bound)
+    return Report(trace={"bound": outcome.bound})

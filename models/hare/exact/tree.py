@@ -1,0 +1,550 @@
+"""Branch and price (ours): a tree of restricted windows, bounded by schedules of single jobs.
+
+Every node solves the linear program over all schedules of each job, joined by the capacity of the
+kinds of GPUs in each step, by column generation. Its bound is that of the prices: the cheapest
+schedule of each job under them, less what the prices ask for all GPUs. Prices are rounded to
+multiples of a power of two, so that every sum of them is exact, and so is the bound. Against the
+best schedule known it removes starts and barriers from the windows; a node branches on the time of
+a barrier, of a start, or on a kind.
+"""
+
+import heapq
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+from schedgap.models.hare.algorithm import algorithm_1
+from schedgap.models.hare.decode import left_shifted, on_gpus, to_schedule, to_steps, value_of
+from schedgap.models.hare.exact.columns import (
+    Allowed,
+    Column,
+    Floats,
+    JobData,
+    Priced,
+    Pricer,
+    job_data,
+)
+from schedgap.models.hare.exact.columns import column as cheapest_column
+from schedgap.models.hare.windows import Ints, latest, steps
+from schedgap.solvers import Clock
+from schedgap.solvers.highs import Relaxation
+from schedgap.solvers.linear import LinearProgram
+
+MOST_CELLS = 40_000_000  # of the tables from barrier to barrier, all jobs together
+MOST_COLUMNS = 3000  # of the linear program, before those out of use are dropped
+ZERO = 1e-6  # of a column's share
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeResult:
+    """`lower` and `upper` in grid steps; the search is complete when they meet."""
+
+    schedule: HareSchedule
+    upper: int
+    lower: int
+    root: float  # bound of the root, in grid steps
+    nodes: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Branch:
+    """Split a job: barrier or start `what` up to `at` or later; or `what` on kind `at` or not.
+
+    `distance`: by how much the mean of the columns in use must move on either side.
+    """
+
+    job: int
+    by: str  # "barrier", "start", "kind"
+    what: int
+    at: int
+    distance: tuple[float, float] = (1.0, 1.0)
+
+
+@dataclass(order=True, slots=True)
+class _Node:
+    bound: float
+    number: int
+    windows: list[Allowed] = field(compare=False)
+    prices: Floats = field(compare=False)  # [k * horizon + t]
+    parent: float = field(default=-math.inf, compare=False)  # its parent's bound
+    branch: _Branch | None = field(default=None, compare=False)
+    side: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Solved:
+    bound: float
+    prices: Floats
+    shares: Floats | None  # by column of the program; None when the node is closed or out of time
+
+
+def cells(instance: HareInstance, upper: int) -> float:
+    """Return the size of the tables of the pricing, over all rounds."""
+    view, whole = arrays(instance), steps(instance)
+    span = (latest(whole, upper) - whole.arrival).astype(float)
+    return float((span[view.round_job] ** 2).sum())
+
+
+class Tree:
+    """The search. `run` may be called once."""
+
+    def __init__(
+        self,
+        instance: HareInstance,
+        start: HareSchedule,
+        *,
+        clock: Clock,
+        seed: int = 0,
+        on_incumbent: Callable[[HareSchedule], None] | None = None,
+        on_bound: Callable[[int], None] | None = None,
+    ) -> None:
+        self.instance, self.clock = instance, clock
+        self.view, self.whole = arrays(instance), steps(instance)
+        self._on_incumbent, self._on_bound = on_incumbent, on_bound
+        self._random = np.random.default_rng(seed)
+        begin = to_steps(instance, start)
+        self.schedule, self.upper = start, value_of(instance, begin, start.gpu)
+        ends = latest(self.whole, self.upper)
+        self.horizon = int(ends.max())
+        self.jobs = [job_data(instance, n, int(ends[n])) for n in range(self.view.jobs)]
+        self.pricer = Pricer(max(job.span for job in self.jobs))
+        self.lower, self.root, self.nodes, self.made = self.whole.least, -math.inf, 0, 0
+        self.capacity = np.repeat(self.view.class_size, self.horizon).astype(float)
+        self._gains = _Gains()
+        self._pool: list[_Pool] = [_Pool(job) for job in self.jobs]
+        self._open_program()
+        self._add_schedule(begin, self.view.gpu_class[start.gpu])
+
+    # --- the linear program over columns -----------------------------------------------------
+
+    def _open_program(self) -> None:
+        """Start with one dear column for each job, so that there always is a solution."""
+        count, rows = len(self.jobs), len(self.capacity)
+        self._upper_of = [math.inf] * count
+        matrix = sparse.coo_array(
+            (np.ones(count), (rows + np.arange(count), np.arange(count))), (rows + count, count)
+        )
+        self._program = Relaxation(
+            LinearProgram(
+                np.full(count, 20.0 * max(1, self.upper)),
+                np.zeros(count),
+                np.full(count, np.inf),
+                matrix,
+                np.append(np.full(rows, -np.inf), np.ones(count)),
+                np.append(self.capacity, np.ones(count)),
+            ),
+            options={"presolve": "off", "dual_simplex_cost_perturbation_multiplier": 0.0},
+        )
+
+    def _add(self, new: list[tuple[int, Column]]) -> None:
+        """Put columns into the program."""
+        rows, entries, starts, cost = [], [], [0], []
+        for n, item in new:
+            usage = self._usage(n, item)
+            used = np.flatnonzero(usage)
+            rows.append(np.append(used, len(self.capacity) + n))
+            entries.append(np.append(usage[used], 1.0))
+            starts.append(starts[-1] + len(used) + 1)
+            cost.append(float(self.jobs[n].weight * (self.jobs[n].arrival + item.barrier[-1])))
+            self._pool[n].put(item, len(self._upper_of), self.nodes)
+            self._upper_of.append(math.inf)
+        if new:
+            shape = len(self.capacity) + len(self.jobs), len(new)
+            matrix = sparse.csc_array(
+                (np.concatenate(entries), np.concatenate(rows), np.array(starts)), shape
+            )
+            many = len(new)
+            self._program.add_columns(cost, np.zeros(many), np.full(many, np.inf), matrix)
+            self.made += many
+
+    def _usage(self, n: int, item: Column) -> Floats:
+        """[k * horizon + t] GPUs that a column occupies."""
+        job = self.jobs[n]
+        change = np.zeros((len(self.view.class_gpus), self.horizon + 1))
+        for j, (k, t) in enumerate(zip(item.kind, item.start, strict=True)):
+            change[k, job.arrival + t] += 1
+            change[k, job.arrival + t + job.train[j, k]] -= 1
+        return np.cumsum(change, axis=1)[:, :-1].ravel()
+
+    def _show(self, windows: list[Allowed]) -> None:
+        """Close the columns that a node does not allow, and open the others."""
+        changed, upper = [], []
+        for n, pool in enumerate(self._pool):
+            for number, allowed in zip(pool.numbers, pool.allowed(windows[n]), strict=True):
+                most = math.inf if allowed else 0.0
+                if self._upper_of[number] != most:
+                    self._upper_of[number] = most
+                    changed.append(number)
+                    upper.append(most)
+        if changed:
+            self._program.change_bounds(changed, np.zeros(len(changed)), upper)
+
+    def _forget(self) -> None:
+        """Open the program anew with the columns that were used lately."""
+        recent = self.nodes - 200
+        kept = [(n, item) for n, pool in enumerate(self._pool) for item in pool.used_since(recent)]
+        made = self.made
+        self._pool = [_Pool(job) for job in self.jobs]
+        self._open_program()
+        self._add(kept)
+        self.made = made
+
+    # --- prices and bounds -------------------------------------------------------------------
+
+    def _prefix(self, prices: Floats) -> Floats:
+        """[k, t] price of a GPU from 0 to t."""
+        kinds = len(self.view.class_gpus)
+        table = np.zeros((kinds, self.horizon + 1))
+        np.cumsum(prices.reshape(kinds, self.horizon), axis=1, out=table[:, 1:])
+        return table
+
+    def _rounded(self, prices: Floats) -> Floats:
+        """Return prices >= 0, rounded so that sums of them and of whole costs are exact."""
+        prices = np.maximum(prices, 0.0)
+        largest = 4.0 * (
+            float(self.capacity @ prices)
+            + self.view.tasks * self._prefix(prices)[:, -1].max()
+            + float(self.whole.weight.sum()) * self.horizon
+        )
+        quantum = 2.0 ** (math.ceil(math.log2(max(1.0, largest))) - 52)
+        return np.asarray(np.round(prices / quantum) * quantum)
+
+    def _price(self, prices: Floats, windows: list[Allowed]) -> tuple[float, list[Priced] | None]:
+        """Return the bound of prices, and each job's cheapest schedules.
+
+        No schedules: inf when a job has none, -inf when the clock is up.
+        """
+        prefix = self._prefix(prices)
+        priced = []
+        for job, allowed in zip(self.jobs, windows, strict=True):
+            if self.clock.expired():
+                return -math.inf, None
+            found = self.pricer.price(job, allowed, prefix)
+            if found is None:
+                return math.inf, None
+            priced.append(found)
+        return sum(found.cost for found in priced) - float(self.capacity @ prices), priced
+
+    def _closed(self, bound: float) -> bool:
+        return bound > self.upper - 1
+
+    def _solve(self, node: _Node, rounds: int = 10_000) -> _Solved:
+        """Generate columns for a node, at most so many times."""
+        self._show(node.windows)
+        best, prices = node.bound, node.prices
+        bound, priced = self._price(prices, node.windows)
+        best = max(best, bound)
+        # Near enough, branching gains more; at the root the bound and its reductions count.
+        smoothing, near = (0.7, 0.005) if node.number == 0 else (0.5, 0.1)
+        shares = None
+        for _ in range(rounds):
+            if self._closed(best) or self.clock.expired():
+                return _Solved(best, prices, None)
+            result = self._program.solve(self.clock)
+            if result.objective is None or result.duals is None:
+                return _Solved(best, prices, None)
+            shares = np.asarray(result.values)
+            rows = len(self.capacity)
+            master, worth = self._rounded(-result.duals[:rows]), result.duals[rows:]
+            tried = smoothing
+            while True:
+                trial = self._rounded(tried * prices + (1 - tried) * master)
+                bound, priced = self._price(trial, node.windows)
+                if priced is None:
+                    return _Solved(max(best, bound), prices, None)
+                new = self._improving(priced, self._prefix(master), worth)
+                if bound > best:
+                    best, prices = bound, trial
+                    if node.number == 0:
+                        self._raise_lower(best)
+                if new or tried == 0:
+                    break
+                tried = 0.0 if tried < 0.2 else tried / 2
+            if not new or result.objective - best < near * (self.upper - best):
+                break
+            self._add(new)
+        return _Solved(best, prices, None if self._closed(best) else shares)
+
+    def _improving(
+        self, priced: list[Priced], prefix: Floats, worth: Floats
+    ) -> list[tuple[int, Column]]:
+        """Return new columns with a negative reduced cost under the program's own prices."""
+        new = []
+        for n, (job, found) in enumerate(zip(self.jobs, priced, strict=True)):
+            for e in np.argsort(found.by_end)[:1]:
+                if not np.isfinite(found.by_end[e]):
+                    break
+                item = cheapest_column(job, found, int(e))
+                cost = job.weight * (job.arrival + item.barrier[-1]) - worth[n]
+                for j, (k, t) in enumerate(zip(item.kind, item.start, strict=True)):
+                    begin = job.arrival + t
+                    cost += prefix[k, begin + job.train[j, k]] - prefix[k, begin]
+                if cost < -1e-7 and item not in self._pool[n].known:
+                    new.append((n, item))
+        return new
+
+    def _reduce(self, solved: _Solved, windows: list[Allowed]) -> list[Allowed]:
+        """Return windows without what no schedule better than the best known can use."""
+        bound, priced = self._price(solved.prices, windows)
+        slack = self.upper - 1 - bound
+        if priced is None or slack < 0:
+            return []
+        return [
+            self.pricer.reduce(job, found, allowed, slack)
+            for job, found, allowed in zip(self.jobs, priced, windows, strict=True)
+        ]
+
+    # --- schedules ---------------------------------------------------------------------------
+
+    def _add_schedule(self, start: Ints, kind: Ints) -> None:
+        """Put the columns of a schedule into the program."""
+        new = []
+        for n, job in enumerate(self.jobs):
+            own = slice(job.first, job.first + len(job.train))
+            time, kinds = (start[own] - job.arrival).tolist(), kind[own].tolist()
+            for tasks in set(job.alike):
+                order = sorted((time[j], kinds[j]) for j in tasks)
+                for j, (t, k) in zip(tasks, order, strict=True):
+                    time[j], kinds[j] = t, k
+            barrier = tuple(
+                max(time[j] + int(job.duration[j, kinds[j]]) for j in tasks) for tasks in job.rounds
+            )
+            item = Column(barrier, tuple(kinds), tuple(time))
+            if barrier[-1] <= job.span and item not in self._pool[n].known:
+                new.append((n, item))
+        self._add(new)
+
+    def _improve(self, start: Ints, gpu: Ints) -> None:
+        """Keep a schedule when it is the best so far."""
+        value = value_of(self.instance, start, gpu)
+        if value < self.upper:
+            self.upper, self.schedule = value, to_schedule(self.instance, start, gpu)
+            if self._on_incumbent is not None:
+                self._on_incumbent(self.schedule)
+            self._add_schedule(start, self.view.gpu_class[gpu])
+
+    def _round(self, support: list[list[tuple[float, Column]]]) -> None:
+        """Try list schedules in the order of the shares' starts: their mean, and a few drawn."""
+        middle = np.zeros((6, self.view.tasks))
+        for job, columns in zip(self.jobs, support, strict=True):
+            own = slice(job.first, job.first + len(job.train))
+            share = np.array([part for part, _ in columns])
+            task = np.arange(len(job.train))
+            times = np.array(
+                [job.arrival + np.array(c.start) + job.train[task, c.kind] / 2 for _, c in columns]
+            )
+            middle[0, own] = share @ times / share.sum()
+            drawn = self._random.choice(len(share), size=5, p=share / share.sum())
+            middle[1:, own] = times[drawn]
+        for row in middle:
+            found = algorithm_1(self.instance, row * float(self.whole.step), gpu_rule="finish")
+            self._improve(to_steps(self.instance, found), found.gpu)
+
+    def _assemble(self, support: list[list[tuple[float, Column]]]) -> None:
+        """Keep the schedule of a solution without fractions."""
+        start = np.zeros(self.view.tasks, dtype=np.int64)
+        kind = np.zeros(self.view.tasks, dtype=np.int64)
+        for job, [(_, item)] in zip(self.jobs, support, strict=True):
+            own = slice(job.first, job.first + len(job.train))
+            start[own], kind[own] = job.arrival + np.array(item.start), item.kind
+        gpu = on_gpus(self.instance, start, kind)
+        self._improve(left_shifted(self.instance, start, gpu), gpu)
+
+    # --- branching ---------------------------------------------------------------------------
+
+    def _support(self, shares: Floats) -> list[list[tuple[float, Column]]]:
+        found = []
+        for pool in self._pool:
+            own = shares[pool.numbers]
+            places = np.flatnonzero(own > ZERO)
+            pool.touch(places, self.nodes)
+            found.append([(float(own[p]), pool.items[p]) for p in places])
+        return found
+
+    def _choose(self, support: list[list[tuple[float, Column]]]) -> _Branch | None:
+        """Return the branch that promises most, or None when no column is split."""
+        split = [n for n, columns in enumerate(support) if len(columns) > 1]
+        for by in ("barrier", "start"):
+            best, chosen = 0.0, None
+            for n in split:
+                share = np.array([part for part, _ in support[n]])
+                share /= share.sum()
+                times = np.array([getattr(item, by) for _, item in support[n]])
+                for what in range(times.shape[1]):
+                    for branch in _splits(n, by, what, share, times[:, what]):
+                        score = self._gains.score(branch, self.jobs[n].weight)
+                        if score > best:
+                            best, chosen = score, branch
+            if chosen is not None:
+                return chosen
+        for n in split:
+            for j in range(len(self.jobs[n].train)):
+                kinds = {item.kind[j] for _, item in support[n]}
+                if len(kinds) > 1:
+                    return _Branch(n, "kind", j, min(kinds))
+        return None
+
+    def _children(self, windows: list[Allowed], branch: _Branch) -> list[list[Allowed]]:
+        """Return the windows of both sides."""
+        job, old = self.jobs[branch.job], windows[branch.job]
+        time = np.arange(job.span + 1)
+        sides = []
+        for early in (True, False):
+            barrier, start = list(old.barrier), list(old.start)
+            side = np.where((time <= branch.at) == early, 0.0, np.inf)
+            if branch.by == "barrier":
+                barrier[branch.what] = barrier[branch.what] + side
+            elif branch.by == "start":
+                # Alike tasks start in the order of their numbers.
+                tasks = [
+                    j for j in job.alike[branch.what]
+                    if (j <= branch.what if early else j >= branch.what)
+                ]  # fmt: skip
+                masks = {id(start[j]): start[j] + side for j in tasks}
+                for j in tasks:
+                    start[j] = masks[id(start[j])]
+            else:
+                own = np.arange(len(self.view.class_gpus)) == branch.at
+                closed = np.where(own == early, 0.0, np.inf)
+                start[branch.what] = start[branch.what] + closed[:, None]
+            new = list(windows)
+            new[branch.job] = Allowed(tuple(barrier), tuple(start))
+            sides.append(new)
+        return sides
+
+    # --- the search --------------------------------------------------------------------------
+
+    def run(self) -> TreeResult:
+        """Search until the bounds meet or the clock is up."""
+        root = _Node(-math.inf, 0, [job.root for job in self.jobs], np.zeros(len(self.capacity)))
+        heap, number = [root], 1
+        while heap and not self.clock.expired():
+            node = heapq.heappop(heap)
+            self._raise_lower(node.bound)
+            if self._closed(node.bound):
+                heap = []
+                break
+            if len(self._upper_of) > MOST_COLUMNS:
+                self._forget()
+            solved = self._solve(node)
+            node.bound = max(node.bound, solved.bound)
+            if node.number == 0:
+                self.root = solved.bound
+            if solved.shares is None and not self._closed(solved.bound):
+                heapq.heappush(heap, node)
+                break
+            self.nodes += 1
+            if node.branch is not None:
+                gain = min(solved.bound, float(self.upper)) - node.parent
+                self._gains.learn(node.branch, node.side, max(0.0, gain))
+            if solved.shares is None:
+                continue
+            support = self._support(solved.shares)
+            if all(support):
+                self._round(support)
+            windows = self._reduce(solved, node.windows)
+            if not windows or self._closed(node.bound):
+                continue
+            branch = self._choose(support)
+            if branch is None:
+                if all(len(columns) == 1 for columns in support):
+                    self._assemble(support)
+                continue
+            for side, child in enumerate(self._children(windows, branch)):
+                heapq.heappush(
+                    heap,
+                    _Node(node.bound, number, child, solved.prices, solved.bound, branch, side),
+                )
+                number += 1
+        self._raise_lower(min([math.inf, *(node.bound for node in heap)]))
+        return TreeResult(self.schedule, self.upper, self.lower, self.root, self.nodes, self.made)
+
+    def _raise_lower(self, bound: float) -> None:
+        """Take a bound on all that is open, if it is better; closed nodes hold nothing better."""
+        bound = min(float(self.upper), bound)
+        if bound > self.lower:
+            self.lower = math.ceil(bound)
+            if self._on_bound is not None:
+                self._on_bound(self.lower)
+
+
+class _Pool:
+    """The columns of one job that are in the program."""
+
+    def __init__(self, job: JobData) -> None:
+        self.items: list[Column] = []
+        self.numbers: list[int] = []  # column of the program
+        self.used: list[int] = []  # node in which it last had a share
+        self.known: set[Column] = set()
+        self._job = job
+        self._stacked: tuple[Ints, Ints, Ints] | None = None
+
+    def put(self, item: Column, number: int, node: int) -> None:
+        """Take a column in."""
+        self.items.append(item)
+        self.numbers.append(number)
+        self.used.append(node)
+        self.known.add(item)
+        self._stacked = None
+
+    def touch(self, places: Ints, node: int) -> None:
+        """Note that columns are in use."""
+        for place in places:
+            self.used[place] = node
+
+    def used_since(self, node: int) -> list[Column]:
+        """Return the columns that were in use in or after a node."""
+        return [item for item, last in zip(self.items, self.used, strict=True) if last >= node]
+
+    def allowed(self, windows: Allowed) -> list[bool]:
+        """Return for each column whether it lies in the windows."""
+        if not self.items:
+            return []
+        if self._stacked is None:
+            parts = [(item.barrier, item.kind, item.start) for item in self.items]
+            self._stacked = tuple(np.array(part) for part in zip(*parts, strict=True))  # type: ignore[assignment]  # three of them
+        assert self._stacked is not None
+        barrier, kind, start = self._stacked
+        total = np.zeros(len(self.items))
+        for r, mask in enumerate(windows.barrier):
+            total += mask[barrier[:, r]]
+        for j, mask in enumerate(windows.start):
+            total += mask[kind[:, j], start[:, j]]
+        return list((total == 0).tolist())
+
+
+class _Gains:
+    """What branches have gained so far, by unit of distance: it predicts what others will."""
+
+    def __init__(self) -> None:
+        self._sum: dict[tuple[int, str, int, int], tuple[float, int]] = {}
+
+    def learn(self, branch: _Branch, side: int, gain: float) -> None:
+        """Note by how much the bound rose on a side of a branch."""
+        key = branch.job, branch.by, branch.what, side
+        total, count = self._sum.get(key, (0.0, 0))
+        self._sum[key] = total + gain / max(branch.distance[side], 0.01), count + 1
+
+    def score(self, branch: _Branch, weight: int) -> float:
+        """Return the product of the gains to expect; a job's weight stands in for experience."""
+        score = 1.0
+        for side in (0, 1):
+            key = branch.job, branch.by, branch.what, side
+            total, count = self._sum.get(key, (0.0, 0))
+            score *= (total + max(weight, 0.1)) / (count + 1) * branch.distance[side] + 1e-6
+        return score
+
+
+def _splits(n: int, by: str, what: int, share: Floats, times: Ints) -> list[_Branch]:
+    """Return a branch for each time that divides the columns in use."""
+    found = []
+    for at in np.unique(times)[:-1].tolist():
+        late = float(share @ np.maximum(times - at, 0))
+        early = float(share @ np.maximum(at + 1 - times, 0))
+        found.append(_Branch(n, by, what, at, (late, early)))
+    return found

@@ -1,0 +1,1 @@
+"""Schedules of `hare` without a proof: ours, not the paper's."""
