@@ -111,6 +111,8 @@ def test_certificates_that_do_not_fit():
 
 
 def test_a_generated_instance():
-    instance = generate("dmlrs", preset="medium", seed=1)
+    """The compact program is looser by 0.10 %, and by 0.17 % without an order of its Y_t."""
+    instance = generate("dmlrs", preset="medium", seed=0)
     value, bound = fluid(instance, compact)
     assert bound <= value + 1e-5
+    assert 1 <= value / fluid(instance, disaggregated)[0] <= 1.0013

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedgap.instances.dmlrs import STEP, arrays
+from schedgap.instances.dmlrs import STEP, DmlrsInstance, arrays
 from schedgap.models.dmlrs import rounding, theta
 from schedgap.models.dmlrs.gain import cover_gain
 from schedgap.models.dmlrs.rounding import Rounding, draws, relaxation
@@ -112,6 +112,21 @@ def test_a_draw_has_the_workers_that_were_asked_for():
     slot = Slot(arrived(TOY, 0), arrays(TOY).capacity_milli, price)
     found = Rounding(np.random.default_rng(0), 0.25, rounds=1000)(slot)
     assert [offer.workers for offer in found] == [1]
+
+
+def test_a_draw_has_just_its_parameter_servers_where_the_rule_is_exact():
+    """Of 2.8 workers and 1.4 PSs become 2 or 3 and 1 or 2."""
+    exact = DmlrsInstance.from_data({**TOY.to_data(), "ps_rule": "exact"})
+    room = arrays(exact).capacity_milli
+    slot = Slot(arrived(exact, 0), room, np.array([[1.0, 1.0], [2.0, 2.0]]))
+    found = [
+        offer.counts
+        for seed in range(20)
+        for offer in Rounding(np.random.default_rng(seed), 1.4)(slot)
+        if offer.workers == 2
+    ]
+    assert {0: (2, 1)} in found
+    assert all(sum(s for _, s in counts.values()) == 1 for counts in found)
 
 
 @settings(max_examples=60, deadline=None)

@@ -76,6 +76,8 @@ def test_prices_of_nothing_bound_by_each_job_alone():
     # j2 3, j3 9: with delay 1 each
     assert dual_bound(TOY, np.zeros((4, 2, 2))) == pytest.approx(8 + 3 + 9)
     assert dual_bound(TOY, np.zeros((4, 2, 2)), clock=Clock(0.0)) is None
+    # any part of the work is all of it in a grid of one part: no delay
+    assert dual_bound(TOY, np.zeros((4, 2, 2)), grid=1) == pytest.approx(10 + 3 + 9)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
