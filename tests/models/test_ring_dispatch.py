@@ -192,6 +192,24 @@ def test_the_worked_examples_by_every_method() -> None:
     assert run(METHODS["random-orders"], W3).schedule.makespan == 8
 
 
+def test_what_sjf_bco_tells_of_its_run() -> None:
+    """W1 as printed; with estimated times nothing is proved of the run."""
+    found = run(METHODS["sjf-bco"], W1)
+    assert (found.schedule.facts["theta"], found.schedule.facts["kappa"]) == (15, 1)
+    assert found.trace["list_bound"] >= 8
+    assert "list_bound" not in run(METHODS["sjf-bco"], W1, clock="estimated").trace
+
+
+def test_large_jobs_go_gpu_by_gpu_or_server_by_server() -> None:
+    """c has half of s1, b all of s2 and s3; a takes GPUs of s1 and s2, or of all three."""
+    jobs = [job("a", 4, 56), job("b", 3, 14, 4 / 3), job("c", 2, 42, 4 / 3)]
+    instance, method = instance_of(jobs, [4, 2, 1]), METHODS["sjf-bco"]
+    found = run(method, instance, kappa=1).schedule.runs["a"]
+    assert found.placement == {"s1": 2, "s2": 2} and found.end == 7
+    found = run(method, instance, kappa=1, lbsgf_rule="list").schedule.runs["a"]
+    assert found.placement == {"s1": 1, "s2": 2, "s3": 1} and found.end == 8
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_what_cannot_be_scheduled_is_proved(name: str) -> None:
     """Four GPUs where there are three; rings that make no progress; a horizon that is too short."""
@@ -250,6 +268,12 @@ def test_a_seed_repeats_a_random_method() -> None:
     for name in ("random", "random-orders"):
         data = [run(METHODS[name], instance, seed).schedule.to_data(instance) for seed in (1, 1, 2)]
         assert data[0] == data[1] != data[2]
+
+
+def test_random_placement_has_the_horizon_as_its_limit() -> None:
+    """10 and 10 slots on one GPU, T = 20."""
+    instance = instance_of([job("a", 1, 140), job("b", 1, 140)], [1], horizon=20)
+    assert run(METHODS["random"], instance).schedule.makespan == 20
 
 
 def test_random_placement_draws_servers_and_then_gpus() -> None:

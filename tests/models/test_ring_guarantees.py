@@ -106,6 +106,18 @@ def test_a_run_that_was_kept_from_a_gpu_has_no_bound() -> None:
     assert filtered and all(list_bound(table, trial) is None for trial in filtered)
 
 
+def test_greedy_runs_have_no_limit_that_bites_and_no_large_jobs() -> None:
+    """kappa = 1 of W1 leaves both rings to LBSGF. Three rings of 2 on 3 GPUs, 1, 4 and 3 slots:
+
+    the limit 7 keeps the last one from a GPU with 1 + 4 slots, and it finds two others.
+    """
+    assert greedy(rate_table(W1), sjf_bco(rate_table(W1), kappa=1).attempts) == []
+    table = rate_table(instance_of([job(str(n), 2, 14 * n) for n in (1, 4, 3)], [3]))
+    tried = sjf_bco(table, bisection="scan", kappa=2).attempts
+    (bitten,) = [each for each in tried if each.trial.feasible and each.trial.filtered]
+    assert bitten.limit == 7 and greedy(table, [bitten]) == []
+
+
 def holds(table: RateTable) -> int:
     """Check both bounds of every greedy run; return how many there were."""
     floor = max(table.longest, table.area)
