@@ -145,6 +145,16 @@ def test_columns_are_completed(instance):
         assert progress(instance, whole.job, *total) >= FULL
 
 
+def test_parameter_servers_stand_where_the_workers_leave_room():
+    """Two workers of 2 CPUs fill m1; m2 has a CPU left, and m3, of more, takes the other PS."""
+    one = job("j1", 1, [1.0] * 4, worker_ps_ratio=1.0, worker_demand={"gpu": 1, "cpu": 2})
+    rooms = [{"gpu": 2, "cpu": 4}, {"gpu": 0, "cpu": 1}, {"gpu": 0, "cpu": 5}]
+    instance = instance_of([one], rooms)
+    room = arrays(instance).capacity_milli
+    placed = place(instance, 0, room, 2, EXTERNAL, np.ones(2))
+    assert placed == {0: (2, 0), 1: (0, 1), 2: (0, 1)}
+
+
 @settings(max_examples=25, **QUIET)
 @given(dmlrs_instances(max_jobs=4))
 def test_heuristics_lie_below_the_optimum_and_the_bound_above(instance):

@@ -49,6 +49,14 @@ def test_work_at_the_edge_of_a_lattice(program):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
+def test_only_jobs_that_are_equal_are_put_in_order(program):
+    """One machine, two slots, room for one of two jobs that differ in their utility alone."""
+    jobs = [job("j1", 1, [3.0, 3.0]), job("j2", 1, [9.0, 9.0]), job("j3", 1, [9.0, 9.0])]
+    instance = instance_of(jobs, [{"gpu": 2, "cpu": 4}], horizon=2)
+    assert best(program, instance) == 9
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
 @settings(max_examples=20, **QUIET)
 @given(instance=dmlrs_instances(), symmetry=st.booleans(), cuts=st.booleans())
 def test_the_optimum_of_brute_force(program, instance, symmetry, cuts):
