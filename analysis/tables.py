@@ -71,7 +71,7 @@ def ratios(run: Run) -> pd.DataFrame:
     Columns: family, preset, instance, problem, method, kind, objective, best, best_by, bound,
     bound_by, low, high, exact, outside, guarantee (the factor), claim, holds (all its assumptions
     hold for the instance), failed (those that do not), within (False when the ratio exceeds a
-    guarantee whose assumptions hold).
+    guarantee whose assumptions hold), beyond (it exceeds one whose assumptions do not).
     """
     rows = []
     for record in run.records:
@@ -107,13 +107,14 @@ def ratios(run: Run) -> pd.DataFrame:
 RATIO_COLUMNS = [
     "family", "preset", "instance", "problem", "method", "kind", "objective", "best", "best_by",
     "bound", "bound_by", "low", "high", "exact", "outside", "guarantee", "claim", "holds", "failed",
-    "within",
+    "within", "beyond",
 ]  # fmt: skip
 
 
 def _guarantee(run: Run, record: TaskRecord, ratio: RatioInterval) -> dict[str, Any]:
     """Return what the paper promises for this method, with its options, on this instance."""
-    none = {"guarantee": None, "claim": "", "holds": None, "failed": "", "within": None}
+    none = {"guarantee": None, "claim": "", "holds": None, "failed": "", "within": None,
+            "beyond": False}  # fmt: skip
     owner = family(record.instance.family)
     if record.problem:
         return none
@@ -128,13 +129,14 @@ def _guarantee(run: Run, record: TaskRecord, ratio: RatioInterval) -> dict[str, 
         return none
     factor, holds = said.get("factor"), bool(said.get("holds"))
     failed = said.get("failed") or ""
-    within = None if factor is None or not holds else ratio.low <= factor * (1 + 1e-9)
+    exceeded = factor is not None and ratio.low > factor * (1 + 1e-9)
     return {
         "guarantee": factor,
         "claim": str(said.get("claim", "")),
         "holds": holds,
         "failed": failed if isinstance(failed, str) else "; ".join(map(str, failed)),
-        "within": within,
+        "within": None if factor is None or not holds else not exceeded,
+        "beyond": exceeded and not holds,
     }
 
 
@@ -148,8 +150,9 @@ def summary(run: Run, *, by_preset: bool = True) -> pd.DataFrame:
     lower end from the lower ratios, its upper end from the upper ones), bound_mean (of optimum to
     bound, upper ends), seconds (shifted geometric mean, shift 1 s), slowest, guarantee_low,
     guarantee_high, holds (share of instances on which its assumptions hold), exceeded (instances
-    on which the ratio is above a guarantee all the same), outside (the rules of the program that
-    some of its schedules leave out). Schedules outside the program have no part in the ratios.
+    on which the ratio is above a guarantee all the same), beyond (those on which it is where the
+    assumptions fail), outside (the rules of the program that some of its schedules leave out).
+    Schedules outside the program have no part in the ratios.
     """
     records, promised = table(run), ratios(run)
     if not by_preset:
@@ -183,10 +186,12 @@ def summary(run: Run, *, by_preset: bool = True) -> pd.DataFrame:
         _by_method(promised, "guarantee", guarantee_low=np.min, guarantee_high=np.max),
         _by_method(promised, "holds", holds=np.mean),
         _by_method(promised, "within", exceeded=lambda values: float(np.sum(values == 0))),
+        _by_method(promised, "beyond", beyond=np.sum),
         groups["outside"].agg(lambda rules: ", ".join(sorted(set(rules) - {""}))),
     ]
     frame: pd.DataFrame = pd.concat(parts, axis=1).loc[groups.size().index].reset_index()
-    frame["exceeded"] = frame["exceeded"].fillna(0).astype(int)
+    for name in ("exceeded", "beyond"):
+        frame[name] = frame[name].fillna(0).astype(int)
     order = frame["kind"].map({kind: place for place, kind in enumerate(KIND_ORDER)})
     frame = frame.assign(order=order).sort_values(["family", "preset", "order"], kind="stable")
     return frame[SUMMARY_COLUMNS].reset_index(drop=True)
@@ -196,7 +201,7 @@ SUMMARY_COLUMNS = [
     "family", "preset", "method", "kind", "tasks", "solved", "optimal", "incomplete", "failed",
     "skipped", "infinite", "mean_low", "mean_high", "worst_low", "worst_high", "gap_low",
     "gap_high", "boot_low", "boot_high", "bound_mean", "seconds", "slowest", "guarantee_low",
-    "guarantee_high", "holds", "exceeded", "outside",
+    "guarantee_high", "holds", "exceeded", "beyond", "outside",
 ]  # fmt: skip
 METHOD = SUMMARY_COLUMNS[:3]  # has a row
 
@@ -341,11 +346,13 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _promise(row: "pd.Series[Any]") -> str:
-    """Return the paper's factor, and whether it is void (assumptions fail) or exceeded."""
+    """Return the paper's factor, whether it is void (assumptions fail), and if it is exceeded."""
     low, high = row["guarantee_low"], row["guarantee_high"]
     if math.isnan(high):
         return "-" if math.isnan(row["holds"]) else "void"
     text = f"{high:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
     if row["exceeded"]:
         return f"{text} EXCEEDED"
-    return text if row["holds"] == 1 else f"{text} (void)"
+    if row["holds"] == 1:
+        return text
+    return f"{text} (void, exceeded)" if row["beyond"] else f"{text} (void)"

@@ -133,7 +133,10 @@ def _guarantee(row: Row) -> Cell:
     factor = f"{high:.3g}" if low == high else f"{low:.3g} – {high:.3g}"
     if row.exceeded:
         return Cell(f"{factor}: exceeded on {row.exceeded}", high, number=True, look="bad")
-    return _number(f"{factor} (applies to {100 * float(row.facts['holds']):.0f} %)", high)
+    applies = f"applies to {100 * float(row.facts['holds']):.0f} %"
+    if row.facts["beyond"]:
+        applies += f", exceeded on {row.facts['beyond']} of the rest"
+    return _number(f"{factor} ({applies})", high)
 
 
 def _kind(row: Row) -> Cell:

@@ -68,6 +68,7 @@ def test_the_summary_aggregates_by_hand_made_numbers(tmp_path: Path) -> None:
     assert first["gap_high"] == pytest.approx(math.sqrt(13.5) - 1)
     assert (first["boot_low"], first["boot_high"]) == (3.0, 4.5)  # means of two: 3, 3.75, 4.5
     assert (first["guarantee_high"], first["holds"]) == (2.0, 0.5)
+    assert (first["exceeded"], first["beyond"]) == (1, 1)  # 3 > 2 as promised, 4.5 > 2 without
     exact = summary[summary["method"] == "scan"].iloc[0]
     assert (exact["optimal"], exact["worst_high"]) == (2, 1)
 
@@ -78,6 +79,7 @@ def test_a_guarantee_stands_beside_the_measured_ratio(tmp_path: Path) -> None:
                 for name in ("down", "up"))  # fmt: skip
     assert (down["guarantee"], down["holds"], down["within"]) == (2.0, True, False)  # 3 > 2
     assert (up["holds"], up["failed"], up["within"]) == (False, "few values", None)
+    assert (down["beyond"], up["beyond"]) == (False, True)  # 4.5 > 2
 
 
 def test_the_profile_counts_an_instance_without_schedule_as_never(tmp_path: Path) -> None:
