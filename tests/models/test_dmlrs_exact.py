@@ -11,7 +11,7 @@ from schedgap.models.dmlrs.run_algorithms import METHODS as ALGORITHMS
 from schedgap.models.dmlrs.run_bounds import METHODS as BOUNDS
 from schedgap.models.dmlrs.run_exact import METHODS as EXACT
 from strategies.dmlrs import dmlrs_instances, optimum
-from strategies.dmlrs_examples import TOY, TOY_2, instance_of
+from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
 from strategies.dmlrs_methods import METHODS, run
 from strategies.engines import needs
 
@@ -53,6 +53,12 @@ def test_methods_prove_the_optimum_of_brute_force_at_length(name, instance):
 def test_gurobi_proves_a_toy(name):
     needs("gurobi")
     check(TOY, run(name, TOY, "gurobi"), 20)
+
+
+def test_cp_sat_allows_for_the_rounding_of_utilities():
+    """1.0000004 is 1,000,000 steps of a millionth, twice, and 2 times half a step above that."""
+    two = instance_of([job(name, 1, [1.0000004] * 4) for name in ("j1", "j2")])
+    assert 2.0000008 <= run("cp-sat", two).bound <= 2.000001 + 1e-12
 
 
 def test_small_instances_have_one_optimum():

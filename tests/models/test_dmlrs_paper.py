@@ -5,6 +5,7 @@ from pathlib import Path
 
 from schedgap.instances.dmlrs import arrays
 from schedgap.models.dmlrs.algorithm import Variant, pd_ors
+from schedgap.models.dmlrs.figures import experiments
 from schedgap.models.dmlrs.paper import PAPER
 from schedgap.models.dmlrs.prices import of_jobs
 from schedgap.models.dmlrs.theta import arrived
@@ -49,3 +50,21 @@ def test_prices_change_only_where_something_runs() -> None:
     run = pd_ors(TOY, Variant(across="exact", dp="exact"))
     price = run.price(TOY)
     assert (price[run.load == 0] == 0.01).all() and (price[run.load > 0] > 0.01).all()
+
+
+def test_the_figures_have_the_sizes_of_the_paper():
+    """Jobs, machines and slots; of Figure 10 our choice, as of the machines of 6 and 9."""
+    sizes = {
+        figure.figure: {
+            (len(point.instance.jobs), len(point.instance.machines), point.instance.horizon)
+            for point in figure.points
+        }
+        for figure in experiments((1,))
+    }
+    assert sizes == {
+        "6": {(50, machines, 20) for machines in (10, 25, 50, 75, 100)},
+        "7": {(jobs, 100, 20) for jobs in (10, 20, 30, 40, 50)},
+        "8": {(jobs, 50, 20) for jobs in (10, 20, 30, 40, 50)},
+        "9": {(100, machines, 80) for machines in (10, 20, 30, 40, 50)},
+        "10": {(100, 30, 80)},
+    }

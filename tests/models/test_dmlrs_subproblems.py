@@ -95,6 +95,7 @@ def test_a_slot_of_the_toy_by_hand():
     assert value(build_22(slot, 2)) == 5 and value(build_22(slot, 3)) == math.inf
     assert value(build_23(slot, 3)) == 8
     assert value(build_23(slot, 3, relax=True)) == 8
+    assert build_23(slot, 3).eq_25.upper() == 4
     assert value(build_19(slot, 2, 3)) == 5 and value(build_19(slot, 3, 3)) == 8
     # N_int = 4: two slots of 2 inside; utility 9
     assert value(build_16(asked)) == 10
