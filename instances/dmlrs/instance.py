@@ -161,7 +161,7 @@ class DmlrsInstance(Instance):
             "jobs": str(len(self.jobs)),
             "machines": str(len(self.machines)),
             "resources": ", ".join(self.resources),
-            "workers per PS": "exact" if self.ps_rule == "exact" else "at most",
+            "PS rule": self.ps_rule,
             "horizon": f"{self.horizon} slots",
         }
 

@@ -150,7 +150,7 @@ GUARANTEES = {
         assumptions=(
             "the gain is (31) or (32)",
             "delta < 1",
-            "for (31), that W_a > ln(3 (R H + 1) / delta)",
+            "W_a > ln(3 (R H + 1) / delta), for (31)",
         ),
         evaluate=rounding,
         verdict=(

@@ -31,12 +31,7 @@ def _dorm(instance: DmlrsInstance, call: Call) -> Outcome:
         nonlocal programs, unproved
         clock = Clock(min(EVENT_SECONDS, call.clock.remaining()))
         result = solve(
-            program,
-            call.engine or "highs",
-            clock=clock,
-            threads=call.threads,
-            seed=call.seed,
-            options={"mip_allow_restart": False},
+            program, call.engine or "highs", clock=clock, threads=call.threads, seed=call.seed
         )
         programs += 1
         unproved += result.status not in ("optimal", "infeasible")

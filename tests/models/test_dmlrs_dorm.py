@@ -18,7 +18,7 @@ FLAT = [4.0, 3.0, 2.0, 1.0]
 
 
 def highs(program):
-    return solve(program, "highs", clock=Clock(20), options={"mip_allow_restart": False}).values
+    return solve(program, "highs", clock=Clock(20)).values
 
 
 def used(instance, placed):
