@@ -65,7 +65,8 @@ def _methods(found: Family) -> str:
         )
         rows.append((
             f"`{method.name}`{alias}", method.kind, ", ".join(method.engines) or "none",
-            method.source + (", ours" if method.ours else ""), method.summary, options,
+            method.source + (", ours" if method.ours and method.source != "ours" else ""),
+            method.summary, options,
         ))  # fmt: skip
     return _table(("method", "kind", "engines", "source", "what it is", "options"), rows)
 
