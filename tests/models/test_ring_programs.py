@@ -12,6 +12,7 @@ from schedgap.models.ring import program, rules, schedule_pool
 from schedgap.models.ring.programs import PROGRAMS
 from schedgap.models.ring.rates import no_schedule
 from schedgap.models.ring.run_programs import METHODS
+from schedgap.models.ring.starting import starting_schedule
 from schedgap.solvers import Clock, solve
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
@@ -40,6 +41,19 @@ def makespan(instance: RingInstance, **given: int) -> float:
 @pytest.mark.parametrize(("instance", "best"), [(W1, 7), (W2, 6), (W3, 8)])
 def test_the_program_finds_the_optima_of_the_examples(instance: RingInstance, best: int) -> None:
     assert makespan(instance) == best
+
+
+def test_the_program_begins_below_the_best_of_the_lists() -> None:
+    """W2: SJF-BCO and `lpt-pack` have 7, random orders have 6."""
+    first = starting_schedule(W2)
+    assert first is not None and first.makespan == 6
+
+
+def test_equal_servers_are_used_from_the_first_on() -> None:
+    """28 iterations at 14 per slot, on one of three servers."""
+    model = program.build(instance_of([job("a", 1, 28)], [1, 1, 1]))
+    assert solve(model, "highs", clock=Clock(60)).objective == pytest.approx(2)
+    assert [round(model.y[0, s].value) for s in range(3)] == [1, 0, 0]
 
 
 def test_a_horizon_below_the_optimum_is_infeasible() -> None:
