@@ -92,7 +92,9 @@ def _search(found: Bracket, instance: DmlrsInstance, rest: Left, rents: Rents, g
         model = narrowed(instance, rest, rents, goal)
         # what the model leaves out is worth no more than the goal
         options = tolerances(instance, "highs")
-        return lbbd(found, instance, options, model, lambda bound: min(bound, -goal)).end
+        return lbbd(
+            found, instance, options, model, lambda bound: min(bound, -goal), deadlines=True
+        ).end
     except InfeasibleModelError:
         return "infeasible"
 

@@ -4,68 +4,24 @@ Logic-based Benders decomposition. The few bundles of a slot that no packing hol
 takes as much room, are cut off in every slot; the bound of the relaxation is valid throughout.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from schedgap.instances.dmlrs import Counts, DmlrsInstance, DmlrsSchedule, arrays
+from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs import program_aggregate
-from schedgap.models.dmlrs.packing import Item, Packing, dominates, few_that_do_not_fit, pack
-from schedgap.solvers import Clock, solve
+from schedgap.models.dmlrs.deadlines import Cut, Deadlines
+from schedgap.models.dmlrs.packing import Item, dominates
+from schedgap.models.dmlrs.slots import Slots
+from schedgap.solvers import solve
 from schedgap.solvers.cuts import CuttingPlaneResult, Rows, cutting_planes
 from schedgap.solvers.linear import Floats
 from schedgap.solvers.pyomo_arrays import compile_model
 
-Slots = Mapping[int, Sequence[Item]]  # what runs in each slot
-
-
-class Subproblems:
-    """The packing of slots, each set of items once, and the cuts of those that do not fit."""
-
-    def __init__(self, instance: DmlrsInstance, clock: Clock) -> None:
-        self._instance, self._clock = instance, clock
-        self._packings: dict[frozenset[Item], Packing] = {}
-        self._few: dict[frozenset[Item], tuple[Item, ...]] = {}
-
-    def __len__(self) -> int:
-        return len(self._packings)
-
-    def packing(self, items: Sequence[Item]) -> Packing:
-        """Return where the items of a slot go."""
-        key = frozenset(items)
-        if key not in self._packings:
-            self._packings[key] = pack(self._instance, sorted(items), self._clock)
-        return self._packings[key]
-
-    def few(self, items: Sequence[Item]) -> tuple[Item, ...]:
-        """Return the smallest part of impossible items."""
-        key = frozenset(items)
-        if key not in self._few:
-            self._few[key] = few_that_do_not_fit(self._instance, sorted(items), self._clock)
-        return self._few[key]
-
-    def schedule(self, slots: Slots) -> DmlrsSchedule:
-        """Return the packed slots, without the jobs of least utility that do not fit."""
-        view = arrays(self._instance)
-        last = {item.job: t for t in sorted(slots) for item in slots[t]}
-        worth = {i: float(view.utility[i, t - view.arrival[i]]) for i, t in last.items()}
-        left = dict(slots)
-        while (t := self._unpacked(left)) is not None:
-            among = self.few(left[t]) if self.packing(left[t]).impossible else left[t]
-            least = min((item.job for item in among), key=worth.__getitem__)
-            left = {s: [each for each in own if each.job != least] for s, own in left.items()}
-        plans: dict[int, dict[int, Counts]] = {}
-        for t, own in left.items():
-            for item, held in zip(sorted(own), self.packing(own).counts or (), strict=True):
-                plans.setdefault(item.job, {})[t] = held
-        return DmlrsSchedule.of_plans(self._instance, plans)
-
-    def _unpacked(self, slots: Slots) -> int | None:
-        """Return the first slot that does not fit, or of which time does not let us tell."""
-        return next((t for t in sorted(slots) if self.packing(slots[t]).counts is None), None)
+CLOSE = 1e-9  # of utility
 
 
 def lbbd(
@@ -74,6 +30,8 @@ def lbbd(
     options: Mapping[str, float] | None,
     model: Any = None,
     real: Callable[[float], float] = float,
+    *,
+    deadlines: bool = False,
 ) -> CuttingPlaneResult:
     """Alternate between the relaxation and its slots until no slot is impossible.
 
@@ -88,6 +46,9 @@ def lbbd(
         The relaxation, with more rows and bounds; None builds it.
     real : callable
         From a bound on that model to one on all schedules.
+    deadlines : bool
+        Ask of completions whose slots do not fit whether others do, by HiGHS: one set of them can
+        have very many slots.
     """
     call = found.call
     engine = call.engine or "highs"
@@ -100,7 +61,14 @@ def lbbd(
         for j, var in enumerate(compiled.variables)
         if id(var) in places
     }
-    parts = Subproblems(instance, call.clock)
+    completions = {id(var): index for index, var in model.y.items()}
+    complete = {
+        j: completions[id(var)]
+        for j, var in enumerate(compiled.variables)
+        if id(var) in completions
+    }
+    known = Slots(instance, call.clock)
+    judge = Deadlines(instance, known, call.clock, call.seed) if deadlines else None
     cuts: set[tuple[Item, ...]] = set()
 
     def separate(values: Floats) -> Rows | None:
@@ -108,11 +76,30 @@ def lbbd(
         for j, (t, item) in columns.items():
             if values[j] > 0.5:
                 slots.setdefault(t, []).append(item)
-        impossible = [own for own in slots.values() if parts.packing(own).impossible]
-        fresh = {parts.few(own) for own in impossible} - cuts
-        found.offer(parts.schedule(slots))
+        impossible = [own for own in slots.values() if known.packing(own).impossible]
+        fresh = {known.few(own) for own in impossible} - cuts
+        found.offer(known.schedule(slots))
+        if not fresh:
+            return None
         cuts.update(fresh)
-        return _rows(fresh, columns, len(values)) if fresh else None
+        lines, right = _rows(fresh, columns, len(values))
+        if judge is not None:
+            due = dict(complete[j] for j in complete if values[j] > 0.5)
+            answer = judge.check(due)
+            if isinstance(answer, Cut):
+                lines.append(np.zeros(len(values)))
+                for j, completion in complete.items():
+                    lines[-1][j] = answer.weight.get(completion, 0.0)
+                right.append(answer.most)
+            elif answer is not None:
+                found.offer(known.schedule(answer))
+                if found.upper is not None and -found.upper >= worth(due) - CLOSE:
+                    return None
+        return Rows(np.full(len(right), -np.inf), right, sparse.csr_array(np.array(lines)))
+
+    def worth(due: Mapping[int, int]) -> float:
+        view = arrays(instance)
+        return sum(float(view.utility[i, f - view.arrival[i]]) for i, f in due.items())
 
     call.progress.phase(f"solving with {engine}, slots packed in turn")
     result = cutting_planes(
@@ -130,11 +117,13 @@ def lbbd(
             options=options,
         ),
     )
-    found.trace |= {"rounds": result.rounds, "cuts": len(cuts), "packings": len(parts)}
+    found.trace |= {"rounds": result.rounds, "cuts": len(cuts), "packings": len(known)}
     return result
 
 
-def _rows(sets: set[tuple[Item, ...]], columns: Mapping[int, tuple[int, Item]], width: int) -> Rows:
+def _rows(
+    sets: set[tuple[Item, ...]], columns: Mapping[int, tuple[int, Item]], width: int
+) -> tuple[list[Floats], list[float]]:
     """Return, for each set and slot, that what takes as much room as all of it is not chosen."""
     lines, right = [], []
     slots = sorted({t for t, _ in columns.values()})
@@ -146,5 +135,5 @@ def _rows(sets: set[tuple[Item, ...]], columns: Mapping[int, tuple[int, Item]], 
                     line[j] = 1
             if line.any():
                 lines.append(line)
-                right.append(len(few) - 1)
-    return Rows(np.full(len(right), -np.inf), right, sparse.csr_array(np.array(lines)))
+                right.append(len(few) - 1.0)
+    return lines, right

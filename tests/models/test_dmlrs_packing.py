@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import program_aggregate
-from schedgap.models.dmlrs.lbbd import Subproblems
 from schedgap.models.dmlrs.packing import Item, dominates, few_that_do_not_fit, pack
 from schedgap.models.dmlrs.physics import bundles
+from schedgap.models.dmlrs.slots import Slots
 from schedgap.solvers import Clock, solve
 from strategies.dmlrs import dmlrs_instances, fits, optimum, slot_choices
 from strategies.dmlrs_examples import TOY, instance_of, job
@@ -118,10 +118,10 @@ def test_a_cut_ends_what_the_aggregate_promises():
 
 def test_what_no_time_is_left_to_pack_is_dropped():
     """j1, worth less in slot 2 than j3, is dropped there; then j2 alone in slot 1 is not known."""
-    parts = Subproblems(TOY, Clock())
+    parts = Slots(TOY, Clock())
     first, second = [Item(0, True, 2), Item(1, True, 2)], [Item(2, True, 2)]
     assert parts.schedule({1: first, 2: second}).admitted == ("j1", "j2", "j3")
-    over = Subproblems(TOY, Clock(0.0))
+    over = Slots(TOY, Clock(0.0))
     over._packings = dict(parts._packings)  # what was known when time was up
     kept = over.schedule({1: first, 2: [*second, Item(0, True, 2)]})
     assert kept.admitted == ("j3",)

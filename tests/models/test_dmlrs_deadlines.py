@@ -1,0 +1,138 @@
+"""The best of a slot, and whether jobs can be complete by their deadlines, of family `dmlrs`."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.models.dmlrs.bins import OutOfTimeError
+from schedgap.models.dmlrs.deadlines import Cut, Deadlines
+from schedgap.models.dmlrs.physics import first_completions
+from schedgap.models.dmlrs.slots import Slots, all_levels, best
+from schedgap.solvers import Clock
+from strategies.dmlrs import best_schedule, dmlrs_instances, plain_work, slot_choices
+from strategies.dmlrs_examples import TOY, instance_of, job
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+def asked(instance):
+    return Deadlines(instance, Slots(instance, Clock(60)), Clock(60), 0)
+
+
+def with_deadlines(instance: DmlrsInstance, due: dict[int, int]) -> DmlrsInstance:
+    """Each job is worth 1 by its deadline, and 0 later; others are worth nothing."""
+    T = instance.horizon
+    jobs = []
+    for i, one in enumerate(instance.jobs):
+        last = due.get(i, one.arrival - 1) - one.arrival
+        values = tuple(float(k <= last) for k in range(T))
+        utility = {"type": "table", "values": values}
+        jobs.append(one.model_copy(update={"utility": type(TOY.jobs[0].utility)(**utility)}))
+    return instance.model_copy(update={"jobs": tuple(jobs)})
+
+
+@st.composite
+def due_jobs(draw):
+    """An instance, and a deadline for some of its jobs, no sooner than each alone can meet."""
+    instance = draw(dmlrs_instances(max_machines=3))
+    due = {
+        i: draw(st.integers(first, instance.horizon))
+        for i, first in enumerate(first_completions(instance))
+        if first <= instance.horizon and draw(st.integers(0, 3))
+    }
+    return instance, due
+
+
+def judge(instance, due):
+    """An answer is right, and a cut holds for the best of all schedules."""
+    answer = asked(instance).check(due)
+    met = best_schedule(with_deadlines(instance, due))[0] > len(due) - 0.5
+    if isinstance(answer, Cut):
+        assert not met
+        assert sum(answer.weight[each] for each in due.items()) > answer.most + 1e-4
+        plans = best_schedule(instance)[1].plans(instance)
+        done = {i: max(plan) for i, plan in plans.items()}
+        assert sum(answer.weight.get(each, 0.0) for each in done.items()) <= answer.most + 1e-9
+    elif answer is not None:
+        assert met
+        schedule = asked(instance).slots.schedule(answer)
+        own = schedule.plans(instance)
+        assert all(max(own[i]) <= f for i, f in due.items())
+    return answer
+
+
+@settings(max_examples=40, **QUIET)
+@given(due_jobs())
+def test_an_answer_is_right(case):
+    judge(*case)
+
+
+@pytest.mark.nightly
+@settings(max_examples=1500, **QUIET)
+@given(due_jobs())
+def test_at_length(case):
+    judge(*case)
+
+
+@settings(max_examples=60, **QUIET)
+@given(dmlrs_instances(max_machines=3), st.randoms(use_true_random=False))
+def test_no_slot_is_worth_more_than_its_best(instance, random):
+    """The best of all that slots can hold, each choice one by one."""
+    levels = all_levels(instance)
+    values = {
+        i: np.cumsum([random.choice([0.0, 0.5, 1.0, 3.0]) for _ in own.items])
+        for i, own in levels.items()
+    }
+    slots = Slots(instance, Clock(30))
+    most, chosen = best(slots, levels, values)
+    worth = sum(float(values[i][level]) for i, level in chosen.items())
+    assert worth == pytest.approx(most, abs=1e-8)
+    assert slots.fits([levels[i].items[level] for i, level in chosen.items()])
+    for choice in slot_choices(instance):
+        total = 0.0
+        for i, own in levels.items():
+            inside, across = plain_work(instance, i)
+            stretch = across / inside if len(instance.machines) > 1 else 1.0
+            done = choice[i][0] * stretch + choice[i][1]
+            under = np.flatnonzero(own.progress <= done + 1e-9)
+            total += float(values[i][under[-1]]) if len(under) else 0.0
+        assert total <= most
+
+
+def test_two_small_jobs_are_worth_more_than_a_large_one():
+    """One machine of 4 GPUs: a job of 4 GPUs pays 5, two of 2 GPUs pay 3 each."""
+    jobs = [
+        job(
+            f"j{gpus}{n}",
+            1,
+            [1.0, 0.0, 0.0, 0.0],
+            batch_size=1,
+            worker_demand={"gpu": gpus, "cpu": 1},
+        )
+        for n, gpus in enumerate((4, 2, 2))
+    ]
+    instance = instance_of(jobs, [{"gpu": 4, "cpu": 9}])
+    slots = Slots(instance, Clock(30))
+    levels = all_levels(instance)
+    assert set(levels) == {0, 1, 2}
+    values = {i: np.full(1, worth) for i, worth in enumerate((5.0, 3.0, 3.0))}
+    most, chosen = best(slots, levels, values)
+    assert most == pytest.approx(6) and set(chosen) == {1, 2}
+
+
+def test_two_jobs_want_one_machine():
+    """toy2's machine holds 2 of j1's or of j3's 4 worker-slots: both by slot 3 is 8 in 3 slots."""
+    jobs = [job("j1", 1, [3.0, 3.0, 1.0, 1.0]), job("j3", 2, [9.0, 9.0, 0.0, 0.0])]
+    instance = instance_of(jobs, [{"gpu": 2, "cpu": 4}])
+    assert isinstance(asked(instance).check({0: 3, 1: 3}), Cut)
+    assert asked(instance).check({0: 4, 1: 3}) is not None
+    assert not isinstance(asked(instance).check({0: 4, 1: 3}), Cut)
+
+
+def test_out_of_time_there_is_no_answer():
+    slots = Slots(TOY, Clock(0.0))
+    assert Deadlines(TOY, slots, Clock(30), 0).check({0: 4, 1: 4, 2: 4}) is None
+    with pytest.raises(OutOfTimeError):
+        slots.fits([own.items[-1] for own in all_levels(TOY).values()])
