@@ -103,21 +103,15 @@ def test_no_slot_is_worth_more_than_its_best(instance, random):
 
 def test_two_small_jobs_are_worth_more_than_a_large_one():
     """One machine of 4 GPUs: a job of 4 GPUs pays 5, two of 2 GPUs pay 3 each."""
+    short = {"epochs": 1, "samples": 1, "batch_size": 1}
     jobs = [
-        job(
-            f"j{gpus}{n}",
-            1,
-            [1.0, 0.0, 0.0, 0.0],
-            batch_size=1,
-            worker_demand={"gpu": gpus, "cpu": 1},
-        )
+        job(f"j{n}", 1, [1.0, 0.0, 0.0, 0.0], **short, worker_demand={"gpu": gpus, "cpu": 1})
         for n, gpus in enumerate((4, 2, 2))
     ]
     instance = instance_of(jobs, [{"gpu": 4, "cpu": 9}])
     slots = Slots(instance, Clock(30))
     levels = all_levels(instance)
-    assert set(levels) == {0, 1, 2}
-    values = {i: np.full(1, worth) for i, worth in enumerate((5.0, 3.0, 3.0))}
+    values = {i: np.full(len(levels[i].items), worth) for i, worth in enumerate((5.0, 3.0, 3.0))}
     most, chosen = best(slots, levels, values)
     assert most == pytest.approx(6) and set(chosen) == {1, 2}
 
