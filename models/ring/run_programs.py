@@ -15,6 +15,7 @@ from schedgap.models.ring.starting import first_bracket, starting_schedule
 from schedgap.solvers import solve
 
 MOST_COLUMNS = 200_000  # of a limit on loads
+NO_PLAN = "no start and placement of all jobs is feasible"
 
 
 def run_rar_ddls(instance: RingInstance, call: Call) -> Outcome:
@@ -84,7 +85,7 @@ def _choose(instance: RingInstance, call: Call, complete: bool) -> Outcome:
         return Outcome(note="stopped before the pool was complete")
     if not pool:
         if complete:
-            return Outcome(infeasible=True, note="no start and placement of all jobs is feasible")
+            return Outcome(infeasible=True, note=NO_PLAN)
         return Outcome(note="no run found a schedule within the horizon")
     trace: dict[str, Any] = {"schedules": len(pool)}
     call.progress.phase(f"solving with {engine}")
@@ -153,7 +154,26 @@ def run_theta_feasible(instance: RingInstance, call: Call) -> Outcome:
     """Run `theta-feasible`: theta_u* of (14)-(16), with the estimates of (15)."""
     if proof := refuted(instance):
         return proof
+    if call.options["form"] == "pool":
+        return _limit_of_pool(instance, call)
     return _limit(instance, call, theta.estimated_loads(rate_table(instance)))
+
+
+def _limit_of_pool(instance: RingInstance, call: Call) -> Outcome:
+    """Bound the makespan by the least limit that a schedule keeps: an optimal one is among them."""
+    call.progress.phase("collecting schedules")
+    pool = _complete(instance, call)
+    if pool is None:
+        return Outcome(note="stopped before the pool was complete")
+    if not pool:
+        return Outcome(infeasible=True, note=NO_PLAN)
+    trace = {"schedules": len(pool)}
+    call.progress.phase("solving with highs")
+    model = schedule_pool.build_limit(instance, pool)
+    result = solve(model, "highs", clock=call.clock, threads=call.threads, seed=call.seed)
+    if result.bound is None:
+        return Outcome(note="stopped before the first bound", trace=trace)
+    return Outcome(bound=float(math.ceil(result.bound - 1e-6)), trace=trace)
 
 
 def run_load_ilp(instance: RingInstance, call: Call) -> Outcome:
@@ -217,6 +237,14 @@ METHODS: tuple[Method, ...] = (
         "the least limit on estimated loads of GPUs, by kinds of jobs",
         "(14)-(16)",
         engines=("highs",),
+        options=(
+            Option(
+                "form", "choice", "compact",
+                "any choice of GPUs (ours), or as printed the choice among all schedules there "
+                "are; tiny instances, for teaching",
+                choices=("compact", "pool"),
+            ),
+        ),
         seeded=True,
     ),
     Method(

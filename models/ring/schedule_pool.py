@@ -11,11 +11,11 @@ from typing import Any
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.ring.baselines import first_fit, list_scheduling, random_placement
 from schedgap.models.ring.dispatch import Trial, schedule
-from schedgap.models.ring.estimates import increments
 from schedgap.models.ring.packing import lpt_pack
 from schedgap.models.ring.rates import NEVER, rate_table
 from schedgap.models.ring.simulator import Placement, schedule_of
 from schedgap.models.ring.sjf_bco import sjf_bco
+from schedgap.models.ring.theta import estimated_loads
 
 RANDOM_RUNS = 50
 MOST_PLANS = 200_000  # starts and placements of a complete pool
@@ -139,7 +139,7 @@ def build_limit(instance: RingInstance, pool: Pool) -> Any:
 
     model = _choice(instance, pool, False)
     table = rate_table(instance)
-    work = increments(table)
+    work = estimated_loads(table)
     users = [_users(instance, kept) for kept in pool]  # [k] (server, GPU) -> jobs
     gpus = [(s, g) for s, room in enumerate(table.room) for g in range(room)]
     model.theta = pyo.Var(domain=pyo.NonNegativeReals, doc="limit on the load of every GPU")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring import schedule_pool, theta
+from schedgap.models.ring.baselines import random_placement
 from schedgap.models.ring.dispatch import schedule
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.run_programs import METHODS
@@ -21,6 +22,7 @@ from strategies.ring_examples import W1, W2, W3, instance_of, job
 from strategies.ring_methods import Heard, apart, run
 
 BY_NAME = {method.name: method for method in METHODS}
+POOL = {"form": "pool"}
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
@@ -88,6 +90,12 @@ def test_the_default_pool_has_every_ends_once():
     assert len({tuple(run.end for run in kept.runs.values()) for kept in pool}) == len(pool) > 1
 
 
+def test_the_default_pool_has_fifty_random_runs():
+    ends = {tuple(run.end for run in kept.runs.values()) for kept in schedule_pool.default_pool(W3)}
+    drawn = {random_placement(rate_table(W3), seed).ends for seed in range(50)}
+    assert len(drawn) > 2 and drawn <= ends
+
+
 def test_too_large_a_pool_is_refused():
     with pytest.raises(UsageError, match="complete pool: more than 200000"):
         run(BY_NAME["schedule-pool"], W3, pool="complete")
@@ -123,6 +131,7 @@ def least_limit(instance: RingInstance, loads) -> float:
 
 
 def test_w2_has_theta_star_6_where_sjf_bco_has_7():
+    assert run(BY_NAME["theta-feasible"], W2, form="pool").bound == 6
     limit = run(BY_NAME["theta-feasible"], W2)
     assert limit.bound == 6 and limit.trace["exact"] is True
     sjf = of_sjf_bco(W2)
@@ -147,6 +156,7 @@ def test_a_limit_of_a_complete_pool_is_not_below_the_compact_one():
     assert limit == pytest.approx(3.36)
     assert theta.estimated_loads(rate_table(W1)) == pytest.approx((3.36, 3.36))  # d = 4
     assert run(BY_NAME["theta-feasible"], W1).bound == math.ceil(limit)
+    assert run(BY_NAME["theta-feasible"], W1, form="pool").bound == math.ceil(limit)
 
 
 @settings(max_examples=40, **QUIET)
@@ -174,8 +184,11 @@ def test_limits_are_bounds(instance):
     if no_schedule(instance) is not None:
         return
     best = optimum(instance)
-    for name in ("theta-feasible", "load-ilp"):
-        outcome = run(BY_NAME[name], instance)
+    tiny = schedule_pool.count_plans(instance, instance.horizon) <= 2000
+    for name, options in (("theta-feasible", {}), ("load-ilp", {}), ("theta-feasible", POOL)):
+        if options and not tiny:
+            continue
+        outcome = run(BY_NAME[name], instance, **options)
         if outcome.infeasible:
             assert best is None
         elif best is not None:
