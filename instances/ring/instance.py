@@ -156,20 +156,16 @@ class RingInstance(Instance):
         return self
 
     def _check_degradation(self) -> None:
-        """Refuse a factor that makes more neighbours, or a spread as such, faster."""
-        last = 0.0
-        for p in range(1, self.most_crowded + 1):
-            factor = self.degradation_factor(p)
-            if factor <= 0 or factor < last:
-                what = "negative" if factor < 0 else "0" if factor == 0 else "fall"
-                raise problem(
-                    f"contention_factor {self.contention_factor:g} with alpha "
-                    f"{self.degradation.alpha:g} makes the degradation factor {what} at p={p}; "
-                    "set clamp_contention true",
-                    "contention_factor",
-                )
-            last = factor
-        if self.bandwidth_within < self.bandwidth_between / self.degradation_factor(1):
+        """Refuse a factor that is not positive, or that makes a spread as such faster."""
+        alone = self.degradation_factor(1)  # the least: f rises with p
+        if alone <= 0:
+            raise problem(
+                f"contention_factor {self.contention_factor:g} with alpha "
+                f"{self.degradation.alpha:g} makes the degradation factor "
+                f"{'negative' if alone < 0 else '0'} at p=1; set clamp_contention true",
+                "contention_factor",
+            )
+        if self.bandwidth_within < self.bandwidth_between / alone:
             raise problem(
                 "must be at least the between-server bandwidth"
                 + ("" if self.clamp_contention else " over the degradation factor at p=1"),

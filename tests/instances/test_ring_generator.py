@@ -181,6 +181,23 @@ def test_tiresias_jobs_keep_their_iterations():
     assert table.row(0, 1) == (200,) and table.best_slots[0] == 3
 
 
+def test_a_job_of_a_trace_takes_a_slot_at_least_and_may_fill_the_cluster():
+    # 180 s in slots of ten minutes; one GPU in all
+    instance = made(trace="tiresias.csv", servers=1, server_gpus="1", slot_seconds=600)
+    assert {job.gpus for job in instance.jobs} == {1}
+    assert rate_table(instance).estimate[0] == pytest.approx(1)
+
+
+def test_jobs_for_a_part_of_a_gpu_are_left_out():
+    with pytest.raises(UsageError, match="for a part of a GPU"):
+        made(trace="openb_pods.csv", jobs=1000)
+
+
+def test_small_jobs_fit_into_the_cluster():
+    instance = made("small", gpus_per_server="1-1", jobs=30)
+    assert {job.gpus for job in instance.jobs} == {1, 2, 3}
+
+
 def test_servers_of_a_file_bring_their_gpus():
     instance = made(trace="tiresias.csv", nodes="tiresias_cluster.csv", servers=2)
     assert len(instance.servers) == 2

@@ -109,6 +109,9 @@ def test_a_negative_degradation_factor_is_refused():
         "contention_factor: contention_factor 0.1 with alpha 0.2 makes the degradation factor "
         "negative at p=1; set clamp_contention true"
     )
+    half = {"contention_factor": 0.5, "degradation": {"kind": "linear", "alpha": 1.0}}
+    with pytest.raises(InputError, match="makes the degradation factor 0 at p=1"):
+        instance_of([job("a", 4, 24)], [3, 3], **half, clamp_contention=False)
 
 
 def test_literal_contention_asks_for_more_bandwidth_within():

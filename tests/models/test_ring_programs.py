@@ -111,6 +111,7 @@ def test_programs_for_export() -> None:
             for name, build in PROGRAMS.items()}  # fmt: skip
     pool = schedule_pool.default_pool(W2)
     assert best["rar-ddls"] == pytest.approx(6)
+    assert PROGRAMS["rar-ddls"](W3).mk.bounds == (7, 8)  # area, and a first schedule
     assert best["schedule-pool"] == pytest.approx(min(kept.makespan for kept in pool))
     none = instance_of([job("a", 4, 24)], [3])
     large = instance_of([job(f"j{n}", 2, 3000) for n in range(30)],
