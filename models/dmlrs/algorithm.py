@@ -73,6 +73,11 @@ class OnlineRun:
         """Return the prices at the end [t - 1, h, r]."""
         return self.range.price(self.load, arrays(instance).capacity_milli)
 
+    def note(self, instance: DmlrsInstance) -> str:
+        """Return how many jobs a stopped run has not looked at, in words; '' if none."""
+        left, jobs = len(instance.jobs) - len(self.decisions), len(instance.jobs)
+        return f"stopped: {left} of {jobs} jobs not looked at" if left else ""
+
     def trace(self, instance: DmlrsInstance) -> dict[str, Any]:
         """Return decisions, range of the prices and counts as plain data."""
         names = [job.id for job in instance.jobs]

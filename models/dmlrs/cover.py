@@ -18,7 +18,7 @@ from schedgap.models.dmlrs.physics import (
     FULL,
     bundles,
     external_width,
-    progress,
+    least_worker_slots,
     widths,
 )
 
@@ -65,12 +65,7 @@ def cover(instance: DmlrsInstance, i: int) -> Cover:
     """Return the row that stands for (3) of a job that some schedule may complete."""
     needed = arrays(instance).needed[i]
     if external_width(instance, i) == 0:
-        whole = max(1, math.ceil(FULL * needed[INTERNAL]))
-        while progress(instance, i, whole, 0) < FULL:
-            whole += 1
-        while whole > 1 and progress(instance, i, whole - 1, 0) >= FULL:
-            whole -= 1
-        return Cover(1.0, whole - 0.5, 0.5)
+        return Cover(1.0, least_worker_slots(float(needed[INTERNAL])) - 0.5, 0.5)
     stretch = float(needed[EXTERNAL] / needed[INTERNAL])
     need = least_external(instance, i)
     total = np.arange(len(need)) * stretch + need

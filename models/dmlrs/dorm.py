@@ -16,6 +16,7 @@ from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.dmlrs.baselines import BEYOND, Active, Placed, dominant_shares, simulate
 from schedgap.models.dmlrs.physics import bundles, widths
 from schedgap.models.rows import Rows
+from schedgap.solvers.clock import Clock
 from schedgap.solvers.linear import LinearProgram
 
 Solve = Callable[[LinearProgram], Floats | None]  # values by column, None where none were found
@@ -29,7 +30,9 @@ class Limits:
     changed: float | None  # theta_a: part of the running jobs that may be placed anew
 
 
-def dorm(instance: DmlrsInstance, solve: Solve, limits: Limits) -> DmlrsSchedule:
+def dorm(
+    instance: DmlrsInstance, solve: Solve, limits: Limits, clock: Clock | None = None
+) -> DmlrsSchedule:
     """Return the schedule that is placed anew whenever a job arrives or completes.
 
     Where none is found that keeps to the limits, unfairness is given free, then also changes.
@@ -40,6 +43,8 @@ def dorm(instance: DmlrsInstance, solve: Solve, limits: Limits) -> DmlrsSchedule
     ----------
     solve : Callable
         Solves one program; None keeps the last placement of those who are still there.
+    clock : Clock, optional
+        When its time is up, that placement is kept at every event.
 
     Notes
     -----
@@ -54,17 +59,24 @@ def dorm(instance: DmlrsInstance, solve: Solve, limits: Limits) -> DmlrsSchedule
         if jobs != there:
             there = jobs
             placed = {i: counts for i, counts in placed.items() if i in jobs}
-            placed = _place(instance, jobs, placed, solve, limits) if jobs else {}
+            placed = _place(instance, jobs, placed, solve, limits, clock) if jobs else {}
         return placed
 
     return simulate(instance, decide)
 
 
 def _place(
-    instance: DmlrsInstance, jobs: Sequence[int], before: Placed, solve: Solve, limits: Limits
+    instance: DmlrsInstance,
+    jobs: Sequence[int],
+    before: Placed,
+    solve: Solve,
+    limits: Limits,
+    clock: Clock | None,
 ) -> Placed:
-    """Return the placement under the first limits that admit one."""
+    """Return the placement under the first limits that admit one, or that before."""
     for each in (limits, Limits(None, limits.changed), Limits(None, None)):
+        if clock is not None and clock.expired():
+            break
         values = solve(build(instance, jobs, before, each))
         if values is not None:
             return read(instance, jobs, values)

@@ -12,9 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from schedgap.instances.dmlrs import EXTERNAL, INTERNAL
 from schedgap.instances.dmlrs.arrays import Floats, Ints
-from schedgap.models.dmlrs.physics import FULL, ROUNDING
+from schedgap.models.dmlrs.physics import FULL, ROUNDING, least_worker_slots
 from schedgap.models.dmlrs.theta import Arrived, Offer
+
+MOST_STATES = 10_000_000  # slots times worker-slots, kept to find the way back
 
 Row = Sequence[Offer]  # the offers of one slot
 Places = NDArray[np.int32]
@@ -56,8 +59,14 @@ def exact(job: Arrived, rows: Sequence[Row]) -> Cheapest:
     Notes
     -----
     A multiple-choice covering knapsack by labels (progress, cost); of two labels the one with less
-    progress at no less cost is dropped. Time: the number of labels times the offers, per slot.
+    progress at no less cost is dropped. Time: the number of labels times the offers, per slot. With
+    offers of one mode only it is one over whole worker-slots: O(N) for each offer.
     """
+    modes = {offer.internal for offers in rows for offer in offers}
+    if len(modes) == 1:
+        target = least_worker_slots(float(job.needed[INTERNAL if modes.pop() else EXTERNAL]))
+        if target * len(rows) <= MOST_STATES:
+            return _covered(rows, [[offer.workers for offer in own] for own in rows], target)
     start = np.zeros(1, dtype=np.int64)
     labels = [_Labels(start, start, np.zeros(1), start - 1, start - 1)]
     cost, ways, least = np.full(len(rows), np.inf), {}, math.inf

@@ -13,6 +13,7 @@ from schedgap.instances.dmlrs import EXTERNAL, DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats, Ints
 from schedgap.models.dmlrs.algorithm import OnlineRun, Variant, pd_ors
 from schedgap.models.dmlrs.theta import Offer, Slot
+from schedgap.solvers.clock import Clock
 
 
 def oasis(
@@ -21,6 +22,7 @@ def oasis(
     worker_share: float = 0.5,
     prices: Literal["declared", "running", "oracle"] | None = None,
     price_floor: float = 0.0,
+    clock: Clock | None = None,
 ) -> OnlineRun:
     """Admit or reject the jobs one by one as PD-ORS does, with workers and PSs apart.
 
@@ -30,8 +32,8 @@ def oasis(
     ----------
     worker_share : float
         Part of the machines, the first ones, that hold workers; 0..1, rounded up.
-    prices, price_floor
-        As in `Variant`.
+    prices, price_floor, clock
+        As in `Variant` and `pd_ors`.
 
     Notes
     -----
@@ -39,7 +41,7 @@ def oasis(
     """
     first = worker_machines(len(instance.machines), worker_share)
     variant = Variant(across="exact", prices=prices, price_floor=price_floor, dp="exact")
-    return pd_ors(instance, variant, offers=lambda slot: separated(slot, first))
+    return pd_ors(instance, variant, clock=clock, offers=lambda slot: separated(slot, first))
 
 
 def worker_machines(machines: int, share: float) -> int:

@@ -53,6 +53,17 @@ def is_allowed(instance: DmlrsInstance, ratio: float, workers: int) -> bool:
     return whole >= 1 and abs(workers / ratio - whole) < ROUNDING
 
 
+def least_worker_slots(needed: float) -> int:
+    """Return the least whole number of worker-slots that does the work, in one mode, of N = needed.
+
+    The very expression that judges schedules decides.
+    """
+    n = max(1, math.ceil(FULL * needed) - 1)
+    while n / needed < FULL:
+        n += 1
+    return n
+
+
 def progress(instance: DmlrsInstance, i: int, internal: int, external: int) -> float:
     """Return A / N_int + B / N_ext, the part of job i's work that so many worker-slots do, (3)."""
     needed = arrays(instance).needed[i]

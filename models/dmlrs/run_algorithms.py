@@ -63,12 +63,10 @@ def _run(instance: DmlrsInstance, call: Call, across: str) -> OnlineRun:
 
 
 def _outcome(instance: DmlrsInstance, call: Call, run: OnlineRun) -> Outcome:
-    left = len(instance.jobs) - len(run.decisions)
-    note = f"stopped: {left} of {len(instance.jobs)} jobs not looked at" if left else ""
     trace = {**run.trace(instance), "conditions": conditions(instance, run)}
     if "delta" in call.options:
         trace["odds_of_rounding"] = rounding_odds(instance, call.options["delta"])
-    return Outcome(run.schedule, note=note, trace=trace)
+    return Outcome(run.schedule, note=run.note(instance), trace=trace)
 
 
 def _pd_ors(instance: DmlrsInstance, call: Call) -> Outcome:
@@ -93,7 +91,7 @@ def _dual_online(instance: DmlrsInstance, call: Call) -> Outcome:
     call.progress.bound(alone)
     if call.options["of"] == "oasis":
         chosen = {key: call.options[key] for key in ("prices", "price_floor")}
-        run = oasis(instance, **chosen)
+        run = oasis(instance, **chosen, clock=call.clock)
     else:
         run = _run(instance, call, _ACROSS[call.options["of"]])
     call.progress.phase("pricing at full capacity")

@@ -39,13 +39,14 @@ def _dorm(instance: DmlrsInstance, call: Call) -> Outcome:
         return found
 
     limits = Limits(call.options["theta_f"], call.options["theta_a"])
-    schedule = dorm(instance, values, limits)
-    return Outcome(schedule=schedule, trace={"programs": programs, "not_proved": unproved})
+    schedule = dorm(instance, values, limits, call.clock)
+    note = "stopped: placements stay as they were" if call.clock.expired() else ""
+    return Outcome(schedule, note=note, trace={"programs": programs, "not_proved": unproved})
 
 
 def _oasis(instance: DmlrsInstance, call: Call) -> Outcome:
-    found = oasis(instance, **call.options)
-    return Outcome(schedule=found.schedule, trace=found.trace(instance))
+    found = oasis(instance, **call.options, clock=call.clock)
+    return Outcome(found.schedule, note=found.note(instance), trace=found.trace(instance))
 
 
 METHODS: tuple[Method, ...] = (

@@ -92,6 +92,20 @@ def test_limits_that_nothing_keeps_to_are_given_free():
     assert dorm(instance, lambda program: None, DORM).admitted == ()
 
 
+def test_a_stopped_run_keeps_its_placement():
+    """j1 takes all GPUs in slot 1; no time is left for the program of slot 2, when j2 comes."""
+    clock = Clock(1000)
+
+    def last(program):
+        found = highs(program)
+        object.__setattr__(clock, "limit", 0)
+        return found
+
+    instance = instance_of([job("j1", 1, FLAT), job("j2", 2, FLAT)], [{"gpu": 4, "cpu": 9}])
+    assert dorm(instance, last, FREE, clock).admitted == ("j1",)
+    assert dorm(instance, highs, FREE).admitted == ("j1", "j2")
+
+
 @settings(max_examples=40, deadline=None)
 @given(dmlrs_instances())
 def test_dorm_keeps_the_rules_and_is_no_better_than_the_optimum(instance):
@@ -102,7 +116,7 @@ def test_dorm_keeps_the_rules_and_is_no_better_than_the_optimum(instance):
 
 def test_the_method_hands_its_limits_on(monkeypatch):
     heard = []
-    monkeypatch.setattr(run_baselines, "dorm", lambda instance, solve, limits: heard.append(limits))
+    monkeypatch.setattr(run_baselines, "dorm", lambda *given: heard.append(given[2]))
     method = next(each for each in METHODS if each.name == "dorm")
     for options in ({}, {"theta_f": "0.5", "theta_a": "1"}):
         method.run(TOY, Call(method.parse(options), "highs", Clock(60), 0, Unheard()))

@@ -102,6 +102,11 @@ def compare(seed: int) -> int:
     assert list(found.cost) == pytest.approx(truth)
     assert list(exact(one, [not_dominated(one, row) for row in rows]).cost) == pytest.approx(truth)
     holds(one, rows, found)
+    for mode in (True, False):  # whole worker-slots
+        own = [[offer for offer in row if offer.internal == mode] for row in rows]
+        single = exact(one, own)
+        assert list(single.cost) == pytest.approx(tried(one, own))
+        holds(one, own, single)
     literal = in_quanta(one, rows, volume, 1)
     holds(one, rows, literal)
     assert list(literal.cost) == pytest.approx(printed(one, rows, volume))
