@@ -91,7 +91,7 @@ def build(instance: RingInstance, *, horizon: int | None = None, least: int | No
 
     Notes
     -----
-    Source: RAR-DDLS, (1)-(9). Variables: about J H (2 + S) and, where rings meet, S H p.
+    Source: RAR-DDLS, (1)-(9). Size: see `columns`.
     """
     import pyomo.environ as pyo
 
