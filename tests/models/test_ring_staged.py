@@ -116,9 +116,23 @@ def test_overlaps_of_jobs_that_exclude_each_other_add_up() -> None:
 
 def test_a_job_without_a_way_to_end_in_time_leaves_no_program() -> None:
     """W1: 24 iterations at 7 a slot take 4 slots."""
-    for horizon, expected in ((3, False), (4, True)):
-        reply = run_child("strategies.ring_cp_sat:is_built", W1, horizon, engine="cp-sat")
-        assert reply.result() is expected
+    assert ends_by(W1, 3, "free") is None
+    assert ends_by(W1, 4, "free") is True
+    assert ends_by(W1, 4, "free", one_server=True) is True  # they fit into no server anyway
+
+
+def test_jobs_that_cannot_be_spread_in_time_do_not_count_as_rings() -> None:
+    """a as in W1 takes 4 slots beside b, whose 8 iterations take 4 inside s2 and 8 if spread."""
+    instance = instance_of([job("a", 4, 24, 4 / 3), job("b", 2, 8, 20.0)], [3, 3])
+    assert ends_by(instance, 4, "slots") is True
+    assert ends_by(instance, 4, "meetings") is True
+
+
+def ends_by(instance: RingInstance, horizon: int, detail: str, **more: bool) -> bool | None:
+    child = "strategies.ring_cp_sat:ends_by"
+    reply = run_child(child, instance, horizon, detail=detail, engine="cp-sat", **more)
+    found: bool | None = reply.result()
+    return found
 
 
 def test_a_plan_that_collides_is_executed_in_its_order() -> None:

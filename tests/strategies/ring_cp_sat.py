@@ -70,6 +70,11 @@ def by_meetings(instance: RingInstance) -> float | None:
     return result.objective
 
 
-def is_built(send: Callable[[Any], None], instance: RingInstance, horizon: int) -> bool:
-    """Return whether there is a program at all with this horizon."""
-    return program_cp_sat.build(instance, horizon=horizon, detail="free") is not None
+def ends_by(
+    send: Callable[[Any], None], instance: RingInstance, horizon: int, **program: Any
+) -> bool | None:
+    """Return whether some plan of the program ends by the horizon; None where there is none."""
+    made = program_cp_sat.build(instance, horizon=horizon, **program)
+    if made is None:
+        return None
+    return solve(made.model, "cp-sat", clock=Clock()).values is not None
