@@ -6,8 +6,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsSchedule
+from schedgap.models.dmlrs import exact as exact_module
 from schedgap.models.dmlrs import rules
-from schedgap.models.dmlrs.exact import decide, exact
+from schedgap.models.dmlrs.exact import FEW, decide, exact
 from schedgap.models.dmlrs.fixing import left
 from schedgap.models.dmlrs.packing import Item
 from schedgap.models.dmlrs.patterns import Part, Parts, judge, solve_patterns
@@ -65,14 +66,20 @@ def keep_the_optimum(instance, rents, below):
     assert rest.admitted <= {i for i, _ in completions}
 
 
-def from_nothing(instance):
-    """Without a search before it, the decision finds the optimum and proves it."""
+def from_nothing(instance, few=FEW):
+    """Without a search before it, the decision finds the optimum and proves it.
+
+    With `few` 0 it lowers its goal by small steps.
+    """
     call = Call({}, "highs", Clock(60), seed=0, progress=Unheard())
     found = first_bracket(instance, call)
     if not found.closed:
-        decide(found, instance, rents_of(instance))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(exact_module, "FEW", few)
+            patch.setattr(exact_module, "STEP", 0.02)
+            decide(found, instance, rents_of(instance))
     assert worth(instance, found.schedule) == pytest.approx(optimum(instance), rel=1e-6, abs=1e-6)
-    assert found.closed or found.lower == pytest.approx(found.upper, rel=1e-6, abs=1e-6)
+    assert found.lower == pytest.approx(found.upper, rel=1e-6, abs=1e-6)
 
 
 def prove(instance):
@@ -89,9 +96,9 @@ def test_what_rents_leave_holds_the_optimum(made, below):
 
 
 @settings(max_examples=25, **QUIET)
-@given(dmlrs_instances(max_machines=3))
-def test_a_decision_from_nothing_is_the_optimum(instance):
-    from_nothing(instance)
+@given(dmlrs_instances(max_machines=3), st.sampled_from([FEW, 0]))
+def test_a_decision_from_nothing_is_the_optimum(instance, few):
+    from_nothing(instance, few)
 
 
 @settings(max_examples=30, **QUIET)
