@@ -66,18 +66,19 @@ def keep_the_optimum(instance, rents, below):
     assert rest.admitted <= {i for i, _ in completions}
 
 
-def from_nothing(instance, few=FEW):
+def from_nothing(instance, few=FEW, rents=None):
     """Without a search before it, the decision finds the optimum and proves it.
 
     With `few` 0 it lowers its goal by small steps.
     """
+    rents = rents_of(instance) if rents is None else rents
     call = Call({}, "highs", Clock(60), seed=0, progress=Unheard())
     found = first_bracket(instance, call)
     if not found.closed:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(exact_module, "FEW", few)
             patch.setattr(exact_module, "STEP", 0.02)
-            decide(found, instance, rents_of(instance))
+            decide(found, instance, rents)
     assert worth(instance, found.schedule) == pytest.approx(optimum(instance), rel=1e-6, abs=1e-6)
     assert found.lower == pytest.approx(found.upper, rel=1e-6, abs=1e-6)
 
@@ -99,6 +100,14 @@ def test_what_rents_leave_holds_the_optimum(made, below):
 @given(dmlrs_instances(max_machines=3), st.sampled_from([FEW, 0]))
 def test_a_decision_from_nothing_is_the_optimum(instance, few):
     from_nothing(instance, few)
+
+
+def test_goals_that_no_schedule_reaches_lower_the_bound():
+    """Without rents the bound is 3 + 9; 11.76, 11.28 and 10.32 are out of reach, then comes 10."""
+    made = Parts(TOY_2)
+    free = judge(made, np.zeros((TOY_2.horizon, len(made.parts))), Clock(30))
+    assert free.rents.bound == pytest.approx(12)
+    from_nothing(TOY_2, 0, free.rents)
 
 
 @settings(max_examples=30, **QUIET)
