@@ -31,6 +31,9 @@ def test_nothing_is_better_than_the_optimum() -> None:
 
 def test_a_bound_that_is_met_ends_the_search() -> None:
     assert branch_and_simulate(W2, reach=6).states <= branch_and_simulate(W2).states
+    better = []
+    branch_and_simulate(W1, reach=7, on_better=lambda found: better.append(found.makespan))
+    assert better == [8, 7]  # not before
 
 
 def test_a_search_that_is_stopped_is_not_complete() -> None:
