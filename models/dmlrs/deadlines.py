@@ -11,14 +11,13 @@ is broken then, a row on completions that holds for all schedules. Where z = 1, 
 over the sets of items that are known often is a schedule.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.dmlrs.bins import OutOfTimeError
 from schedgap.models.dmlrs.dynamic_program import Cheapest, exact, not_dominated
@@ -32,6 +31,7 @@ from schedgap.solvers.linear import LinearProgram
 
 MARGIN = 1e-5  # of z: prices that prove less leave the question open
 SCALE = 100.0  # of a cut: its deadlines break it by more than an engine's tolerance
+PART = 0.25  # of the time left, for one answer
 INTEGER_SECONDS = 10.0
 
 Rents = dict[tuple[int, int], Floats]  # of levels [l], by class of slots and job
@@ -52,10 +52,19 @@ class _Proof:
 
 
 class Deadlines:
-    """Answers for one instance; what slots and jobs did for one helps with the next."""
+    """Answers for one instance; what slots and jobs did for one helps with the next.
 
-    def __init__(self, instance: DmlrsInstance, slots: Slots, clock: Clock, seed: int) -> None:
-        self.instance, self.slots, self.clock, self.seed = instance, slots, clock, seed
+    Parameters
+    ----------
+    offers : mapping
+        Rents to begin with: what each job can rent, slot by slot from its arrival on.
+    """
+
+    def __init__(
+        self, slots: Slots, offers: Mapping[int, Sequence[Sequence[Offer]]], clock: Clock, seed: int
+    ) -> None:
+        self.instance, self.slots, self.clock, self.seed = slots.instance, slots, clock, seed
+        instance = self.instance
         self.levels = all_levels(instance)
         self.part = {part.job: part for part in parts(instance)}
         self.place = {
@@ -63,6 +72,12 @@ class Deadlines:
             for i, own in self.levels.items()
             for level, item in enumerate(own.items)
         }
+        self.rent: dict[tuple[int, int], Floats] = {}  # of levels [l], by slot and job
+        for i, rows in offers.items():
+            for t, row in enumerate(rows, self.part[i].arrival):
+                cost = {(offer.internal, offer.workers): offer.cost for offer in row}
+                own = [cost[item.internal, item.workers] for item in self.levels[i].items]
+                self.rent[t, i] = np.maximum.accumulate(np.array(own))
         self.sets: list[Chosen] = []
         self.plans: dict[tuple[Any, ...], Mapping[int, int]] = {}  # level by slot; job first
 
@@ -74,32 +89,51 @@ class Deadlines:
         due : mapping
             The last slot of each job; others do not run.
         """
-        case = _Case(self, due)
+        case, clock = _Case(self, due), self.clock.share(PART)
         proofs: list[_Proof] = []
 
-        def pricing(duals: Floats) -> Priced | None:
-            found = self._price(case, case.rents(duals), proofs)
+        def pricing(duals: Floats) -> Priced:
+            found = self._price(case, case.rents(duals), proofs, clock)
             if proofs[-1].part < 1 - MARGIN:
-                found = None
-            return Priced(found, -min(1.0, proofs[-1].part))
+                return Priced(None, -proofs[-1].part)
+            return Priced(found, -1.0)
 
         try:
+            start = self._start(case)
+            first = [pricing(start)]  # before the master, so that it has these columns
             result = generate_columns(
                 case.master(),
-                pricing,
-                clock=self.clock,
-                prices=case.start(),
+                lambda duals: first.pop() if first else pricing(duals),
+                clock=clock,
+                prices=start,
                 seed=self.seed,
             )
         except OutOfTimeError:
             return None
-        least = min(proofs, key=lambda proof: proof.part, default=None)
-        if least is not None and least.part < 1 - MARGIN:
+        least = min(proofs, key=lambda proof: proof.part)
+        self.rent |= {
+            (t, i): least.rents[case.at[t], i] for t in case.at for i in case.jobs[case.at[t]]
+        }
+        if least.part < 1 - MARGIN:
             return self._cut(case, least)
         whole = result.objective is not None and result.objective < MARGIN - 1
         return self._whole(case) if whole else None
 
-    def _price(self, case: "_Case", rents: Rents, proofs: list[_Proof]) -> Columns | None:
+    def _start(self, case: "_Case") -> Floats:
+        """Return prices [row]: the last rents, of 1 for all the jobs together."""
+        rents = {
+            (k, i): np.mean([self.rent[t, i] for t in case.slots[k]], axis=0) for k, i in case.first
+        }
+        cost = sum(float(self._cheapest(case, i, rents, f).cost[-1]) for i, f in case.due.items())
+        prices = np.zeros(case.size)
+        for key, row in case.first.items():
+            steps = np.diff(rents[key], prepend=0.0)
+            prices[row : row + len(steps)] = steps / cost if 0 < cost < np.inf else steps
+        return prices
+
+    def _price(
+        self, case: "_Case", rents: Rents, proofs: list[_Proof], clock: Clock
+    ) -> Columns | None:
         fresh: list[dict[int, float]] = []
         cost = room = 0.0
         for i in case.due:
@@ -117,7 +151,7 @@ class Deadlines:
             fresh.append(case.plan(i, plan))
         for k, among in enumerate(case.jobs):
             values = {i: rents[k, i] for i in among}
-            most, chosen = best(self.slots, self.levels, values, self.sets)
+            most, chosen = best(self.slots, self.levels, values, self.sets, clock)
             room += len(case.slots[k]) * most
             if chosen:
                 if chosen not in self.sets:
@@ -232,15 +266,6 @@ class _Case:
         cost = np.zeros(len(fresh))
         cost[0] = -1.0
         return LinearProgram(cost, np.zeros(len(fresh)), most, made.matrix, lower, upper)
-
-    def start(self) -> Floats:
-        """Return prices [row] to begin with: a level's part of the work."""
-        found = np.zeros(self.size)
-        for (_, i), row in self.first.items():
-            done = self.known.levels[i].progress
-            steps = np.diff(done, prepend=0.0) / self.known.part[i].cover.least
-            found[row : row + len(done)] = steps / len(self.due)
-        return found
 
     def rents(self, duals: Floats) -> Rents:
         """Return the rents of levels that the duals [row] are, as their steps."""

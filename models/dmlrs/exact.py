@@ -7,6 +7,7 @@ for a schedule of more value; that there is none is the proof.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
@@ -18,6 +19,7 @@ from schedgap.models.dmlrs.lbbd import lbbd
 from schedgap.models.dmlrs.patterns import Parts, Rents, solve_patterns
 from schedgap.models.dmlrs.program_rows import tolerances
 from schedgap.models.dmlrs.starting import first_bracket
+from schedgap.models.dmlrs.theta import Offer
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers.pyomo_arrays import InfeasibleModelError
 
@@ -28,6 +30,7 @@ BETTER = 5e-7  # relative: a schedule of less more value is as good
 MOST_ROWS = 30_000  # of the master with patterns
 MOST_WORKERS = 64  # of a job in a slot, there
 STEP = 0.25  # of the gap: how far below the bound the first goal lies
+START_SECONDS = 1.0  # left, or no program is begun: what builds it takes a while to load
 FEW = 150  # bundles: no goal between is worth its program
 
 
@@ -45,18 +48,19 @@ def exact(instance: DmlrsInstance, call: Call) -> Outcome:
     prices, board = by_columns(
         found, instance, prices, board, grid=GRID, moves=moves // 2, part=SEARCH_TIME
     )
-    many = program_aggregate.columns(instance) > call.options["max_columns"]
-    wide = int(arrays(instance).batch.max()) > MOST_WORKERS
-    if many or wide or Parts(instance).rows > MOST_ROWS:
-        search(found, board, prices, moves=10 * moves, part=1.0)
-        return found.outcome("too large to decide: bounded and searched only")
-    if not found.closed:
+    large = (
+        program_aggregate.columns(instance) > call.options["max_columns"]
+        or int(arrays(instance).batch.max()) > MOST_WORKERS
+        or Parts(instance).rows > MOST_ROWS
+    )
+    if not large and not found.closed:
         call.progress.phase("generating patterns")
         clock = call.clock.share(PATTERN_TIME)
         rents = solve_patterns(instance, prices, clock=clock, on_bound=found.bound, **settings)
         if rents is not None and not found.closed:
             decide(found, instance, rents)
-    return found.outcome()
+    search(found, board, prices, moves=10 * moves, part=1.0)
+    return found.outcome("too large to decide: bounded and searched only" if large else "")
 
 
 def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> None:
@@ -68,7 +72,7 @@ def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> None:
     step = STEP * (found.upper - found.lower)
     if len(left(instance, rents, -found.upper).items) <= FEW:
         step = math.inf
-    while not found.closed and not found.call.clock.expired():
+    while not found.closed and found.call.clock.remaining() > START_SECONDS:
         value, bound = -found.upper, -found.lower
         last = bound - step <= value + BETTER * max(1.0, value)
         goal = value + BETTER * max(1.0, value) if last else bound - step
@@ -88,18 +92,26 @@ def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> None:
 
 def _search(found: Bracket, instance: DmlrsInstance, rest: Left, rents: Rents, goal: float) -> str:
     """Look for the best schedule that is worth a goal or more; how that ended."""
+    made = Parts(instance)
+    offers = {i: made.offers(i, rents.rent) for i in made.jobs}
     try:
-        model = narrowed(instance, rest, rents, goal)
+        model = narrowed(instance, rest, rents, offers, goal)
         # what the model leaves out is worth no more than the goal
         options = tolerances(instance, "highs")
         return lbbd(
-            found, instance, options, model, lambda bound: min(bound, -goal), deadlines=True
+            found, instance, options, model, lambda bound: min(bound, -goal), offers=offers
         ).end
     except InfeasibleModelError:
         return "infeasible"
 
 
-def narrowed(instance: DmlrsInstance, rest: Left, rents: Rents, least: float) -> Any:
+def narrowed(
+    instance: DmlrsInstance,
+    rest: Left,
+    rents: Rents,
+    offers: Mapping[int, Sequence[Sequence[Offer]]],
+    least: float,
+) -> Any:
     """Return the program of all machines as one, for schedules worth `least` or more.
 
     Parameters
@@ -108,10 +120,11 @@ def narrowed(instance: DmlrsInstance, rest: Left, rents: Rents, least: float) ->
         What they can do.
     rents : Rents
         No slot's bundles pay more rent than its machines can earn.
+    offers : mapping
+        What each job can rent, slot by slot from its arrival on.
     """
     import pyomo.environ as pyo
 
-    made = Parts(instance)
     model = program_aggregate.build(instance)
     for key, var in model.y.items():
         if key not in rest.completions:
@@ -119,8 +132,8 @@ def narrowed(instance: DmlrsInstance, rest: Left, rents: Rents, least: float) ->
     rent: dict[int, list[Any]] = {}
     known = {
         (i, t, offer.internal, offer.workers): offer.cost
-        for i in made.jobs
-        for t, row in enumerate(made.offers(i, rents.rent), int(arrays(instance).arrival[i]))
+        for i, rows in offers.items()
+        for t, row in enumerate(rows, int(arrays(instance).arrival[i]))
         for offer in row
     }
     for key, var in model.v.items():

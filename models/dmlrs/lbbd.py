@@ -4,7 +4,7 @@ Logic-based Benders decomposition. The few bundles of a slot that no packing hol
 takes as much room, are cut off in every slot; the bound of the relaxation is valid throughout.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from schedgap.models.dmlrs import program_aggregate
 from schedgap.models.dmlrs.deadlines import Cut, Deadlines
 from schedgap.models.dmlrs.packing import Item, dominates
 from schedgap.models.dmlrs.slots import Slots
+from schedgap.models.dmlrs.theta import Offer
 from schedgap.solvers import solve
 from schedgap.solvers.cuts import CuttingPlaneResult, Rows, cutting_planes
 from schedgap.solvers.linear import Floats
@@ -31,7 +32,7 @@ def lbbd(
     model: Any = None,
     real: Callable[[float], float] = float,
     *,
-    deadlines: bool = False,
+    offers: Mapping[int, Sequence[Sequence[Offer]]] | None = None,
 ) -> CuttingPlaneResult:
     """Alternate between the relaxation and its slots until no slot is impossible.
 
@@ -46,9 +47,9 @@ def lbbd(
         The relaxation, with more rows and bounds; None builds it.
     real : callable
         From a bound on that model to one on all schedules.
-    deadlines : bool
-        Ask of completions whose slots do not fit whether others do, by HiGHS: one set of them can
-        have very many slots.
+    offers : mapping or None
+        What each job can rent, by slot. With them HiGHS is asked of completions whose slots do not
+        fit whether others do: one set of completions can have very many slots.
     """
     call = found.call
     engine = call.engine or "highs"
@@ -68,7 +69,7 @@ def lbbd(
         if id(var) in completions
     }
     known = Slots(instance, call.clock)
-    judge = Deadlines(instance, known, call.clock, call.seed) if deadlines else None
+    judge = None if offers is None else Deadlines(known, offers, call.clock, call.seed)
     cuts: set[tuple[Item, ...]] = set()
 
     def separate(values: Floats) -> Rows | None:

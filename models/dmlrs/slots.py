@@ -134,6 +134,9 @@ class Levels:
         ]
         self.items = tuple(item for _, item in kept)
         self.progress: Floats = np.array([done for done, _ in kept])
+        self.easier = np.array(  # [l, other]: takes no more room
+            [[a != b and dominates(a, b) for b in self.items] for a in self.items], dtype=bool
+        )
         self.demand: Ints = np.array(  # [l, r] thousandths
             [
                 n * view.worker_milli[i] + ps_needed(float(view.ratio[i]), n) * view.ps_milli[i]
@@ -154,11 +157,12 @@ def best(
     slots: Slots,
     levels: Mapping[int, Levels],
     values: Mapping[int, Floats],
-    known: Iterable[Chosen] = (),
+    known: Iterable[Chosen],
+    clock: Clock,
 ) -> tuple[float, Chosen]:
     """Return at least what any items of a slot are worth together, and items worth so much.
 
-    OutOfTimeError when the clock of the slots ended that.
+    OutOfTimeError when the clock ended that.
 
     Parameters
     ----------
@@ -174,9 +178,9 @@ def best(
     """
     ways: dict[int, list[int]] = {}
     for i, own in values.items():
-        worth = np.diff(own, prepend=0.0) > 0
-        if worth.any():
-            ways[i] = np.flatnonzero(worth)[::-1].tolist()
+        if len(own) and own[-1] > 0:
+            beaten = (levels[i].easier & (own >= own[:, None])).any(axis=1)
+            ways[i] = np.flatnonzero(~beaten & (own > 0))[::-1].tolist()
     if not ways:
         return 0.0, {}
     room = arrays(slots.instance).capacity_milli.sum(axis=0)
@@ -199,7 +203,7 @@ def best(
     def visit(k: int, value: float, left: Ints) -> None:
         nonlocal most, chosen, nodes
         nodes += 1
-        if nodes % LOOK == 0 and slots.clock.expired():
+        if nodes % LOOK == 0 and clock.expired():
             raise OutOfTimeError
         if value > most:
             most, chosen = value, dict(path)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs.bins import OutOfTimeError
 from schedgap.models.dmlrs.deadlines import Cut, Deadlines
+from schedgap.models.dmlrs.patterns import Parts
 from schedgap.models.dmlrs.physics import first_completions
 from schedgap.models.dmlrs.slots import Slots, all_levels, best
 from schedgap.solvers import Clock
@@ -18,7 +19,16 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
 def asked(instance):
-    return Deadlines(instance, Slots(instance, Clock(60)), Clock(60), 0)
+    """An answer from rents that are the parts of the work."""
+    return Deadlines(Slots(instance, Clock(60)), offers_of(instance), Clock(60), 0)
+
+
+def offers_of(instance):
+    """Each worker pays 1, in every slot."""
+    made = Parts(instance)
+    worker = np.array([part.workers for part in made.parts], dtype=float)
+    rent = np.tile(worker, (instance.horizon, 1))
+    return {i: made.offers(i, rent) for i in made.jobs}
 
 
 def with_deadlines(instance: DmlrsInstance, due: dict[int, int]) -> DmlrsInstance:
@@ -86,7 +96,7 @@ def test_no_slot_is_worth_more_than_its_best(instance, random):
         for i, own in levels.items()
     }
     slots = Slots(instance, Clock(30))
-    most, chosen = best(slots, levels, values)
+    most, chosen = best(slots, levels, values, (), Clock(30))
     worth = sum(float(values[i][level]) for i, level in chosen.items())
     assert worth == pytest.approx(most, abs=1e-8)
     assert slots.fits([levels[i].items[level] for i, level in chosen.items()])
@@ -112,8 +122,22 @@ def test_two_small_jobs_are_worth_more_than_a_large_one():
     slots = Slots(instance, Clock(30))
     levels = all_levels(instance)
     values = {i: np.full(len(levels[i].items), worth) for i, worth in enumerate((5.0, 3.0, 3.0))}
-    most, chosen = best(slots, levels, values)
+    most, chosen = best(slots, levels, values, (), Clock(30))
     assert most == pytest.approx(6) and set(chosen) == {1, 2}
+
+
+def test_as_much_progress_with_less_room():
+    """A worker inside does what two across do: of 1 GPU each, j1 leaves one for j2."""
+    short = {"epochs": 1, "samples": 1, "gradient_size": 1.0, "worker_ps_ratio": 1.0}
+    jobs = [
+        job("j1", 1, [1.0], batch_size=2, time_per_sample=0.75, internal_bandwidth=4.0,
+            external_bandwidth=0.8, **short),
+        job("j2", 1, [1.0], batch_size=1, time_per_sample=0.75, internal_bandwidth=8.0,
+            external_bandwidth=8.0, **short),
+    ]  # fmt: skip
+    instance = instance_of(jobs, [{"gpu": 1, "cpu": 2}] * 2, horizon=1)
+    answer = asked(instance).check({0: 1, 1: 1})
+    assert answer is not None and not isinstance(answer, Cut)
 
 
 def test_two_jobs_want_one_machine():
@@ -127,6 +151,6 @@ def test_two_jobs_want_one_machine():
 
 def test_out_of_time_there_is_no_answer():
     slots = Slots(TOY, Clock(0.0))
-    assert Deadlines(TOY, slots, Clock(30), 0).check({0: 4, 1: 4, 2: 4}) is None
+    assert Deadlines(slots, offers_of(TOY), Clock(30), 0).check({0: 4, 1: 4, 2: 4}) is None
     with pytest.raises(OutOfTimeError):
         slots.fits([own.items[-1] for own in all_levels(TOY).values()])
