@@ -58,8 +58,8 @@ def test_lanes_wait_for_the_jobs_that_run_before() -> None:
 @settings(max_examples=100, deadline=None)
 def test_the_plan_is_what_happens(instance: RingInstance, seed: int) -> None:
     """After any moves the schedule is feasible, and all is as if it had been counted anew."""
-    if no_schedule(instance):
-        return
+    if no_schedule(instance) or not prefixes(rate_table(instance), Random(0)):
+        return  # the jobs that no server holds may not end within the horizon
     plan = lanes_of(instance)
     rng = Random(seed)
     total = plan.aim(max(1, plan.prefix.makespan + rng.randrange(9)))
