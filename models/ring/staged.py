@@ -52,7 +52,8 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
         return found.outcome()
     many = len(instance.jobs) >= MANY_JOBS
     call.progress.phase("local search")
-    share, most, work = SEARCH_SHARE, SEARCH_SECONDS, {"orders": 200, "moves": 200}
+    share, most = SEARCH_SHARE, SEARCH_SECONDS
+    work: dict[str, Any] = {"orders": 200, "moves": 200}
     if many:
         share, most, work = LANES_SHARE, LANES_SECONDS, {"rounds": 20}
     found.child(
