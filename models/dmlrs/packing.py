@@ -57,7 +57,7 @@ def pack(instance: DmlrsInstance, items: Sequence[Item], clock: Clock) -> Packin
         return Packing()
     if filled is None:
         return Packing(impossible=True)
-    counts: list[Counts] = [{} for _ in items]
+    counts: list[dict[int, tuple[int, int]]] = [{} for _ in items]
     for q, own in filled:
         h = machines[q].pop(0)
         for number, (k, w, s) in zip(own, meant, strict=True):

@@ -84,7 +84,7 @@ class _Sets:
     """Sets of items by workers [set, job and mode]: an internal item counts in both modes."""
 
     def __init__(self, jobs: int) -> None:
-        self._rows = np.zeros((64, 2 * jobs), dtype=np.int32)
+        self._rows = np.zeros((64, 2 * jobs), dtype=np.int64)
         self._size = 0
 
     def add(self, items: Sequence[Item]) -> None:
@@ -103,7 +103,7 @@ class _Sets:
         return bool((self._rows[: self._size] <= self._row(items)).all(axis=1).any())
 
     def _row(self, items: Sequence[Item]) -> Ints:
-        row = np.zeros(self._rows.shape[1], dtype=np.int32)
+        row: Ints = np.zeros(self._rows.shape[1], dtype=np.int64)
         for item in items:
             row[2 * item.job] = item.workers
             row[2 * item.job + 1] = item.workers if item.internal else 0
