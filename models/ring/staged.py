@@ -52,18 +52,17 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
         return found.outcome()
     many = len(instance.jobs) >= MANY_JOBS
     call.progress.phase("local search")
-    share, most = SEARCH_SHARE, SEARCH_SECONDS
-    work: dict[str, Any] = {"orders": 200, "moves": 200}
-    if many:
-        share, most, work = LANES_SHARE, LANES_SECONDS, {"rounds": 20}
+    share, most = (LANES_SHARE, LANES_SECONDS) if many else (SEARCH_SHARE, SEARCH_SECONDS)
     found.child(
         "local-search",
         "schedgap.models.ring.run_search:search_stage",
         instance,
         found.schedule,
         int(found.lower),
+        orders=30 if many else 200,
+        moves=2000 if many else 200,
+        rounds=20 if many else 3,
         clock=call.clock.share(share, most=most),
-        **work,
     )
     if found.closed:
         return found.outcome()
