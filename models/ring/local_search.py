@@ -18,6 +18,7 @@ from schedgap.solvers.clock import Clock
 
 _LAST_HEAT = 0.002  # temperature of the last move, in that of the first
 _TIMETABLE = 100_000  # jobs x servers x slots at most
+_LANES = 20_000_000  # jobs x GPUs at most
 _KEPT = 3  # prefixes that are gone on with
 _PART, _PART_SECONDS = 0.25, 2.0  # of the time that is left, for each target
 _PAUSE = 256  # moves between two looks at the clock
@@ -97,7 +98,7 @@ def local_search(
     orders : int
         Orders of a timetable for each job, where it is not too large.
     moves : int
-        Of each job, for each target.
+        Of each job, for each target, where the lanes are not too many.
     rounds : int
         How often the search begins anew.
     clock : Clock
@@ -123,6 +124,8 @@ def local_search(
     if len(table.size) * len(table.room) * upper <= _TIMETABLE:
         tries = orders * len(table.size)
         order_search(table, lower, upper, rng, tries=tries, clock=clock.share(0.5), on_better=take)
+    if len(table.size) * table.gpus > _LANES:
+        return best
     heat = max(1.0, sum(map(float, table.best_slots)) / len(table.size) / 2)
     begins = prefixes(table, rng)[:_KEPT]
     for _ in range(rounds):

@@ -112,6 +112,13 @@ def test_identical_machines_are_solved(slots: list[int], machines: int) -> None:
     assert run(instance, orders=0, moves=200)[0].schedule.makespan == best
 
 
+def test_a_cluster_of_a_million_gpus_is_left_to_others() -> None:
+    """Twenty-one jobs: more lanes than could be looked at."""
+    jobs = [job(f"j{n}", 1, 14) for n in range(21)]
+    table = rate_table(instance_of(jobs, [100_000] * 10))
+    assert local_search(table, 0, 2, 0, orders=0, clock=Clock()) is None
+
+
 def test_a_seed_repeats_it() -> None:
     jobs = [job(f"j{n}", 1 + n % 3, 14 * (1 + n * n % 7)) for n in range(12)]
     instance = instance_of(jobs, [3, 4], horizon=90)
