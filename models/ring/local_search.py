@@ -81,7 +81,7 @@ def local_search(
     *,
     orders: int = 30,
     moves: int = 2000,
-    rounds: int = 3,
+    rounds: int = 2,
     clock: Clock,
     on_better: Callable[[Found], None] = lambda found: None,
 ) -> Found | None:
@@ -100,7 +100,7 @@ def local_search(
     moves : int
         Of each job, for each target, where the lanes are not too many.
     rounds : int
-        How often the search begins anew.
+        How often the search begins, each time with more moves: once, twice, ... as many.
     clock : Clock
         Each part of the search has a share of what is left; without a limit a seed repeats it.
 
@@ -128,7 +128,7 @@ def local_search(
         return best
     heat = max(1.0, sum(map(float, table.best_slots)) / len(table.size) / 2)
     begins = prefixes(table, rng)[:_KEPT]
-    for _ in range(rounds):
+    for again in range(1, rounds + 1):
         for prefix in begins:
             low = max(lower, prefix.makespan)
             if low >= upper or clock.expired():
@@ -137,7 +137,7 @@ def local_search(
             note(plan)
             while plan.jobs and low < upper and not clock.expired():
                 target = (low + upper - 1) // 2
-                most = moves * len(plan.jobs)
+                most = moves * len(plan.jobs) * again
                 if not anneal(plan, target, most, heat, rng, clock=_part(clock), on_better=note):
                     low = target + 1
     return best

@@ -61,7 +61,7 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
         int(found.lower),
         orders=30 if many else 200,
         moves=2000 if many else 200,
-        rounds=20 if many else 3,
+        rounds=20 if many else 2,
         clock=call.clock.share(share, most=most),
     )
     if found.closed:
