@@ -100,7 +100,7 @@ def _sentence(who: str, results: list[Result]) -> str:
         text = f"The optimum is {in_words(ratio_text(*mean))} times {earns}"
         text += on_average(mean, worst)
     if len(solved) < len(ran):
-        text += f", where it left a schedule ({len(solved)} of {count(len(ran), 'instance')})"
+        text += f", where it left a schedule ({len(solved)} of {count(len(ran), 'run')})"
     infinite = sum(math.isinf(each.ratio[0]) for each in solved)
     if infinite:
         text += f", apart from {count(infinite, 'infinite ratio')}"
