@@ -1,5 +1,6 @@
 """One setting of a generator or of a method: `--set name=value`, parsed in one place."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from typing import Any, Literal
 
 from schedgap.errors import UsageError
 
+LARGEST = 1e15  # numbers of any setting are smaller
 OptionType = Literal["bool", "int", "float", "choice", "range", "list", "shares"]
 
 
@@ -68,7 +70,10 @@ class Option:
             raise UsageError(f"option {self.name}={_shown(word)}: need {self.domain}") from None
 
     def _bounded(self, number: Any) -> Any:
-        if not abs(number) < 1e15 or (self.least is not None and number < self.least):
+        if abs(number) >= LARGEST:
+            word = _shown(str(number))
+            raise UsageError(f"option {self.name}: {word} is too large: need less than {LARGEST:g}")
+        if math.isnan(number) or (self.least is not None and number < self.least):
             raise ValueError
         if self.most is not None and number > self.most:
             raise ValueError
