@@ -3,7 +3,8 @@
 Column generation with patterns of machines gives rents, whose bound is often within 2 % of the best
 schedule of a search. What a better schedule can still do is then little: few slots of completion,
 few bundles in a slot. A program over that, with all machines as one and slots packed in turn, looks
-for a schedule of more value; that there is none is the proof.
+for a schedule of more value; that there is none is the proof. Completions whose slots do not fit
+are asked for others, for one set of completions can have very many.
 """
 
 import math
@@ -53,20 +54,22 @@ def exact(instance: DmlrsInstance, call: Call) -> Outcome:
         or int(arrays(instance).batch.max()) > MOST_WORKERS
         or Parts(instance).rows > MOST_ROWS
     )
-    if not large and not found.closed:
+    decided = found.closed
+    if not large and not decided:
         call.progress.phase("generating patterns")
         clock = call.clock.share(PATTERN_TIME)
         rents = solve_patterns(instance, prices, clock=clock, on_bound=found.bound, **settings)
-        if rents is not None and not found.closed:
-            decide(found, instance, rents)
-    search(found, board, prices, moves=10 * moves, part=1.0)
+        decided = found.closed or (rents is not None and decide(found, instance, rents))
+    if not decided:
+        search(found, board, prices, moves=10 * moves, part=1.0)
     return found.outcome("too large to decide: bounded and searched only" if large else "")
 
 
-def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> None:
-    """Lower a goal from the bound to the known value; what has no schedule is above the optimum.
+def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> bool:
+    """Lower a goal from the bound to the known value, and return whether the best one is proved.
 
-    A goal near the bound leaves little to look at, and the first schedule found so is optimal.
+    What has no schedule is above the optimum. A goal near the bound leaves little to look at, and
+    the first schedule found so is optimal.
     """
     assert found.upper is not None
     step = STEP * (found.upper - found.lower)
@@ -82,12 +85,13 @@ def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> None:
         found.call.progress.phase(f"a schedule worth {goal:.6g}: {len(rest.items)} bundles")
         end = _search(found, instance, rest, rents, goal)
         if end != "infeasible":
-            return  # the best one is found, or there is no time left
+            break  # the best one is found, or there is no time left
         found.bound(-goal)
         if last:
             found.proofs.append("no schedule is better")
-            return
+            return True
         step *= 2
+    return found.closed
 
 
 def _search(found: Bracket, instance: DmlrsInstance, rest: Left, rents: Rents, goal: float) -> str:
