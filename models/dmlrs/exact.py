@@ -54,7 +54,7 @@ def exact(instance: DmlrsInstance, call: Call) -> Outcome:
         or int(arrays(instance).batch.max()) > MOST_WORKERS
         or Parts(instance).rows > MOST_ROWS
     )
-    decided = found.closed
+    decided: bool = found.closed
     if not large and not decided:
         call.progress.phase("generating patterns")
         clock = call.clock.share(PATTERN_TIME)
@@ -95,7 +95,12 @@ def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> bool:
 
 
 def _search(found: Bracket, instance: DmlrsInstance, rest: Left, rents: Rents, goal: float) -> str:
-    """Look for the best schedule that is worth a goal or more; how that ended."""
+    """Look for the best schedule that is worth a goal or more; how that ended.
+
+    An engine's tolerance lets more pass each row, never less, and the rows of (3) lie midway
+    between what whole numbers reach; so `infeasible` is a proof as far as the engine's search is
+    complete. What slots hold is proved in whole numbers.
+    """
     made = Parts(instance)
     offers = {i: made.offers(i, rents.rent) for i in made.jobs}
     try:

@@ -7,17 +7,21 @@ import sys
 
 import schedgap as sg
 
-# jobs, slots, machines
-SIZES = (6, 8, 3), (8, 10, 4), (12, 12, 4), (14, 14, 4)
-SEEDS = 1, 2, 3
+# jobs, slots, machines; seeds
+SIZES = (
+    (6, 8, 3, (1, 2, 3)),
+    (8, 10, 4, (1, 2, 3, 4, 5)),
+    (12, 12, 4, (1, 2, 3, 4, 5)),
+    (14, 14, 4, (1, 2, 3)),
+)
 
 
 def main(seconds: float) -> None:
     """Print one row for each instance."""
     print(f"dmlrs: exact, one thread, {seconds:g} s")
     print(f"{'instance':>12} {'seed':>4} | {'value':>8} {'bound':>8} {'gap':>6} {'s':>5}")
-    for jobs, horizon, machines in SIZES:
-        for seed in SEEDS:
+    for jobs, horizon, machines, seeds in SIZES:
+        for seed in seeds:
             settings: dict[str, object] = {"jobs": jobs, "horizon": horizon, "machines": machines}
             instance = sg.generate("dmlrs", preset="medium", seed=seed, settings=settings)
             found = sg.solve(instance, "exact", time_limit=seconds)
