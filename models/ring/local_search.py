@@ -98,7 +98,7 @@ def local_search(
     orders : int
         Orders of a timetable for each job, where it is not too large.
     moves : int
-        Of each job, for each target, where the lanes are not too many.
+        Of each job, for each target, at first; where the lanes are not too many.
     rounds : int
         How often the search begins, each time with more moves: once, twice, ... as many.
     clock : Clock
