@@ -23,6 +23,9 @@ EXACT = BY_NAME["staged-cp"]
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 TINY = ring_instances(max_jobs=3, max_servers=3, max_slots=4)
 SMALL = ring_instances(max_jobs=4, max_servers=3, max_slots=4)
+CROWDED = ring_instances(max_jobs=4, max_servers=3, max_slots=4, placeable=True).filter(
+    lambda instance: len(instance.jobs) >= 3
+)
 
 
 def answers(instances: list[RingInstance]) -> list[Answer]:
@@ -89,7 +92,7 @@ def test_exact_agrees_with_enumeration(instance: RingInstance) -> None:
 
 @pytest.mark.nightly
 @settings(max_examples=600, **QUIET)
-@given(st.one_of(TINY, SMALL))
+@given(st.one_of(SMALL, CROWDED))
 def test_exact_methods_agree_at_length(instance: RingInstance) -> None:
     """Jobs too large for the cluster, and horizons too short, among them."""
     best = optimum(instance)
