@@ -31,7 +31,7 @@ from schedgap.solvers.linear import LinearProgram
 
 MARGIN = 1e-5  # of z: prices that prove less leave the question open
 SCALE = 100.0  # of a cut: its deadlines break it by more than an engine's tolerance
-PART = 0.25  # of the time left, for one answer
+PART = 0.1  # of the time left, for one answer
 INTEGER_SECONDS = 10.0
 
 Rents = dict[tuple[int, int], Floats]  # of levels [l], by class of slots and job
