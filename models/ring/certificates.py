@@ -5,9 +5,9 @@ from typing import Any
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.certificates import evaluate
-from schedgap.models.ring.bounds import rounded_sizes, work_needed
-from schedgap.models.ring.class_lp import ClassPrices, certified, class_program
-from schedgap.models.ring.pattern_lp import Refutation, refutes
+from schedgap.models.ring.bounds.class_lp import ClassPrices, certified, class_program
+from schedgap.models.ring.bounds.elementary import rounded_sizes, work_needed
+from schedgap.models.ring.bounds.pattern_lp import Refutation, refutes
 from schedgap.models.ring.rates import no_schedule, rate_table
 
 KINDS = ("longest", "area", "width-dff", "class-lp", "pattern-lp")

@@ -14,9 +14,9 @@ from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance, RingSchedule
+from schedgap.models.ring.heuristics.starting import starting_schedule
 from schedgap.models.ring.rates import NEVER, RateTable, no_schedule, rate_table
 from schedgap.models.ring.simulator import schedule_of
-from schedgap.models.ring.starting import starting_schedule
 
 MOST_COLUMNS = 200_000
 COLUMNS_PER_SECOND = 10_000  # that are built, about; nothing can stop it in between

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from schedgap.instances.ring import RingInstance
+from schedgap.models.ring.exact.meetings import add_meetings, rings_at_once
 from schedgap.models.ring.intervals_cp_sat import Program, intervals
-from schedgap.models.ring.meetings import add_meetings, rings_at_once
 from schedgap.models.ring.program import equal_jobs
 from schedgap.models.ring.rates import RateTable, rate_table
 

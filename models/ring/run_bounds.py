@@ -4,9 +4,10 @@ from typing import Any
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Call, Method, Outcome
-from schedgap.models.ring import class_lp, packing
-from schedgap.models.ring.bounds import width_dff
-from schedgap.models.ring.pattern_lp import Refutation, pattern_bound
+from schedgap.models.ring import packing
+from schedgap.models.ring.bounds import class_lp
+from schedgap.models.ring.bounds.elementary import width_dff
+from schedgap.models.ring.bounds.pattern_lp import Refutation, pattern_bound
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.run_algorithms import refuted
 from schedgap.solvers import solve

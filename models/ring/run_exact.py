@@ -6,10 +6,10 @@ from dataclasses import replace
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Call, Method, Option, Outcome, Progress, Unheard
 from schedgap.models.ring import program_cp_sat
+from schedgap.models.ring.exact.staged import relax_stage, staged
+from schedgap.models.ring.heuristics.starting import first_bracket
 from schedgap.models.ring.run_algorithms import refuted
 from schedgap.models.ring.simulator import schedule_of
-from schedgap.models.ring.staged import relax_stage, staged
-from schedgap.models.ring.starting import first_bracket
 
 
 def whole(instance: RingInstance, call: Call) -> Outcome:

@@ -6,12 +6,13 @@ from typing import Any
 from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Call, Method, Option, Outcome
-from schedgap.models.ring import branch_simulate, program, schedule_pool, theta
+from schedgap.models.ring import program, schedule_pool, theta
+from schedgap.models.ring.exact import branch_simulate
+from schedgap.models.ring.heuristics.starting import first_bracket, starting_schedule
 from schedgap.models.ring.measures import measures
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.run_algorithms import refuted
 from schedgap.models.ring.run_bounds import within_horizon
-from schedgap.models.ring.starting import first_bracket, starting_schedule
 from schedgap.solvers import solve
 
 MOST_COLUMNS = 200_000  # of a limit on loads

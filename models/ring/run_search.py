@@ -6,14 +6,14 @@ from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.bracket import Bracket, Finder, Report
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.models.ring import packing
-from schedgap.models.ring.bounds import width_dff
+from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.dispatch import schedule
-from schedgap.models.ring.local_search import local_search
+from schedgap.models.ring.heuristics.local_search import local_search
+from schedgap.models.ring.heuristics.timetable import Found
 from schedgap.models.ring.measures import measures
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.run_algorithms import NO_PLACE, refuted
 from schedgap.models.ring.simulator import schedule_of
-from schedgap.models.ring.timetable import Found
 from schedgap.solvers import Clock
 
 

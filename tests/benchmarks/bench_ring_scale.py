@@ -14,10 +14,10 @@ from rich.table import Table
 
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring.bounds import width_dff
-from schedgap.models.ring.local_search import local_search
+from schedgap.models.ring.bounds.elementary import width_dff
+from schedgap.models.ring.bounds.pattern_lp import pattern_bound
+from schedgap.models.ring.heuristics.local_search import local_search
 from schedgap.models.ring.packing import lpt_pack
-from schedgap.models.ring.pattern_lp import pattern_bound
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.sjf_bco import sjf_bco
 from schedgap.solvers.clock import Clock

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from schedgap.errors import InputError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Call, Outcome, Progress
-from schedgap.models.ring import class_lp
-from schedgap.models.ring.bounds import (
+from schedgap.models.ring.bounds import class_lp
+from schedgap.models.ring.bounds.elementary import (
     inside_slots,
     rounded_sizes,
     roundings,
@@ -20,14 +20,14 @@ from schedgap.models.ring.bounds import (
     width_dff,
     work_needed,
 )
-from schedgap.models.ring.certificates import check_certificate
-from schedgap.models.ring.pattern_lp import (
+from schedgap.models.ring.bounds.pattern_lp import (
     Refutation,
     best_pattern,
     classes,
     pattern_bound,
     refutes,
 )
+from schedgap.models.ring.certificates import check_certificate
 from schedgap.models.ring.rates import NEVER, no_schedule, rate_table
 from schedgap.models.ring.run_bounds import METHODS
 from schedgap.solvers.clock import Clock

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring import rules
-from schedgap.models.ring.branch_simulate import branch_and_simulate
+from schedgap.models.ring.exact.branch_simulate import branch_and_simulate
 from schedgap.models.ring.rates import no_schedule
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring.lanes import Lanes, lane_widths
-from schedgap.models.ring.prefix import prefixes
+from schedgap.models.ring.heuristics.lanes import Lanes, lane_widths
+from schedgap.models.ring.heuristics.prefix import prefixes
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import schedule_of
 from strategies.ring import ring_instances

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Call, Outcome, Progress
 from schedgap.models.ring import rules
-from schedgap.models.ring.local_search import local_search
+from schedgap.models.ring.heuristics.local_search import local_search
+from schedgap.models.ring.heuristics.prefix import prefixes
 from schedgap.models.ring.packing import lpt_pack
-from schedgap.models.ring.prefix import prefixes
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.run_search import METHODS
 from schedgap.solvers.clock import Clock

@@ -9,10 +9,10 @@ from schedgap.errors import UsageError
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring import program, rules, schedule_pool
+from schedgap.models.ring.heuristics.starting import starting_schedule
 from schedgap.models.ring.programs import PROGRAMS
 from schedgap.models.ring.rates import no_schedule
 from schedgap.models.ring.run_programs import METHODS
-from schedgap.models.ring.starting import starting_schedule
 from schedgap.solvers import Clock, solve
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Call
 from schedgap.models.ring import program, program_cp_sat, run_programs
+from schedgap.models.ring.exact.staged import in_order
+from schedgap.models.ring.heuristics.starting import first_bracket
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.run_exact import METHODS
-from schedgap.models.ring.staged import in_order
-from schedgap.models.ring.starting import first_bracket
 from schedgap.solvers import Clock
 from schedgap.solvers.children import run_child
 from strategies.ring import optimum, ring_instances
@@ -146,7 +146,7 @@ def test_makespans_are_refuted_one_by_one(detail: str) -> None:
     """W1, from 4 up: 4, 5 and 6 are refuted, 7 is met."""
     heard = Heard()
     found = first_bracket(W1, Call({}, "cp-sat", Clock(60), 0, heard))
-    stage = "schedgap.models.ring.staged:climb_stage"
+    stage = "schedgap.models.ring.exact.staged:climb_stage"
     found.child("makespans", stage, W1, found.schedule, 4, detail, engine="cp-sat")
     assert (found.lower, found.upper) == (7, 7)
     assert heard.makespans == [8, 7] and heard.bounds == [4, 5, 6, 7]

@@ -7,9 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
+from schedgap.models.ring.heuristics.timetable import (
+    Found,
+    Mode,
+    Timetable,
+    modes,
+    order_search,
+    serial,
+)
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import schedule_of
-from schedgap.models.ring.timetable import Found, Mode, Timetable, modes, order_search, serial
 from schedgap.solvers.clock import Clock
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job

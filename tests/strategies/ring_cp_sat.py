@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring import program_cp_sat
+from schedgap.models.ring.heuristics.starting import starting_schedule
 from schedgap.models.ring.rates import no_schedule
 from schedgap.models.ring.run_exact import METHODS
 from schedgap.models.ring.simulator import schedule_of
-from schedgap.models.ring.starting import starting_schedule
 from schedgap.solvers import Clock, solve
 from strategies.ring_methods import run
 

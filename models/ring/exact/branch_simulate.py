@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.ring.bounds import rounded_sizes, roundings
+from schedgap.models.ring.bounds.elementary import rounded_sizes, roundings
 from schedgap.models.ring.program import equal_jobs
 from schedgap.models.ring.rates import RateTable, rate_table
 from schedgap.models.ring.simulator import schedule_of

@@ -19,7 +19,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.models.ring.bounds import inside_slots
+from schedgap.models.ring.bounds.elementary import inside_slots
 from schedgap.models.ring.packing import longest_first
 from schedgap.models.ring.rates import NEVER, RateTable
 from schedgap.solvers.clock import Clock

@@ -12,7 +12,12 @@ from fractions import Fraction
 import numpy as np
 from scipy import sparse
 
-from schedgap.models.ring.bounds import inside_slots, rounded_sizes, roundings, spread_slots
+from schedgap.models.ring.bounds.elementary import (
+    inside_slots,
+    rounded_sizes,
+    roundings,
+    spread_slots,
+)
 from schedgap.models.ring.rates import NEVER, RateTable
 from schedgap.solvers.linear import Floats, LinearProgram
 

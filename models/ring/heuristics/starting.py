@@ -5,7 +5,7 @@ import math
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.bracket import Bracket
 from schedgap.models.method import Call
-from schedgap.models.ring.bounds import width_dff
+from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.dispatch import schedule
 from schedgap.models.ring.packing import lpt_pack, random_orders
 from schedgap.models.ring.rates import rate_table

@@ -8,10 +8,10 @@ from the server down, and what changes in a lane changes nothing outside it.
 
 from random import Random
 
-from schedgap.models.ring.bounds import inside_slots
-from schedgap.models.ring.prefix import Prefix
+from schedgap.models.ring.bounds.elementary import inside_slots
+from schedgap.models.ring.heuristics.prefix import Prefix
+from schedgap.models.ring.heuristics.timetable import Found
 from schedgap.models.ring.rates import NEVER, RateTable
-from schedgap.models.ring.timetable import Found
 
 _ALONE = 0.3  # share of moves to which nothing is moved in return
 _LATE = 0.7  # share of moves of jobs that are in the way

@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable
 from random import Random
 
-from schedgap.models.ring.lanes import Lanes
-from schedgap.models.ring.prefix import prefixes
+from schedgap.models.ring.heuristics.lanes import Lanes
+from schedgap.models.ring.heuristics.prefix import prefixes
+from schedgap.models.ring.heuristics.timetable import Found, order_search
 from schedgap.models.ring.rates import RateTable
-from schedgap.models.ring.timetable import Found, order_search
 from schedgap.solvers.clock import Clock
 
 _LAST_HEAT = 0.002  # temperature of the last move, in that of the first

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.models.ring.bounds import inside_slots, spread_slots
+from schedgap.models.ring.bounds.elementary import inside_slots, spread_slots
 from schedgap.models.ring.rates import RateTable
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.column_generation import Columns, Priced, generate_columns

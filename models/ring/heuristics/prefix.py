@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from random import Random
 
-from schedgap.models.ring.bounds import inside_slots
+from schedgap.models.ring.bounds.elementary import inside_slots
 from schedgap.models.ring.dispatch import dispatch
 from schedgap.models.ring.packing import longest_first, pack
 from schedgap.models.ring.rates import NEVER, RateTable

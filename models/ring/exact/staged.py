@@ -15,11 +15,11 @@ from schedgap.models.bracket import Bracket, Finder, Relay, Report
 from schedgap.models.method import Call, Outcome
 from schedgap.models.ring import program_cp_sat
 from schedgap.models.ring.dispatch import Cluster, Ints, dispatch, schedule
-from schedgap.models.ring.meetings import rings_at_once
+from schedgap.models.ring.exact.meetings import rings_at_once
+from schedgap.models.ring.heuristics.starting import first_bracket
 from schedgap.models.ring.program_cp_sat import Detail
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import Placement, schedule_of
-from schedgap.models.ring.starting import first_bracket
 from schedgap.solvers import Clock, EngineResult, solve
 
 MANY_JOBS = 40  # from here on schedules with few spread jobs are looked for first

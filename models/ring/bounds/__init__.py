@@ -1,0 +1,1 @@
+"""Relaxations of `ring`, and the prices that prove them."""

@@ -1,0 +1,1 @@
+"""What stands behind `exact` of `ring`: ours, not the paper's."""

@@ -1,0 +1,1 @@
+"""Schedules of `ring` without a proof: ours, not the paper's."""
