@@ -33,8 +33,9 @@ Solve = Callable[[LinearProgram], EngineResult]
 class CuttingPlaneResult:
     """Where the loop stopped.
 
-    `end`: `closed`, the last point breaks no row of the family; `stopped` by clock or rounds;
-    `infeasible`, with a valid proof. `bound` is the best of all rounds: every round's is valid, and
+    `end`: `closed`, the last point is optimal and breaks no row of the family; `stopped` by clock
+    or rounds, or at a point that breaks none but is not proved optimal; `infeasible`, with a valid
+    proof. `bound` is the best of all rounds: every round's is valid, and
     rows are only added; that of a linear program is evaluated again from its duals. `last` is the
     last round that gave a point, and `program` what it solved, so that its duals can be certified.
     """
@@ -104,11 +105,9 @@ def cutting_planes(
         if result.values is None:
             break
         last, solved = result, program
-        if result.status != "optimal":
-            break
         rows = separate(result.values)
         if rows is None:
-            end = "closed"
+            end = "closed" if result.status == "optimal" else "stopped"
             break
         program = _with_rows(program, rows)
         if relaxation is not None:

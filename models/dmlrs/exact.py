@@ -32,6 +32,7 @@ MOST_ROWS = 30_000  # of the master with patterns
 MOST_WORKERS = 64  # of a job in a slot, there
 STEP = 0.25  # of the gap: how far below the bound the first goal lies
 START_SECONDS = 1.0  # left, or no program is begun: what builds it takes a while to load
+GAP = 0.03  # relative: any schedule worth the goal will do
 FEW = 150  # bundles: no goal between is worth its program
 
 
@@ -68,8 +69,8 @@ def exact(instance: DmlrsInstance, call: Call) -> Outcome:
 def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> bool:
     """Lower a goal from the bound to the known value, and return whether the best one is proved.
 
-    What has no schedule is above the optimum. A goal near the bound leaves little to look at, and
-    the first schedule found so is optimal.
+    What has no schedule is above the optimum. A goal near the bound leaves little to look at. A
+    schedule worth the goal is taken as soon as it is found: what is better than it is less.
     """
     assert found.upper is not None
     step = STEP * (found.upper - found.lower)
@@ -84,13 +85,13 @@ def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> bool:
         found.trace["left"] = {"goal": goal, **sizes}
         found.call.progress.phase(f"a schedule worth {goal:.6g}: {len(rest.items)} bundles")
         end = _search(found, instance, rest, rents, goal)
-        if end != "infeasible":
-            break  # the best one is found, or there is no time left
-        found.bound(-goal)
-        if last:
-            found.proofs.append("no schedule is better")
-            return True
-        step *= 2
+        if end == "infeasible":
+            found.bound(-goal)
+            if last:
+                found.proofs.append("no schedule is better")
+                return True
+        elif -found.upper <= value:
+            break  # there is no time left
     return found.closed
 
 
@@ -108,7 +109,7 @@ def _search(found: Bracket, instance: DmlrsInstance, rest: Left, rents: Rents, g
         # what the model leaves out is worth no more than the goal
         options = tolerances(instance, "highs")
         return lbbd(
-            found, instance, options, model, lambda bound: min(bound, -goal), offers=offers
+            found, instance, options, model, lambda bound: min(bound, -goal), offers=offers, gap=GAP
         ).end
     except InfeasibleModelError:
         return "infeasible"

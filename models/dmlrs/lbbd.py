@@ -33,6 +33,7 @@ def lbbd(
     real: Callable[[float], float] = float,
     *,
     offers: Mapping[int, Sequence[Sequence[Offer]]] | None = None,
+    gap: float = 0.0,
 ) -> CuttingPlaneResult:
     """Alternate between the relaxation and its slots until no slot is impossible.
 
@@ -50,6 +51,9 @@ def lbbd(
     offers : mapping or None
         What each job can rent, by slot. With them HiGHS is asked of completions whose slots do not
         fit whether others do: one set of completions can have very many slots.
+    gap : float
+        Relative gap at which the relaxation is good enough to be packed; it ends at the first
+        schedule then.
     """
     call = found.call
     engine = call.engine or "highs"
@@ -115,7 +119,7 @@ def lbbd(
             threads=call.threads,
             seed=call.seed,
             on_bound=lambda bound: found.bound(real(bound)),
-            options=options,
+            options={**(options or {}), "mip_rel_gap": gap} if gap else options,
         ),
     )
     found.trace |= {"rounds": result.rounds, "cuts": len(cuts), "packings": len(known)}
