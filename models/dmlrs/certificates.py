@@ -8,9 +8,9 @@ import numpy as np
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.certificates import evaluate
-from schedgap.models.dmlrs.colgen import grid_bound
-from schedgap.models.dmlrs.dual_bound import dual_bound, prices_of
-from schedgap.models.dmlrs.pricing import priced_bound
+from schedgap.models.dmlrs.bounds.colgen import grid_bound
+from schedgap.models.dmlrs.bounds.dual_bound import dual_bound, prices_of
+from schedgap.models.dmlrs.bounds.pricing import priced_bound
 
 KINDS = ("prices", "grid-prices", "machine-prices")
 FINEST = 100_000  # parts of the work that a checker puts up with

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
-from schedgap.models.dmlrs.packing import Item
+from schedgap.models.dmlrs.exact.packing import Item
 from schedgap.models.dmlrs.physics import bundles
 from schedgap.models.dmlrs.program_rows import (
     Part,

@@ -29,14 +29,14 @@ def aggregate(instance: DmlrsInstance) -> Any:
 
 def fluid_lp(instance: DmlrsInstance) -> Any:
     """Return the compact fluid program."""
-    from schedgap.models.dmlrs import fluid
+    from schedgap.models.dmlrs.bounds import fluid
 
     return fluid.compact(instance).program
 
 
 def fluid_lp_disaggregated(instance: DmlrsInstance) -> Any:
     """Return the fluid program by completion slot."""
-    from schedgap.models.dmlrs import fluid
+    from schedgap.models.dmlrs.bounds import fluid
 
     return fluid.disaggregated(instance).program
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.dmlrs import colgen, fluid
+from schedgap.models.dmlrs.bounds import colgen, fluid
 from schedgap.models.dmlrs.certificates import FINEST, check_certificate, price_certificate
-from schedgap.models.dmlrs.starting import alone_bound
+from schedgap.models.dmlrs.heuristics.starting import alone_bound
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import solve
 

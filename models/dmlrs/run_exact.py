@@ -4,16 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.models.dmlrs import (
-    program_aggregate,
-    program_cp_sat,
-    program_machine,
-    program_onehot,
-)
-from schedgap.models.dmlrs.exact import exact
-from schedgap.models.dmlrs.lbbd import lbbd as by_turns
+from schedgap.models.dmlrs import program_aggregate, program_cp_sat, program_machine, program_onehot
+from schedgap.models.dmlrs.exact.lbbd import lbbd as by_turns
+from schedgap.models.dmlrs.exact.pattern_fix import exact
+from schedgap.models.dmlrs.heuristics.starting import first_bracket
 from schedgap.models.dmlrs.program_rows import tolerances
-from schedgap.models.dmlrs.starting import first_bracket
 from schedgap.models.method import Call, Method, Option, Outcome
 
 MAX_COLUMNS = Option(

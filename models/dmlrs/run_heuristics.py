@@ -3,10 +3,10 @@
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.models.dmlrs.board import Board
-from schedgap.models.dmlrs.density import fill
-from schedgap.models.dmlrs.incumbents import begin, by_columns, search
-from schedgap.models.dmlrs.starting import first_bracket
+from schedgap.models.dmlrs.heuristics.board import Board
+from schedgap.models.dmlrs.heuristics.density import fill
+from schedgap.models.dmlrs.heuristics.incumbents import begin, by_columns, search
+from schedgap.models.dmlrs.heuristics.starting import first_bracket
 from schedgap.models.method import Call, Method, Option, Outcome
 
 COLUMN_TIME = 0.3  # of the limit, for columns

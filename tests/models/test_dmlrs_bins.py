@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedgap.models.dmlrs.bins import OutOfTimeError, fill
+from schedgap.models.dmlrs.exact.bins import OutOfTimeError, fill
 from schedgap.solvers import Clock
 
 amounts = st.integers(0, 4)

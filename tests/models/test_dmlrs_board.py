@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, arrays
 from schedgap.models.dmlrs import rules
-from schedgap.models.dmlrs.board import Board
-from schedgap.models.dmlrs.colgen import Column, generate
-from schedgap.models.dmlrs.column_choice import choose, completed
-from schedgap.models.dmlrs.density import densities, fill
-from schedgap.models.dmlrs.neighborhoods import improve
+from schedgap.models.dmlrs.bounds.colgen import Column, generate
+from schedgap.models.dmlrs.heuristics.board import Board
+from schedgap.models.dmlrs.heuristics.column_choice import choose, completed
+from schedgap.models.dmlrs.heuristics.density import densities, fill
+from schedgap.models.dmlrs.heuristics.neighborhoods import improve
+from schedgap.models.dmlrs.heuristics.placing import fit, place
 from schedgap.models.dmlrs.physics import FULL, bundles, progress, ps_needed
-from schedgap.models.dmlrs.placing import fit, place
 from schedgap.models.dmlrs.theta import Offer
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum

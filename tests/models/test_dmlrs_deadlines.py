@@ -6,11 +6,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.models.dmlrs.bins import OutOfTimeError
-from schedgap.models.dmlrs.deadlines import Cut, Deadlines
-from schedgap.models.dmlrs.patterns import Parts
+from schedgap.models.dmlrs.exact.bins import OutOfTimeError
+from schedgap.models.dmlrs.exact.deadlines import Cut, Deadlines
+from schedgap.models.dmlrs.exact.patterns import Parts
+from schedgap.models.dmlrs.exact.slots import Slots, all_levels, best
 from schedgap.models.dmlrs.physics import first_completions
-from schedgap.models.dmlrs.slots import Slots, all_levels, best
 from schedgap.solvers import Clock
 from strategies.dmlrs import best_schedule, dmlrs_instances, plain_work, slot_choices
 from strategies.dmlrs_examples import TOY, instance_of, job

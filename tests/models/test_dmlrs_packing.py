@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import program_aggregate
-from schedgap.models.dmlrs.packing import Item, dominates, few_that_do_not_fit, pack
+from schedgap.models.dmlrs.exact.packing import Item, dominates, few_that_do_not_fit, pack
+from schedgap.models.dmlrs.exact.slots import Slots
 from schedgap.models.dmlrs.physics import bundles
-from schedgap.models.dmlrs.slots import Slots
 from schedgap.solvers import Clock, solve
 from strategies.dmlrs import dmlrs_instances, fits, optimum, slot_choices
 from strategies.dmlrs_examples import TOY, instance_of, job

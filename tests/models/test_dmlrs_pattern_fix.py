@@ -6,13 +6,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsSchedule
-from schedgap.models.dmlrs import exact as exact_module
 from schedgap.models.dmlrs import rules
-from schedgap.models.dmlrs.exact import FEW, decide, exact
-from schedgap.models.dmlrs.fixing import left
-from schedgap.models.dmlrs.packing import Item
-from schedgap.models.dmlrs.patterns import Part, Parts, judge, solve_patterns
-from schedgap.models.dmlrs.starting import first_bracket
+from schedgap.models.dmlrs.exact import pattern_fix as exact_module
+from schedgap.models.dmlrs.exact.fixing import left
+from schedgap.models.dmlrs.exact.packing import Item
+from schedgap.models.dmlrs.exact.pattern_fix import FEW, decide, exact
+from schedgap.models.dmlrs.exact.patterns import Part, Parts, judge, solve_patterns
+from schedgap.models.dmlrs.heuristics.starting import first_bracket
 from schedgap.models.method import Call, Unheard
 from schedgap.solvers import Clock
 from strategies.dmlrs import best_schedule, dmlrs_instances, optimum

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from schedgap.errors import InputError
 from schedgap.instances.dmlrs import arrays
 from schedgap.models.dmlrs.algorithm import Variant, pd_ors
+from schedgap.models.dmlrs.bounds.dual_bound import dual_bound, machine_prices, prices_of
 from schedgap.models.dmlrs.certificates import check_certificate
-from schedgap.models.dmlrs.dual_bound import dual_bound, machine_prices, prices_of
+from schedgap.models.dmlrs.heuristics.starting import alone_bound
 from schedgap.models.dmlrs.rules import check
 from schedgap.models.dmlrs.run_algorithms import METHODS
-from schedgap.models.dmlrs.starting import alone_bound
 from schedgap.models.method import Call, Unheard
 from schedgap.solvers.clock import Clock
 from strategies.dmlrs import dmlrs_instances, optimum

@@ -13,9 +13,9 @@ from scipy import sparse
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs import program_aggregate
-from schedgap.models.dmlrs.deadlines import Cut, Deadlines
-from schedgap.models.dmlrs.packing import Item, dominates
-from schedgap.models.dmlrs.slots import Slots
+from schedgap.models.dmlrs.exact.deadlines import Cut, Deadlines
+from schedgap.models.dmlrs.exact.packing import Item, dominates
+from schedgap.models.dmlrs.exact.slots import Slots
 from schedgap.models.dmlrs.theta import Offer
 from schedgap.solvers import solve
 from schedgap.solvers.cuts import CuttingPlaneResult, Rows, cutting_planes

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats, Ints
-from schedgap.models.dmlrs.colgen import Column, payoff
+from schedgap.models.dmlrs.bounds.colgen import Column, payoff
 from schedgap.models.dmlrs.dynamic_program import Cheapest, exact, not_dominated
 from schedgap.models.dmlrs.physics import bundles, external_width, first_completions, widths
 from schedgap.models.dmlrs.theta import Offer, arrived

@@ -12,8 +12,8 @@ import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.dmlrs.packing import Item
-from schedgap.models.dmlrs.patterns import Parts, Rents
+from schedgap.models.dmlrs.exact.packing import Item
+from schedgap.models.dmlrs.exact.patterns import Parts, Rents
 from schedgap.models.dmlrs.physics import FULL, first_completions
 
 GRID = 400  # parts of the work; progress is rounded up, so that no plan is dearer than it is

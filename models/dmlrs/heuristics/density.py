@@ -4,7 +4,7 @@ import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.dmlrs.board import Board
+from schedgap.models.dmlrs.heuristics.board import Board
 from schedgap.models.dmlrs.physics import external_width, first_completions
 from schedgap.solvers.clock import Clock
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from schedgap.instances.dmlrs import Counts, DmlrsInstance, DmlrsSchedule, arrays
 from schedgap.instances.dmlrs.arrays import Floats, Ints
-from schedgap.models.dmlrs.bins import OutOfTimeError
-from schedgap.models.dmlrs.packing import Item, Packing, dominates, few_that_do_not_fit, pack
+from schedgap.models.dmlrs.exact.bins import OutOfTimeError
+from schedgap.models.dmlrs.exact.packing import Item, Packing, dominates, few_that_do_not_fit, pack
 from schedgap.models.dmlrs.physics import bundles, ps_needed
 from schedgap.models.dmlrs.program_rows import Part, parts
 from schedgap.solvers import Clock, solve

@@ -5,12 +5,12 @@ from typing import Any
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.bracket import Bracket
-from schedgap.models.dmlrs import colgen, fluid
-from schedgap.models.dmlrs.board import Board
-from schedgap.models.dmlrs.column_choice import choose, completed
-from schedgap.models.dmlrs.density import fill
-from schedgap.models.dmlrs.neighborhoods import PARTS, improve
-from schedgap.models.dmlrs.pricing import priced_bound
+from schedgap.models.dmlrs.bounds import colgen, fluid
+from schedgap.models.dmlrs.bounds.pricing import priced_bound
+from schedgap.models.dmlrs.heuristics.board import Board
+from schedgap.models.dmlrs.heuristics.column_choice import choose, completed
+from schedgap.models.dmlrs.heuristics.density import fill
+from schedgap.models.dmlrs.heuristics.neighborhoods import PARTS, improve
 from schedgap.solvers import solve
 
 SHARES = 1.0, 0.97, 0.94  # of the capacity, for the choice of columns

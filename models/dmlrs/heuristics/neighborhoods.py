@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.dmlrs.board import Board
-from schedgap.models.dmlrs.density import densities
+from schedgap.models.dmlrs.heuristics.board import Board
+from schedgap.models.dmlrs.heuristics.density import densities
 from schedgap.solvers.clock import Clock
 
 MOST_LEAVING = 8

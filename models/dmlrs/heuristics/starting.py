@@ -4,7 +4,7 @@ import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.models.bracket import Bracket
-from schedgap.models.dmlrs.pricing import priced_bound
+from schedgap.models.dmlrs.bounds.pricing import priced_bound
 from schedgap.models.dmlrs.rules import check
 from schedgap.models.method import Call
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, DmlrsSchedule, arrays
 from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.models.dmlrs.heuristics.placing import Counts, fit, place
 from schedgap.models.dmlrs.physics import FULL, bundles, first_completions, progress
-from schedgap.models.dmlrs.placing import Counts, fit, place
 
 EVEN = 1e-6  # price of room that has none, in utility for what the cluster has of it
 

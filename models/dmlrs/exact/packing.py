@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedgap.instances.dmlrs import Counts, DmlrsInstance, arrays
-from schedgap.models.dmlrs.bins import OutOfTimeError, fill
+from schedgap.models.dmlrs.exact.bins import OutOfTimeError, fill
 from schedgap.models.dmlrs.physics import bundles, ps_needed
 from schedgap.solvers.clock import Clock
 

@@ -19,11 +19,11 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.dmlrs.bins import OutOfTimeError
 from schedgap.models.dmlrs.dynamic_program import Cheapest, exact, not_dominated
-from schedgap.models.dmlrs.packing import Item
+from schedgap.models.dmlrs.exact.bins import OutOfTimeError
+from schedgap.models.dmlrs.exact.packing import Item
+from schedgap.models.dmlrs.exact.slots import Chosen, Plan, Slots, all_levels, best
 from schedgap.models.dmlrs.program_rows import parts, tolerances
-from schedgap.models.dmlrs.slots import Chosen, Plan, Slots, all_levels, best
 from schedgap.models.dmlrs.theta import Offer, arrived
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.column_generation import Columns, Priced, generate_columns

@@ -14,12 +14,12 @@ from typing import Any
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs import program_aggregate
-from schedgap.models.dmlrs.fixing import Left, left
-from schedgap.models.dmlrs.incumbents import begin, by_columns, search
-from schedgap.models.dmlrs.lbbd import lbbd
-from schedgap.models.dmlrs.patterns import Parts, Rents, solve_patterns
+from schedgap.models.dmlrs.exact.fixing import Left, left
+from schedgap.models.dmlrs.exact.lbbd import lbbd
+from schedgap.models.dmlrs.exact.patterns import Parts, Rents, solve_patterns
+from schedgap.models.dmlrs.heuristics.incumbents import begin, by_columns, search
+from schedgap.models.dmlrs.heuristics.starting import first_bracket
 from schedgap.models.dmlrs.program_rows import tolerances
-from schedgap.models.dmlrs.starting import first_bracket
 from schedgap.models.dmlrs.theta import Offer
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers.pyomo_arrays import InfeasibleModelError

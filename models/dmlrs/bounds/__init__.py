@@ -1,0 +1,1 @@
+"""Relaxations of `dmlrs`, and the prices that prove them."""

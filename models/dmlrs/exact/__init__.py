@@ -1,0 +1,1 @@
+"""What stands behind `exact` of `dmlrs`: ours, not the paper's."""

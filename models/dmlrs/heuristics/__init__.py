@@ -1,0 +1,1 @@
+"""Schedules of `dmlrs` without a proof: ours, not the paper's."""
