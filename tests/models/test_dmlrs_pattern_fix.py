@@ -198,7 +198,7 @@ def test_unlike_machines():
 
 
 def test_a_large_instance_is_searched_only(monkeypatch):
-    monkeypatch.setattr("schedgap.models.dmlrs.exact.MOST_ROWS", 1)
+    monkeypatch.setattr("schedgap.models.dmlrs.exact.pattern_fix.MOST_ROWS", 1)
     outcome = exact(
         TOY_2, Call({"max_columns": 100_000}, "highs", Clock(30), seed=0, progress=Unheard())
     )
