@@ -185,7 +185,7 @@ def test_what_is_too_large_has_a_schedule_and_a_coarse_bound() -> None:
     3 x 4,000,003 + 3 x 8,000,005; each alone costs 3 x 4,000,003."""
     long = {**J1, "train_time": {"w1": 1e6}}
     instance = instance_of([long, long])
-    outcome = run("price-and-enumerate", instance)
+    outcome = run("price-and-enumerate", instance, limit=15)
     assert "too large" in outcome.note
     assert outcome.schedule.value(instance) <= 3 * 4_000_003 + 3 * 8_000_005
     assert 6 * 4_000_003 <= outcome.bound <= outcome.schedule.value(instance)
