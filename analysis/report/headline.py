@@ -94,7 +94,7 @@ def _sentence(who: str, results: list[Result]) -> str:
         return f"{who} left no schedule."
     mean, worst = mean_and_worst(solved)
     if ran[0].record.sense == "min" or mean == (1, 1):
-        text = f"{who} is {times_the_optimum(mean, worst)}"
+        text = f"{who} is {times_the_optimum(mean, worst, len(solved))}"
     else:
         earns = f"what {who[:1].lower()}{who[1:]} earns"
         text = f"The optimum is {in_words(ratio_text(*mean))} times {earns}"

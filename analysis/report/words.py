@@ -99,11 +99,11 @@ def listing(parts: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def times_the_optimum(mean: tuple[float, float], worst: tuple[float, float]) -> str:
+def times_the_optimum(mean: tuple[float, float], worst: tuple[float, float], schedules: int) -> str:
     """Return how far a method is from the optimum on average and at worst, to end a sentence."""
     low, high = mean
     if low == high == 1 and worst == (1, 1):
-        return "always optimal"
+        return "optimal" if schedules == 1 else "always optimal"
     if math.isinf(high) and low <= 1:
         return "at an unknown distance from the optimum"
     return f"{in_words(ratio_text(*mean))} times the optimum{on_average(mean, worst)}"

@@ -122,7 +122,8 @@ def _complete(instance: RingInstance, call: Call) -> Any:
     plans = schedule_pool.count_plans(instance, latest)
     if plans > most:
         raise UsageError(
-            f"complete pool: more than {most} starts and placements up to slot {latest}"
+            f"complete pool: more than {most} starts and placements up to slot {latest}: "
+            "take fewer or shorter jobs, or a method without a pool"
         )
     return schedule_pool.complete_pool(instance, latest, call.clock.expired)
 

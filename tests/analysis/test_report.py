@@ -157,6 +157,14 @@ def test_where_more_is_better_the_headline_turns_round(tmp_path):
     assert sentence == "The optimum is 2.000 times what the paper’s algorithm first earns."
 
 
+def test_one_schedule_is_optimal_and_several_are_always_so(tmp_path):
+    for value, always in ((2, ""), (3, "always ")):
+        instance = toy(value, name=str(value))
+        store(tmp_path, instance, "first", objective=float(value), bound=float(value))
+        _, (sentence,) = headline(collect(Run(tmp_path)))
+        assert sentence == f"The paper’s algorithm first is {always}optimal."
+
+
 def test_a_guarantee_that_does_not_hold_is_in_the_headline(tmp_path):
     # the toy family promises twice the optimum for less than four values; 30 / 10 is more
     store(tmp_path, toy(30, 10), "first", objective=30.0)

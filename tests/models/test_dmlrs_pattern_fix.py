@@ -1,5 +1,7 @@
 """`exact` of family `dmlrs` by its parts: rents prove bounds, and leave what is optimal."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -78,6 +80,7 @@ def from_nothing(instance, few=FEW, rents=None):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(exact_module, "FEW", few)
             patch.setattr(exact_module, "STEP", 0.02)
+            patch.setattr(exact_module, "GAP", 0.9)  # any schedule, also one far from the best
             decide(found, instance, rents)
     assert worth(instance, found.schedule) == pytest.approx(optimum(instance), rel=1e-6, abs=1e-6)
     assert found.lower == pytest.approx(found.upper, rel=1e-6, abs=1e-6)
@@ -108,6 +111,16 @@ def test_goals_that_no_schedule_reaches_lower_the_bound():
     free = judge(made, np.zeros((TOY_2.horizon, len(made.parts))), Clock(30))
     assert free.rents.bound == pytest.approx(12)
     from_nothing(TOY_2, 0, free.rents)
+
+
+def test_a_search_out_of_time_proves_nothing(monkeypatch):
+    call = Call({}, "highs", Clock(60), seed=0, progress=Unheard())
+    found, rents = first_bracket(TOY_2, call), rents_of(TOY_2)
+    before = found.lower
+    found.call = replace(call, clock=Clock(0.0))
+    monkeypatch.setattr(exact_module, "START_SECONDS", -1.0)  # so that it is begun
+    assert not decide(found, TOY_2, rents)
+    assert found.lower == before and found.trace["left"]["bundles"] > 0
 
 
 @settings(max_examples=30, **QUIET)

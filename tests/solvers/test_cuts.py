@@ -1,12 +1,15 @@
 """Tests of `schedgap.solvers.cuts` on the unit disc, whose tangents are too many to write down."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from schedgap.solvers import Clock
 from schedgap.solvers.cuts import Rows, cutting_planes
+from schedgap.solvers.engine import EngineResult
+from schedgap.solvers.highs import solve_arrays
 from schedgap.solvers.linear import LinearProgram, safe_bound
 
 
@@ -49,6 +52,16 @@ def test_a_loop_that_is_stopped_has_a_valid_bound() -> None:
     assert result.end == "stopped" and result.rounds == 2
     assert result.bound is not None and -3 <= result.bound <= -math.sqrt(5)
     assert cutting_planes(_disc(1, False), _tangent(1), clock=Clock(0)).bound is None
+
+
+def test_a_point_that_is_not_proved_optimal_closes_nothing() -> None:
+    """A solver that ends early may hand on a point that breaks no row; its bound is all it says."""
+
+    def early(program: LinearProgram) -> EngineResult:
+        return replace(solve_arrays(program, clock=Clock(20)), status="feasible", bound=-8.0)
+
+    result = cutting_planes(_disc(2.5, True), _tangent(2.5), clock=Clock(20), solve=early)
+    assert result.end == "stopped" and result.bound == -8 and result.rounds > 1
 
 
 def test_rows_that_leave_nothing_prove_it() -> None:
