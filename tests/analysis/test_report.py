@@ -157,6 +157,24 @@ def test_where_more_is_better_the_headline_turns_round(tmp_path):
     assert sentence == "The optimum is 2.000 times what the paper’s algorithm first earns."
 
 
+def test_the_summary_counts_how_runs_ended(tmp_path):
+    """Three with a schedule, 2 / 1, 3 / 3 and 4 / [2, 4]; one incomplete, failed, skipped each."""
+    ended = {5: "done", 6: "timeout", 7: "skipped"}
+    for value in range(2, 8):
+        instance = toy(value, name=str(value))
+        store(tmp_path, instance, "first", outcome=ended.get(value, "done"),
+              objective=float(value) if value < 5 else None)  # fmt: skip
+    store(tmp_path, toy(2, name="2"), "scan", kind="exact", objective=1.0, bound=1.0)
+    for value, bound in ((3, 3.0), (4, 2.0)):
+        store(tmp_path, toy(value, name=str(value)), "scan", kind="bound", bound=bound)
+    found = Run(tmp_path).summary(by_preset=False).set_index("method").loc["first"]
+    counts = ["tasks", "solved", "incomplete", "failed", "skipped", "optimal"]
+    assert found[counts].tolist() == [5, 3, 1, 1, 1, 0]
+    assert found[["worst_low", "worst_high"]].tolist() == [2, 2]
+    assert found["mean_low"] == pytest.approx(4 / 3) and found["mean_high"] == pytest.approx(5 / 3)
+    assert found["boot_low"] < found["mean_low"] <= found["mean_high"] < found["boot_high"] <= 2
+
+
 def test_one_schedule_is_optimal_and_several_are_always_so(tmp_path):
     for value, always in ((2, ""), (3, "always ")):
         instance = toy(value, name=str(value))
