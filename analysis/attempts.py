@@ -111,8 +111,8 @@ def plan(
 class Attempt:
     """How a run ended and what it left: the outcome, or what it had streamed when it was killed.
 
-    `schedule` is the best streamed one. Seconds are the method's own; `start_seconds` those of its
-    process before it.
+    `schedule` is the best streamed one, `certificate` that of the best streamed bound. Seconds are
+    the method's own; `start_seconds` those of its process before it.
     """
 
     end: End = "done"
@@ -123,6 +123,7 @@ class Attempt:
     schedule: Any = None
     objective: float | None = None
     bound: float | None = None
+    certificate: Mapping[str, Any] | None = None
     progress: list[Point] = field(default_factory=list)
     seconds: float = 0.0
     start_seconds: float = 0.0
@@ -136,10 +137,12 @@ class Attempt:
                 if self.objective is None or sign * (objective - self.objective) < 0:
                     self.objective, self.schedule = objective, schedule
                     self.progress.append((seconds, objective, self.bound))
-            case ("bound", seconds, value):
+            case ("bound", seconds, value, certificate):
                 if self.bound is None or sign * (value - self.bound) > 0:
-                    self.bound = value
+                    self.bound, self.certificate = value, certificate
                     self.progress.append((seconds, self.objective, value))
+                elif value == self.bound and self.certificate is None:
+                    self.certificate = certificate
 
 
 def attempt(instance: Instance, plan: Plan, on_message: OnMessage | None = None) -> Attempt:
@@ -152,7 +155,7 @@ def attempt(instance: Instance, plan: Plan, on_message: OnMessage | None = None)
     def receive(message: tuple[Any, ...]) -> None:
         kept.receive(message, sense)
         if on_message is not None:
-            on_message(message)
+            on_message(message[:3] if message[0] == "bound" else message)
 
     reply = run_child(
         "schedgap.analysis.attempts:run_method",
@@ -191,10 +194,10 @@ class _Stream:
         """Send a feasible schedule and its value."""
         self._send(("incumbent", self._clock.elapsed(), float(objective), schedule))
 
-    def bound(self, value: float) -> None:
-        """Send a bound; an infinite one is none."""
+    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+        """Send a bound and its certificate; an infinite one is none."""
         if math.isfinite(value):
-            self._send(("bound", self._clock.elapsed(), float(value)))
+            self._send(("bound", self._clock.elapsed(), float(value), certificate))
 
     def phase(self, text: str) -> None:
         """Send a few words on what is being done."""

@@ -139,14 +139,17 @@ def verified(instance: Instance, plan: Plan, schedule: Any, options: dict[str, A
 
 
 def _best_bound(plan: Plan, ended: Attempt, sense: Sense) -> tuple[float | None, Any]:
-    """Return the best bound of the method, and its certificate if it is the certified one."""
-    if ended.outcome is None:
-        return ended.bound, None
-    final = ended.outcome.bound
+    """Return the best bound of the method, and its certificate where it has one.
+
+    A method may have streamed a bound that is better than the one that it ends with.
+    """
+    outcome = ended.outcome
+    final = None if outcome is None else outcome.bound
     if final is not None and not math.isfinite(final):
         final = None
-    best = tighter(final, ended.bound, sense)
-    return best, ended.outcome.certificate if best == final else None
+    if outcome is not None and (outcome.withdrawn or tighter(final, ended.bound, sense) == final):
+        return final, outcome.certificate
+    return ended.bound, ended.certificate
 
 
 def _fit(

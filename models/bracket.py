@@ -15,6 +15,8 @@ from schedgap.errors import ContradictionError
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.children import run_child
+from schedgap.solvers.confirm import WORDS, confirm
+from schedgap.solvers.engine import USUAL_TOLERANCES
 
 __all__ = ["Bracket", "Finder", "Relay", "Report", "solve_program"]
 
@@ -27,8 +29,22 @@ class Finder(Protocol):
     def offer(self, schedule: Any) -> None:
         """Take a feasible schedule of the whole problem."""
 
-    def bound(self, value: float) -> None:
-        """Take a valid bound, in the units of the bracket."""
+    @property
+    def lower(self) -> float:
+        """The best bound that needs no confirmation, in the units of the bracket."""
+
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
+        """Take a valid bound, in the units of the bracket.
+
+        `certificate` proves it. One that is not `confirmed` is an engine's word: it is shown, and
+        closes nothing.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +100,9 @@ class Bracket:
         self._close, self._tell = close, tell
         self.schedule: Any = None
         self.upper: float | None = None
-        self.lower = -math.inf
+        self._lower = -math.inf
+        self.certificate: Mapping[str, Any] | None = None  # of `lower`
+        self.word = -math.inf  # an engine's bound, not confirmed
         self.infeasible = False
         self.proofs: list[str] = []
         self.trace: dict[str, Any] = {}
@@ -100,23 +118,41 @@ class Bracket:
             self.upper, self.schedule = value, schedule
             self.call.progress.incumbent(schedule, self._real(value))
 
-    def bound(self, value: float) -> None:
-        """Keep a bound if it is better."""
+    @property
+    def lower(self) -> float:
+        """The best bound."""
+        return self._lower
+
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
+        """Keep a bound if it is better, or if it is as good and the first with a certificate."""
         if not math.isfinite(value):
             return
         lower = self._up(value)
-        if lower > self.lower:
-            self.lower = lower
-            self.call.progress.bound(self._real(lower))
+        if not confirmed:
+            if lower > max(self.lower, self.word) and not self._meets(lower):
+                self.word = lower
+                self.call.progress.bound(self._real(lower))
+            return
+        if lower > self.lower or (lower == self.lower and self.certificate is None and certificate):
+            self._lower, self.certificate = lower, certificate
+            self.call.progress.bound(self._real(lower), certificate)
+
+    def _meets(self, lower: float) -> bool:
+        """Whether a bound leaves nothing to prove."""
+        if self.upper is None:
+            return False
+        return lower >= self.upper - self._close * max(1.0, abs(self.upper))
 
     @property
     def closed(self) -> bool:
         """Whether nothing is left to prove."""
-        if self.infeasible:
-            return True
-        if self.upper is None:
-            return False
-        return self.lower >= self.upper - self._close * max(1.0, abs(self.upper))
+        return self.infeasible or self._meets(self.lower)
 
     def take(self, name: str, report: Report) -> Report:
         """Write down how a stage ended; ContradictionError when it disproves what was known."""
@@ -187,6 +223,7 @@ class Bracket:
         reply = run_child(
             f"{__name__}:_run",
             stage,
+            self.lower,
             *args,
             limit=None if clock.limit is None else clock.remaining(),
             on_message=self._hear,
@@ -209,7 +246,8 @@ class Bracket:
         if kind == "schedule":
             self.offer(content)
         else:
-            self.bound(content)
+            value, certificate, confirmed = content
+            self.bound(value, certificate, confirmed=confirmed)
 
     def outcome(self, note: str = "") -> Outcome:
         """Return the best of everything."""
@@ -219,11 +257,19 @@ class Bracket:
             self.trace["proof"] = self.proofs or ["bounds meet"]
         if self.schedule is not None:
             self.trace |= self._tell(self.schedule)
+        lower, certificate = self.lower, self.certificate
+        unconfirmed = self.word > lower and self._meets(self.word)
+        if unconfirmed:
+            self.trace["unconfirmed"] = f"an engine's bound of {self._real(self.word):.10g}"
+        elif self.word > lower:
+            lower, certificate = self.word, None
         return Outcome(
             schedule=self.schedule,
-            bound=self._real(self.lower) if math.isfinite(self.lower) else None,
+            bound=self._real(lower) if math.isfinite(lower) else None,
             note=note,
             trace=self.trace,
+            certificate=certificate,
+            withdrawn=unconfirmed,
         )
 
 
@@ -239,10 +285,14 @@ def solve_program(
 ) -> tuple[EngineResult, Report]:
     """Solve one program in this process; schedules and bounds go to `found` as they come.
 
+    A last word of a floating-point search that no bound in `found` supports is asked for a second
+    time in another way; until then it is not believed (`schedgap.solvers.confirm`).
+
     Parameters
     ----------
     read : callable
-        From an engine's values to a schedule; a Pyomo model holds its values itself (given None).
+        From an engine's values to a schedule, or None for one that breaks a rule; a Pyomo model
+        holds its values itself (given None).
     real : callable
         From the program's bound to the units of `found`.
     **settings
@@ -253,20 +303,29 @@ def solve_program(
         if values is not None:
             found.offer(read(values))
 
+    exact = engine not in WORDS
+    usual = USUAL_TOLERANCES.get(engine, {})
+    settings["options"] = {**usual, **(settings.get("options") or {})} or None
     result = solve(
         program,
         engine,
         clock=clock,
         on_incumbent=better,
-        on_bound=lambda bound: found.bound(real(bound)),
+        on_bound=lambda bound: found.bound(real(bound), confirmed=exact),
         **settings,
     )
     if result.objective is not None:
         found.offer(read(result.values))
-    if result.bound is not None:
-        found.bound(real(result.bound))
-    trace = {"engine_says": result.log, "seconds": round(result.seconds, 3)}
+    trace: dict[str, Any] = {"engine_says": result.log, "seconds": round(result.seconds, 3)}
+    proved = result.bound is not None and found.lower >= real(result.bound)
+    if not exact and not proved and result.status in ("optimal", "infeasible"):
+        result, said = confirm(program, engine, result, clock=clock, **settings)
+        trace["asked_again"] = said
+        if result.objective is not None and "differently" in said:
+            found.offer(read(result.values))
     done = result.status in ("optimal", "infeasible")
+    if result.bound is not None:
+        found.bound(real(result.bound), confirmed=exact or done)
     return result, Report(done, result.status == "infeasible", trace)
 
 
@@ -280,31 +339,46 @@ class Relay:
         """Pass a schedule on."""
         self._found.offer(schedule)
 
-    def bound(self, value: float) -> None:
+    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
         """Pass a bound on, in the units of the bracket."""
-        self._found.bound(self._real(value))
+        self._found.bound(self._real(value), certificate)
 
     def phase(self, text: str) -> None:
         """Keep what is being done to itself."""
 
 
 class _Line:
-    """The line from a child process to the bracket."""
+    """The line from a child process to the bracket, whose bound it knows and keeps up with."""
 
-    def __init__(self, send: Callable[[Any], None]) -> None:
-        self._send = send
+    def __init__(self, send: Callable[[Any], None], lower: float) -> None:
+        self._send, self._lower = send, lower
+
+    @property
+    def lower(self) -> float:
+        """The best bound."""
+        return self._lower
 
     def offer(self, schedule: Any) -> None:
         """Send a schedule."""
         self._send(("schedule", schedule))
 
-    def bound(self, value: float) -> None:
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
         """Send a bound."""
-        self._send(("bound", value))
+        if confirmed:
+            self._lower = max(self._lower, value)
+        self._send(("bound", (value, certificate, confirmed)))
 
 
-def _run(send: Callable[[Any], None], stage: str, /, *args: Any, **kwargs: Any) -> Report:
+def _run(
+    send: Callable[[Any], None], stage: str, lower: float, /, *args: Any, **kwargs: Any
+) -> Report:
     """Run a stage in this child process."""
     module, name = stage.split(":")
-    report: Report = getattr(import_module(module), name)(_Line(send), *args, **kwargs)
+    report: Report = getattr(import_module(module), name)(_Line(send, lower), *args, **kwargs)
     return report

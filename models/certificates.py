@@ -1,12 +1,72 @@
 """Certificates of bounds: what every family's checker asks before it computes."""
 
+import math
+import warnings
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from schedgap.errors import InputError
+from schedgap.instances.records import Record, validate
 from schedgap.solvers.linear import Floats
+
+# What Python and NumPy raise where data are of no use: wrong types, sizes, overflow, recursion.
+_NO_USE = (
+    ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, RecursionError, TypeError,
+    ValueError, RuntimeWarning,
+)  # fmt: skip
+
+
+class Certificate(Record):
+    """What all certificates have; a kind adds its own fields, and unknown keys are errors.
+
+    `value` is the bound that the writer had; no checker reads it.
+    """
+
+    kind: str
+    value: float | None = None
+
+
+Kept = TypeVar("Kept", bound=Certificate)
+
+
+def read(certificate: Mapping[str, Any], kinds: Mapping[str, type[Kept]]) -> Kept:
+    """Return a certificate of a file as the record of its kind.
+
+    Raises
+    ------
+    InputError
+        When the kind is none of these, or a field is missing, unknown, or of the wrong type.
+    """
+    kind = certificate.get("kind")
+    if not isinstance(kind, str) or kind not in kinds:
+        raise InputError(f"need one of {', '.join(kinds)}", path="certificate.kind")
+    try:
+        return validate(kinds[kind], certificate)
+    except InputError as error:
+        inside = f".{error.path}" if error.path and not error.path.startswith("[") else error.path
+        raise InputError(error.message, path=f"certificate{inside}") from None
+
+
+def proved(bound: Callable[[], float]) -> float:
+    """Return the number that a certificate proves, computed by `bound` without a warning.
+
+    Raises
+    ------
+    InputError
+        When the data do not fit the instance, or prove nothing: no finite number.
+    """
+    try:
+        with np.errstate(over="raise", invalid="raise", divide="raise"), warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            value = float(bound())
+    except _NO_USE as error:
+        text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise InputError(f"does not fit the instance ({text})", path="certificate") from None
+    if not math.isfinite(value):
+        raise InputError("proves no bound: it comes to no finite number", path="certificate")
+    return value
 
 
 def evaluate(
@@ -31,10 +91,7 @@ def evaluate(
     kind = certificate.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
         raise InputError(f"need one of {', '.join(kinds)}", path="certificate.kind")
-    try:
-        return float(bound(kind))
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        raise InputError(f"does not fit the instance ({error})", path="certificate") from None
+    return proved(lambda: bound(kind))
 
 
 def sparse(prices: Floats) -> list[list[float]]:

@@ -19,8 +19,8 @@ class Progress(Protocol):
     def incumbent(self, schedule: Any, objective: float) -> None:
         """A feasible schedule of the whole problem (the family's schedule class)."""
 
-    def bound(self, value: float) -> None:
-        """A valid bound on the optimum of the whole problem."""
+    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+        """A valid bound on the optimum of the whole problem, and the evidence that proves it."""
 
     def phase(self, text: str) -> None:
         """What is being done, in a few words."""
@@ -32,7 +32,7 @@ class Unheard:
     def incumbent(self, schedule: Any, objective: float) -> None:
         """Say nothing."""
 
-    def bound(self, value: float) -> None:
+    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
         """Say nothing."""
 
     def phase(self, text: str) -> None:
@@ -62,7 +62,8 @@ class Outcome:
     the method proved that no schedule exists. `note`: one line for the user on why there is no
     schedule or bound. `partial`: plain JSON data of a schedule with something left out, only to be
     looked at. `trace` is plain JSON data. `certificate`: what a checker needs to evaluate `bound`
-    again without the engine (plain JSON data), or None.
+    again without the engine (plain JSON data), or None. `withdrawn`: the method does not stand by
+    the bounds that it has streamed, only by `bound`.
     """
 
     schedule: Any = None
@@ -72,6 +73,7 @@ class Outcome:
     partial: Any = None
     trace: Mapping[str, Any] = field(default_factory=dict)
     certificate: Mapping[str, Any] | None = None
+    withdrawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)

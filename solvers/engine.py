@@ -23,6 +23,13 @@ OnBound = Callable[[float], None]
 TOLERANCE = 1e-6  # relative, between objective and bound of a proved optimum
 INFINITE = 1e20  # engines write this or more for "no bound"
 
+# engine name -> options of an exact program: near enough for rows of small whole numbers, and far
+# from where the presolve of HiGHS 1.15.1 has lost optima (at 1e-6 and at 1e-9)
+USUAL_TOLERANCES: dict[str, dict[str, float]] = {
+    "highs": {"mip_feasibility_tolerance": 1e-7},
+    "gurobi": {"FeasibilityTol": 1e-7, "IntFeasTol": 1e-7},
+}
+
 # engine name -> options of an integer program whose rows are nearer than the usual 1e-6 to values
 # that they must tell apart
 LEAST_TOLERANCES: dict[str, dict[str, float]] = {

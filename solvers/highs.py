@@ -102,12 +102,12 @@ def solve_arrays(
     mixed = program if program.is_mixed else None
     watch = Watch(engine, mixed, clock, on_incumbent, on_bound)
     built = time.monotonic()
-    run(engine, clock, watch)
+    twice = run(engine, clock, watch)
     solved = time.monotonic()
     timing: dict[str, Any] = {"seconds": solved - built, "build_seconds": built - begin}
     if mixed is None:
         return read_linear(engine, program, **timing)
-    return read_mixed(engine, program, grid, **timing)
+    return read_mixed(engine, program, grid, twice=twice, **timing)
 
 
 def solve_model(

@@ -136,15 +136,19 @@ def pass_start(engine: Any, start: Floats) -> None:
         engine.setSolution(len(chosen), chosen, start[given])
 
 
-def run(engine: Any, clock: Clock, watch: Watch) -> None:
-    """Run within the clock, and a second time when the first leaves open what the program is."""
+def run(engine: Any, clock: Clock, watch: Watch) -> bool:
+    """Run within the clock, and a second time when the first leaves open what the program is.
+
+    Returns whether both runs, the second without presolve, call the program infeasible.
+    """
     with _ONE_AT_A_TIME:
-        _run_alone(engine, clock, watch)
+        return _run_alone(engine, clock, watch)
 
 
-def _run_alone(engine: Any, clock: Clock, watch: Watch) -> None:
+def _run_alone(engine: Any, clock: Clock, watch: Watch) -> bool:
     import highspy
 
+    said = []
     for presolve in (None, "off"):
         # A changed thread count in one process makes HiGHS refuse to run without this.
         highspy.Highs.resetGlobalScheduler(True)
@@ -159,11 +163,13 @@ def _run_alone(engine: Any, clock: Clock, watch: Watch) -> None:
         if presolve is not None:
             set_option(engine, "presolve", "choose")
         status = engine.getModelStatus().name
+        said.append(status)
         pointless = status == "kOptimal" and engine.getInfo().primal_solution_status != _FEASIBLE
         # The presolve of HiGHS 1.15.1 can call a feasible mixed-integer program infeasible.
         doubtful = status == "kInfeasible" and watch.mixed
         if not (pointless or doubtful or status in _UNDECIDED) or clock.expired():
             break
+    return said == ["kInfeasible"] * 2
 
 
 def read_linear(
@@ -195,11 +201,16 @@ def read_mixed(
     *,
     seconds: float,
     build_seconds: float,
+    twice: bool = False,
 ) -> EngineResult:
-    """Take the result of a mixed-integer program out; its objective is computed anew."""
+    """Take the result of a mixed-integer program out; its objective is computed anew.
+
+    `twice`: two runs, with presolve and without, have called it infeasible.
+    """
     rest = _rest(engine, seconds, build_seconds)
     status = engine.getModelStatus().name
     if status in _DECIDED:
+        rest["info"] = {"asked_twice": twice}
         return EngineResult(_DECIDED[status], None, None, **rest)
     information = engine.getInfo()
     objective = values = None

@@ -1,7 +1,8 @@
 """The exact methods by intervals and their relaxations: each joins one program to CP-SAT."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Call, Method, Option, Outcome, Progress, Unheard
@@ -43,15 +44,22 @@ def whole(instance: RingInstance, call: Call) -> Outcome:
 class _Bounds:
     """Where a bound sends what it finds: schedules are not its business."""
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
+    def __init__(self, progress: Progress, lower: float) -> None:
+        self._progress, self.lower = progress, lower
 
     def offer(self, schedule: RingSchedule) -> None:
         """Do not keep it."""
 
-    def bound(self, value: float) -> None:
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
         """Pass it on."""
-        self._progress.bound(value)
+        self.lower = max(self.lower, value)
+        self._progress.bound(value, certificate)
 
 
 def _relaxed(detail: program_cp_sat.Detail) -> Callable[[RingInstance, Call], Outcome]:
@@ -62,7 +70,7 @@ def _relaxed(detail: program_cp_sat.Detail) -> Callable[[RingInstance, Call], Ou
         lower = int(known.lower)
         call.progress.bound(lower)
         report = relax_stage(
-            _Bounds(call.progress),
+            _Bounds(call.progress, lower),
             instance,
             known.schedule,
             lower,

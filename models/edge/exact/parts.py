@@ -228,6 +228,6 @@ class _Ear(Unheard):
         """Look at all."""
         self._parts.heard()
 
-    def bound(self, value: float) -> None:
+    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
         """Look at all."""
         self._parts.heard()
