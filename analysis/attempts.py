@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from schedgap.errors import UsageError
 from schedgap.instances.instance import Instance
+from schedgap.instances.settings import whole_number
 from schedgap.models.family import Family, family
 from schedgap.models.method import Call, Method, Outcome
 from schedgap.solvers.clock import Clock
@@ -84,8 +85,8 @@ def plan(
     for name, limit in (("time", time_limit), ("memory", memory_limit)):
         if limit is not None and not (0 < limit < math.inf):
             raise UsageError(f"{name} limit {limit}: need a number > 0")
-    if seed is not None and not 0 <= seed < 2**31:
-        raise UsageError(f"seed {seed}: need an integer from 0 to {2**31 - 1}")
+    if seed is not None:
+        seed = whole_number(seed, "seed", most=2**31 - 1)
     owner = family(instance.family)
     found = owner.method(method)
     options = found.parse(settings)
@@ -96,8 +97,8 @@ def plan(
         engine=chosen,
         options=options,
         seed=0 if seed is None and found.seeded else seed,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
+        time_limit=None if time_limit is None else float(time_limit),
+        memory_limit=None if memory_limit is None else float(memory_limit),
     )
     if made.engines:
         from schedgap.solvers.availability import require

@@ -10,7 +10,7 @@ from pydantic import PrivateAttr
 
 from schedgap.errors import InputError
 from schedgap.instances.instance import Instance
-from schedgap.instances.records import read_json, validate, write_json
+from schedgap.instances.records import changed, plain, read_json, validate, write_json
 from schedgap.instances.solution import EXIT_CODES, SolutionFile
 from schedgap.instances.verdict import outside
 from schedgap.models.family import family
@@ -47,7 +47,7 @@ class Solution(SolutionFile):
         InputError
             When the data are not a solution file, or one of another instance.
         """
-        solution = validate(cls, data)
+        solution = validate(cls, plain(data))
         if solution.family != instance.family:
             raise InputError(
                 f"a solution of family {solution.family} for an instance of {instance.family}",
@@ -62,6 +62,19 @@ class Solution(SolutionFile):
         solution._instance, solution._progress = instance, progress
         solution._certificate, solution._partial = certificate, partial
         return solution
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a solution of the same instance with some fields changed; claims nobody checked.
+
+        It has no certificate any more where the bound is another one.
+        """
+        kept = (
+            {}
+            if changes.get("bound", self.bound) != self.bound
+            else {"certificate": self._certificate}
+        )
+        data = changed(plain(self.to_data()), changes)
+        return self.bind(self._instance, data, progress=self._progress, **kept)
 
     @property
     def progress(self) -> Progress:

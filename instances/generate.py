@@ -15,7 +15,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES, instance_class
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import read_bytes
-from schedgap.instances.settings import Option, parse_settings
+from schedgap.instances.settings import Option, parse_settings, whole_number
 from schedgap.instances.traces import (
     FORMATS,
     JOB_FORMATS,
@@ -152,8 +152,7 @@ def generate(
         known = ", ".join(generator.by_name)
         raise UsageError(f"family {family} has no preset '{name}': choose one of {known}")
     chosen = generator.by_name[name]
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise UsageError(f"seed {seed}: need an integer >= 0")
+    seed = whole_number(seed, "seed")
     for role in files:
         if role not in chosen.files:
             able = [other.name for other in generator.presets if role in other.files]

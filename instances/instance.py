@@ -10,11 +10,16 @@ from pydantic import Field, PrivateAttr
 
 from schedgap.instances.records import (
     FileSchema,
+    FrozenDict,
     Id,
+    Keyed,
     Record,
     Version,
     canonical_json,
+    changed,
     copy_json,
+    plain,
+    plain_record,
     validate,
 )
 
@@ -32,35 +37,52 @@ class Instance(Record):
     """Of the file's layout."""
     name: Id
     """Shown in tables; not part of what a solution refers to."""
-    meta: dict[str, Any] = Field(default_factory=dict)
+    meta: Keyed[Any] = Field(default_factory=FrozenDict)
     """Free, apart from what the family asks for; not part of what a solution refers to."""
 
     _data: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """Return the instance that plain JSON data describe.
+        """Return the instance that plain JSON data describe; NumPy numbers may stand among them.
 
         Raises
         ------
         InputError
             With the JSON path of the first thing that is wrong.
         """
-        instance = validate(cls, data)
-        instance._data = copy_json(data)
+        given = plain(data)
+        instance = validate(cls, given)
+        instance._data = given
         return instance
+
+    def replace(self, **changes: Any) -> Self:
+        """Return an instance with some keys changed, checked anew, with a hash of its own.
+
+        Parameters
+        ----------
+        **changes
+            Keys of the instance file by name: plain JSON data, records such as `instance.jobs[0]`
+            or its `replace(...)`, NumPy numbers and arrays. None leaves a key out.
+
+        Raises
+        ------
+        InputError
+            With the JSON path of the first thing that is wrong.
+        """
+        return self.from_data(changed(self.to_data(), changes))
 
     def to_data(self) -> dict[str, Any]:
         """Return the JSON data of the instance file, as they were given."""
         if self._data:
             copied: dict[str, Any] = copy_json(self._data)
             return copied
-        return self.model_dump(mode="json", exclude_unset=True)
+        return plain_record(self)
 
     @cached_property
     def sha256(self) -> str:
         """Hash of the canonical JSON without `meta` and `name`: what a solution refers to."""
-        data = self._data or self.model_dump(mode="json", exclude_unset=True)
+        data = self._data or plain_record(self)
         kept = {key: value for key, value in data.items() if key not in ("meta", "name")}
         return hashlib.sha256(canonical_json(kept).encode()).hexdigest()
 

@@ -9,8 +9,9 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NoReturn, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -31,8 +32,30 @@ DEEPEST = 50  # levels of a JSON document
 HIDDEN = "\0"  # starts the tags of a choice between types, which no path shows
 
 
+class FrozenDict(dict[str, Any]):
+    """A dict that cannot be changed: hashes and arrays made of a record stay true to it."""
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError("records are frozen: make a changed one with replace(...)")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]  # no result
+    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenDict, (dict(self),)
+
+    def __copy__(self) -> "FrozenDict":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "FrozenDict":
+        return self
+
+
 class Record(BaseModel):
-    """What crosses the border: strict, frozen, no unknown keys, finite numbers."""
+    """What crosses the border: strict, frozen, no unknown keys, finite numbers.
+
+    A changed record is a new one, checked like the first: `replace`.
+    """
 
     model_config = ConfigDict(
         strict=True,
@@ -42,10 +65,67 @@ class Record(BaseModel):
         use_attribute_docstrings=True,  # they become descriptions in the JSON Schema
     )
 
+    def replace(self, **changes: Any) -> Self:
+        """Return a record with some fields changed, checked anew.
+
+        Parameters
+        ----------
+        **changes
+            Fields by name: plain JSON data, records, or NumPy numbers and arrays. None leaves a
+            field out that need not be there.
+
+        Raises
+        ------
+        InputError
+            With the path of the first thing that is wrong.
+        """
+        return validate(type(self), changed(plain(self), changes))
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return the record itself, which cannot change, or `replace(**update)`."""
+        return self.replace(**update) if update else self
+
+    def copy(self, **arguments: Any) -> Self:  # type: ignore[override]  # pydantic's old name
+        """Do what `model_copy` does."""
+        return self.model_copy(**arguments)
+
+    def __replace__(self, **changes: Any) -> Self:
+        return self.replace(**changes)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return self
+
 
 def problem(message: str, *path: str | int) -> PydanticCustomError:
     """Return the error to raise in a validator; the path starts at the validated record."""
     return PydanticCustomError("schedgap", "{message}", {"message": message, "path": path})
+
+
+def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return plain data with some keys changed; None takes a key out.
+
+    A number that stays the same stays as it was written, 1 or 1.0, and so does the hash.
+    """
+    merged = dict(data)
+    for key, value in changes.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = _as_written(plain(value), data.get(key))
+    return merged
+
+
+def _as_written(value: Any, before: Any) -> Any:
+    """Return JSON data with the numbers that it shares with others as they were written there."""
+    if isinstance(value, dict) and isinstance(before, dict):
+        return {key: _as_written(item, before.get(key)) for key, item in value.items()}
+    if isinstance(value, list) and isinstance(before, list):
+        return [_as_written(*pair) for pair in zip_longest(value, before[: len(value)])]
+    same = type(value) in (int, float) and type(before) in (int, float) and value == before
+    return before if same else value
 
 
 def _not_null(value: Any) -> Any:
@@ -67,6 +147,7 @@ Positive = Annotated[float, Field(ge=SMALLEST, le=LARGEST)]
 Count = Annotated[int, Field(ge=1, le=10**9)]
 Version = Annotated[int, AfterValidator(_version_1), Field(json_schema_extra={"const": 1})]
 Many = Annotated[tuple[Item, ...], Field(strict=False)]  # a JSON array
+Keyed = Annotated[dict[str, Item], AfterValidator(FrozenDict)]  # a JSON object of free keys
 NonEmpty = Annotated[tuple[Item, ...], Field(strict=False, min_length=1)]
 Absent = Annotated[Item | None, BeforeValidator(_not_null)]  # may be left out, with default None
 
@@ -203,6 +284,40 @@ def copy_json(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [copy_json(item) for item in value]
     return value
+
+
+def plain(value: Any) -> Any:
+    """Return a copy of Python data as JSON has them: of records their keys, of NumPy the numbers.
+
+    Whatever else is no JSON is left as it is, for the validation to refuse.
+    """
+    kind = type(value)
+    if kind is str or kind is int or kind is float or kind is bool or value is None:
+        return value
+    if isinstance(value, BaseModel):
+        return plain_record(value)
+    if isinstance(value, Mapping):
+        return {plain(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):  # NumPy's and pandas' numbers and arrays
+        return plain(value.tolist())
+    return value
+
+
+def plain_record(record: BaseModel) -> dict[str, Any]:
+    """Return the JSON data of a record: what it was given; whole numbers without a point."""
+    data: dict[str, Any] = _whole(record.model_dump(mode="json", exclude_unset=True))
+    return data
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    whole = type(value) is float and value.is_integer() and abs(value) < 2**53
+    return int(value) if whole else value
 
 
 def read_bytes(file: str | os.PathLike[str]) -> bytes:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any, Literal
 
 from schedgap.errors import UsageError
@@ -134,6 +135,18 @@ def parse_settings(
         name: option.parse(settings[name]) if name in settings else option.default
         for name, option in known.items()
     }
+
+
+def whole_number(value: object, name: str, most: int | None = None) -> int:
+    """Return an integer >= 0, which may be NumPy's; UsageError for anything else."""
+    domain = "an integer >= 0" if most is None else f"an integer from 0 to {most}"
+    try:
+        number = index(value)  # type: ignore[arg-type]  # what is none raises
+    except TypeError:
+        number = -1
+    if isinstance(value, bool) or number < 0 or (most is not None and number > most):
+        raise UsageError(f"{name} {value}: need {domain}")
+    return number
 
 
 def _word(value: object, kind: OptionType) -> str:

@@ -14,6 +14,7 @@ from schedgap.instances.records import (
     Absent,
     Count,
     Id,
+    Keyed,
     Many,
     NonEmpty,
     NonNegative,
@@ -30,7 +31,7 @@ MOST_SLOTS = 10_000
 MOST_WORKERS = 100_000
 
 Amount = Annotated[float, Field(ge=0, le=1e9)]
-Amounts = dict[str, Amount]  # by resource, all of them
+Amounts = Keyed[Amount]  # by resource, all of them
 
 
 class Machine(Record):
@@ -126,7 +127,7 @@ class Job(Record):
 class PriceParameters(Record):
     """Parameters of the price function (12), where they are declared beforehand."""
 
-    max_unit_utility: dict[str, Positive]
+    max_unit_utility: Keyed[Positive]
     """U^r by resource."""
     min_unit_utility: Annotated[float, Field(gt=0, le=LARGEST)]
     """L."""

@@ -11,6 +11,7 @@ from schedgap.instances.records import (
     Absent,
     Count,
     Id,
+    Keyed,
     NonEmpty,
     NonNegative,
     Positive,
@@ -29,9 +30,9 @@ class Server(Record):
     id: Id
     kind: Literal["edge", "cloud"]
     """Of no effect on what is feasible: for generators, merged bounds and reports."""
-    workers: dict[str, Amount]
+    workers: Keyed[Amount]
     """W_su by worker type; a type left out is 0."""
-    parameter_servers: dict[str, Amount]
+    parameter_servers: Keyed[Amount]
     """P_sv by type of parameter server (PS); a type left out is 0."""
 
 
@@ -59,7 +60,7 @@ class Job(Record):
     """k_j, of gradients and of parameters, in 10^6 bytes."""
     bandwidth_mbps: Positive
     """B_j, in 10^6 bit/s."""
-    transfer_delay: dict[str, Amount]
+    transfer_delay: Keyed[Amount]
     """Delta_js by server, in slots: what a data chunk takes to get there."""
 
     @property

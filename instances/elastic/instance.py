@@ -13,6 +13,7 @@ from schedgap.instances.records import (
     Absent,
     Count,
     Id,
+    Keyed,
     Many,
     NonEmpty,
     NonNegative,
@@ -30,8 +31,8 @@ def _zero_or_not_tiny(value: float) -> float:
 
 
 Demand = Annotated[float, Field(ge=0, le=LARGEST), AfterValidator(_zero_or_not_tiny)]
-Demands = dict[str, Demand]  # by resource; absent is 0
-Times = dict[str, NonNegative]  # by type, in slots
+Demands = Keyed[Demand]  # by resource; absent is 0
+Times = Keyed[NonNegative]  # by type, in slots
 UpdateTime = Annotated[
     Annotated[Times, Tag(f"{HIDDEN}object")] | Annotated[NonNegative, Tag(f"{HIDDEN}number")],
     Discriminator(lambda given: HIDDEN + ("object" if isinstance(given, Mapping) else "number")),
@@ -42,7 +43,7 @@ class Server(Record):
     """One physical server; its place in the list breaks ties."""
 
     id: Id
-    capacity: dict[str, NonNegative]
+    capacity: Keyed[NonNegative]
     """C_h^r by resource, in the resource's own unit; absent is 0."""
 
 

@@ -12,6 +12,7 @@ from schedgap.instances.records import (
     Absent,
     Count,
     Id,
+    Keyed,
     NonEmpty,
     NonNegative,
     Positive,
@@ -21,8 +22,8 @@ from schedgap.instances.records import (
 )
 
 MOST_TASKS = 2_000_000  # of a whole instance; more would not fit the memory of anything downstream
-Times = dict[str, Positive]  # by GPU id or kind id; a GPU's own id wins
-Delays = dict[str, NonNegative]
+Times = Keyed[Positive]  # by GPU id or kind id; a GPU's own id wins
+Delays = Keyed[NonNegative]
 
 
 class GpuKind(Record):
@@ -161,7 +162,7 @@ class ModelSwitching(Record):
 class Switching(Record):
     """What it costs to bring a model onto a GPU; it never changes the core problem."""
 
-    models: dict[str, ModelSwitching]
+    models: Keyed[ModelSwitching]
 
 
 def _require_time_unit(schema: dict[str, Any]) -> None:
