@@ -5,21 +5,22 @@ import math
 from schedgap.instances.solution import Kind, Sense, Status
 
 RELATIVE = 1e-6  # objective and bound meet within this share of the larger one
+NOTHING = 1e-15  # round-off around 0
 
 
 def meet(objective: float, bound: float) -> bool:
-    """Return whether the two are equal within 1e-6 relative."""
-    near = abs(objective - bound) <= RELATIVE * max(abs(objective), abs(bound)) + 1e-9
+    """Return whether the two are equal within 1e-6 relative, whatever their unit is."""
+    near = abs(objective - bound) <= RELATIVE * max(abs(objective), abs(bound))
     return near and math.isfinite(bound)
 
 
 def contradict(objective: float, bound: float, sense: Sense) -> bool:
     """Return whether a verified objective lies on the wrong side of a bound by more than 1e-6.
 
-    The share is of the larger one or, below 1, absolute: schedules are verified to 1e-6 only.
+    The share is of the larger one: nothing here depends on the unit of utilities or weights.
     """
     past = bound - objective if sense == "min" else objective - bound
-    return past > RELATIVE * max(1.0, abs(objective), abs(bound))
+    return past > max(NOTHING, RELATIVE * max(abs(objective), abs(bound)))
 
 
 def tighter(a: float | None, b: float | None, sense: Sense) -> float | None:

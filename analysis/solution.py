@@ -10,7 +10,14 @@ from pydantic import PrivateAttr
 
 from schedgap.errors import InputError
 from schedgap.instances.instance import Instance
-from schedgap.instances.records import changed, plain, read_json, validate, write_json
+from schedgap.instances.records import (
+    Record,
+    changed,
+    plain,
+    read_json,
+    validate,
+    write_json,
+)
 from schedgap.instances.solution import EXIT_CODES, SolutionFile
 from schedgap.instances.verdict import outside
 from schedgap.models.family import family
@@ -201,11 +208,20 @@ def load_solution(file: str | os.PathLike[str], instance: Instance) -> Solution:
     return solution
 
 
+class CertificateFile(Record):
+    """What lies beside a solution file: the evidence for its bound."""
+
+    family: str
+    instance_sha256: str
+    bound: float | None = None
+    certificate: dict[str, Any]
+
+
 def _read_certificate(file: Path, instance: Instance) -> Mapping[str, Any]:
-    data = read_json(file)
-    if not isinstance(data, Mapping) or not isinstance(data.get("certificate"), Mapping):
-        raise InputError("need an object", path="certificate", file=str(file))
-    if data.get("instance_sha256") != instance.sha256:
-        raise InputError("not of this instance", path="instance_sha256", file=str(file))
-    certificate: Mapping[str, Any] = data["certificate"]
-    return certificate
+    try:
+        data = validate(CertificateFile, read_json(file))
+        if data.instance_sha256 != instance.sha256:
+            raise InputError("not of this instance", path="instance_sha256")
+    except InputError as error:
+        raise error if error.file else error.inside(str(file)) from None
+    return data.certificate

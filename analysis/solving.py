@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from schedgap.analysis.attempts import Attempt, Plan, attempt, plan
-from schedgap.analysis.bounds import contradict, derive_status, on_grid, tighter
+from schedgap.analysis.bounds import contradict, derive_status, meet, on_grid, tighter
 from schedgap.analysis.solution import Solution
 from schedgap.errors import ContradictionError
 from schedgap.instances.instance import Instance
@@ -166,8 +166,9 @@ def _fit(
             f"method {plan.method.name}: its bound {bound:.10g} lies past its own verified "
             f"schedule of {objective:.10g}"
         )
-    past = bound > objective if sense == "min" else bound < objective
-    return objective if past else bound
+    if not (bound > objective if sense == "min" else bound < objective):
+        return bound
+    return objective if meet(objective, bound) else None
 
 
 def _progress(

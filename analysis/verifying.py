@@ -1,14 +1,17 @@
 """Verify a solution: the family's rules on its schedule, and every claim of the file beside it."""
 
+import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from schedgap.analysis.bounds import contradict, meet, on_grid
-from schedgap.analysis.solution import Solution
-from schedgap.errors import InputError
+from schedgap.analysis.solution import Solution, certificate_file, load_solution
+from schedgap.errors import ContradictionError, InputError
 from schedgap.instances.instance import Instance
+from schedgap.instances.records import plain, read_json
 from schedgap.instances.solution import SolutionFile
-from schedgap.instances.verdict import Verdict, Violation
+from schedgap.instances.verdict import ClaimStatus, Verdict, Violation
 from schedgap.models.family import Family, family
 
 
@@ -21,7 +24,9 @@ def verify(
 
     Beside the family's rules on the schedule: `objective` (the claim is the recomputed value),
     `bound` (it does not lie past the schedule), `status` (it is what the numbers earn) and
-    `certificate` (evaluated again from the instance's data alone, it gives the bound).
+    `certificate` (evaluated again from the instance's data alone, it gives the bound). What could
+    not be evaluated again is no violation, but the verdict says so: `bound_status`,
+    `optimality_status`, `claims`.
 
     Parameters
     ----------
@@ -33,13 +38,17 @@ def verify(
     Raises
     ------
     InputError
-        When it is not a solution of this instance, or holds nothing that can be checked.
+        When it is not a solution of this instance, holds nothing that can be checked, or has a
+        certificate that is none.
+    ContradictionError
+        When a certificate proves that the verified schedule cannot exist: a bug.
     """
     owner = family(instance.family)
     if not isinstance(solution, Solution):
-        if isinstance(solution, Mapping) and not solution.keys() & SolutionFile.model_fields.keys():
-            return _schedule_alone(instance, owner, solution)
-        solution = Solution.bind(instance, solution)
+        data = plain(solution)
+        if isinstance(data, Mapping) and is_schedule(data):
+            return _schedule_alone(instance, owner, data)
+        solution = Solution.bind(instance, data)
     if certificate is None:
         certificate = solution.certificate
     found: list[Violation] = []
@@ -61,9 +70,38 @@ def verify(
         )
     if not found:
         found += _claims(solution, objective, relaxed)
+    evidence = None
     if certificate is not None and owner.check_certificate is not None:
-        found += _certified(instance, owner, solution, certificate)
-    return Verdict(not found, objective, tuple(found), relaxed)
+        evidence = _evaluated(instance, owner, solution, plain(certificate))
+        if objective is not None and not relaxed:
+            _possible(objective, evidence, sense)
+        found += evidence.violations
+    claims = _judge_claims(solution, objective, evidence, found)
+    return Verdict(not found, objective, tuple(found), relaxed, *claims)
+
+
+def verify_file(instance: Instance, file: str | os.PathLike[str]) -> Verdict:
+    """Return the verdict on a solution file, or on one that holds a schedule alone.
+
+    Raises
+    ------
+    InputError
+        With file, JSON path and what is wrong.
+    """
+    try:
+        data = read_json(file)
+        if isinstance(data, Mapping) and is_schedule(data):
+            return verify(instance, data)
+        return verify(instance, load_solution(file, instance))
+    except InputError as error:
+        of_bound = error.path.startswith("certificate")
+        named = certificate_file(file) if of_bound else file
+        raise error if error.file else error.inside(str(named)) from None
+
+
+def is_schedule(data: Mapping[str, Any]) -> bool:
+    """Whether plain data are a schedule alone: they have none of a solution file's keys."""
+    return not data.keys() & SolutionFile.model_fields.keys()
 
 
 def _schedule_alone(instance: Instance, owner: Family, schedule: Mapping[str, Any]) -> Verdict:
@@ -100,21 +138,72 @@ def _claims(
         yield Violation("status", ("status",), 0.0, f"'{status}' with {holds} schedule")
 
 
-def _certified(
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What a certificate proves, on the objective's grid, and what is wrong with it."""
+
+    kind: str
+    bound: float
+    violations: tuple[Violation, ...]
+
+
+def _evaluated(
     instance: Instance, owner: Family, solution: Solution, certificate: Mapping[str, Any]
-) -> Iterator[Violation]:
-    """Yield a violation when the certificate does not give the bound that the file claims."""
+) -> _Evidence:
+    """Evaluate a certificate, and hold it against the bound that the file claims."""
     assert owner.check_certificate is not None
     value = owner.check_certificate(instance, certificate)
-    if solution.bound is None:
-        return
     reached = on_grid(value, owner.grid(instance), solution.sense)
-    short = solution.bound - reached if solution.sense == "min" else reached - solution.bound
-    if short > 0 and not meet(solution.bound, reached):
-        message = (
-            f"it gives the bound {_number(reached)}, the file claims {_number(solution.bound)}"
+    found: tuple[Violation, ...] = ()
+    if solution.bound is not None:
+        short = solution.bound - reached if solution.sense == "min" else reached - solution.bound
+        if short > 0 and not meet(solution.bound, reached):
+            claimed = f"the file claims {_number(solution.bound)}"
+            message = f"it gives the bound {_number(reached)}, {claimed}"
+            found = (Violation("certificate", ("bound",), short, message),)
+    return _Evidence(str(certificate.get("kind")), reached, found)
+
+
+def _possible(objective: float, evidence: _Evidence, sense: Any) -> None:
+    """Raise ContradictionError when evidence rules a verified schedule out."""
+    if contradict(objective, evidence.bound, sense):
+        raise ContradictionError(
+            f"the certificate ({evidence.kind}) proves a bound of {_number(evidence.bound)}, which "
+            f"a verified schedule of {_number(objective)} refutes"
         )
-        yield Violation("certificate", ("bound",), short, message)
+
+
+def _judge_claims(
+    solution: Solution,
+    objective: float | None,
+    evidence: _Evidence | None,
+    found: list[Violation],
+) -> tuple[ClaimStatus | None, ClaimStatus | None, tuple[str, ...]]:
+    """Return what became of the claims on bound and optimality, and the same in words."""
+    broken = {item.rule for item in found}
+    bound: ClaimStatus | None = None
+    lines = []
+    if solution.bound is not None:
+        name = f"bound {_number(solution.bound)}"
+        if broken & {"bound", "certificate"}:
+            bound = "refuted"
+            lines.append(f"{name}: refuted")
+        elif evidence is None:
+            bound = "unchecked"
+            lines.append(f"{name}: not checked: no certificate")
+        else:
+            bound = "checked"
+            lines.append(f"{name}: checked, by its certificate ({evidence.kind})")
+    optimality: ClaimStatus | None = None
+    if solution.status == "optimal":
+        if found:
+            optimality, text = "refuted", "refuted"
+        elif evidence is not None and objective is not None and meet(objective, evidence.bound):
+            optimality, text = "checked", "checked"
+        else:
+            optimality, text = "unchecked", "claimed, not checked"
+        lines.append(f"optimal: {text}")
+    return bound, optimality, tuple(lines)
 
 
 def _number(value: float | None) -> str:

@@ -38,8 +38,8 @@ class FrozenDict(dict[str, Any]):
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError("records are frozen: make a changed one with replace(...)")
 
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]  # no result
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FrozenDict, (dict(self),)
@@ -85,7 +85,7 @@ class Record(BaseModel):
         """Return the record itself, which cannot change, or `replace(**update)`."""
         return self.replace(**update) if update else self
 
-    def copy(self, **arguments: Any) -> Self:  # type: ignore[override]  # pydantic's old name
+    def copy(self, **arguments: Any) -> Self:  # pydantic's old name
         """Do what `model_copy` does."""
         return self.model_copy(**arguments)
 

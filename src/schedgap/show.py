@@ -154,11 +154,9 @@ def _ratio(found: "Solution") -> str:
 
 
 def verdict(found: "Verdict", *, as_json: bool) -> None:
-    """Print a verdict: each broken rule on a line of its own."""
+    """Print a verdict: the schedule or each broken rule on a line of its own, then the claims."""
     if not as_json:
-        only_claims = found.feasible and found.objective is None
-        text = "no schedule; the bound's certificate holds" if only_claims else str(found)
-        out().print(text, markup=False, soft_wrap=True)
+        out().print(str(found), markup=False, soft_wrap=True)
         return
     data: dict[str, Any] = {
         "feasible": found.feasible,
@@ -167,6 +165,8 @@ def verdict(found: "Verdict", *, as_json: bool) -> None:
             {"rule": item.rule, "message": item.message, "amount": item.amount}
             for item in found.violations
         ],
+        "bound_status": found.bound_status,
+        "optimality_status": found.optimality_status,
     }
     json_document(data | ({"relaxed": list(found.relaxed)} if found.relaxed else {}))
 

@@ -6,7 +6,7 @@ import pytest
 from toy_family import toy
 
 import schedgap as sg
-from schedgap.errors import InputError
+from schedgap.errors import ContradictionError, InputError
 
 
 def solved(method: str = "exact", **changed: Any) -> dict[str, Any]:
@@ -21,7 +21,12 @@ def rules(data: dict[str, Any]) -> list[str]:
 
 def test_an_honest_solution_passes() -> None:
     verdict = sg.verify(toy(3, 1, 2), sg.solve(toy(3, 1, 2), "exact"))
-    assert verdict and verdict.objective == 1 and str(verdict) == "feasible, objective 1"
+    assert verdict and verdict.objective == 1
+    assert str(verdict).splitlines() == [
+        "feasible, objective 1",
+        "bound 1: not checked: no certificate",
+        "optimal: claimed, not checked",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -84,3 +89,52 @@ def test_a_schedule_alone_is_judged_by_the_rules() -> None:
     verdict = sg.verify(toy(3, 1, 2), {"place": 1})
     assert verdict and verdict.objective == 1
     assert [found.rule for found in sg.verify(toy(3, 1, 2), {"place": 5}).violations] == ["V1"]
+
+
+def test_what_could_not_be_checked_is_said() -> None:
+    instance = toy(3, 1, 2)
+    alone = sg.verify(instance, {"place": 1})
+    assert (alone.bound_status, alone.optimality_status, alone.claims) == (None, None, ())
+    assert alone.complete
+    claimed = sg.verify(instance, solved())
+    assert (claimed.bound_status, claimed.optimality_status) == ("unchecked", "unchecked")
+    assert claimed and not claimed.complete
+    no_bound = sg.verify(instance, solved(bound=None, status="feasible"))
+    assert (no_bound.bound_status, no_bound.optimality_status) == (None, None)
+
+
+def test_a_forged_optimum_is_not_called_checked() -> None:
+    """Objective and bound of a poor schedule that agree with each other prove nothing."""
+    forged = solved(schedule={"place": 0}, objective=3.0, bound=3.0)
+    verdict = sg.verify(toy(3, 1, 2), forged)
+    assert verdict and verdict.optimality_status == "unchecked" and not verdict.complete
+    refuted = sg.verify(toy(3, 1, 2), forged, {"kind": "toy", "value": 1.0})
+    assert not refuted and refuted.bound_status == refuted.optimality_status == "refuted"
+    assert str(refuted).endswith("bound 3: refuted\noptimal: refuted")
+
+
+def test_a_certified_optimum_is_checked() -> None:
+    verdict = sg.verify(toy(3, 1, 2), solved(), {"kind": "toy", "value": 1.0})
+    assert verdict.complete
+    assert (verdict.bound_status, verdict.optimality_status) == ("checked", "checked")
+    assert verdict.claims == ("bound 1: checked, by its certificate (toy)", "optimal: checked")
+    # A bound that is checked, and an objective that it does not reach: 1e-6 twice is too much.
+    far = solved(bound=1 - 9e-7)
+    shy = sg.verify(toy(3, 1, 2), far, {"kind": "toy", "value": 1 - 1.7e-6})
+    assert (shy.bound_status, shy.optimality_status) == ("checked", "unchecked")
+
+
+def test_evidence_against_a_verified_schedule_is_a_contradiction() -> None:
+    with pytest.raises(ContradictionError, match=r"proves a bound of 1\.5, which a verified"):
+        sg.verify(toy(3, 1, 2), solved(), {"kind": "wrong", "value": 1.5})
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1.0, 1e9])
+def test_claims_do_not_depend_on_the_unit(unit: float) -> None:
+    """A bound that is 10 % off is no proof, however small the numbers are."""
+    instance = toy(3 * unit, unit, 2 * unit)
+    data = sg.solve(instance, "exact").to_data()
+    assert sg.verify(instance, data)
+    for bound, broken in ((0.9 * unit, ["status"]), (1.1 * unit, ["bound", "status"])):
+        verdict = sg.verify(instance, data | {"bound": bound})
+        assert [violation.rule for violation in verdict.violations] == broken
