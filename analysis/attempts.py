@@ -112,8 +112,9 @@ def plan(
 class Attempt:
     """How a run ended and what it left: the outcome, or what it had streamed when it was killed.
 
-    `schedule` is the best streamed one, `certificate` that of the best streamed bound. Seconds are
-    the method's own; `start_seconds` those of its process before it.
+    `schedule` is the best streamed one, `certificate` that of the best streamed bound; `word` is
+    the best bound of an engine that nothing has confirmed. Seconds are the method's own;
+    `start_seconds` those of its process before it.
     """
 
     end: End = "done"
@@ -124,6 +125,7 @@ class Attempt:
     schedule: Any = None
     objective: float | None = None
     bound: float | None = None
+    word: float | None = None
     certificate: Mapping[str, Any] | None = None
     progress: list[Point] = field(default_factory=list)
     seconds: float = 0.0
@@ -138,7 +140,11 @@ class Attempt:
                 if self.objective is None or sign * (objective - self.objective) < 0:
                     self.objective, self.schedule = objective, schedule
                     self.progress.append((seconds, objective, self.bound))
-            case ("bound", seconds, value, certificate):
+            case ("bound", seconds, value, certificate, False):
+                if self.word is None or sign * (value - self.word) > 0:
+                    self.word = value
+                    self.progress.append((seconds, self.objective, value))
+            case ("bound", seconds, value, certificate, True):
                 if self.bound is None or sign * (value - self.bound) > 0:
                     self.bound, self.certificate = value, certificate
                     self.progress.append((seconds, self.objective, value))
@@ -195,10 +201,16 @@ class _Stream:
         """Send a feasible schedule and its value."""
         self._send(("incumbent", self._clock.elapsed(), float(objective), schedule))
 
-    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
         """Send a bound and its certificate; an infinite one is none."""
         if math.isfinite(value):
-            self._send(("bound", self._clock.elapsed(), float(value), certificate))
+            self._send(("bound", self._clock.elapsed(), float(value), certificate, confirmed))
 
     def phase(self, text: str) -> None:
         """Send a few words on what is being done."""

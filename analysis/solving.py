@@ -93,7 +93,7 @@ def conclude(instance: Instance, plan: Plan, ended: Attempt) -> Solution:
     relaxed = () if data is None else plan.family.relaxed(data)
     bound, certificate = None, None
     if plan.method.kind in ("exact", "bound") and not relaxed:
-        bound, certificate = _best_bound(plan, ended, sense)
+        bound, certificate = _best_bound(ended, objective, sense)
         bound = _fit(instance, plan, objective, bound, sense)
     progress = _progress(ended, objective, bound, sense)
     solution = {
@@ -138,17 +138,27 @@ def verified(instance: Instance, plan: Plan, schedule: Any, options: dict[str, A
     return float(plan.family.objective(instance, schedule))
 
 
-def _best_bound(plan: Plan, ended: Attempt, sense: Sense) -> tuple[float | None, Any]:
+def _best_bound(ended: Attempt, objective: float | None, sense: Sense) -> tuple[float | None, Any]:
     """Return the best bound of the method, and its certificate where it has one.
 
-    A method may have streamed a bound that is better than the one that it ends with.
+    A method may have streamed a bound that is better than the one that it ends with. One that was
+    stopped by force leaves an engine's bound that nothing has confirmed, too: it counts where it
+    makes no schedule optimal.
     """
     outcome = ended.outcome
     final = None if outcome is None else outcome.bound
     if final is not None and not math.isfinite(final):
         final = None
-    if outcome is not None and (outcome.withdrawn or tighter(final, ended.bound, sense) == final):
-        return final, outcome.certificate
+    if outcome is not None:
+        if tighter(final, ended.bound, sense) == final:
+            return final, outcome.certificate
+        return ended.bound, ended.certificate
+    if ended.word is not None and tighter(ended.bound, ended.word, sense) != ended.bound:
+        proved = objective is not None and (
+            meet(objective, ended.word) or contradict(objective, ended.word, sense)
+        )
+        if not proved:
+            return ended.word, None
     return ended.bound, ended.certificate
 
 

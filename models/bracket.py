@@ -137,7 +137,7 @@ class Bracket:
         if not confirmed:
             if lower > max(self.lower, self.word) and not self._meets(lower):
                 self.word = lower
-                self.call.progress.bound(self._real(lower))
+                self.call.progress.bound(self._real(lower), confirmed=False)
             return
         if lower > self.lower or (lower == self.lower and self.certificate is None and certificate):
             self._lower, self.certificate = lower, certificate
@@ -258,8 +258,7 @@ class Bracket:
         if self.schedule is not None:
             self.trace |= self._tell(self.schedule)
         lower, certificate = self.lower, self.certificate
-        unconfirmed = self.word > lower and self._meets(self.word)
-        if unconfirmed:
+        if self.word > lower and self._meets(self.word):
             self.trace["unconfirmed"] = f"an engine's bound of {self._real(self.word):.10g}"
         elif self.word > lower:
             lower, certificate = self.word, None
@@ -269,7 +268,6 @@ class Bracket:
             note=note,
             trace=self.trace,
             certificate=certificate,
-            withdrawn=unconfirmed,
         )
 
 
@@ -339,9 +337,15 @@ class Relay:
         """Pass a schedule on."""
         self._found.offer(schedule)
 
-    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
         """Pass a bound on, in the units of the bracket."""
-        self._found.bound(self._real(value), certificate)
+        self._found.bound(self._real(value), certificate, confirmed=confirmed)
 
     def phase(self, text: str) -> None:
         """Keep what is being done to itself."""

@@ -19,8 +19,17 @@ class Progress(Protocol):
     def incumbent(self, schedule: Any, objective: float) -> None:
         """A feasible schedule of the whole problem (the family's schedule class)."""
 
-    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
-        """A valid bound on the optimum of the whole problem, and the evidence that proves it."""
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
+        """A valid bound on the optimum of the whole problem, and the evidence that proves it.
+
+        One that is not `confirmed` is an engine's word: it is shown, and makes nothing optimal.
+        """
 
     def phase(self, text: str) -> None:
         """What is being done, in a few words."""
@@ -32,7 +41,13 @@ class Unheard:
     def incumbent(self, schedule: Any, objective: float) -> None:
         """Say nothing."""
 
-    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
         """Say nothing."""
 
     def phase(self, text: str) -> None:
@@ -62,8 +77,7 @@ class Outcome:
     the method proved that no schedule exists. `note`: one line for the user on why there is no
     schedule or bound. `partial`: plain JSON data of a schedule with something left out, only to be
     looked at. `trace` is plain JSON data. `certificate`: what a checker needs to evaluate `bound`
-    again without the engine (plain JSON data), or None. `withdrawn`: the method does not stand by
-    the bounds that it has streamed, only by `bound`.
+    again without the engine (plain JSON data), or None.
     """
 
     schedule: Any = None
@@ -73,7 +87,6 @@ class Outcome:
     partial: Any = None
     trace: Mapping[str, Any] = field(default_factory=dict)
     certificate: Mapping[str, Any] | None = None
-    withdrawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,8 +58,9 @@ class _Bounds:
         confirmed: bool = True,
     ) -> None:
         """Pass it on."""
-        self.lower = max(self.lower, value)
-        self._progress.bound(value, certificate)
+        if confirmed:
+            self.lower = max(self.lower, value)
+        self._progress.bound(value, certificate, confirmed=confirmed)
 
 
 def _relaxed(detail: program_cp_sat.Detail) -> Callable[[RingInstance, Call], Outcome]:

@@ -160,3 +160,16 @@ def test_the_gantt_chart_stands_beside_another() -> None:
     figure = paper.gantt(beside=best)
     assert len({trace.yaxis for trace in figure.data}) == 2
     assert toy_family.FAMILY.name == "toy"
+
+
+def test_a_killed_method_makes_no_optimum_of_an_engines_word() -> None:
+    """`words` streams the optimum and an engine's bound that meets it, unconfirmed, and hangs."""
+    found = sg.solve(toy(3, 1, 2), "words", time_limit=0.5)
+    assert (found.status, found.objective, found.bound) == ("feasible", 1, 0)
+    shy = sg.solve(toy(3, 1, 2, name="shy"), "words", time_limit=0.5)
+    assert (shy.status, shy.bound, shy.certificate) == ("feasible", 0.5, None)
+
+
+def test_a_killed_method_leaves_the_certificate_of_its_bound() -> None:
+    found = sg.solve(toy(3, 1, 2), "hang", time_limit=0.5)
+    assert found.bound == 0 and found.certificate == {"kind": "toy", "value": 0}

@@ -85,12 +85,22 @@ def streams_then(end: Any) -> Any:
         places = order(instance)
         for place in (places[-1], places[0]):
             call.progress.incumbent(Pick(place), instance.values[place])
-        call.progress.bound(instance.values[places[0]] + (-1 if instance.sense == "min" else 1))
+        bound = instance.values[places[0]] + (-1 if instance.sense == "min" else 1)
+        call.progress.bound(bound, {"kind": "toy", "value": bound})
         call.progress.phase("waiting")
         end()
         return Outcome()
 
     return run
+
+
+def words(instance: ToyInstance, call: Call) -> Outcome:
+    best = instance.values[order(instance)[0]]
+    call.progress.incumbent(Pick(order(instance)[0]), best)
+    call.progress.bound(best - 1, {"kind": "toy", "value": best - 1})
+    call.progress.bound(best - 0.5 if instance.name == "shy" else best, confirmed=False)
+    time.sleep(600)
+    return Outcome()
 
 
 def hog() -> None:
@@ -155,6 +165,7 @@ METHODS = (
     method("outside", "baseline", lambda i, c: Outcome(Pick(order(i)[0], ("2c",)), bound=7.0)),
     method("other", "exact", exact, options=(Option("fixed", "bool", True, "Another problem."),)),
     method("hang", "exact", streams_then(lambda: time.sleep(600))),
+    method("words", "exact", words),
     method("crash", "exact", streams_then(lambda: os.kill(os.getpid(), signal.SIGSEGV))),
     method("hog", "exact", streams_then(hog)),
     method("fails", "exact", fails),

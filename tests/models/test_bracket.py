@@ -20,7 +20,7 @@ class Ear:
     def incumbent(self, schedule: Any, objective: float) -> None:
         self.heard.append(("incumbent", objective))
 
-    def bound(self, value: float, certificate: object = None) -> None:
+    def bound(self, value: float, certificate: object = None, **more: object) -> None:
         self.heard.append(("bound", value))
 
     def phase(self, text: str) -> None: ...

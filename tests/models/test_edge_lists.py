@@ -24,7 +24,7 @@ class Quiet:
     def incumbent(self, schedule, objective):
         self.values.append(objective)
 
-    def bound(self, value, certificate=None):
+    def bound(self, value, certificate=None, **more):
         raise AssertionError("a list has no bound")
 
     def phase(self, text):

@@ -15,7 +15,7 @@ def sent(instance: HareInstance) -> list[float]:
     heard: list[float] = []
 
     class Ear(Unheard):
-        def bound(self, value: float, certificate: object = None) -> None:
+        def bound(self, value: float, certificate: object = None, **more: object) -> None:
             heard.append(value)
 
     found = Bracket(Call({}, None, Clock(20), 0, Ear()), lambda schedule: 0)

@@ -45,7 +45,7 @@ class Bounds(Progress):
 
     def incumbent(self, schedule: Any, objective: float) -> None: ...
 
-    def bound(self, value: float, certificate: object = None) -> None:
+    def bound(self, value: float, certificate: object = None, **more: object) -> None:
         self.values.append(value)
 
     def phase(self, text: str) -> None: ...

@@ -21,7 +21,7 @@ class Silent:
     def incumbent(self, schedule: Any, objective: float) -> None:
         """Ignore it."""
 
-    def bound(self, value: float, certificate: object = None) -> None:
+    def bound(self, value: float, certificate: object = None, **more: object) -> None:
         """Keep it."""
         self.bounds.append(value)
 

@@ -21,7 +21,7 @@ class Heard:
         """Keep a makespan."""
         self.makespans.append(objective)
 
-    def bound(self, value: float, certificate: object = None) -> None:
+    def bound(self, value: float, certificate: object = None, **more: object) -> None:
         """Keep a bound."""
         self.bounds.append(value)
 

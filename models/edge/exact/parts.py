@@ -228,6 +228,12 @@ class _Ear(Unheard):
         """Look at all."""
         self._parts.heard()
 
-    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
         """Look at all."""
         self._parts.heard()
