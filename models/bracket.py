@@ -105,13 +105,17 @@ class Bracket:
         self.word = -math.inf  # an engine's bound, not confirmed
         self.infeasible = False
         self.proofs: list[str] = []
+        self._dropped = 0
         self.trace: dict[str, Any] = {}
 
     def offer(self, schedule: Any) -> None:
-        """Keep a schedule if it is better."""
-        schedule = self._keep(schedule)
+        """Keep a schedule if it is better; None stands for an answer that is none, and counts."""
+        schedule = None if schedule is None else self._keep(schedule)
         if schedule is None:
-            self.trace["dropped"] = "a schedule that its engine accepts within its tolerances only"
+            self._dropped += 1
+            self.trace["dropped"] = (
+                f"{self._dropped} answers that an engine accepts within its tolerances only"
+            )
             return
         value = self._measure(schedule)
         if self.upper is None or value < self.upper - self._close * max(1.0, abs(value)):
