@@ -5,22 +5,32 @@ import math
 from schedgap.instances.solution import Kind, Sense, Status
 
 RELATIVE = 1e-6  # objective and bound meet within this share of the larger one
+ROUND_OFF = 1e-9  # relative
 NOTHING = 1e-15  # round-off around 0
 
 
-def meet(objective: float, bound: float) -> bool:
-    """Return whether the two are equal within 1e-6 relative, whatever their unit is."""
-    near = abs(objective - bound) <= RELATIVE * max(abs(objective), abs(bound))
+def tolerance(a: float, b: float, grid: float | None = None) -> float:
+    """Return by how much two values may differ and be one: 1e-6 of the larger one.
+
+    Values on a grid are one only where they are the same point of it, a share of 1e-9 left to
+    round-off. Nothing depends on the unit of utilities or weights.
+    """
+    larger = max(abs(a), abs(b))
+    if grid is None:
+        return RELATIVE * larger
+    return min(RELATIVE * larger, max(grid / 2, ROUND_OFF * larger))
+
+
+def meet(objective: float, bound: float, grid: float | None = None) -> bool:
+    """Return whether the two are equal: within 1e-6 relative, or on the objective's grid."""
+    near = abs(objective - bound) <= tolerance(objective, bound, grid)
     return near and math.isfinite(bound)
 
 
-def contradict(objective: float, bound: float, sense: Sense) -> bool:
-    """Return whether a verified objective lies on the wrong side of a bound by more than 1e-6.
-
-    The share is of the larger one: nothing here depends on the unit of utilities or weights.
-    """
+def contradict(objective: float, bound: float, sense: Sense, grid: float | None = None) -> bool:
+    """Return whether a verified objective lies on the wrong side of a bound by more than that."""
     past = bound - objective if sense == "min" else objective - bound
-    return past > max(NOTHING, RELATIVE * max(abs(objective), abs(bound)))
+    return past > max(NOTHING, tolerance(objective, bound, grid))
 
 
 def tighter(a: float | None, b: float | None, sense: Sense) -> float | None:
@@ -45,11 +55,16 @@ def on_grid(bound: float, grid: float | None, sense: Sense) -> float:
 
 
 def derive_status(
-    kind: Kind, objective: float | None, bound: float | None, *, infeasible: bool = False
+    kind: Kind,
+    objective: float | None,
+    bound: float | None,
+    *,
+    infeasible: bool = False,
+    grid: float | None = None,
 ) -> Status:
     """Return the status that the numbers earn; an engine's word plays no part."""
     if infeasible:
         return "infeasible"
     if objective is None:
         return "bound" if kind == "bound" and bound is not None else "unknown"
-    return "optimal" if bound is not None and meet(objective, bound) else "feasible"
+    return "optimal" if bound is not None and meet(objective, bound, grid) else "feasible"

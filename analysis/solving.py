@@ -111,6 +111,7 @@ def conclude(instance: Instance, plan: Plan, ended: Attempt) -> Solution:
             objective,
             bound,
             infeasible=infeasible,
+            grid=plan.family.grid(instance),
         ),
         "sense": sense,
         "objective": objective,
@@ -168,17 +169,18 @@ def _fit(
     """Return the bound on the objective's grid, and not past the objective by round-off."""
     if bound is None:
         return None
-    bound = on_grid(bound, plan.family.grid(instance), sense)
+    grid = plan.family.grid(instance)
+    bound = on_grid(bound, grid, sense)
     if objective is None:
         return bound
-    if contradict(objective, bound, sense):
+    if contradict(objective, bound, sense, grid):
         raise ContradictionError(
             f"method {plan.method.name}: its bound {bound:.10g} lies past its own verified "
             f"schedule of {objective:.10g}"
         )
     if not (bound > objective if sense == "min" else bound < objective):
         return bound
-    return objective if meet(objective, bound) else None
+    return objective if meet(objective, bound, grid) else None
 
 
 def _progress(

@@ -54,7 +54,7 @@ def verify(
     found: list[Violation] = []
     objective: float | None = None
     relaxed: tuple[str, ...] = ()
-    sense = owner.sense(instance)
+    sense, grid = owner.sense(instance), owner.grid(instance)
     if solution.sense != sense:
         raise InputError(f"must be '{sense}'", path="sense")
     if solution.schedule is not None:
@@ -69,14 +69,14 @@ def verify(
             path="schedule",
         )
     if not found:
-        found += _claims(solution, objective, relaxed)
+        found += _claims(solution, objective, relaxed, grid)
     evidence = None
     if certificate is not None and owner.check_certificate is not None:
         evidence = _evaluated(instance, owner, solution, plain(certificate))
         if objective is not None and not relaxed:
-            _possible(objective, evidence, sense)
+            _possible(objective, evidence, sense, grid)
         found += evidence.violations
-    claims = _judge_claims(solution, objective, evidence, found)
+    claims = _judge_claims(solution, objective, evidence, found, grid)
     return Verdict(not found, objective, tuple(found), relaxed, *claims)
 
 
@@ -113,7 +113,7 @@ def _schedule_alone(instance: Instance, owner: Family, schedule: Mapping[str, An
 
 
 def _claims(
-    solution: Solution, objective: float | None, relaxed: tuple[str, ...]
+    solution: Solution, objective: float | None, relaxed: tuple[str, ...], grid: float | None
 ) -> Iterator[Violation]:
     """Yield each claim of the file that the recomputed objective contradicts."""
     claimed, bound = solution.objective, solution.bound
@@ -126,10 +126,11 @@ def _claims(
         yield Violation("objective", ("objective",), amount, message)
     if bound is not None and relaxed:
         yield Violation("bound", ("bound",), 0.0, "a relaxed schedule has no bound")
-    elif bound is not None and objective is not None and contradict(objective, bound, sense):
+    elif bound is not None and objective is not None and contradict(objective, bound, sense, grid):
         message = f"{_number(bound)} lies past the schedule's {_number(objective)}"
         yield Violation("bound", ("bound",), abs(objective - bound), message)
-    if status == "optimal" and (bound is None or objective is None or not meet(objective, bound)):
+    met = bound is not None and objective is not None and meet(objective, bound, grid)
+    if status == "optimal" and not met:
         amount = 0.0 if bound is None or objective is None else abs(objective - bound)
         message = f"'optimal' with objective {_number(objective)} and bound {_number(bound)}"
         yield Violation("status", ("status",), amount, message)
@@ -164,9 +165,9 @@ def _evaluated(
     return _Evidence(str(certificate.get("kind")), reached, found)
 
 
-def _possible(objective: float, evidence: _Evidence, sense: Any) -> None:
+def _possible(objective: float, evidence: _Evidence, sense: Any, grid: float | None) -> None:
     """Raise ContradictionError when evidence rules a verified schedule out."""
-    if contradict(objective, evidence.bound, sense):
+    if contradict(objective, evidence.bound, sense, grid):
         raise ContradictionError(
             f"the certificate ({evidence.kind}) proves a bound of {_number(evidence.bound)}, which "
             f"a verified schedule of {_number(objective)} refutes"
@@ -178,6 +179,7 @@ def _judge_claims(
     objective: float | None,
     evidence: _Evidence | None,
     found: list[Violation],
+    grid: float | None,
 ) -> tuple[ClaimStatus | None, ClaimStatus | None, tuple[str, ...]]:
     """Return what became of the claims on bound and optimality, and the same in words."""
     broken = {item.rule for item in found}
@@ -198,7 +200,9 @@ def _judge_claims(
     if solution.status == "optimal":
         if found:
             optimality, text = "refuted", "refuted"
-        elif evidence is not None and objective is not None and meet(objective, evidence.bound):
+        elif (
+            evidence is not None and objective is not None and meet(objective, evidence.bound, grid)
+        ):
             optimality, text = "checked", "checked"
         else:
             optimality, text = "unchecked", "claimed, not checked"

@@ -150,7 +150,7 @@ def _ratio(found: "Solution") -> str:
     from schedgap.analysis.ratios import bracket
 
     ratio = bracket(found.objective, found.objective, found.bound, found.sense)
-    return "1 (proved)" if ratio.exact else f"at most {ratio.high:.4f}"
+    return "1 (proved)" if found.status == "optimal" else f"at most {ratio.high:.4f}"
 
 
 def verdict(found: "Verdict", *, as_json: bool) -> None:

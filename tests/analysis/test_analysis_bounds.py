@@ -27,6 +27,25 @@ def test_objective_and_bound_meet_within_1e_6_relative(
     assert derive_status("exact", objective, bound) == ("optimal" if met else "feasible")
 
 
+@pytest.mark.parametrize(
+    ("objective", "bound", "grid", "met"),
+    [
+        (100_000_006.0, 100_000_001.0, 1.0, False),  # 5e-8 apart, and five steps
+        (100_000_006.0, 100_000_005.6, 1.0, True),
+        (1e6, 1e6 - 0.5, 1e-6, False),
+        (1e6, 1e6 - 5e-4, 1e-6, True),  # round-off
+        (3.0, 2.0, 7.0, False),  # a coarse grid makes nothing equal
+    ],
+)
+def test_values_on_a_grid_meet_where_they_are_one_point_of_it(
+    objective: float, bound: float, grid: float, met: bool
+) -> None:
+    assert meet(objective, bound, grid) is met
+    assert (derive_status("exact", objective, bound, grid=grid) == "optimal") is met
+    assert contradict(bound, objective, "min", grid) is not met
+    assert contradict(objective, bound, "max", grid) is not met
+
+
 def test_a_bound_past_the_schedule_contradicts_on_its_side_only() -> None:
     assert contradict(10.0, 10.1, "min") and not contradict(10.0, 9.9, "min")
     assert contradict(10.0, 9.9, "max") and not contradict(10.0, 10.1, "max")
