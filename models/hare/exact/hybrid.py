@@ -11,7 +11,7 @@ from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.bracket import Bracket, Finder, Relay, Report, solve_program
 from schedgap.models.hare import program_cp_sat
 from schedgap.models.hare.decode import to_steps, value_of
-from schedgap.models.hare.exact.tree import MOST_CELLS, Tree, cells
+from schedgap.models.hare.exact.tree import Tree, cells, refusal
 from schedgap.models.hare.heuristics.search import local_search
 from schedgap.models.hare.heuristics.starting import first_bracket
 from schedgap.models.hare.windows import Synchronization, steps
@@ -154,8 +154,8 @@ def tree_stage(
 ) -> Report:
     """Run branch and price from a schedule."""
     upper = value_of(instance, to_steps(instance, schedule), schedule.gpu)
-    if cells(instance, upper) > MOST_CELLS:
-        return Report(value="too large", trace={"note": "too large"})
+    if reason := refusal(instance, upper):
+        return Report(value="too large", trace={"note": reason})
     tree = Tree(
         instance,
         schedule,
@@ -166,11 +166,13 @@ def tree_stage(
     )
     result = tree.run()
     trace = {
-        "root_bound": steps(instance).real(result.root),
+        "root_bound": steps(instance).real(result.root) if math.isfinite(result.root) else None,
         "nodes": result.nodes,
         "columns": result.columns,
         "seconds": round(clock.elapsed(), 3),  # from the call on
     }
+    if result.stopped:
+        trace["stopped"] = result.stopped
     return Report(complete=result.lower >= result.upper, trace=trace)
 
 

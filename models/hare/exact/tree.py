@@ -6,6 +6,10 @@ schedule of each job under them, less what the prices ask for all GPUs. Prices a
 multiples of a power of two, so that every sum of them is exact, and so is the bound. Against the
 best schedule known it removes starts and barriers from the windows; a node branches on the time of
 a barrier, of a start, or on a kind.
+
+A node is settled only by a bound of its own prices that reaches the best schedule, or by children
+that together hold all of it. The clock stops the search with `_UnsettledError`, wherever it is; the
+node in work then stays open.
 """
 
 import heapq
@@ -36,12 +40,21 @@ from schedgap.solvers.linear import LinearProgram
 
 MOST_CELLS = 40_000_000  # of the tables from barrier to barrier, all jobs together
 MOST_COLUMNS = 3000  # of the linear program, before those out of use are dropped
+MOST_SLOTS = 10_000_000  # classes of GPUs times steps from 0 to the horizon
+LARGEST_EXACT = 2.0**52  # sums of whole numbers and prices below it are exact in doubles
 ZERO = 1e-6  # of a column's share
+
+
+class _UnsettledError(Exception):
+    """The node in work is not settled: time is up, or its linear program has no answer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeResult:
-    """`lower` and `upper` in grid steps; the search is complete when they meet."""
+    """`lower` and `upper` in grid steps; the search is complete when they meet.
+
+    `stopped` says why it is not complete; empty otherwise.
+    """
 
     schedule: HareSchedule
     upper: int
@@ -49,6 +62,7 @@ class TreeResult:
     root: float  # bound of the root, in grid steps
     nodes: int
     columns: int
+    stopped: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,9 +92,14 @@ class _Node:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Solved:
+    """A node after column generation, whose bound is that of the prices.
+
+    `shares` [j] by column of the program are for the search; None when the bound closes the node.
+    """
+
     bound: float
     prices: Floats
-    shares: Floats | None  # by column of the program; None when the node is closed or out of time
+    shares: Floats | None
 
 
 def cells(instance: HareInstance, upper: int) -> float:
@@ -90,8 +109,25 @@ def cells(instance: HareInstance, upper: int) -> float:
     return float((span[view.round_job] ** 2).sum())
 
 
+def refusal(instance: HareInstance, upper: int) -> str:
+    """Return why a search from a schedule of this value would not fit, or nothing."""
+    view, whole = arrays(instance), steps(instance)
+    slots = len(view.class_gpus) * int(latest(whole, upper).max())
+    if cells(instance, upper) > MOST_CELLS or slots > MOST_SLOTS:
+        return "too large"
+    if 8.0 * float(whole.weight.sum()) * whole.horizon > LARGEST_EXACT:
+        return "too large for exact sums in doubles"
+    return ""
+
+
 class Tree:
-    """The search. `run` may be called once."""
+    """The search. `run` may be called once.
+
+    Parameters
+    ----------
+    rounding : bool
+        Look for better schedules at every node, beside those of whole solutions.
+    """
 
     def __init__(
         self,
@@ -100,15 +136,19 @@ class Tree:
         *,
         clock: Clock,
         seed: int = 0,
+        rounding: bool = True,
         on_incumbent: Callable[[HareSchedule], None] | None = None,
         on_bound: Callable[[int], None] | None = None,
     ) -> None:
-        self.instance, self.clock = instance, clock
+        self.instance, self.clock, self.rounding = instance, clock, rounding
         self.view, self.whole = arrays(instance), steps(instance)
         self._on_incumbent, self._on_bound = on_incumbent, on_bound
         self._random = np.random.default_rng(seed)
         begin = to_steps(instance, start)
-        self.schedule, self.upper = start, value_of(instance, begin, start.gpu)
+        self.schedule = to_schedule(instance, begin, start.gpu)
+        self.upper = value_of(instance, begin, start.gpu)
+        if reason := refusal(instance, self.upper):
+            raise ValueError(reason)
         ends = latest(self.whole, self.upper)
         self.horizon = int(ends.max())
         self.jobs = [job_data(instance, n, int(ends[n])) for n in range(self.view.jobs)]
@@ -204,50 +244,64 @@ class Tree:
         return table
 
     def _rounded(self, prices: Floats) -> Floats:
-        """Return prices >= 0, rounded so that sums of them and of whole costs are exact."""
-        prices = np.maximum(prices, 0.0)
-        largest = 4.0 * (
-            float(self.capacity @ prices)
-            + self.view.tasks * self._prefix(prices)[:, -1].max()
-            + float(self.whole.weight.sum()) * self.horizon
-        )
-        quantum = 2.0 ** (math.ceil(math.log2(max(1.0, largest))) - 52)
+        """Return prices >= 0, rounded so that sums of them and of whole costs are exact.
+
+        Prices so large that they would take all digits are cut.
+        """
+        prices = np.nan_to_num(np.maximum(prices, 0.0), posinf=0.0)
+        costs, half = 4.0 * float(self.whole.weight.sum()) * self.horizon, LARGEST_EXACT / 2
+        size = costs + self._paid(prices)
+        if not size < half:
+            most = 4.0 * (float(self.capacity.sum()) + self.view.tasks * self.horizon)
+            prices = np.minimum(prices, (half - costs) / most)
+            size = half
+        quantum = 2.0 ** (math.ceil(math.log2(max(1.0, size))) - 52)
         return np.asarray(np.round(prices / quantum) * quantum)
 
-    def _price(self, prices: Floats, windows: list[Allowed]) -> tuple[float, list[Priced] | None]:
+    def _paid(self, prices: Floats) -> float:
+        """Return four times the most that any sum of prices comes to."""
+        most = self._prefix(prices)[:, -1].max()
+        return 4.0 * (float(self.capacity @ prices) + self.view.tasks * float(most))
+
+    def _price(self, prices: Floats, windows: list[Allowed]) -> tuple[float, list[Priced]]:
         """Return the bound of prices, and each job's cheapest schedules.
 
-        No schedules: inf when a job has none, -inf when the clock is up.
+        inf and no schedules: some job has none in its window.
         """
         prefix = self._prefix(prices)
         priced = []
         for job, allowed in zip(self.jobs, windows, strict=True):
             if self.clock.expired():
-                return -math.inf, None
+                raise _UnsettledError("time is up")
             found = self.pricer.price(job, allowed, prefix)
             if found is None:
-                return math.inf, None
+                return math.inf, []
             priced.append(found)
         return sum(found.cost for found in priced) - float(self.capacity @ prices), priced
 
     def _closed(self, bound: float) -> bool:
         return bound > self.upper - 1
 
-    def _solve(self, node: _Node, rounds: int = 10_000) -> _Solved:
-        """Generate columns for a node, at most so many times."""
+    def _solve(self, node: _Node, near: float) -> _Solved:
+        """Generate columns for a node, and raise its bound.
+
+        `near`: with the bound so near to the program's value, as a part of the gap, branching is
+        worth more than further columns; 0: until no column improves.
+        """
         self._show(node.windows)
-        best, prices = node.bound, node.prices
-        bound, priced = self._price(prices, node.windows)
-        best = max(best, bound)
-        # Near enough, branching gains more; at the root the bound and its reductions count.
-        smoothing, near = (0.7, 0.005) if node.number == 0 else (0.5, 0.1)
-        shares = None
-        for _ in range(rounds):
-            if self._closed(best) or self.clock.expired():
+        bound, _ = self._price(node.prices, node.windows)
+        best, prices = max(node.bound, bound), node.prices
+        smoothing = 0.7 if node.number == 0 else 0.5
+        while True:
+            node.bound = best
+            if node.number == 0:
+                self._raise_lower(best)
+            if self._closed(best):
                 return _Solved(best, prices, None)
             result = self._program.solve(self.clock)
             if result.objective is None or result.duals is None:
-                return _Solved(best, prices, None)
+                up = self.clock.expired()
+                raise _UnsettledError("time is up" if up else f"linear program {result.status}")
             shares = np.asarray(result.values)
             rows = len(self.capacity)
             master, worth = self._rounded(-result.duals[:rows]), result.duals[rows:]
@@ -255,20 +309,20 @@ class Tree:
             while True:
                 trial = self._rounded(tried * prices + (1 - tried) * master)
                 bound, priced = self._price(trial, node.windows)
-                if priced is None:
-                    return _Solved(max(best, bound), prices, None)
-                new = self._improving(priced, self._prefix(master), worth)
                 if bound > best:
                     best, prices = bound, trial
-                    if node.number == 0:
-                        self._raise_lower(best)
+                if not priced:
+                    break
+                new = self._improving(priced, self._prefix(master), worth)
                 if new or tried == 0:
                     break
                 tried = 0.0 if tried < 0.2 else tried / 2
+            if not priced or self._closed(best):
+                continue
             if not new or result.objective - best < near * (self.upper - best):
-                break
+                node.bound = best
+                return _Solved(best, prices, shares)
             self._add(new)
-        return _Solved(best, prices, None if self._closed(best) else shares)
 
     def _improving(
         self, priced: list[Priced], prefix: Floats, worth: Floats
@@ -289,11 +343,12 @@ class Tree:
         return new
 
     def _reduce(self, solved: _Solved, windows: list[Allowed]) -> list[Allowed]:
-        """Return windows without what no schedule better than the best known can use."""
+        """Return windows without what no schedule better than the best known can use.
+
+        The node is open: its bound, that of these prices, is not above `upper - 1`.
+        """
         bound, priced = self._price(solved.prices, windows)
         slack = self.upper - 1 - bound
-        if priced is None or slack < 0:
-            return []
         return [
             self.pricer.reduce(job, found, allowed, slack)
             for job, found, allowed in zip(self.jobs, priced, windows, strict=True)
@@ -342,14 +397,19 @@ class Tree:
             drawn = self._random.choice(len(share), size=5, p=share / share.sum())
             middle[1:, own] = times[drawn]
         for row in middle:
+            if self.clock.expired():
+                raise _UnsettledError("time is up")
             found = algorithm_1(self.instance, row * float(self.whole.step), gpu_rule="finish")
             self._improve(to_steps(self.instance, found), found.gpu)
 
-    def _assemble(self, support: list[list[tuple[float, Column]]]) -> None:
-        """Keep the schedule of a solution without fractions."""
+    def _assemble(self, chosen: list[Column]) -> None:
+        """Keep the schedule of one column for each job, if there are GPUs enough for it."""
+        used = sum(self._usage(n, item) for n, item in enumerate(chosen))
+        if (used > self.capacity).any():
+            return
         start = np.zeros(self.view.tasks, dtype=np.int64)
         kind = np.zeros(self.view.tasks, dtype=np.int64)
-        for job, [(_, item)] in zip(self.jobs, support, strict=True):
+        for job, item in zip(self.jobs, chosen, strict=True):
             own = slice(job.first, job.first + len(job.train))
             start[own], kind[own] = job.arrival + np.array(item.start), item.kind
         gpu = on_gpus(self.instance, start, kind)
@@ -389,6 +449,22 @@ class Tree:
                     return _Branch(n, "kind", j, min(kinds))
         return None
 
+    def _any_branch(self, windows: list[Allowed]) -> _Branch | None:
+        """Return a branch that leaves something out on both sides, or None when nothing is open."""
+        for n, allowed in enumerate(windows):
+            for r, mask in enumerate(allowed.barrier):
+                times = np.flatnonzero(mask == 0)
+                if len(times) > 1:
+                    return _Branch(n, "barrier", r, int(times[(len(times) - 1) // 2]))
+            for j, table in enumerate(allowed.start):
+                times = np.flatnonzero((table == 0).any(axis=0))
+                if len(times) > 1:
+                    return _Branch(n, "start", j, int(times[(len(times) - 1) // 2]))
+                kinds = np.flatnonzero((table == 0).any(axis=1))
+                if len(kinds) > 1:
+                    return _Branch(n, "kind", j, int(kinds[0]))
+        return None
+
     def _children(self, windows: list[Allowed], branch: _Branch) -> list[list[Allowed]]:
         """Return the windows of both sides."""
         job, old = self.jobs[branch.job], windows[branch.job]
@@ -422,47 +498,80 @@ class Tree:
     def run(self) -> TreeResult:
         """Search until the bounds meet or the clock is up."""
         root = _Node(-math.inf, 0, [job.root for job in self.jobs], np.zeros(len(self.capacity)))
-        heap, number = [root], 1
-        while heap and not self.clock.expired():
+        heap, number, stopped = [root], 1, ""
+        while heap:
             node = heapq.heappop(heap)
             self._raise_lower(node.bound)
             if self._closed(node.bound):
-                heap = []
+                heap = []  # the others' bounds are no lower
                 break
-            if len(self._upper_of) > MOST_COLUMNS:
-                self._forget()
-            solved = self._solve(node)
-            node.bound = max(node.bound, solved.bound)
-            if node.number == 0:
-                self.root = solved.bound
-            if solved.shares is None and not self._closed(solved.bound):
+            try:
+                if self.clock.expired():
+                    raise _UnsettledError("time is up")
+                branch, windows, prices = self._work_on(node)
+            except _UnsettledError as reason:
                 heapq.heappush(heap, node)
+                stopped = str(reason)
                 break
-            self.nodes += 1
-            if node.branch is not None:
-                gain = min(solved.bound, float(self.upper)) - node.parent
-                self._gains.learn(node.branch, node.side, max(0.0, gain))
-            if solved.shares is None:
-                continue
-            support = self._support(solved.shares)
-            if all(support):
-                self._round(support)
-            windows = self._reduce(solved, node.windows)
-            if not windows or self._closed(node.bound):
-                continue
-            branch = self._choose(support)
             if branch is None:
-                if all(len(columns) == 1 for columns in support):
-                    self._assemble(support)
                 continue
             for side, child in enumerate(self._children(windows, branch)):
                 heapq.heappush(
-                    heap,
-                    _Node(node.bound, number, child, solved.prices, solved.bound, branch, side),
+                    heap, _Node(node.bound, number, child, prices, node.bound, branch, side)
                 )
                 number += 1
         self._raise_lower(min([math.inf, *(node.bound for node in heap)]))
-        return TreeResult(self.schedule, self.upper, self.lower, self.root, self.nodes, self.made)
+        if self.lower >= self.upper:
+            stopped = ""
+        return TreeResult(
+            self.schedule, self.upper, self.lower, self.root, self.nodes, self.made, stopped
+        )
+
+    def _work_on(self, node: _Node) -> tuple[_Branch | None, list[Allowed], Floats]:
+        """Solve a node; return how to split it, its reduced windows, and prices to go on with.
+
+        No branch: it is settled, since its bound reaches `upper`, or since it holds one schedule
+        only, which is kept. Raises `_UnsettledError` with its best bound in `node.bound`.
+        """
+        if len(self._upper_of) > MOST_COLUMNS:
+            self._forget()
+        # Near enough, branching gains more; at the root the bound and its reductions count.
+        near = 0.005 if node.number == 0 else 0.1
+        learned = False
+        while True:
+            try:
+                solved = self._solve(node, near)
+            finally:
+                if node.number == 0:
+                    self.root = node.bound
+            if not learned:
+                learned = True
+                self.nodes += 1
+                if node.branch is not None:
+                    gain = min(solved.bound, float(self.upper)) - node.parent
+                    self._gains.learn(node.branch, node.side, max(0.0, gain))
+            if solved.shares is None:
+                return None, [], solved.prices
+            support = self._support(solved.shares)
+            if all(support) and self.rounding:
+                self._round(support)
+            if all(len(columns) == 1 for columns in support):
+                self._assemble([item for [(_, item)] in support])
+            if self._closed(node.bound):
+                return None, [], solved.prices
+            branch = self._choose(support)
+            if branch is not None or near == 0:
+                break
+            near = 0.0  # one column of each job, but cheaper ones may still be missing
+        windows = self._reduce(solved, node.windows)
+        if branch is None:
+            branch = self._any_branch(windows)
+        if branch is None:
+            _, priced = self._price(solved.prices, windows)
+            if priced:
+                pairs = zip(self.jobs, priced, strict=True)
+                self._assemble([cheapest_column(job, found) for job, found in pairs])
+        return branch, windows, solved.prices
 
     def _raise_lower(self, bound: float) -> None:
         """Take a bound on all that is open, if it is better; closed nodes hold nothing better."""

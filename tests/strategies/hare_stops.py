@@ -1,0 +1,145 @@
+"""Searches of family `hare` that are stopped anywhere, and what they claim then."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from schedgap.analysis.bounds import on_grid
+from schedgap.instances.hare import HareInstance, HareSchedule
+from schedgap.models.bracket import Bracket, Report
+from schedgap.models.hare import rules, windows
+from schedgap.models.hare.baselines import gavel_fifo, srtf
+from schedgap.models.hare.certificates import check_certificate
+from schedgap.models.hare.exact.tree import Tree
+from schedgap.models.hare.heuristics.starting import starting_schedule
+from schedgap.models.method import Call, Method, Outcome
+from strategies.clocks import StopAt
+from strategies.hare import instance_of
+
+MEETS = 1e-6  # relative
+
+STARTS: Mapping[str, Callable[[HareInstance], HareSchedule]] = {
+    "usual": starting_schedule,
+    "fifo": gavel_fifo,
+    "srtf": srtf,
+}
+
+# Optimum 4799. A restricted program is integral here long before its columns are complete.
+INTEGRAL_TOO_EARLY = instance_of(
+    {"fast-1": "fast", "slow-1": "slow"},
+    [
+        {
+            "weight": weight,
+            "rounds": rounds,
+            "tasks_per_round": tasks,
+            "training_time": {"fast": fast, "slow": slow},
+            "synchronization_time": {"fast": sync, "slow": sync},
+        }
+        for weight, rounds, tasks, fast, slow, sync in [
+            (273, 1, 2, 5, 9, 2),
+            (3, 1, 1, 3, 3, 2),
+            (197, 2, 1, 2, 4, 0),
+            (210, 1, 1, 2, 2, 0),
+        ]
+    ],
+)
+
+
+class Judge:
+    """Progress that holds each schedule and bound, when it comes, against the optimum."""
+
+    def __init__(self, instance: HareInstance, optimum: float, **options: Any) -> None:
+        self.instance, self.optimum, self.options = instance, optimum, options
+        self.slack = MEETS * max(1.0, optimum)
+        self.heard = 0
+
+    def incumbent(self, schedule: HareSchedule, objective: float) -> None:
+        """Refuse one that breaks a rule, or whose value is below the optimum."""
+        self.heard += 1
+        data = schedule.to_data(self.instance)
+        assert not list(rules.check(self.instance, data, self.options))
+        assert rules.objective(self.instance, data) >= self.optimum - self.slack
+        assert objective >= self.optimum - self.slack
+
+    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+        """Refuse one above the optimum, or that its certificate does not give."""
+        self.heard += 1
+        assert value <= self.optimum + self.slack, f"{value} > {self.optimum}"
+        if certificate is not None:
+            proved = check_certificate(self.instance, certificate)
+            assert proved <= self.optimum + self.slack
+            reached = on_grid(proved, windows.grid(self.instance), "min")
+            assert abs(reached - value) <= MEETS * max(1.0, abs(value)), certificate["kind"]
+
+    def phase(self, text: str) -> None:
+        """Hear it."""
+
+    def outcome(self, outcome: Outcome) -> None:
+        """Refuse an end that claims too much."""
+        assert outcome.infeasible == (self.optimum == float("inf"))
+        if outcome.schedule is not None:
+            self.incumbent(outcome.schedule, self.optimum)
+        if outcome.bound is not None:
+            self.bound(outcome.bound, outcome.certificate)
+
+    def call(self, clock: Any, options: Mapping[str, Any] | None = None) -> Call:
+        """Return a call of a method that this judge hears."""
+        return Call(options or {}, "highs", clock, 0, self)
+
+
+def whole_bracket(instance: HareInstance, call: Call) -> Bracket:
+    """Return an empty bracket in grid steps."""
+    whole = windows.steps(instance)
+
+    def measure(schedule: HareSchedule) -> int:
+        return round(schedule.value(instance) / float(whole.grid))
+
+    return Bracket(call, measure, real=whole.real, up=round, close=0)
+
+
+def tree_at(
+    instance: HareInstance, optimum: float, start: HareSchedule, k: int, *, rounding: bool = True
+) -> bool:
+    """Run branch and price up to the k-th reading of the clock; True when it ended by itself."""
+    judge = Judge(instance, optimum)
+    clock = StopAt(k)
+    found = whole_bracket(instance, judge.call(clock))
+    found.offer(start)
+    tree = Tree(
+        instance,
+        start,
+        clock=clock,
+        rounding=rounding,
+        on_incumbent=found.offer,
+        on_bound=found.bound,
+    )
+    result = tree.run()
+    real = windows.steps(instance).real
+    complete = result.lower >= result.upper
+    assert real(result.lower) <= optimum + judge.slack
+    assert real(result.upper) >= optimum - judge.slack
+    assert complete == (not result.stopped)
+    found.take("branch-and-price", Report(complete=complete))
+    judge.outcome(found.outcome())
+    if complete:
+        assert abs(real(result.upper) - optimum) <= judge.slack
+    return complete
+
+
+def readings(most: int) -> Iterator[int]:
+    """All of the first sixty readings of a clock, then ever fewer."""
+    k = 0
+    while True:
+        k += 1 if k < 60 else max(1, k // most)
+        yield k
+
+
+def method_at(
+    instance: HareInstance, optimum: float, method: Method, k: int, **settings: Any
+) -> StopAt:
+    """Run a method up to the k-th reading of the clock, and judge all that it says."""
+    options = method.parse(settings)
+    judge = Judge(instance, optimum, **options)
+    clock = StopAt(k)
+    call = Call(options, next(iter(method.engines), None), clock, 0, judge)
+    judge.outcome(method.run(instance, call))
+    return clock
