@@ -138,9 +138,10 @@ def test_rounding_at_large_times_is_no_violation():
 
 
 def test_a_gpu_twice_in_a_round_breaks_fixed_synchronization():
-    job = {"rounds": 1, "tasks_per_round": 2, "training_time": {"k": 1e-8}}
+    # At 1e9 doubles cannot tell the ends of such short tasks from their starts.
+    job = {"rounds": 1, "tasks_per_round": 2, "training_time": {"k": 1e-8}, "arrival": 1e9}
     instance = instance_of({"g": "k"}, [job])
-    schedule = rows(("J1", 1, 1, "g", 0), ("J1", 1, 2, "g", 1e-8))
+    schedule = rows(("J1", 1, 1, "g", 1e9), ("J1", 1, 2, "g", 1e9))
     (violation,) = check(instance, schedule, {"synchronization": "fixed"})
     assert violation.rule == "V6" and "another task of its round" in violation.message
 
@@ -280,3 +281,53 @@ def test_the_schedule_of_35_000_tasks_is_checked_in_well_under_a_second():
     assert broken(instance, schedule) == []
     assert objective(instance, schedule) == sum((n // side + 1) * rounds for n in range(jobs))
     assert time.process_time() - start < 3  # about 0.4 s on an idle machine, both together
+
+
+# --- the tolerance ------------------------------------------------------------------------------
+
+
+def test_tasks_shorter_than_the_tolerance_still_need_a_gpu_of_their_own():
+    job = {"rounds": 1, "tasks_per_round": 50, "training_time": {"k": 5e-7}}
+    instance = instance_of({"g": "k"}, [job])
+    stacked = rows(*(("J1", 1, i, "g", i * 1e-12) for i in range(1, 51)))
+    assert broken(instance, stacked) == ["V5"] * 49
+    in_a_row = rows(*(("J1", 1, i, "g", (i - 1) * 5e-7) for i in range(1, 51)))
+    assert broken(instance, in_a_row) == []
+    assert objective(instance, in_a_row) == pytest.approx(2.5e-5, rel=1e-12)
+
+
+@pytest.mark.parametrize(("length", "early"), [(1.0, 0.9e-6), (1e-3, 0.9e-6), (1e-6, 0.9e-9)])
+def test_early_starts_in_a_chain_gain_nothing(length, early):
+    """The value of a thousand rounds in a row is a thousand times their length, no less."""
+    job = {"rounds": 1000, "tasks_per_round": 1, "training_time": {"k": length}, "weight": 1000}
+    instance = instance_of({"g": "k"}, [job])
+    chain = rows(*(("J1", r + 1, 1, "g", r * (length - early)) for r in range(1000)))
+    assert broken(instance, chain) == []
+    assert objective(instance, chain) == pytest.approx(1e6 * length, rel=1e-12)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-3])
+def test_early_starts_of_rounds_in_step_gain_nothing(length):
+    """Two tasks in each round, on two GPUs, together: moved by one of them, both wait."""
+    job = {"rounds": 100, "tasks_per_round": 2, "training_time": {"a": length, "b": 2 * length}}
+    instance = instance_of({"g1": "a", "g2": "b"}, [job])
+    early = min(0.9e-6, 0.9e-3 * length)
+    times = [r * (2 * length - early) for r in range(100)]
+    step = rows(
+        *((("J1", r + 1, i, f"g{i}", times[r])) for r in range(100) for i in (1, 2)),
+    )
+    assert broken(instance, step, synchronization="fixed") == []
+    assert objective(instance, step) == pytest.approx(200 * length, rel=1e-12)
+
+
+def test_starts_of_a_round_that_are_to_be_equal_are_almost():
+    job = {"rounds": 1, "tasks_per_round": 2, "training_time": {"k": 1e-3}}
+    instance = instance_of({"g1": "k", "g2": "k"}, [job])
+    for late, rules in ((0.9e-10, []), (0.9e-6, ["V6"])):
+        schedule = rows(("J1", 1, 1, "g1", 0), ("J1", 1, 2, "g2", late))
+        assert broken(instance, schedule, synchronization="fixed") == rules
+
+
+def test_a_schedule_that_waits_longer_than_it_must_is_taken_as_it_is():
+    assert objective(PAIR, changed(3, start=7.0)) == 3 * 10
+    assert objective(PAIR, changed(3, start=5.25)) == 3 * 8.25
