@@ -1,19 +1,74 @@
 """Bounds evaluated again from their dual prices: no engine, only the instance's data."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
+from schedgap.errors import InputError, ScaleError
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.certificates import dense, evaluate, sparse
+from schedgap.instances.records import Many, NonEmpty, Record
+from schedgap.models.certificates import Certificate, dense, proved, read, sparse
 from schedgap.models.hare import program_time_indexed, relaxation
 from schedgap.models.hare.bounds import fluid, lagrangian, relaxation_linear
 from schedgap.models.hare.bounds.lagrangian import Prices
 from schedgap.models.hare.bounds.relaxation_linear import Cut, Relaxed
-from schedgap.models.hare.windows import LARGEST_VALUE
+from schedgap.models.hare.windows import LARGEST_VALUE, steps
 from schedgap.solvers.linear import Floats, LinearProgram, safe_bound
+
+Index = Annotated[int, Field(ge=0)]
+Duals = Many[Annotated[tuple[Index, float], Field(strict=False)]]  # (row, price), if not 0
+Amount = Annotated[float, Field(ge=0)]
+Grid = Annotated[Many[Amount], Field(min_length=2)]
+MOST_ENTRIES = 30_000_000  # of a program, or of tables over steps of time, that a check may build
+MOST_COLUMNS = 3_000_000
+MOST_WORK = 3_000_000_000  # numbers that an evaluation of prices of GPU time computes
+MOST_ITEMS = 20_000  # of a relaxation with cuts, items times machines
+_EPS = float(np.finfo(float).eps)
+
+
+class CriticalPath(Certificate):
+    """Every job alone on the fastest GPUs: nothing beside the instance is needed."""
+
+
+class FluidLp(Certificate):
+    """Prices of the fluid program's rows, on a grid of times from 0."""
+
+    grid: Grid
+    sync_rows: bool
+    duals: Duals
+
+
+class TimeIndexedLp(Certificate):
+    """Prices of the rows of the program over starts up to a value in grid steps."""
+
+    upper: Annotated[int, Field(ge=0, le=LARGEST_VALUE)]
+    duals: Duals
+
+
+class CutRow(Record):
+    """Row (9) for a set of items, at a tangent point `load`."""
+
+    machine: Index
+    items: NonEmpty[Index]
+    load: float
+    release: bool
+
+
+class Cuts(Certificate):
+    """Prices of a relaxation's rows, and of the rows (9) that were added."""
+
+    cuts: Many[CutRow]
+    duals: Duals
+
+
+class Lagrangian(Certificate):
+    """Prices of GPU time by class and cell of a grid, and how fine jobs are scheduled."""
+
+    grid: Grid
+    prices: NonEmpty[Many[Amount]]
+    steps: Annotated[int, Field(ge=1, le=lagrangian.MOST_STEPS)]
 
 
 def certify(program: LinearProgram, duals: Floats) -> tuple[float, list[list[float]]]:
@@ -40,67 +95,106 @@ def check_certificate(instance: HareInstance, certificate: Mapping[str, Any]) ->
     Raises
     ------
     InputError
-        When the certificate is not one of this family, or does not fit the instance.
+        When the certificate is not one of this family, does not fit the instance, or would take
+        too long to evaluate.
     """
-    kinds = (*_PROGRAMS, "lagrangian")
-    return evaluate(certificate, kinds, lambda kind: _bound(instance, kind, certificate))
+    record = read(certificate, {kind: own for kind, (own, _) in _KINDS.items()})
+    _, bound = _KINDS[record.kind]
+    return proved(lambda: bound(instance, record))
 
 
-def _bound(instance: HareInstance, kind: str, certificate: Mapping[str, Any]) -> float:
-    if kind == "lagrangian":
-        return _lagrangian(instance, certificate)
-    program = _PROGRAMS[kind](instance, certificate)
-    bound = safe_bound(program, dense(certificate["duals"], len(program.row_lower)))
-    if kind == "time-indexed-lp":  # in grid steps, and of the schedules up to `upper` only
-        return program_time_indexed.real_bound(instance, certificate["upper"], bound)
+def critical_certificate(instance: HareInstance) -> tuple[float, dict[str, Any]]:
+    """Return the bound of the critical paths and its certificate."""
+    value = _critical(instance, CriticalPath(kind="critical-path"))
+    return value, {"kind": "critical-path", "value": value}
+
+
+def _critical(instance: HareInstance, certificate: Certificate) -> float:
+    """Return sum w_n (a_n + L_n): from whole steps, or else less an allowance for rounding."""
+    try:
+        whole = steps(instance)
+        return whole.real(whole.least)
+    except ScaleError:
+        view = arrays(instance)
+    total = float(view.weight @ (view.arrival + view.critical))
+    return total * (1 - 4 * _EPS * (view.rounds + view.jobs + 4))
+
+
+def _programmed(
+    program: Callable[[HareInstance, Any], LinearProgram],
+) -> Callable[[HareInstance, Any], float]:
+    """Return the evaluation of the duals of a program."""
+
+    def bound(instance: HareInstance, certificate: Any) -> float:
+        rows = program(instance, certificate)
+        return safe_bound(rows, dense(certificate.duals, len(rows.row_lower)))
+
     return bound
 
 
-def _grid(certificate: Mapping[str, Any]) -> Floats:
-    grid = np.array(certificate["grid"], dtype=float)
-    rising = len(grid) > 1 and grid[0] == 0 and bool((np.diff(grid) > 0).all())
-    if not rising or not math.isfinite(grid[-1]):
-        raise ValueError("grid: need increasing times from 0")
-    return grid
+def _grid(instance: HareInstance, grid: Sequence[float]) -> Floats:
+    found = np.array(grid, dtype=float)
+    if found[0] != 0 or not (np.diff(found) > 0).all():
+        raise InputError("need increasing times from 0", path="certificate.grid")
+    return found
+
+
+def _refuse(size: float, most: int, what: str) -> None:
+    if size > most:
+        raise InputError(f"too large to evaluate: {size:.3g} {what}", path="certificate")
 
 
 def lagrangian_certificate(
     instance: HareInstance, prices: Prices, *, steps: int
 ) -> tuple[float, dict[str, Any]]:
     """Return the bound that prices prove, once rounded to 12 digits, and the certificate."""
-    rounded = [[float(f"{price:.12g}") for price in row] for row in prices.price]
-    certificate = {
+    kept = prices.rounded()
+    value = lagrangian.bound(instance, kept, steps=steps)
+    return value, priced_certificate(kept, value, steps=steps)
+
+
+def priced_certificate(prices: Prices, value: float, *, steps: int) -> dict[str, Any]:
+    """Return the certificate of prices that are rounded already, and of their bound."""
+    return {
         "kind": "lagrangian",
         "grid": prices.grid.tolist(),
-        "prices": rounded,
+        "prices": prices.price.tolist(),
         "steps": steps,
+        "value": value,
     }
-    value = _lagrangian(instance, certificate)
-    return value, certificate | {"value": value}
 
 
-def _lagrangian(instance: HareInstance, certificate: Mapping[str, Any]) -> float:
-    grid, price = _grid(certificate), np.array(certificate["prices"], dtype=float)
-    if price.shape != (len(arrays(instance).class_gpus), len(grid) - 1):
-        raise ValueError("prices: need one for each class of GPUs and cell")
-    if not np.isfinite(price).all() or price.min() < 0:
-        raise ValueError("prices: need numbers >= 0")
-    steps = certificate["steps"]
-    if not isinstance(steps, int) or not 1 <= steps <= lagrangian.MOST_STEPS:
-        raise ValueError("steps: need a number >= 1")
-    return lagrangian.bound(instance, Prices(grid, price), steps=steps)
+def _lagrangian(instance: HareInstance, certificate: Lagrangian) -> float:
+    view = arrays(instance)
+    grid, classes = _grid(instance, certificate.grid), len(view.class_gpus)
+    if [len(row) for row in certificate.prices] != [len(grid) - 1] * classes:
+        raise InputError(
+            "need one for each class of GPUs and cell of the grid", path="certificate.prices"
+        )
+    fine = certificate.steps
+    _refuse(lagrangian.work(view, float(grid[-1]), len(grid), fine), MOST_WORK, "steps of time")
+    return lagrangian.bound(instance, Prices(grid, np.array(certificate.prices)), steps=fine)
 
 
-def _fluid(instance: HareInstance, certificate: Mapping[str, Any]) -> LinearProgram:
-    grid = _grid(certificate)
-    return fluid.build(instance, grid, sync_rows=bool(certificate["sync_rows"])).program
+def _fluid(instance: HareInstance, certificate: FluidLp) -> LinearProgram:
+    grid = _grid(instance, certificate.grid)
+    size = fluid.entries(arrays(instance), len(grid), sync_rows=certificate.sync_rows)
+    _refuse(size, MOST_ENTRIES, "entries")
+    return fluid.build(instance, grid, sync_rows=certificate.sync_rows).program
 
 
-def _time_indexed(instance: HareInstance, certificate: Mapping[str, Any]) -> LinearProgram:
-    upper = certificate["upper"]
-    if not isinstance(upper, int) or not 0 <= upper <= LARGEST_VALUE:
-        raise ValueError("upper: need a value in grid steps")
-    return program_time_indexed.program(instance, upper)
+def _time_indexed(instance: HareInstance, certificate: TimeIndexedLp) -> float:
+    upper = certificate.upper
+    try:
+        place = program_time_indexed.layout(instance, upper)
+    except ScaleError as error:
+        raise InputError(str(error), path="certificate") from None
+    _refuse(place.columns, MOST_COLUMNS, "columns")
+    _refuse(place.entries, MOST_ENTRIES, "entries")
+    program = program_time_indexed.program(instance, upper)
+    # in grid steps, and of the schedules up to `upper` only
+    bound = safe_bound(program, dense(certificate.duals, len(program.row_lower)))
+    return program_time_indexed.real_bound(instance, upper, bound)
 
 
 def cut_certificate(
@@ -132,26 +226,29 @@ def cut_certificate(
     }
 
 
-def _cuts(instance: HareInstance, certificate: Mapping[str, Any]) -> LinearProgram:
-    limit = relaxation.limit(instance, horizon_cap=True)
-    relaxed = relaxation_linear.build(instance, limit=limit, integer=False)
+def _cuts(instance: HareInstance, certificate: Cuts) -> LinearProgram:
+    view = arrays(instance)
+    _refuse(len(view.alike) * len(view.class_gpus), MOST_ITEMS, "items and machines")
+    relaxed = relaxation_linear.build(
+        instance, limit=relaxation.limit(instance, horizon_cap=True), integer=False
+    )
     items, machines = relaxed.items.train.shape
+    _refuse(sum(len(row.items) for row in certificate.cuts), MOST_ENTRIES, "entries of cuts")
     cuts = []
-    for row in certificate["cuts"]:
-        chosen = np.unique(np.array(row["items"], dtype=np.int64))  # a set: each item once
-        machine, load = int(row["machine"]), float(row["load"])
-        if not len(chosen) or chosen[0] < 0 or chosen[-1] >= items or not 0 <= machine < machines:
-            raise IndexError("no such items or machine")
-        if not math.isfinite(load):
-            raise ValueError("load: need a finite number")
-        cuts.append(Cut(machine, chosen, load, bool(row["release"])))
+    for row in certificate.cuts:
+        chosen = np.unique(np.array(row.items, dtype=np.int64))  # a set: each item once
+        if chosen[-1] >= items or row.machine >= machines:
+            raise InputError("no such items or machine", path="certificate.cuts")
+        cuts.append(Cut(row.machine, chosen, row.load, row.release))
     return relaxation_linear.with_cuts(relaxed, cuts)
 
 
-# The program of each kind of certificate, from the instance and what the certificate adds.
-_PROGRAMS: dict[str, Callable[[HareInstance, Mapping[str, Any]], LinearProgram]] = {
-    "fluid-lp": _fluid,
-    "relaxed-conic": _cuts,
-    "relaxed-prefix": _cuts,
-    "time-indexed-lp": _time_indexed,
+# Each kind of certificate: its record, and the evaluation of one.
+_KINDS: dict[str, tuple[type[Certificate], Callable[[HareInstance, Any], float]]] = {
+    "critical-path": (CriticalPath, _critical),
+    "fluid-lp": (FluidLp, _programmed(_fluid)),
+    "lagrangian": (Lagrangian, _lagrangian),
+    "relaxed-conic": (Cuts, _programmed(_cuts)),
+    "relaxed-prefix": (Cuts, _programmed(_cuts)),
+    "time-indexed-lp": (TimeIndexedLp, _time_indexed),
 }

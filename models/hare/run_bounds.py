@@ -18,7 +18,13 @@ from schedgap.models.hare.bounds.solve_relaxation import (
     solve_literal,
     solve_prefix,
 )
-from schedgap.models.hare.certificates import certify, cut_certificate, lagrangian_certificate
+from schedgap.models.hare.certificates import (
+    certify,
+    critical_certificate,
+    cut_certificate,
+    lagrangian_certificate,
+    priced_certificate,
+)
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.linear import Floats
@@ -31,17 +37,21 @@ CELLS = Option(
 
 def critical_path(instance: HareInstance, call: Call) -> Outcome:
     """Return sum w_n (a_n + L_n): every job alone on the fastest GPUs, by (4), (6) and (7)."""
-    view = arrays(instance)
-    return Outcome(bound=math.fsum(view.weight * (view.arrival + view.critical)))
+    bound, certificate = critical_certificate(instance)
+    return Outcome(bound=bound, certificate=certificate)
 
 
 @dataclass(frozen=True, slots=True)
 class FluidSolution:
-    """A solved fluid program; `values` [j] of `model.program`, None when HiGHS was stopped."""
+    """A solved fluid program; `values` [j] of `model.program`, None when HiGHS was stopped.
+
+    `duals` [i] of its rows are all 0 where HiGHS has none: they too prove a bound.
+    """
 
     model: fluid.Fluid
     result: EngineResult
     values: Floats | None
+    duals: Floats
 
 
 def solve_fluid(instance: HareInstance, call: Call) -> FluidSolution:
@@ -52,16 +62,19 @@ def solve_fluid(instance: HareInstance, call: Call) -> FluidSolution:
     grid = default_grid(instance, call.options["cells"])
     model = fluid.build(instance, grid, sync_rows=call.options.get("sync_rows", False))
     call.progress.phase("solving the fluid program")
+    # Weights of any size look alike to the engine.
+    size = float(model.program.cost.max()) or 1.0
+    scaled = replace(model.program, cost=model.program.cost / size)
+    settings: dict[str, Any] = {"clock": call.clock, "threads": call.threads, "seed": call.seed}
     # The interior point is precise enough: prices prove what they prove, and a vertex costs more.
-    result = solve_arrays(
-        model.program,
-        clock=call.clock,
-        threads=call.threads,
-        seed=call.seed,
-        algorithm="ipm",
-        crossover=False,
-    )
-    return FluidSolution(model, result, result.values)
+    result = solve_arrays(scaled, algorithm="ipm", crossover=False, **settings)
+    if result.duals is None and not call.clock.expired():
+        result = solve_arrays(scaled, algorithm="simplex", **settings)
+    if result.objective is not None:
+        result = replace(result, objective=result.objective * size)
+    rows = len(model.program.row_lower)
+    duals = np.zeros(rows) if result.duals is None else np.asarray(result.duals) * size
+    return FluidSolution(model, result, result.values, duals)
 
 
 def default_grid(instance: HareInstance, cells: int) -> Floats:
@@ -82,9 +95,7 @@ def fluid_lp(instance: HareInstance, call: Call) -> Outcome:
         "columns": len(model.program.cost),
         "grid_end": float(model.grid[-1]),
     }
-    if result.duals is None:
-        return Outcome(note=f"the fluid program was not solved ({result.status})", trace=trace)
-    bound, duals = certify(model.program, result.duals)
+    bound, duals = certify(model.program, solution.duals)
     if solution.values is not None:
         trace |= {
             "engine_value": result.objective,
@@ -100,7 +111,15 @@ def fluid_lp(instance: HareInstance, call: Call) -> Outcome:
             "duals": duals,
             "value": bound,
         },
+        note=_unsolved(result),
     )
+
+
+def _unsolved(result: EngineResult) -> str:
+    """Say that prices are 0 for want of better ones, or nothing."""
+    if result.duals is not None:
+        return ""
+    return f"the fluid program was not solved ({result.status}): prices are 0"
 
 
 _COARSE = 2  # steps of time in a job's shortest task, while prices are looked for
@@ -113,25 +132,33 @@ def lagrangian_bound(instance: HareInstance, call: Call) -> Outcome:
 
     Every bound on the way is valid; the last word has a finer step of time.
     """
-    from schedgap.solvers.column_generation import generate_columns
+    from schedgap.solvers.column_generation import Priced, generate_columns
 
+    alone, certificate_alone = critical_certificate(instance)
+    call.progress.bound(alone, certificate_alone)
     solution = solve_fluid(instance, replace(call, clock=call.clock.share(0.5)))
-    if solution.result.duals is None:
-        return Outcome(note=f"the fluid program was not solved ({solution.result.status})")
     view, steps, grid = arrays(instance), call.options["steps"], solution.model.grid
-    first = lagrangian.Prices(
-        grid, fluid.capacity_prices(solution.model, np.asarray(solution.result.duals))
-    )
+    first = lagrangian.Prices(grid, fluid.capacity_prices(solution.model, solution.duals))
     begin = call.clock.elapsed()
     bound, certificate = lagrangian_certificate(instance, first, steps=steps)
-    call.progress.bound(bound)
+    call.progress.bound(bound, certificate)
     trace: dict[str, Any] = {"fluid_prices": bound, "rounds": 0}
     left = call.clock.remaining() - 3 * (call.clock.elapsed() - begin)  # for the last word
     if call.options["rounds"] and left > 0:
         call.progress.phase("looking for better prices")
+        price = lagrangian.pricing(instance, grid, steps=_COARSE)
+        asked: list[lagrangian.Prices] = []  # the last prices, those of a bound that is heard
+
+        def pricing(duals: Floats) -> Priced | None:
+            asked[:] = [lagrangian.prices_of(view, grid, duals)]
+            return None if call.clock.expired() else price(duals)
+
+        def better(value: float) -> None:
+            call.progress.bound(value, priced_certificate(asked[0], value, steps=_COARSE))
+
         result = generate_columns(
             lagrangian.master(instance, first, steps=_COARSE),
-            lagrangian.pricing(instance, grid, steps=_COARSE),
+            pricing,
             clock=Clock(None if math.isinf(left) else left),
             smoothing=_SMOOTHING,
             gap=_GAP,
@@ -139,15 +166,24 @@ def lagrangian_bound(instance: HareInstance, call: Call) -> Outcome:
             prices=lagrangian.duals_of(view, first),
             threads=call.threads,
             seed=call.seed,
-            on_bound=call.progress.bound,
+            on_bound=better,
         )
         trace |= {"rounds": result.rounds, "master": result.objective}
         if result.prices is not None:
-            better = lagrangian.prices_of(view, grid, result.prices)
-            value, rival = lagrangian_certificate(instance, better, steps=steps)
+            last = lagrangian.prices_of(view, grid, result.prices)
+            if result.bound is not None and result.bound > bound:
+                bound, certificate = (
+                    result.bound,
+                    priced_certificate(last, result.bound, steps=_COARSE),
+                )
+            value, rival = lagrangian_certificate(instance, last, steps=steps)
             if value > bound:
                 bound, certificate = value, rival
-    return Outcome(bound=bound, trace=trace, certificate=certificate)
+    if alone > bound:
+        bound, certificate = alone, certificate_alone
+    return Outcome(
+        bound=bound, trace=trace, certificate=certificate, note=_unsolved(solution.result)
+    )
 
 
 def _too_large(instance: HareInstance, *, integer: bool) -> str:

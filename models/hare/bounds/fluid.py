@@ -72,6 +72,13 @@ def horizon(view: HareArrays) -> float:
     return float(view.arrival.max() + view.duration.max(axis=1).sum())
 
 
+def entries(view: HareArrays, cells: int, *, sync_rows: bool = False) -> float:
+    """Return about how many entries the rows of the program have on a grid of so many times."""
+    columns = float(len(blocks(view).job) * len(view.class_gpus) * cells)
+    rows = 2.0 * view.jobs * cells
+    return rows + columns * (5 + (cells / 2 if sync_rows else 0))
+
+
 def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> Fluid:
     """Return the fluid program on a grid; solves nothing.
 

@@ -38,6 +38,11 @@ class Prices:
         total = np.cumsum(self.price * np.diff(self.grid), axis=1)
         return np.hstack([np.zeros((len(total), 1)), total])
 
+    def rounded(self) -> "Prices":
+        """Return the prices with the 12 digits that a certificate holds."""
+        rows = [[float(f"{price:.12g}") for price in row] for row in self.price.tolist()]
+        return Prices(self.grid, np.array(rows))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
@@ -85,17 +90,12 @@ def plan(view: HareArrays, block: Blocks, n: int, prices: Prices, *, steps: int)
     Time: O(R k T) with T steps, O(T^2) for each round with unlike tasks.
     """
     rounds = _rounds(view, block, n)
-    duration = np.vstack([block.train[b] + block.sync[b] for loads in rounds for b, _ in loads])
-    alike = all(len(loads) == 1 for loads in rounds)
-    arrival, grid, paid = float(view.arrival[n]), prices.grid, prices.paid()
-    span = max(0.0, grid[-1] - arrival) + float(view.critical[n] + duration.max())
-    most = MOST_STEPS if alike else MOST_WINDOW_STEPS
-    # A little less than a part of the shortest task, so that `steps` of them fit in it for sure.
-    delta = max(float(duration.min()) / steps * (1 - 1e-12), span / most)
-    times = arrival + delta * np.arange(int(np.ceil(span / delta)) + 3)  # t_j
+    grid, paid, arrival = prices.grid, prices.paid(), float(view.arrival[n])
+    delta, slack, count = _scale(view, block, n, rounds, float(grid[-1]), steps)
+    times = arrival + delta * np.arange(count)  # t_j
     known: dict[int, _Load] = {}
-    loads = [[_load(block, b, count, prices, paid, times, known) for b, count in row]
-             for row in rounds]  # fmt: skip
+    loads = [[_load(block, b, number, prices, paid, times, delta / (1 - slack), known)
+              for b, number in row] for row in rounds]  # fmt: skip
 
     ready = [np.zeros(len(times) - 1)]  # [r][j] least cost of r rounds, the next from step j on
     for row in loads:
@@ -126,6 +126,45 @@ def plan(view: HareArrays, block: Blocks, n: int, prices: Prices, *, steps: int)
     return Plan(value, completion, use)
 
 
+def _scale(
+    view: HareArrays,
+    block: Blocks,
+    n: int,
+    rounds: Sequence[Sequence[tuple[int, int]]],
+    end: float,
+    steps: int,
+) -> tuple[float, float, int]:
+    """Return a job's step of time, by what part of it times may be wrong, and how many there are.
+
+    Steps are far longer than the distance of doubles at the job's end, and a little shorter than a
+    part of the shortest task, so that `steps` of them fit in it for sure.
+    """
+    duration = np.vstack([block.train[b] + block.sync[b] for loads in rounds for b, _ in loads])
+    alike = all(len(loads) == 1 for loads in rounds)
+    arrival = float(view.arrival[n])
+    span = max(0.0, end - arrival) + float(view.critical[n] + duration.max())
+    most = MOST_STEPS if alike else MOST_WINDOW_STEPS
+    apart = float(np.spacing(arrival + 2 * span))  # of doubles
+    delta = max(float(duration.min()) / steps, span / most, 2.0**20 * apart)
+    slack = 1e-12 + 8 * apart / delta
+    delta *= 1 - 2 * slack
+    return delta, slack, int(np.ceil(span / delta)) + 3
+
+
+def work(view: HareArrays, end: float, cells: int, steps: int) -> float:
+    """Return about how many numbers `bound` computes for prices on a grid of cells up to `end`."""
+    block, total = blocks(view), float(view.class_size.size * cells)
+    for n in range(view.jobs):
+        rounds = _rounds(view, block, n)
+        *_, count = _scale(view, block, n, rounds, end, steps)
+        priced = len({each for loads in rounds for each in loads})
+        total += view.class_size.size * (
+            priced * (count + 2.0 * cells)
+            + sum(count if len(loads) == 1 else len(loads) * count**2 for loads in rounds)
+        )
+    return total
+
+
 def _rounds(view: HareArrays, block: Blocks, n: int) -> list[list[tuple[int, int]]]:
     """Blocks of each round of job n, with their numbers of tasks."""
     found = []
@@ -143,14 +182,18 @@ def _load(
     prices: Prices,
     paid: Floats,
     times: Floats,
+    step: float,
     known: dict[int, _Load],
 ) -> _Load:
-    """Price `count` tasks of block b; `known` keeps what other rounds of the job priced."""
+    """Price `count` tasks of block b; `known` keeps what other rounds of the job priced.
+
+    `step`: no two times that are so many steps apart are nearer than that.
+    """
     if b in known and known[b].count == count:
         return known[b]
     train, duration = block.train[b], block.train[b] + block.sync[b]
     cost = _least_prices(train, prices.grid, paid, times)
-    steps = np.floor(duration / (times[1] - times[0]) * (1 - 1e-13)).astype(np.int64)
+    steps = np.floor(duration / step).astype(np.int64)
     known[b] = _Load(float(count), train, duration, steps, cost)
     return known[b]
 
@@ -164,7 +207,7 @@ def _least_prices(
         # Linear in the start but where the start or the end meets the grid.
         kinks = np.concatenate([grid, grid - length])
         kinks = kinks[(kinks >= times[0]) & (kinks < times[-1])]
-        step = ((kinks - times[0]) / (times[1] - times[0])).astype(np.int64)
+        step = np.searchsorted(times, kinks, side="right") - 1
         start = np.concatenate([times, kinks])
         price = np.interp(start + length, grid, paid[k]) - np.interp(start, grid, paid[k])
         price += slope * start
@@ -286,9 +329,9 @@ def master(instance: HareInstance, prices: Prices, *, steps: int) -> LinearProgr
 
 
 def prices_of(view: HareArrays, grid: Floats, duals: Floats) -> Prices:
-    """Return the prices in the duals [i] of the master: those of its capacity rows."""
+    """Return the prices in the duals [i] of the master, with the digits that a file holds."""
     price = np.maximum(0.0, -duals[view.jobs :]).reshape(len(view.class_gpus), -1)
-    return Prices(grid, price)
+    return Prices(grid, price).rounded()
 
 
 def duals_of(view: HareArrays, prices: Prices) -> Floats:

@@ -22,6 +22,8 @@ MOVES = 150  # of the local search, for each task
 SEARCH_SHARE, SEARCH_SECONDS = 0.08, 4.0
 CP_SAT_SHARE, CP_SAT_SECONDS = 0.3, 4.0  # a cold start of its process included
 LAGRANGIAN_SHARE, LAGRANGIAN_SECONDS = 0.3, 60.0
+LAGRANGIAN_LARGE = 0.6  # of the time for instances that only bounds and searches can hold
+LEAST_SEARCH = 30.0  # seconds of a search without a time limit
 MANY_CELLS = 2_000_000
 MOST_TASKS = 5000  # larger ones are for the bounds and algorithms that scale
 
@@ -30,9 +32,10 @@ def hybrid(instance: HareInstance, call: Call) -> Outcome:
     """Run `exact`."""
     synchronization: Synchronization = call.options["synchronization"]
     found = first_bracket(instance, call, synchronization)
+    if found.closed:
+        return found.outcome()
     if arrays(instance).tasks > MOST_TASKS:
-        _lagrangian(instance, found, call.clock)
-        return found.outcome(f"too large for an exact search: over {MOST_TASKS} tasks")
+        return _large(instance, call, found, synchronization)
     if synchronization == "fixed":
         return _fixed(instance, call, found)
     _search(instance, found, call.clock.share(SEARCH_SHARE, most=SEARCH_SECONDS), MOVES)
@@ -49,6 +52,20 @@ def hybrid(instance: HareInstance, call: Call) -> Outcome:
         _search(instance, found, call.clock.share(0.5), 10 * MOVES)
         _cp_sat(instance, found, call.clock, synchronization)
     return found.outcome()
+
+
+def _large(
+    instance: HareInstance, call: Call, found: Bracket, synchronization: Synchronization
+) -> Outcome:
+    """Bound by prices, and search for as long without a limit; what is left is for the search."""
+    share = LAGRANGIAN_LARGE if synchronization == "relaxed" else 1.0
+    _lagrangian(instance, found, call.clock.share(share))
+    if synchronization == "relaxed" and not found.closed:
+        clock = call.clock
+        if clock.limit is None:
+            clock = Clock(max(clock.elapsed(), LEAST_SEARCH))
+        _search(instance, found, clock, MOVES)
+    return found.outcome(f"too large for an exact search: over {MOST_TASKS} tasks")
 
 
 def _search(instance: HareInstance, found: Bracket, clock: Clock, moves: int) -> None:
@@ -70,7 +87,7 @@ def _fixed(instance: HareInstance, call: Call, found: Bracket) -> Outcome:
         return found.outcome()
     relaxed = first_bracket(instance, replace(call, progress=Unheard()), "relaxed")
     _tree(instance, relaxed, call.clock.share(0.3, most=20.0))
-    found.bound(relaxed.lower)
+    found.bound(relaxed.lower, relaxed.certificate)
     _cp_sat(instance, found, call.clock, "fixed")
     return found.outcome()
 

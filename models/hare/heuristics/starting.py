@@ -1,10 +1,13 @@
 """A first schedule for the exact methods: its value is what their windows come from."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.bracket import Bracket
 from schedgap.models.hare.algorithm import algorithm_1, list_wspt
+from schedgap.models.hare.certificates import critical_certificate
 from schedgap.models.hare.decode import to_schedule, to_steps, value_of
 from schedgap.models.hare.windows import Synchronization, steps
 from schedgap.models.method import Call
@@ -25,25 +28,36 @@ def first_bracket(instance: HareInstance, call: Call, synchronization: Synchroni
 
     found = Bracket(call, measure, real=whole.real, up=round, keep=shift, close=0)
     found.trace["step"] = str(whole.step)
-    found.bound(whole.least)
-    found.offer(starting_schedule(instance, synchronization))
+    found.bound(whole.least, critical_certificate(instance)[1])
+    for schedule in starting_schedules(instance, synchronization):
+        found.offer(schedule)
+        if found.closed or call.clock.expired():
+            break
     return found
 
 
 def starting_schedule(
     instance: HareInstance, synchronization: Synchronization = "relaxed"
 ) -> HareSchedule:
-    """Return the best of a few list schedules of the variant.
+    """Return the best of a few list schedules of the variant."""
+    found = starting_schedules(instance, synchronization)
+    return min(found, key=lambda schedule: schedule.value(instance))
+
+
+def starting_schedules(
+    instance: HareInstance, synchronization: Synchronization = "relaxed"
+) -> Iterator[HareSchedule]:
+    """Yield a few list schedules of the variant.
 
     A relaxed schedule's value must not bound the fixed variant, whose optimum can be higher.
     """
     if synchronization == "fixed":
-        return _together(instance)
+        yield _together(instance)
+        return
     view = arrays(instance)
-    found = [list_wspt(instance, "finish"), list_wspt(instance, "available")]
-    middle = view.head + view.fastest / 2
-    found += [algorithm_1(instance, middle, gpu_rule="finish")]
-    return min(found, key=lambda schedule: schedule.value(instance))
+    yield list_wspt(instance, "finish")
+    yield algorithm_1(instance, view.head + view.fastest / 2, gpu_rule="finish")
+    yield list_wspt(instance, "available")
 
 
 def _together(instance: HareInstance) -> HareSchedule:
