@@ -4,13 +4,29 @@ from itertools import islice
 
 import pytest
 
+import schedgap as sg
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare.exact import tree
+from schedgap.models.hare import run_exact
+from schedgap.models.hare.baselines import gavel_fifo
+from schedgap.models.hare.certificates import check_certificate
+from schedgap.models.hare.exact import hybrid, tree
+from schedgap.models.hare.heuristics import starting
+from schedgap.models.hare.windows import steps
 from schedgap.solvers import Clock
-from strategies.hare import brute_force
+from strategies.clocks import StopAt
+from strategies.hare import brute_force, instance_of
 from strategies.hare_batch import tiny_instances
-from strategies.hare_stops import INTEGRAL_TOO_EARLY, STARTS, readings, tree_at
+from strategies.hare_stops import (
+    INTEGRAL_TOO_EARLY,
+    STARTS,
+    Judge,
+    method_at,
+    readings,
+    stops_of,
+    tree_at,
+    whole_bracket,
+)
 
 
 def small(seed: int) -> HareInstance:
@@ -69,6 +85,99 @@ def test_trees_of_tiny_instances_stopped_anywhere(monkeypatch: pytest.MonkeyPatc
         for start in ("usual", "fifo"):
             stops += _every_stop(instance, optimum, start, rounding=start == "usual", sample=4)
     assert stops > 100
+
+
+# --- the other stages, and whole methods --------------------------------------------------------
+
+
+def _tiny(count: int, seed: int) -> list[tuple[HareInstance, float]]:
+    instances = tiny_instances(count, seed, most_tasks=5)
+    return [(instance, brute_force(instance)) for instance in instances]
+
+
+def test_local_search_stopped_anywhere_offers_schedules_only() -> None:
+    for instance, optimum in _tiny(6, seed=51):
+        for k in range(1, 40, 3):
+            judge = Judge(instance, optimum)
+            found = whole_bracket(instance, judge.call(StopAt(k)))
+            hybrid._search(instance, found, found.call.clock, 20)
+            judge.outcome(found.outcome())
+            assert found.schedule is not None and found.lower == float("-inf")
+
+
+def test_prices_of_gpu_time_stopped_anywhere_prove_what_they_claim() -> None:
+    heard = 0
+    for instance, optimum in _tiny(4, seed=53):
+        for k in (1, 2, 3, 5, 8, 13, 21, 10**6):
+            judge = Judge(instance, optimum)
+            clock = StopAt(k)
+            found = whole_bracket(instance, judge.call(clock))
+            hybrid.lagrangian_stage(found, instance, clock=clock, seed=0, threads=1)
+            outcome = found.outcome()
+            assert outcome.bound is not None and outcome.certificate is not None
+            judge.outcome(outcome)
+            heard += judge.heard
+    assert heard > 32
+
+
+def test_engines_stopped_anywhere_claim_no_more_than_they_have_proved() -> None:
+    cases = [
+        (name, instance, optimum, k, {})
+        for instance, optimum in _tiny(3, seed=57)
+        if steps(instance).horizon <= 60
+        for name in ("big-m", "time-indexed")
+        for k in (1, 2, 3, 4, 6, 9, 14, 10**6)
+    ]
+    assert stops_of("highs", cases) >= 16
+    cases = [
+        (name, instance, brute_force(instance, variant), k, {"synchronization": variant})
+        for instance in tiny_instances(4, seed=59, most_tasks=4)
+        for name in ("cp-sat", "cp-sat-gpu")
+        for variant in ("relaxed", "fixed")
+        for k in (1, 3, 6, 10**6)
+    ]
+    assert stops_of("cp-sat", cases) == 64
+
+
+@pytest.mark.parametrize("start", ["usual", "fifo"])
+def test_exact_stopped_anywhere_claims_no_more_than_it_has_proved(
+    start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if start == "fifo":  # and no search before the complete ones
+        monkeypatch.setattr(hybrid, "MOVES", 0)
+        monkeypatch.setattr(
+            starting, "starting_schedules", lambda instance, variant: [gavel_fifo(instance)]
+        )
+    [method] = [method for method in run_exact.METHODS if method.name == "hybrid"]
+    instance, optimum = next(
+        (instance, optimum)
+        for instance, optimum in _tiny(80, seed=61)
+        if steps(instance).real(steps(instance).least) < 0.9 * optimum
+    )
+    for k in (1, 2, 4, 9, 16, 25, 40, 160, 1000):
+        method_at(instance, optimum, method, k)
+    assert method_at(INTEGRAL_TOO_EARLY, 4799.0, method, 10**6).readings_left > 0
+
+
+def test_exact_of_fixed_synchronization_stopped_anywhere() -> None:
+    [method] = [method for method in run_exact.METHODS if method.name == "hybrid"]
+    instance = next(
+        instance
+        for instance in tiny_instances(40, seed=67, most_tasks=5)
+        if brute_force(instance) < brute_force(instance, "fixed") < float("inf")
+    )
+    optimum = brute_force(instance, "fixed")
+    for k in (1, 3, 12, 10**6):
+        method_at(instance, optimum, method, k, synchronization="fixed")
+
+
+def test_bounds_that_meet_keep_their_certificate() -> None:
+    """One task on each of two GPUs: the critical paths are the optimum."""
+    job = {"rounds": 2, "tasks_per_round": 1, "training_time": {"k": 3}, "arrival": 1}
+    instance = instance_of({"g1": "k", "g2": "k"}, [job, job | {"weight": 4}])
+    solution = sg.solve(instance, "exact", time_limit=20)
+    assert solution.status == "optimal" and solution.certificate is not None
+    assert check_certificate(instance, solution.certificate) == solution.bound == 35
 
 
 @pytest.mark.nightly

@@ -1,17 +1,18 @@
 """Searches of family `hare` that are stopped anywhere, and what they claim then."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from schedgap.analysis.bounds import on_grid
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.models.bracket import Bracket, Report
-from schedgap.models.hare import rules, windows
+from schedgap.models.hare import rules, run_exact, windows
 from schedgap.models.hare.baselines import gavel_fifo, srtf
 from schedgap.models.hare.certificates import check_certificate
 from schedgap.models.hare.exact.tree import Tree
 from schedgap.models.hare.heuristics.starting import starting_schedule
 from schedgap.models.method import Call, Method, Outcome
+from schedgap.solvers.children import run_child
 from strategies.clocks import StopAt
 from strategies.hare import instance_of
 
@@ -143,3 +144,23 @@ def method_at(
     call = Call(options, next(iter(method.engines), None), clock, 0, judge)
     judge.outcome(method.run(instance, call))
     return clock
+
+
+def stops_in_process(
+    send: Callable[[Any], None],
+    cases: Sequence[tuple[str, HareInstance, float, int, dict[str, Any]]],
+) -> int:
+    """Run methods up to readings of the clock: (name, instance, optimum, k, settings) each."""
+    for name, instance, optimum, k, settings in cases:
+        [method] = [method for method in run_exact.METHODS if method.name == name]
+        method_at(instance, optimum, method, k, **settings)
+    return len(cases)
+
+
+def stops_of(
+    engine: str, cases: Sequence[tuple[str, HareInstance, float, int, dict[str, Any]]]
+) -> int:
+    """Run `stops_in_process` in a child; a false claim is raised here."""
+    reply = run_child("strategies.hare_stops:stops_in_process", cases, engine=engine)
+    tried: int = reply.result()
+    return tried

@@ -7,14 +7,17 @@ no engine, the others. All values are in grid steps.
 import math
 from dataclasses import replace
 
+from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.bracket import Bracket, Finder, Relay, Report, solve_program
 from schedgap.models.hare import program_cp_sat
+from schedgap.models.hare.certificates import critical_certificate
 from schedgap.models.hare.decode import to_steps, value_of
+from schedgap.models.hare.exact.rounding import left_shifted, rounded_down
 from schedgap.models.hare.exact.tree import Tree, cells, refusal
 from schedgap.models.hare.heuristics.search import local_search
-from schedgap.models.hare.heuristics.starting import first_bracket
-from schedgap.models.hare.windows import Synchronization, steps
+from schedgap.models.hare.heuristics.starting import first_bracket, starting_schedules
+from schedgap.models.hare.windows import Synchronization, grid, steps
 from schedgap.models.method import Call, Outcome, Unheard
 from schedgap.solvers import Clock
 
@@ -24,6 +27,8 @@ CP_SAT_SHARE, CP_SAT_SECONDS = 0.3, 4.0  # a cold start of its process included
 LAGRANGIAN_SHARE, LAGRANGIAN_SECONDS = 0.3, 60.0
 LAGRANGIAN_LARGE = 0.6  # of the time for instances that only bounds and searches can hold
 LEAST_SEARCH = 30.0  # seconds of a search without a time limit
+ROUNDED_SHARE = 0.7  # of the time for an instance rounded down to whole steps
+CLOSE = 5e-7  # relative: what meets so nearly is one value where there is no grid
 MANY_CELLS = 2_000_000
 MOST_TASKS = 5000  # larger ones are for the bounds and algorithms that scale
 
@@ -31,6 +36,10 @@ MOST_TASKS = 5000  # larger ones are for the bounds and algorithms that scale
 def hybrid(instance: HareInstance, call: Call) -> Outcome:
     """Run `exact`."""
     synchronization: Synchronization = call.options["synchronization"]
+    try:
+        steps(instance)
+    except ScaleError as error:
+        return _between(instance, call, synchronization, str(error))
     found = first_bracket(instance, call, synchronization)
     if found.closed:
         return found.outcome()
@@ -52,6 +61,46 @@ def hybrid(instance: HareInstance, call: Call) -> Outcome:
         _search(instance, found, call.clock.share(0.5), 10 * MOVES)
         _cp_sat(instance, found, call.clock, synchronization)
     return found.outcome()
+
+
+def _between(
+    instance: HareInstance, call: Call, synchronization: Synchronization, reason: str
+) -> Outcome:
+    """Solve the instance rounded down for a bound, and put the true times into its schedules."""
+    found = Bracket(
+        call,
+        lambda schedule: schedule.value(instance),
+        keep=lambda schedule: left_shifted(instance, schedule, synchronization),
+        close=CLOSE,
+    )
+    found.bound(*critical_certificate(instance))
+    for schedule in starting_schedules(instance, synchronization):
+        found.offer(schedule)
+    if not found.closed and synchronization == "relaxed":
+        _search(instance, found, call.clock.share(SEARCH_SHARE, most=SEARCH_SECONDS), MOVES)
+    down = rounded_down(instance)
+    if down is None:
+        note = f"{reason}; steps that are possible are longer than a task"
+    else:
+        note = (
+            f"{reason}; the bound holds for times rounded down to {float(down.step):g} and weights "
+            f"rounded down to {float(down.weight_step):g}"
+        )
+    if not found.closed and down is not None:
+
+        class Back(Unheard):
+            def incumbent(self, schedule: HareSchedule, objective: float) -> None:
+                found.offer(schedule)
+
+            def bound(self, value: float, certificate: object = None) -> None:
+                found.bound(down.bound(value))
+
+        share = call.clock.share(ROUNDED_SHARE)
+        inner = hybrid(down.instance, replace(call, progress=Back(), clock=share))
+        found.trace["rounded_down"] = dict(inner.trace)
+    if not found.closed:
+        _lagrangian(instance, found, call.clock)
+    return found.outcome(note)
 
 
 def _large(
@@ -199,15 +248,15 @@ def lagrangian_stage(
     """Find the bound that scales; what is proved on the way is sent at once."""
     from schedgap.models.hare.run_bounds import METHODS
 
-    grid = float(steps(instance).grid)
+    scale = grid(instance)
 
     def to_grid(bound: float) -> float:
         """Round up to whole steps, with room for round-off."""
-        return math.ceil(bound / grid * (1 - 1e-9) - 1e-6)
+        return bound if scale is None else math.ceil(bound / scale * (1 - 1e-9) - 1e-6)
 
     [method] = [method for method in METHODS if method.name == "lagrangian"]
     progress = Relay(found, to_grid)
     outcome = method.run(instance, Call(method.parse({}), "highs", clock, seed, progress, threads))
     if outcome.bound is not None:
-        progress.bound(outcome.bound)
+        progress.bound(outcome.bound, outcome.certificate)
     return Report(trace={"bound": outcome.bound})
