@@ -1,0 +1,151 @@
+"""Certificates of family `hare`: what each kind proves, and what is refused."""
+
+import json
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from schedgap.errors import InputError
+from schedgap.instances.hare import HareInstance
+from schedgap.models.hare import run_bounds, run_exact
+from schedgap.models.hare.certificates import check_certificate
+from schedgap.models.method import Call, Unheard
+from schedgap.solvers import Clock
+from strategies.hare import brute_force, instance_of
+
+INSTANCE = instance_of(
+    {"g1": "k", "g2": "l"},
+    [
+        {"rounds": 2, "tasks_per_round": 2, "training_time": {"k": 3, "l": 5}, "weight": 2},
+        {"rounds": 1, "tasks_per_round": 1, "training_time": {"k": 1, "l": 2}, "arrival": 1},
+    ],
+)
+METHODS = {
+    method.name: method
+    for method in (*run_bounds.METHODS, *run_exact.METHODS)
+    if method.kind == "bound" and method.name != "relaxed-miqcp"
+}
+
+
+def certificate_of(name: str, instance: HareInstance = INSTANCE) -> dict[str, Any]:
+    """Return the certificate of a method, as a file holds it."""
+    method = METHODS[name]
+    options = method.parse({"integer": False} if name == "relaxed-prefix" else {})
+    if "cells" in options:
+        options["cells"] = 6
+    engine = next(iter(method.engines), None)
+    outcome = method.run(instance, Call(options, engine, Clock(60), 0, Unheard()))
+    assert outcome.certificate is not None
+    certificate: dict[str, Any] = json.loads(json.dumps(outcome.certificate))
+    assert check_certificate(instance, certificate) == outcome.bound
+    return certificate
+
+
+@pytest.fixture(scope="module")
+def certificates() -> Mapping[str, dict[str, Any]]:
+    """One of each kind."""
+    return {name: certificate_of(name) for name in METHODS}
+
+
+def test_every_kind_of_certificate_proves_a_bound(
+    certificates: Mapping[str, dict[str, Any]],
+) -> None:
+    optimum = brute_force(INSTANCE)
+    assert {certificate["kind"] for certificate in certificates.values()} == set(METHODS)
+    for certificate in certificates.values():
+        proved = check_certificate(INSTANCE, certificate | {"value": 1e9})
+        assert 0.5 * optimum < proved <= optimum + 1e-9
+        assert proved == check_certificate(
+            INSTANCE, {key: value for key, value in certificate.items() if key != "value"}
+        )
+
+
+NONSENSE = (
+    None, True, -1, 0.5, 1e308, -1e308, math.nan, math.inf, 10**30, "1", [], {}, [[]], [True],
+    [None], ["1"], [1e308], [-1], [[0, True]], [[0, 1, 2]], [["0", 1]], [[-1, 1.0]], [[10**9, 1.0]],
+    [[0, math.nan]], [[0, 1e308], [1, -1e308]], [0, 1, 1], [1, 2], [0, 1e308], [{}],
+    [list(range(2000))], [0.0, *range(1, 2000)],
+)  # fmt: skip
+
+
+def test_a_certificate_that_is_tampered_with_is_refused_or_proves_nothing_false(
+    certificates: Mapping[str, dict[str, Any]],
+) -> None:
+    optimum, refused, kept = brute_force(INSTANCE), 0, 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for certificate in certificates.values():
+            for key in (*certificate, "colour"):
+                for value in NONSENSE:
+                    if key == "value":
+                        continue
+                    try:
+                        proved = check_certificate(INSTANCE, certificate | {key: value})
+                    except InputError as error:
+                        said, path = str(error), error.path or ""
+                    else:
+                        kept += 1
+                        assert proved <= optimum + 1e-6, (certificate["kind"], key, value)
+                        continue
+                    refused += 1
+                    assert path.startswith("certificate") and "\n" not in said
+    assert refused > 20 * kept > 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"machine": 2}, {"machine": -1}, {"items": []}, {"items": [99]}, {"load": math.inf},
+        {"load": True}, {"release": 1}, {"more": 1},
+    ],
+)  # fmt: skip
+def test_a_cut_that_does_not_fit_is_refused(change: dict[str, Any]) -> None:
+    cut = {"machine": 0, "items": [0], "load": 1.0, "release": False}
+    good = {"kind": "relaxed-prefix", "cuts": [cut], "duals": []}
+    assert check_certificate(INSTANCE, good) == pytest.approx(0, abs=1e-9)
+    with pytest.raises(InputError, match="certificate"):
+        check_certificate(INSTANCE, good | {"cuts": [cut | change]})
+
+
+@pytest.mark.parametrize(
+    "certificate",
+    [
+        {"kind": "fluid-lp", "grid": [*range(10**6)], "sync_rows": True, "duals": []},
+        {"kind": "time-indexed-lp", "upper": 2**59, "duals": []},
+        {"kind": "lagrangian", "grid": [0, 1e9], "prices": [[1], [1]], "steps": 200_000},
+    ],
+)
+def test_what_would_take_long_to_evaluate_is_refused(certificate: dict[str, Any]) -> None:
+    many = instance_of(
+        {"g1": "k", "g2": "l"},
+        [{"rounds": 4000, "tasks_per_round": 1, "training_time": {"k": 3, "l": 5}}] * 4,
+    )
+    with pytest.raises(InputError, match="too large"):
+        check_certificate(many, certificate)
+
+
+def test_weights_far_apart_leave_no_method_without_a_bound() -> None:
+    instance = instance_of(
+        {"g1": "k"},
+        [
+            {"rounds": 30, "tasks_per_round": 1, "training_time": {"k": 2}, "weight": 1e9},
+            {"rounds": 1, "tasks_per_round": 1, "training_time": {"k": 1}, "weight": 1e-6},
+            {"rounds": 1, "tasks_per_round": 1, "training_time": {"k": 3}, "weight": 1},
+        ],
+    )
+    optimum = 60e9 + 63 + 61e-6  # by weight over length
+    for name in ("fluid-lp", "lagrangian", "critical-path"):
+        proved = check_certificate(instance, certificate_of(name, instance))
+        assert 60e9 <= proved <= optimum * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", ["fluid-lp", "lagrangian"])
+def test_a_bound_without_time_has_prices_of_0(name: str) -> None:
+    method = METHODS[name]
+    call = Call(method.parse({}), "highs", Clock(0), 0, Unheard())
+    outcome = method.run(INSTANCE, call)
+    assert outcome.bound == pytest.approx(2 * 6 + 2) and "prices are 0" in outcome.note
+    assert check_certificate(INSTANCE, outcome.certificate or {}) == outcome.bound
