@@ -96,7 +96,7 @@ def _waiting(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Run]:
         together = apart and len({run.start for run in own}) == 1
         groups += [tuple(own)] if together else [(run,) for run in own]
     # Whatever a run waits for starts before it, by most of its length at least.
-    groups.sort(key=lambda group: (group[0].start, group[0].round))
+    groups.sort(key=lambda group: (group[0].start, group[0].trained, group[0].round))
     free = [0.0] * len(instance.gpus)
     barrier: dict[tuple[int, int], float] = {}
     for group in groups:
@@ -265,7 +265,8 @@ def no_overlap(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Violatio
     Neighbours in start order suffice: if any two tasks overlap, some two neighbours do.
     Synchronization does not occupy the GPU.
     """
-    for _, own in groupby(sorted(runs, key=lambda run: (run.gpu, run.start)), lambda run: run.gpu):
+    order = sorted(runs, key=lambda run: (run.gpu, run.start, run.trained))
+    for _, own in groupby(order, lambda run: run.gpu):
         for first, second in pairwise(own):
             if _exceeds(first.trained, second.start, first):
                 (task, gpu), (other, _) = _name(instance, second), _name(instance, first)

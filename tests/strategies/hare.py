@@ -100,6 +100,38 @@ def hare_instances(
     return instance_of(gpus, jobs)
 
 
+# Lengths and weights that engines with tolerances get wrong, if they get anything wrong.
+NASTY = {
+    "near-equal": (1, 1 + 1e-3, 1 + 1e-6, 1 + 1e-9, 2, 2 - 1e-7, 1 + 1e-12),
+    "thirds": (1 / 3, 2 / 3, 4 / 3, 0.1, 0.7, 1 / 7),
+    "far-apart": (1e-9, 1e-3, 1.0, 7.0, 1e6, 1e9),
+}
+
+
+@st.composite
+def nasty_instances(draw: st.DrawFn, max_tasks: int = 5, kinds: str = "") -> HareInstance:
+    """Draw an instance whose numbers are near-equal, thirds, or from 1e-9 to 1e9 side by side."""
+    values = st.sampled_from(NASTY[kinds or draw(st.sampled_from([*NASTY]))])
+    gpus = {"g1": "k", "g2": "l"} if draw(st.booleans()) else {"g1": "k", "g2": "k"}
+    named = list(dict.fromkeys(gpus.values()))
+    weights = st.one_of(values, st.sampled_from([0, 1, 3]))
+    jobs: list[dict[str, Any]] = []
+    left = draw(st.integers(2, max_tasks))
+    while left:
+        size = draw(st.integers(1, min(3, left)))
+        task: dict[str, Any] = {"training_time": {kind: draw(values) for kind in named}}
+        if draw(st.integers(0, 3)) == 0:
+            task["synchronization_time"] = {kind: draw(values) for kind in named}
+        across = draw(st.booleans())
+        rounds, width = (1, size) if across else (size, 1)
+        job = {"rounds": rounds, "tasks_per_round": width, "weight": draw(weights), **task}
+        if draw(st.booleans()):
+            job["arrival"] = draw(values)
+        jobs.append(job)
+        left -= size
+    return instance_of(gpus, jobs)
+
+
 def brute_force(instance: HareInstance, synchronization: str = "relaxed") -> float:
     """Return the least sum of weighted completion times by enumeration; inf when there is none.
 

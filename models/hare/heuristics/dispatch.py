@@ -146,6 +146,8 @@ class Timeline:
 
     def reserve(self, start: Time, end: Time, gpus: int) -> None:
         """Occupy (or free, when negative) a number of GPUs from start to end."""
+        if end <= start:  # doubles do not tell them apart
+            return
         times, busy = self.times, self.busy
         x = bisect_left(times, start)
         if x == len(times) or times[x] != start:
@@ -285,7 +287,7 @@ def to_schedule(
     step, units = work.unit
     for gpus, own in zip(view.class_gpus, runs, strict=True):
         free: list[tuple[Time, int]] = [(0, m) for m in gpus]
-        for begin, i, end in sorted(own):
+        for begin, i, end in sorted(own, key=lambda run: (run[0], run[2], run[1])):
             start[i], gpu[i] = begin * step / units, free[0][1]
             heapreplace(free, (end, int(gpu[i])))
     return HareSchedule(gpu, start)

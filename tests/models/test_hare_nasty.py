@@ -1,0 +1,173 @@
+"""Near-equal, unrepresentable and far-apart numbers: bounds and schedules against enumeration."""
+
+import warnings
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import schedgap as sg
+from schedgap.errors import ScaleError
+from schedgap.instances.hare import HareInstance
+from schedgap.models.hare import rules, run_bounds
+from schedgap.models.hare.baselines import gavel_fifo, sched_allox, sched_homo, srtf
+from schedgap.models.hare.certificates import check_certificate
+from schedgap.models.hare.decode import to_steps, value_of
+from schedgap.models.hare.exact import tree
+from schedgap.models.hare.exact.rounding import left_shifted, rounded_down
+from schedgap.models.hare.heuristics.search import local_search
+from schedgap.models.hare.heuristics.starting import starting_schedules
+from schedgap.models.hare.windows import steps
+from schedgap.models.method import Call, Unheard
+from schedgap.solvers import Clock
+from strategies.hare import brute_force, instance_of, nasty_instances
+from strategies.hare_batch import answers_of
+
+SLACK = 1e-9  # relative, of sums of doubles
+
+
+def _schedules_hold(instance: HareInstance, optimum: float) -> None:
+    found = [
+        local_search(instance, clock=Clock(), moves=20),
+        *starting_schedules(instance),
+        *(baseline(instance) for baseline in (gavel_fifo, srtf, sched_allox, sched_homo)),
+    ]
+    for schedule in found:
+        for each in (schedule, left_shifted(instance, schedule, "relaxed")):
+            data = each.to_data(instance)
+            assert [str(item) for item in rules.check(instance, data, {})] == []
+            assert rules.objective(instance, data) >= optimum * (1 - SLACK)
+
+
+def _bounds_hold(instance: HareInstance, optimum: float) -> None:
+    for name, options in (
+        ("critical-path", {}),
+        ("fluid-lp", {"cells": 5}),
+        ("lagrangian", {"cells": 5, "rounds": 3, "steps": 4}),
+        ("relaxed-prefix", {"integer": False}),
+    ):
+        [method] = [method for method in run_bounds.METHODS if method.name == name]
+        engine = next(iter(method.engines), None)
+        call = Call(method.parse(options), engine, Clock(20), 0, Unheard())
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            outcome = method.run(instance, call)
+        if name in ("critical-path", "fluid-lp", "lagrangian"):
+            assert outcome.bound is not None
+        if outcome.bound is not None:
+            assert outcome.bound <= optimum * (1 + SLACK), name
+        if outcome.certificate is not None:
+            assert check_certificate(instance, outcome.certificate) == outcome.bound
+
+
+def _rounding_holds(instance: HareInstance, optimum: float) -> None:
+    down = rounded_down(instance)
+    if down is None:
+        return
+    steps(down.instance)
+    bound = down.bound(brute_force(down.instance))
+    assert bound <= optimum * (1 + 1e-12)
+    assert bound >= optimum * (1 - 1e-3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(nasty_instances())
+def test_nasty_numbers_make_no_schedule_wrong(instance: HareInstance) -> None:
+    _schedules_hold(instance, brute_force(instance))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(nasty_instances(max_tasks=4))
+def test_nasty_numbers_make_no_bound_wrong(instance: HareInstance) -> None:
+    _bounds_hold(instance, brute_force(instance))
+
+
+@settings(max_examples=40, deadline=None)
+@given(nasty_instances(kinds="thirds"))
+def test_an_instance_rounded_down_has_an_optimum_just_below(instance: HareInstance) -> None:
+    _rounding_holds(instance, brute_force(instance))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(nasty_instances(max_tasks=4))
+def test_a_tree_of_nasty_numbers_is_right_or_refuses(instance: HareInstance) -> None:
+    try:
+        whole = steps(instance)
+    except ScaleError:
+        return
+    start = gavel_fifo(instance)
+    try:
+        found = tree.Tree(instance, start, clock=Clock(), rounding=False).run()
+    except ValueError:
+        assert tree.refusal(instance, value_of(instance, to_steps(instance, start), start.gpu))
+        return
+    optimum = brute_force(instance)
+    assert found.lower == found.upper
+    assert whole.real(found.upper) == pytest.approx(optimum, rel=SLACK)
+
+
+THIRD = instance_of(
+    {"g1": "a"},
+    [
+        {"rounds": 2, "tasks_per_round": 1, "training_time": {"a": 1 / 3}},
+        {"rounds": 1, "tasks_per_round": 1, "training_time": {"a": 0.7}, "arrival": 0.1,
+         "weight": 2},
+    ],
+)  # fmt: skip
+
+
+def test_exact_brackets_an_optimum_that_no_step_holds() -> None:
+    """The weights of the second need more steps in one unit than there are, too."""
+    for instance in (THIRD, _with_weights(THIRD, [1 / 7, 1e3])):
+        optimum = brute_force(instance)
+        solution = sg.solve(instance, "exact", time_limit=20)
+        assert sg.verify(instance, solution)
+        assert solution.objective is not None and solution.bound is not None
+        assert solution.objective >= optimum * (1 - SLACK)
+        assert 0.8 * optimum <= solution.bound <= optimum * (1 + SLACK)
+        assert "rounded down" in solution.trace["note"]
+
+
+def test_fixed_synchronization_is_bracketed_too() -> None:
+    job = {"rounds": 1, "tasks_per_round": 2, "training_time": {"a": 1 / 3}}
+    instance = instance_of({"g1": "a", "g2": "a"}, [job, job | {"tasks_per_round": 1}])
+    solution = sg.solve(instance, "exact", time_limit=20, synchronization="fixed")
+    assert sg.verify(instance, solution)
+    assert solution.objective == pytest.approx(1.0) and solution.bound is not None
+    assert solution.bound <= 1.0 + SLACK
+
+
+def _with_weights(instance: HareInstance, weights: list[float]) -> HareInstance:
+    data = instance.to_data()
+    jobs = [{**job, "weight": w} for job, w in zip(data["jobs"], weights, strict=True)]
+    return HareInstance.from_data({**data, "jobs": jobs})
+
+
+def test_engines_agree_with_enumeration_on_near_equal_times() -> None:
+    """Lengths that differ by 1e-6 of themselves: whole steps a million times finer."""
+    job = {"rounds": 1, "tasks_per_round": 1}
+    instance = instance_of(
+        {"g1": "k", "g2": "k"},
+        [
+            {**job, "training_time": {"k": 1 + 1e-6}, "weight": 2},
+            {**job, "training_time": {"k": 1}, "weight": 1.999999},
+            {**job, "training_time": {"k": 1.000002}, "weight": 2},
+            {**job, "training_time": {"k": 2 - 1e-6}, "weight": 1},
+        ],
+    )
+    optimum = brute_force(instance)
+    for name, engine in (("cp-sat", "cp-sat"), ("big-m", "highs")):
+        [answer] = answers_of(name, engine, [instance], seconds=20.0)
+        assert not answer["violations"]
+        assert answer["objective"] >= optimum * (1 - SLACK)
+        assert answer["bound"] <= optimum * (1 + SLACK)
+        if name == "cp-sat":
+            assert answer["objective"] == pytest.approx(optimum, rel=1e-12)
+
+
+@pytest.mark.nightly
+@settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(nasty_instances())
+def test_thousands_of_nasty_instances(instance: HareInstance) -> None:
+    optimum = brute_force(instance)
+    _schedules_hold(instance, optimum)
+    _bounds_hold(instance, optimum)
