@@ -92,7 +92,7 @@ def plan(view: HareArrays, block: Blocks, n: int, prices: Prices, *, steps: int)
     rounds = _rounds(view, block, n)
     grid, paid, arrival = prices.grid, prices.paid(), float(view.arrival[n])
     delta, slack, count = _scale(view, block, n, rounds, float(grid[-1]), steps)
-    times = arrival + delta * np.arange(count)  # t_j
+    times: Floats = arrival + delta * np.arange(count, dtype=np.float64)  # t_j
     known: dict[int, _Load] = {}
     loads = [[_load(block, b, number, prices, paid, times, delta / (1 - slack), known)
               for b, number in row] for row in rounds]  # fmt: skip

@@ -6,6 +6,7 @@ no engine, the others. All values are in grid steps.
 
 import math
 from dataclasses import replace
+from typing import Any
 
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
@@ -13,7 +14,7 @@ from schedgap.models.bracket import Bracket, Finder, Relay, Report, solve_progra
 from schedgap.models.hare import program_cp_sat
 from schedgap.models.hare.certificates import critical_certificate
 from schedgap.models.hare.decode import to_steps, value_of
-from schedgap.models.hare.exact.rounding import left_shifted, rounded_down
+from schedgap.models.hare.exact.rounding import Rounded, left_shifted, rounded_down
 from schedgap.models.hare.exact.tree import Tree, cells, refusal
 from schedgap.models.hare.heuristics.search import local_search
 from schedgap.models.hare.heuristics.starting import first_bracket, starting_schedules
@@ -63,6 +64,21 @@ def hybrid(instance: HareInstance, call: Call) -> Outcome:
     return found.outcome()
 
 
+class _Back(Unheard):
+    """What is found of an instance rounded down, on its way to the bracket of the instance."""
+
+    def __init__(self, found: Bracket, down: Rounded) -> None:
+        self._found, self._down = found, down
+
+    def incumbent(self, schedule: HareSchedule, objective: float) -> None:
+        """Offer a schedule, whose times the bracket makes true."""
+        self._found.offer(schedule)
+
+    def bound(self, value: float, certificate: object = None) -> None:
+        """Pass a bound on; certificates are of the other instance."""
+        self._found.bound(self._down.bound(value))
+
+
 def _between(
     instance: HareInstance, call: Call, synchronization: Synchronization, reason: str
 ) -> Outcome:
@@ -87,16 +103,8 @@ def _between(
             f"rounded down to {float(down.weight_step):g}"
         )
     if not found.closed and down is not None:
-
-        class Back(Unheard):
-            def incumbent(self, schedule: HareSchedule, objective: float) -> None:
-                found.offer(schedule)
-
-            def bound(self, value: float, certificate: object = None) -> None:
-                found.bound(down.bound(value))
-
         share = call.clock.share(ROUNDED_SHARE)
-        inner = hybrid(down.instance, replace(call, progress=Back(), clock=share))
+        inner = hybrid(down.instance, replace(call, progress=_Back(found, down), clock=share))
         found.trace["rounded_down"] = dict(inner.trace)
     if not found.closed:
         _lagrangian(instance, found, call.clock)
@@ -231,7 +239,7 @@ def tree_stage(
         on_bound=found.bound,
     )
     result = tree.run()
-    trace = {
+    trace: dict[str, Any] = {
         "root_bound": steps(instance).real(result.root) if math.isfinite(result.root) else None,
         "nodes": result.nodes,
         "columns": result.columns,
