@@ -15,7 +15,7 @@ from schedgap.models.hare import program_cp_sat
 from schedgap.models.hare.certificates import critical_certificate
 from schedgap.models.hare.decode import to_steps, value_of
 from schedgap.models.hare.exact.rounding import Rounded, left_shifted, rounded_down
-from schedgap.models.hare.exact.tree import Tree, cells, refusal
+from schedgap.models.hare.exact.tree import OUT_OF_TIME, Tree, cells, refusal
 from schedgap.models.hare.heuristics.search import local_search
 from schedgap.models.hare.heuristics.starting import first_bracket, starting_schedules
 from schedgap.models.hare.windows import Synchronization, grid, steps
@@ -168,7 +168,7 @@ def _cp_sat(
 
 
 def _tree(instance: HareInstance, found: Bracket, clock: Clock) -> bool:
-    """Run branch and price; True when its tables would not fit."""
+    """Run branch and price; True when it ended without a proof before its time was up."""
     found.call.progress.phase("branch and price")
     report = found.child(
         "branch-and-price",
@@ -178,7 +178,7 @@ def _tree(instance: HareInstance, found: Bracket, clock: Clock) -> bool:
         clock=clock,
         engine="highs",
     )
-    return report is not None and report.value == "too large"
+    return report is not None and report.value == "given up"
 
 
 def _lagrangian(instance: HareInstance, found: Bracket, clock: Clock) -> None:
@@ -229,7 +229,7 @@ def tree_stage(
     """Run branch and price from a schedule."""
     upper = value_of(instance, to_steps(instance, schedule), schedule.gpu)
     if reason := refusal(instance, upper):
-        return Report(value="too large", trace={"note": reason})
+        return Report(value="given up", trace={"note": reason})
     tree = Tree(
         instance,
         schedule,
@@ -247,7 +247,12 @@ def tree_stage(
     }
     if result.stopped:
         trace["stopped"] = result.stopped
-    return Report(complete=result.lower >= result.upper, trace=trace)
+    given_up = result.stopped not in ("", OUT_OF_TIME)
+    return Report(
+        complete=result.lower >= result.upper,
+        trace=trace,
+        value="given up" if given_up else None,
+    )
 
 
 def lagrangian_stage(

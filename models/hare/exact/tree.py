@@ -42,6 +42,7 @@ MOST_CELLS = 40_000_000  # of the tables from barrier to barrier, all jobs toget
 MOST_COLUMNS = 3000  # of the linear program, before those out of use are dropped
 MOST_SLOTS = 10_000_000  # classes of GPUs times steps from 0 to the horizon
 LARGEST_EXACT = 2.0**52  # sums of whole numbers and prices below it are exact in doubles
+OUT_OF_TIME = "time is up"
 ZERO = 1e-6  # of a column's share
 
 
@@ -272,7 +273,7 @@ class Tree:
         priced = []
         for job, allowed in zip(self.jobs, windows, strict=True):
             if self.clock.expired():
-                raise _UnsettledError("time is up")
+                raise _UnsettledError(OUT_OF_TIME)
             found = self.pricer.price(job, allowed, prefix)
             if found is None:
                 return math.inf, []
@@ -301,7 +302,7 @@ class Tree:
             result = self._program.solve(self.clock)
             if result.objective is None or result.duals is None:
                 up = self.clock.expired()
-                raise _UnsettledError("time is up" if up else f"linear program {result.status}")
+                raise _UnsettledError(OUT_OF_TIME if up else f"linear program {result.status}")
             shares = np.asarray(result.values)
             rows = len(self.capacity)
             master, worth = self._rounded(-result.duals[:rows]), result.duals[rows:]
@@ -398,7 +399,7 @@ class Tree:
             middle[1:, own] = times[drawn]
         for row in middle:
             if self.clock.expired():
-                raise _UnsettledError("time is up")
+                raise _UnsettledError(OUT_OF_TIME)
             found = algorithm_1(self.instance, row * float(self.whole.step), gpu_rule="finish")
             self._improve(to_steps(self.instance, found), found.gpu)
 
@@ -507,7 +508,7 @@ class Tree:
                 break
             try:
                 if self.clock.expired():
-                    raise _UnsettledError("time is up")
+                    raise _UnsettledError(OUT_OF_TIME)
                 branch, windows, prices = self._work_on(node)
             except _UnsettledError as reason:
                 heapq.heappush(heap, node)
