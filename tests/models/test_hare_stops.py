@@ -183,16 +183,16 @@ def test_bounds_that_meet_keep_their_certificate() -> None:
 @pytest.mark.nightly
 def test_thousands_of_stops_of_trees() -> None:
     stops = 0
-    for instance in tiny_instances(60, seed=43):
+    for instance in tiny_instances(40, seed=43):
         optimum = brute_force(instance)
         for start in STARTS:
             for rounding in (False, True):
-                stops += _every_stop(instance, optimum, start, rounding=rounding, sample=20)
+                stops += _every_stop(instance, optimum, start, rounding=rounding, sample=8)
     for seed, optimum in ((1, 228.0), (2, 176.0), (3, 260.0)):
         schedule = STARTS["fifo"](small(seed))
-        for k in islice(readings(40), 200):
+        for k in islice(readings(40), 100):
             stops += 1
             if tree_at(small(seed), optimum, schedule, k, rounding=False):
                 break
     print(f"{stops} stops")
-    assert stops > 5000
+    assert stops > 3000
