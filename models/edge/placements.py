@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
+from schedgap.models.edge import rules
 from schedgap.models.edge.problem import Group, Problem, Task, problem
 
 
@@ -118,6 +119,15 @@ def schedule_of(instance: EdgeInstance, runs: Iterable[Run]) -> EdgeSchedule:
             for run in sorted(runs, key=lambda run: run.group.job)
         }
     )
+
+
+def sound(instance: EdgeInstance, schedule: EdgeSchedule) -> EdgeSchedule | None:
+    """Return the schedule that an engine's values stand for, or None where it breaks a rule.
+
+    An engine takes 1e-7 for nothing: beside a coefficient of 10^8 that may be ten workers.
+    """
+    broken = next(rules.check(instance, schedule.to_data(instance), {}), None)
+    return schedule if broken is None else None
 
 
 def runs_from(instance: EdgeInstance, schedule: EdgeSchedule) -> list[Run]:

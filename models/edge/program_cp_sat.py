@@ -206,7 +206,10 @@ def _place(
 
 
 def read(model: Any, values: Any, instance: EdgeInstance) -> EdgeSchedule:
-    """Return the schedule of a solution: the values of all variables of the model by index."""
+    """Return the schedule of a solution: the values of all variables of the model by index.
+
+    Jobs that the model holds fixed are no part of it.
+    """
     named = {
         variable.name: int(value)
         for variable, value in zip(model.proto.variables, values, strict=True)

@@ -11,6 +11,7 @@ done.
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement, arrays
+from schedgap.models.edge.placements import sound
 from schedgap.models.edge.problem import problem
 
 
@@ -183,8 +184,11 @@ def _row(pyo: Any, held: Any, most: int) -> Any:
     return pyo.Constraint.Feasible if isinstance(held, int) else held <= most
 
 
-def read(model: Any, instance: EdgeInstance) -> EdgeSchedule:
-    """Return the schedule of a solved model; xi follows from the servers."""
+def read(model: Any, instance: EdgeInstance) -> EdgeSchedule | None:
+    """Return the schedule of a solved model, or None where its values stand for none.
+
+    xi follows from the servers.
+    """
     names = [server.id for server in instance.servers]
     S, T = range(len(names)), sorted({t for _, t in model.run})
     placements = {}
@@ -193,9 +197,11 @@ def read(model: Any, instance: EdgeInstance) -> EdgeSchedule:
         if not slots:
             continue
         workers = {names[s]: count for s in S if (count := _whole(model.y[j, s]))}
-        [host] = [s for s in S if _whole(model.z[j, s])]
-        placements[instance.jobs[j].id] = Placement(slots[0], slots[-1], workers, names[host])
-    return EdgeSchedule(placements)
+        hosts = [s for s in S if _whole(model.z[j, s])]
+        if len(hosts) != 1:
+            return None
+        placements[instance.jobs[j].id] = Placement(slots[0], slots[-1], workers, names[hosts[0]])
+    return sound(instance, EdgeSchedule(placements))
 
 
 def _whole(var: Any) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.placements import Run, schedule_of
+from schedgap.models.edge.placements import Run, schedule_of, sound
 from schedgap.models.edge.problem import Group, Task, problem
 from schedgap.models.edge.symmetry import equal_jobs, equal_servers
 
@@ -184,8 +184,8 @@ def _row(pyo: Any, relation: Any) -> Any:
     return relation
 
 
-def read(model: Any, instance: EdgeInstance) -> EdgeSchedule:
-    """Return the schedule of a solved model."""
+def read(model: Any, instance: EdgeInstance) -> EdgeSchedule | None:
+    """Return the schedule of a solved model; None where its values stand for none."""
     task_of: dict[int, Task] = {task.job: task for task in problem(instance).tasks}
     runs: list[Run] = []
 
@@ -198,10 +198,14 @@ def read(model: Any, instance: EdgeInstance) -> EdgeSchedule:
     workers, ps = _by_server(model.w), _by_server(model.q)
     for (j, h, n), var in model.X.items():
         if _on(var):
-            spread = tuple((s, round(w.value)) for s, w in workers[j, h, n] if _on(w))
-            [host] = [s for s, q in ps[j, h, n] if _on(q)]
-            runs.append(Run(Group(j, mode(j, n, False), h), spread, host))
-    return schedule_of(instance, runs)
+            spread = tuple((s, round(w.value)) for s, w in workers.get((j, h, n), ()) if _on(w))
+            hosts = [s for s, q in ps.get((j, h, n), ()) if _on(q)]
+            if not spread or len(hosts) != 1:
+                return None
+            runs.append(Run(Group(j, mode(j, n, False), h), spread, hosts[0]))
+    if len({run.group.job for run in runs}) < len(runs):
+        return None
+    return sound(instance, schedule_of(instance, runs))
 
 
 def _on(var: Any) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.placements import Run, runs_of, schedule_of
+from schedgap.models.edge.placements import Run, runs_of, schedule_of, sound
 from schedgap.models.edge.problem import problem
 
 Cell = tuple[int, int, int]  # server, type, slot
@@ -79,10 +79,13 @@ def build(instance: EdgeInstance, *, runs: Sequence[Run] | None = None) -> Any:
     return model
 
 
-def read(model: Any, instance: EdgeInstance, runs: Sequence[Run] | None = None) -> EdgeSchedule:
-    """Return the schedule of a solved model over `runs`, or all runs."""
+def read(
+    model: Any, instance: EdgeInstance, runs: Sequence[Run] | None = None
+) -> EdgeSchedule | None:
+    """Return the schedule of a solved model over `runs`, or all runs; None where it is none."""
     if runs is None:
         runs = all_runs(instance)
-    return schedule_of(
-        instance, [run for i, run in enumerate(runs) if (model.chi[i].value or 0.0) > 0.5]
-    )
+    chosen = [run for i, run in enumerate(runs) if (model.chi[i].value or 0.0) > 0.5]
+    if len({run.group.job for run in chosen}) < len(chosen):
+        return None
+    return sound(instance, schedule_of(instance, chosen))

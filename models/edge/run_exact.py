@@ -10,7 +10,7 @@ from schedgap.models.edge import program_cp_sat, program_literal, program_mode, 
 from schedgap.models.edge.exact.column_fix import exact
 from schedgap.models.edge.exact.steps import STAGES
 from schedgap.models.edge.heuristics.starting import first_bracket, sense
-from schedgap.models.edge.placements import count_runs
+from schedgap.models.edge.placements import count_runs, sound
 from schedgap.models.edge.problem import no_batches, no_schedule, only_batches, problem
 from schedgap.models.method import Call, Method, Option, Outcome
 
@@ -88,7 +88,7 @@ def cp_sat(instance: EdgeInstance, call: Call) -> Outcome:
     model = program_cp_sat.build(instance, least=None if instance.is_batch else int(found.lower))
     found.solve(
         model,
-        lambda values: program_cp_sat.read(model, values, instance),
+        lambda values: sound(instance, program_cp_sat.read(model, values, instance)),
         real=lambda bound: sense(instance) * bound,
         grid=1,
         start=program_cp_sat.hints(model, instance, found.schedule) if found.schedule else None,

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.bounds.shapes import Held, Shape, during, shape_rows
 from schedgap.models.edge.cost import Floats, Ints
-from schedgap.models.edge.placements import Run
+from schedgap.models.edge.placements import Run, schedule_of, sound
 from schedgap.models.edge.problem import Group, Problem
 from schedgap.models.edge.symmetry import equal_jobs, equal_servers
 from schedgap.models.rows import Rows
@@ -40,11 +41,14 @@ class ModeProgram:
         return _held(view, self.groups, self.group, self.server, self.count)
 
     def runs(self, values: Any) -> list[Run]:
-        """Return the runs of a solution."""
+        """Return the runs of a solution; a group without workers or PS has none."""
+        chosen: set[int] = set()
         spread: dict[int, dict[int, int]] = {}
         host: dict[int, int] = {}
         for column in np.flatnonzero(np.asarray(values) > 0.5).tolist():
             g, s, kind = int(self.group[column]), int(self.server[column]), self.kind[column]
+            if kind <= 1:
+                chosen.add(g)
             if kind == 0:
                 spread[g], host[g] = {s: self.groups[g].mode.workers}, s
             elif kind == 2:
@@ -55,7 +59,12 @@ class ModeProgram:
         return [
             Run(self.groups[g], tuple(sorted(counts.items())), host[g])
             for g, counts in spread.items()
+            if g in chosen and g in host
         ]
+
+    def schedule(self, instance: EdgeInstance, values: Any) -> EdgeSchedule | None:
+        """Return the schedule of a solution, or None where the values stand for none."""
+        return sound(instance, schedule_of(instance, self.runs(values)))
 
 
 def build(

@@ -10,7 +10,7 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.bracket import Finder, Report
 from schedgap.models.edge import program_cp_sat
 from schedgap.models.edge.exact.fixing import Fixing
-from schedgap.models.edge.placements import Run, runs_from, schedule_of
+from schedgap.models.edge.placements import Run, runs_from, schedule_of, sound
 from schedgap.models.edge.problem import Group, problem
 from schedgap.solvers import Clock, solve
 
@@ -65,10 +65,13 @@ def improve(
             start=program_cp_sat.hints(model, instance, schedule),
         )
         tried, vain = tried + 1, vain + 1
+        better = None
         if result.values is not None:
             moved = program_cp_sat.read(model, result.values, instance)
-            runs |= {run.group.job: run for run in runs_from(instance, moved)}
-            schedule = schedule_of(instance, runs.values())
+            changed = runs | {run.group.job: run for run in runs_from(instance, moved)}
+            better = sound(instance, schedule_of(instance, changed.values()))
+        if better is not None:
+            runs, schedule = changed, better
             upper, vain = schedule.value(instance), 0
             found.offer(schedule)
             kept = fixing.keep(view, upper)

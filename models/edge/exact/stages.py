@@ -15,7 +15,7 @@ from schedgap.models.edge.bounds.type_bound import solve_types, total
 from schedgap.models.edge.cost import Floats
 from schedgap.models.edge.exact.fixing import Kept
 from schedgap.models.edge.heuristics.starting import sense
-from schedgap.models.edge.placements import runs_from, schedule_of
+from schedgap.models.edge.placements import runs_from, sound
 from schedgap.models.edge.problem import problem
 from schedgap.solvers import Clock
 
@@ -43,7 +43,7 @@ def search_stage(
         clock=clock,
         seed=seed,
         threads=threads,
-        read=lambda values: program_cp_sat.read(model, values, instance),
+        read=lambda values: sound(instance, program_cp_sat.read(model, values, instance)),
         real=lambda bound: sign * bound,
         grid=1,
         start=None if schedule is None else program_cp_sat.hints(model, instance, schedule),
@@ -146,14 +146,14 @@ def goal_stage(
         if schedule is not None:
             start = program_cp_sat.hints(program, instance, schedule)
 
-        def read(values: Any) -> EdgeSchedule:
-            return program_cp_sat.read(program, values, instance)
+        def read(values: Any) -> EdgeSchedule | None:
+            return sound(instance, program_cp_sat.read(program, values, instance))
     else:
         arrays = mode_arrays.build(view, kept.groups, most=goal, shapes=shapes)
         program = arrays.program
 
-        def read(values: Any) -> EdgeSchedule:
-            return schedule_of(instance, arrays.runs(values))
+        def read(values: Any) -> EdgeSchedule | None:
+            return arrays.schedule(instance, values)
 
     result, report = solve_program(
         found,

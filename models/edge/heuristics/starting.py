@@ -29,12 +29,19 @@ def first_bracket(instance: EdgeInstance, call: Call) -> Bracket:
     Schedules are cut to modes, which never makes one worse.
     """
     sign = sense(instance)
+
+    def keep(schedule: EdgeSchedule | None) -> EdgeSchedule | None:
+        if schedule is None:
+            found.trace["answers_dropped"] = found.trace.get("answers_dropped", 0) + 1
+            return None
+        return schedule_of(instance, runs_from(instance, schedule))
+
     found = Bracket(
         call,
         lambda schedule: sign * schedule.value(instance),
         real=lambda value: float(sign * value) + 0.0,  # no -0.0
         up=lambda bound: math.ceil(bound - 1e-6),
-        keep=lambda schedule: schedule_of(instance, runs_from(instance, schedule)),
+        keep=keep,
         close=0.0,
         tell=lambda schedule: sums(instance, schedule),
     )

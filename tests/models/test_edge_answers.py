@@ -1,0 +1,110 @@
+"""Engine answers that stand for no schedule: dropped and counted, never taken or asserted on."""
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge import program_literal, program_mode, program_packing, rules
+from schedgap.models.edge.bounds import mode_arrays
+from schedgap.models.edge.exact.stages import program_stage
+from schedgap.models.edge.heuristics.starting import first_bracket
+from schedgap.models.edge.problem import problem
+from schedgap.models.method import Call
+from schedgap.solvers import Clock
+from strategies.edge import instance_of
+from strategies.edge_examples import TOY_A, TOY_BATCH, TOY_C
+from strategies.edge_methods import Silence
+
+MODULES = (program_mode, program_literal, program_packing)
+MANY = 10**8
+# Two servers of 10^8 workers: within 1e-7 of a whole number there is room for ten workers more.
+WIDE = instance_of(
+    [
+        {
+            "arrival": 3, "epochs": 2, "chunks": MANY - 1, "compute_seconds": 10.00001,
+            "gradient_megabytes": 1.0, "transfer_delay": {"s0": 0, "s1": 0},
+        },
+        {
+            "arrival": 2, "chunks": 2 * MANY, "minibatches_per_chunk": 2, "compute_seconds": 10.0,
+            "gradient_megabytes": 30.0, "transfer_delay": {"s0": 1, "s1": 1},
+        },
+    ],
+    horizon=12,
+    slot_seconds=10.0,
+    servers=[
+        {"id": "s0", "kind": "edge", "workers": {"gpu": MANY + 1}, "parameter_servers": {"cpu": 1}},
+        {"id": "s1", "kind": "edge", "workers": {"gpu": MANY - 1}, "parameter_servers": {"cpu": 1}},
+    ],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("instance", [TOY_A, TOY_BATCH])
+def test_values_that_are_no_schedule_are_none(module: ModuleType, instance: EdgeInstance) -> None:
+    """All variables at their upper bounds: every job many times over, or a PS on every server."""
+    import pyomo.environ as pyo
+
+    model = module.build(instance)
+    for var in model.component_data_objects(pyo.Var):
+        var.set_value(1.0, skip_validation=True)
+    assert module.read(model, instance) is None
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_job_at_all_is_a_schedule_of_a_batch_only(module: ModuleType) -> None:
+    import pyomo.environ as pyo
+
+    for instance in (TOY_A, TOY_BATCH):
+        model = module.build(instance)
+        for var in model.component_data_objects(pyo.Var):
+            var.set_value(0.0)
+        assert (module.read(model, instance) is not None) == instance.is_batch
+
+
+def test_arrays_of_values_that_are_no_schedule_are_none() -> None:
+    """A group with workers but without a PS, workers of a group that is not chosen, and both."""
+    view = problem(TOY_A)
+    program = mode_arrays.build(view, list(view.groups()))
+    for kinds in ((0, 1, 2), (2,), (0, 1, 2, 3), ()):
+        values = np.isin(program.kind, kinds).astype(float)
+        assert program.schedule(TOY_A, values) is None
+
+
+class Liar:
+    """Stands for a program whose engine's values are no schedule at first."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def build(self, instance: EdgeInstance) -> object:
+        return program_mode.build(instance)
+
+    def read(self, model: object, instance: EdgeInstance) -> object:
+        self.asked += 1
+        return None if self.asked == 1 else program_mode.read(model, instance)
+
+
+def test_what_is_dropped_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first answer is lost; no bound rests on it, and the optimum is found all the same."""
+    from schedgap.models.edge.exact import stages
+
+    liar = Liar()
+    monkeypatch.setattr(stages, "import_module", lambda name: liar)
+    found = first_bracket(TOY_C, Call({}, None, Clock(60), seed=0, progress=Silence()))
+    program_stage(found, TOY_C, "liar", "highs", clock=Clock(60), seed=0, threads=1)
+    outcome = found.outcome()
+    assert outcome.trace["answers_dropped"] == 1 and "dropped" in outcome.trace
+    assert outcome.bound == 6 and found.upper in (None, 6)
+
+
+def test_coefficients_beyond_an_engine_s_tolerance_end_in_a_proof_or_in_none() -> None:
+    """HiGHS takes a run that lacks a few of 2 x 10^8 worker-slots for a long enough one."""
+    found = first_bracket(WIDE, Call({}, None, Clock(60), seed=0, progress=Silence()))
+    module = "schedgap.models.edge.program_literal"
+    program_stage(found, WIDE, module, "highs", clock=Clock(30), seed=0, threads=1)
+    outcome = found.outcome()
+    assert found.lower <= 6 <= (found.upper or 6)
+    data = outcome.schedule.to_data(WIDE)
+    assert list(rules.check(WIDE, data, {})) == []
