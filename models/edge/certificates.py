@@ -2,16 +2,139 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.certificates import dense, evaluate, sparse
+from schedgap.instances.records import Count, Id, Many, NonEmpty, Record
+from schedgap.models.certificates import Certificate, dense, proved, read, sparse
+from schedgap.models.edge import program_mode
 from schedgap.models.edge.bounds import column_bound, job_bounds, mode_arrays, type_bound
-from schedgap.models.edge.exact import parts
+from schedgap.models.edge.bounds.prices import LARGEST
+from schedgap.models.edge.bounds.shapes import LARGEST as LARGEST_SHAPE
+from schedgap.models.edge.bounds.shapes import MOST_WORKERS
+from schedgap.models.edge.exact import fixing, parts
 from schedgap.models.edge.problem import no_schedule, problem
 from schedgap.solvers.linear import Floats, safe_bound
 
-KINDS = ("cg-bound", "batch-dual", "type-bound", "lp-mode", "job-bound", "srpt-bound", "parts")
+MOST_COLUMNS, MOST_ENTRIES = 1_000_000, 100_000_000  # of the program that `lp-mode` is about
+
+Index = Annotated[int, Field(ge=0, le=10**9)]
+Price = Annotated[float, Field(ge=0, le=LARGEST)]
+Cell = Annotated[tuple[Index, Index, Count, Price], Field(strict=False)]
+"""Server, type, slot from 1, price."""
+
+
+class ShapePrices(Record):
+    """Prices of one shape."""
+
+    shape: Annotated[
+        tuple[Annotated[int, Field(ge=0, le=LARGEST_SHAPE)], ...],
+        Field(strict=False, min_length=1, max_length=MOST_WORKERS),
+    ]
+    prices: Many[Cell]
+
+
+class CellPrices(Record):
+    """Prices by server, type and slot; what is not there costs nothing."""
+
+    slots: Count
+    worker_prices: Many[Cell]
+    ps_prices: Many[Cell]
+    shapes: Many[ShapePrices] = ()
+
+
+class ClassPrices(Record):
+    """Prices of edge servers and of clouds: block from 1, price."""
+
+    edge: Many[Annotated[tuple[Count, Price], Field(strict=False)]]
+    cloud: Many[Annotated[tuple[Count, Price], Field(strict=False)]]
+
+
+class TypePrices(Record):
+    """Prices of one worker type."""
+
+    worker_type: Id
+    slots: Count
+    block: Count
+    prices: ClassPrices
+
+
+class JobBound(Certificate):
+    """Every job alone."""
+
+    kind: Literal["job-bound"]
+
+
+class SrptBound(Certificate):
+    """One preemptive machine by worker type."""
+
+    kind: Literal["srpt-bound"]
+
+
+class ColumnBound(CellPrices, Certificate):
+    """Prices, for (2)."""
+
+    kind: Literal["cg-bound"]
+
+
+class BatchDual(CellPrices, Certificate):
+    """Prices, for (3)."""
+
+    kind: Literal["batch-dual"]
+
+
+class TypeBound(Certificate):
+    """Prices of classes of servers; a type that is left out has none."""
+
+    kind: Literal["type-bound"]
+    types: Many[TypePrices]
+
+
+class LpMode(Certificate):
+    """Prices of the rows of the program over starts and modes."""
+
+    kind: Literal["lp-mode"]
+    rows: Index
+    duals: Many[
+        Annotated[
+            tuple[Index, Annotated[float, Field(ge=-1e12, le=1e12)]],
+            Field(strict=False),
+        ]
+    ]
+
+
+class Fixing(Certificate):
+    """Prices that rule out groups, one set after the other, of schedules below a value."""
+
+    kind: Literal["fixing"]
+    upper: Annotated[int, Field(ge=0, le=10**15)]
+    prices: NonEmpty[CellPrices]
+
+
+class Parts(Certificate):
+    """By worker type, what proves a bound on its jobs as an instance of their own."""
+
+    kind: Literal["parts"]
+    parts: dict[
+        Id,
+        Annotated[
+            JobBound | SrptBound | ColumnBound | TypeBound | Fixing, Field(discriminator="kind")
+        ],
+    ]
+
+
+KINDS: Mapping[str, type[Certificate]] = {
+    "cg-bound": ColumnBound,
+    "batch-dual": BatchDual,
+    "type-bound": TypeBound,
+    "lp-mode": LpMode,
+    "job-bound": JobBound,
+    "srpt-bound": SrptBound,
+    "fixing": Fixing,
+    "parts": Parts,
+}
 
 
 def check_certificate(instance: EdgeInstance, certificate: Mapping[str, Any]) -> float:
@@ -29,26 +152,33 @@ def check_certificate(instance: EdgeInstance, certificate: Mapping[str, Any]) ->
     InputError
         When the certificate is not one of this family, or does not fit the instance.
     """
-    return evaluate(certificate, KINDS, lambda kind: _value(instance, kind, certificate))
+    record = read(certificate, KINDS)
+    return proved(lambda: _value(instance, record.model_dump()))
 
 
-def _value(instance: EdgeInstance, kind: str, certificate: Mapping[str, Any]) -> float:
-    if instance.is_batch != (kind == "batch-dual"):
+def _value(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
+    kind = data["kind"]
+    if kind not in (("batch-dual", "job-bound") if instance.is_batch else _OF_JOBS):
         raise ValueError("the certificate is for the other problem")
     if no_schedule(instance) is not None:
         raise ValueError("the instance has no schedule at all")
     if kind == "job-bound":
-        return job_bounds.alone(instance)
+        return abs(job_bounds.alone(instance))
     if kind == "srpt-bound":
         return job_bounds.srpt(instance)
     if kind == "parts":
-        return parts.certified(instance, certificate)
+        return parts.certified(instance, data, _value)
+    if kind == "fixing":
+        return fixing.certified(instance, data)
     if kind == "type-bound":
-        return type_bound.certified(instance, certificate)
+        return type_bound.certified(instance, data)
     if kind == "lp-mode":
-        return duals_certified(instance, certificate)
-    bound = column_bound.certified(instance, certificate)
+        return duals_certified(instance, data)
+    bound = column_bound.certified(instance, data)
     return float(math.floor(bound) if instance.is_batch else math.ceil(bound))
+
+
+_OF_JOBS = tuple(kind for kind in KINDS if kind != "batch-dual")
 
 
 def duals_certificate(duals: Floats) -> dict[str, Any]:
@@ -62,9 +192,27 @@ def duals_certificate(duals: Floats) -> dict[str, Any]:
 
 def duals_certified(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
     """Return what prices of the rows of all groups' program prove, by weak duality."""
+    if reason := too_large(instance):
+        raise ValueError(reason)
     view = problem(instance)
     program = mode_arrays.build(view, list(view.groups()), orders=False).program
     rows = len(program.row_lower)
     if data["rows"] != rows:
         raise ValueError(f"rows: the program has {rows}")
     return float(math.ceil(safe_bound(program, dense(data["duals"], rows)) - 1e-6))
+
+
+def too_large(instance: EdgeInstance) -> str | None:
+    """Return why the program over starts and modes cannot be had as arrays, or None."""
+    columns = program_mode.columns(instance)
+    if columns > MOST_COLUMNS:
+        return f"too large: {columns} columns, at most {MOST_COLUMNS}"
+    view = problem(instance)
+    entries = len(view.workers) * sum(
+        len(view.starts(task, k)) * mode.duration
+        for task in view.tasks
+        for k, mode in enumerate(task.modes)
+    )
+    if entries > MOST_ENTRIES:
+        return f"too large: {entries} entries, at most {MOST_ENTRIES}"
+    return None

@@ -8,8 +8,8 @@ import numpy as np
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import program_mode
 from schedgap.models.edge.bounds import column_bound, job_bounds, mode_arrays, type_bound
-from schedgap.models.edge.bounds.prices import to_data
-from schedgap.models.edge.certificates import check_certificate, duals_certificate
+from schedgap.models.edge.bounds.prices import Prices, to_data
+from schedgap.models.edge.certificates import check_certificate, duals_certificate, too_large
 from schedgap.models.edge.exact.fixing import last_slot
 from schedgap.models.edge.heuristics.starting import job_bound, starting_schedule
 from schedgap.models.edge.problem import Problem, no_batches, no_schedule, only_batches, problem
@@ -31,24 +31,31 @@ def column(instance: EdgeInstance, call: Call) -> Outcome:
     view = problem(instance)
     least = job_bound(view)
     sign = -1 if instance.is_batch else 1
-    call.progress.bound(float(sign * least))
+    call.progress.bound(float(sign * least), {"kind": "job-bound"})
     slots = _slots(instance, view)
     if reason := column_bound.too_large(view, slots):
         return Outcome(note=reason)
     call.progress.phase("generating columns")
+    kind, told = "batch-dual" if instance.is_batch else "cg-bound", float(least)
+
+    def better(bound: float, prices: Prices) -> None:
+        nonlocal told
+        if math.ceil(bound) > told:
+            told = float(math.ceil(bound))
+            call.progress.bound(sign * told, {"kind": kind, **to_data(prices)})
+
     found = column_bound.solve_bound(
         view,
         slots=slots,
         clock=call.clock,
         seed=call.seed,
         threads=call.threads,
-        on_bound=lambda bound: call.progress.bound(float(sign * math.ceil(bound))),
+        on_bound=better,
     )
     if found.infeasible:
         return Outcome(infeasible=True, note="the relaxation exceeds every schedule in time")
     if found.prices is None or found.result is None:
         return Outcome(note="stopped before the first bound")
-    kind = "batch-dual" if instance.is_batch else "cg-bound"
     master, value = found.result.objective, found.bound
     return _proved(
         instance,
@@ -76,7 +83,7 @@ def by_type(instance: EdgeInstance, call: Call) -> Outcome:
     if reason := no_schedule(instance):
         return Outcome(infeasible=True, note=reason)
     view = problem(instance)
-    call.progress.bound(float(job_bound(view)))
+    call.progress.bound(float(job_bound(view)), {"kind": "job-bound"})
     call.progress.phase("generating columns by worker type")
     found = type_bound.solve_types(
         view,
@@ -84,6 +91,9 @@ def by_type(instance: EdgeInstance, call: Call) -> Outcome:
         block=call.options["block"],
         seed=call.seed,
         threads=call.threads,
+        on_type=lambda found: call.progress.bound(
+            type_bound.bound_of(view, found), type_bound.certificate(instance, found)
+        ),
     )
     masters = [each.master for each in found]
     return _proved(
@@ -103,6 +113,8 @@ def lp_mode(instance: EdgeInstance, call: Call) -> Outcome:
     columns, most = program_mode.columns(instance), call.options["max_columns"]
     if columns > most:
         return Outcome(note=f"too large: {columns} columns > max_columns={most}")
+    if reason := too_large(instance):
+        return Outcome(note=reason)
     program = mode_arrays.build(view, list(view.groups()), orders=False).program
     relaxed = LinearProgram(
         program.cost,

@@ -114,7 +114,21 @@ def test_one_machine_is_a_bound_at_length(instance: EdgeInstance) -> None:
         ({"kind": "cg-bound", "slots": 99, "worker_prices": [], "ps_prices": []}, "slots"),
         ({"kind": "cg-bound", "slots": 2, "worker_prices": [[9, 0, 1, 1.0]], "ps_prices": []}, "9"),
         ({"kind": "cg-bound", "slots": 2, "worker_prices": [[0, 0, 1, -1]], "ps_prices": []}, ">="),
-        ({"kind": "type-bound", "types": [{"worker_type": "x"}]}, "no worker type"),
+        (
+            {
+                "kind": "type-bound",
+                "types": [
+                    {
+                        "worker_type": "x",
+                        "slots": 1,
+                        "block": 1,
+                        "prices": {"edge": [], "cloud": []},
+                    }
+                ],
+            },
+            "no worker type",
+        ),
+        ({"kind": "parts", "parts": {"x": {"kind": "job-bound"}}}, "no jobs of worker type"),
         ({"kind": "lp-mode", "rows": 1, "duals": []}, "rows"),
         ({"kind": "lp-mode"}, "rows"),
     ],

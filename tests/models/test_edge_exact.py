@@ -21,7 +21,7 @@ from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
 from strategies.edge import brute_force, edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
-from strategies.edge_methods import METHODS, Silence, run
+from strategies.edge_methods import METHODS, Silence, outcome, run
 from strategies.engines import needs
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
@@ -174,3 +174,22 @@ def test_goals_rise_one_by_one() -> None:
 @given(edge_instances(placeable=True, max_jobs=4, horizon=(4, 12)), st.booleans())
 def test_goals_lead_to_the_optimum_at_length(instance: EdgeInstance, priced: bool) -> None:
     goals_alone(instance, priced)
+
+
+def test_exact_is_never_below_the_bound_by_worker_types() -> None:
+    """Eight jobs of 100 to 200 slots for one type of workers; time for the first steps only."""
+    servers = [
+        {"id": f"s{k}", "kind": "edge", "workers": {"gpu": 2 + 2 * (k % 2)},
+         "parameter_servers": {"cpu": 2}}
+        for k in range(4)
+    ]  # fmt: skip
+    jobs = [
+        {"arrival": 1 + k, "epochs": 60 + 7 * k, "chunks": 6,
+         "transfer_delay": {f"s{s}": 1 + (k + s) % 4 for s in range(4)}}
+        for k in range(8)
+    ]  # fmt: skip
+    instance = instance_of(jobs, servers=servers, horizon=2000)
+    least = outcome(None, "type-bound", instance).bound
+    found = run("column-fix", instance, limit=10)
+    assert found.bound is not None and least is not None and found.bound >= least > 0
+    assert found.schedule is not None

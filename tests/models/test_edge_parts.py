@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge import rules
-from schedgap.models.edge.bounds.prices import Pricer, Prices, rounded
+from schedgap.models.edge.bounds.prices import Pricer, Prices, rounded, to_data
 from schedgap.models.edge.certificates import check_certificate
 from schedgap.models.edge.exact.fixing import Fixing, Side
 from schedgap.models.edge.exact.goals import Goals
-from schedgap.models.edge.exact.parts import Parts, certificate, jobs_by_type, joined, part_of
+from schedgap.models.edge.exact.parts import Parts, jobs_by_type, joined, part_of
 from schedgap.models.edge.heuristics.starting import first_bracket
 from schedgap.models.edge.placements import runs_from
 from schedgap.models.edge.problem import no_schedule, problem
@@ -105,7 +105,7 @@ def test_certificates_of_parts_prove_a_bound(instance: EdgeInstance, seed: int) 
     """At any prices; and the sum is that of the parts, each rounded up."""
     if no_schedule(instance) is not None:
         return
-    random, sides, total = np.random.default_rng(seed), [], 0
+    random, parts, total = np.random.default_rng(seed), {}, 0
     for jobs in jobs_by_type(instance).values():
         part = part_of(instance, jobs)
         view = problem(part)
@@ -117,10 +117,10 @@ def test_certificates_of_parts_prove_a_bound(instance: EdgeInstance, seed: int) 
         prices = Prices(
             draw(view.workers), draw(view.ps), {shape: draw(view.workers) for shape in shapes}
         )
-        sides.append(Side(part, jobs, (no_prices(part), prices), 0))
-        best = max(Pricer(view, view.slots).bound(each) for each in sides[-1].prices)
-        total += math.ceil(best)
-    written = certificate(instance, Fixing((no_prices(instance),), tuple(sides)))
+        best = max((no_prices(part), prices), key=lambda each: Pricer(view, view.slots).bound(each))
+        parts[part.jobs[0].worker_type] = {"kind": "cg-bound", **to_data(best)}
+        total += math.ceil(Pricer(view, view.slots).bound(best))
+    written = {"kind": "parts", "parts": parts}
     assert check_certificate(instance, json.loads(json.dumps(written))) == total
     assert total <= brute_force(instance)
 
@@ -128,7 +128,7 @@ def test_certificates_of_parts_prove_a_bound(instance: EdgeInstance, seed: int) 
 def test_a_shape_that_is_none_is_refused() -> None:
     """f(1) + f(1) = 2 > f(2) = 1: two jobs of one worker each would be charged for too much."""
     instance = two_kinds(cpu=2)
-    plain = certificate(instance, Fixing((no_prices(instance),)))
+    plain = {"kind": "cg-bound", **to_data(no_prices(instance))}
     wrong = plain | {"shapes": [{"shape": [1, 1], "prices": [[0, 0, 1, 1.0]]}]}
     with pytest.raises(InputError, match="shapes"):
         check_certificate(instance, wrong)

@@ -26,15 +26,23 @@ from schedgap.solvers.column_generation import (
 )
 from schedgap.solvers.linear import LinearProgram
 
-MOST_CELLS = 2_000_000  # jobs x servers x slots that are priced one by one
+MOST_CELLS = 2_000_000  # jobs x servers with their workers x slots that are priced one by one
+MOST_WORK = 4_000_000_000  # the same times the modes of each job
 MOST_COLUMNS = 12  # new ones of each job in a round
 
 
 def too_large(view: Problem, slots: int) -> str | None:
     """Return why prices by server and slot cannot be had, or None."""
-    cells = len(view.tasks) * len(view.workers) * slots
+    able = (view.workers > 0).sum(axis=0).tolist()
+    cells = sum(able[task.worker_type] for task in view.tasks) * slots
     if cells > MOST_CELLS:
         return f"too large: {cells} jobs x servers x slots, at most {MOST_CELLS}"
+    work = sum(able[task.worker_type] * len(task.modes) for task in view.tasks) * slots
+    if work > MOST_WORK:
+        return f"too large: {work} jobs x modes x servers x slots, at most {MOST_WORK}"
+    prices = slots * (view.workers.size + view.ps.size)
+    if prices > priced.MOST_CELLS:
+        return f"too large: {prices} prices, at most {priced.MOST_CELLS}"
     return None
 
 
@@ -61,7 +69,8 @@ def solve_bound(
     seed: int = 0,
     threads: int = 1,
     gap: float = 1e-6,
-    on_bound: Callable[[float], None] | None = None,
+    guess: Prices | None = None,
+    on_bound: Callable[[float, Prices], None] | None = None,
 ) -> ColumnBound:
     """Solve the linear relaxation; every bound on the way is valid.
 
@@ -71,6 +80,10 @@ def solve_bound(
         Slots with prices, counted from the window's first; see `Pricer`.
     known : sequence of Run
         First columns, those of a known schedule, say.
+    guess : Prices or None
+        Good prices to begin with, for as many slots.
+    on_bound : callable or None
+        Told of every better bound, and of the prices that prove it.
     """
     pricer, layout = Pricer(view, slots), _Layout(view, slots)
     jobs = len(view.tasks)
@@ -89,7 +102,10 @@ def solve_bound(
         row_upper=layout.row_upper,
     )
 
+    at: Prices | None = None
+
     def pricing(duals: Floats) -> Priced:
+        nonlocal at
         at = layout.prices(duals)
         markets, costs = pricer.markets(at), pricer.all_costs(at)
         try:
@@ -105,8 +121,19 @@ def solve_bound(
         found = [layout.cost(run) for run in fresh]
         return Priced(Columns(found, layout.columns(fresh), fresh), bound)
 
+    def better(bound: float) -> None:  # comes right after the pricing that has proved it
+        if on_bound is not None and at is not None:
+            on_bound(bound, at)
+
     result = generate_columns(
-        master, pricing, clock=clock, gap=gap, seed=seed, threads=threads, on_bound=on_bound
+        master,
+        pricing,
+        clock=clock,
+        gap=gap,
+        prices=None if guess is None else layout.duals(guess, pricer),
+        seed=seed,
+        threads=threads,
+        on_bound=better,
     )
     runs: list[tuple[Run, float]] = []
     if result.values is not None:
@@ -188,6 +215,15 @@ class _Layout:
         ps[tuple(self.scarce_ps.T)] = cells[cut:]
         return Prices(workers, ps)
 
+    def duals(self, prices: Prices, pricer: Pricer) -> Floats:
+        """Return the duals [i] that stand for prices; a job's is what it costs at least."""
+        least = pricer.least(pricer.all_costs(prices))
+        cells = [
+            prices.workers[tuple(self.scarce_workers.T)].ravel(),
+            prices.ps[tuple(self.scarce_ps.T)].ravel(),
+        ]
+        return np.concatenate([np.minimum(least, _ceiling(self.view)), *(-each for each in cells)])
+
     def columns(self, runs: Sequence[Run]) -> Any:
         """Return the entries of runs, sparse [i, l]."""
         rows, columns, entries = [], [], []
@@ -212,9 +248,16 @@ class _Layout:
         return sparse.csc_array((np.concatenate(entries), index), shape=(self.rows, len(runs)))
 
 
+def fitting(view: Problem, data: Mapping[str, Any]) -> Prices:
+    """Return the prices of a certificate; ValueError where they do not fit, or are too many."""
+    if reason := too_large(view, data["slots"]):
+        raise ValueError(reason)
+    return priced.from_data(view, data)
+
+
 def certified(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that a certificate proves, in the objective's own sense."""
     view = problem(instance)
-    prices = priced.from_data(view, data)
+    prices = fitting(view, data)
     bound = Pricer(view, prices.slots).bound(prices)
     return -bound if view.is_batch else bound

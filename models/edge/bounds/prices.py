@@ -24,6 +24,8 @@ from schedgap.models.edge.problem import Group, Problem, Task
 
 STEP = 2.0**-24  # of prices
 LARGEST = 2.0**27  # of all sums of prices: below it sums of multiples of STEP are exact
+MOST_SPREAD = 2_000  # workers of a split job that pays shapes; with more it pays none
+MOST_CELLS = 30_000_000  # of all arrays of prices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +171,8 @@ class Markets:
     def costs(self, task: Task, mode: Mode, ready: Ints) -> Floats:
         """Return the least cost [start] of a mode; inf where it fits nowhere."""
         market, shaped = self.of(task, mode), self._shaped(task.worker_type)
-        if mode.together or not shaped or mode.duration > market.ps.slots:
+        free_of_shapes = mode.together or not shaped or mode.workers > MOST_SPREAD
+        if free_of_shapes or mode.duration > market.ps.slots:
             return market.costs(mode, ready)
         hosts = market.workers.hosts
         n, late = mode.workers, np.arange(market.ps.slots - mode.duration + 1) < ready[hosts, None]
@@ -220,6 +223,10 @@ def from_data(view: Problem, data: Mapping[str, Any]) -> Prices:
     slots = data["slots"]
     if not isinstance(slots, int) or not 1 <= slots <= max(1, view.slots):
         raise ValueError("slots: need a number >= 1 of slots, no more than the window has")
+
+    cells = slots * (view.workers.size * (1 + len(data.get("shapes", ()))) + view.ps.size)
+    if cells > MOST_CELLS:
+        raise ValueError(f"too large: {cells} prices, at most {MOST_CELLS}")
 
     def array(given: Any, key: str, shape: tuple[int, ...]) -> Floats:
         found = np.zeros((*shape, slots))

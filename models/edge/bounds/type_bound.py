@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.edge import EdgeInstance, arrays
-from schedgap.models.edge.bounds.prices import LARGEST, rounded
+from schedgap.models.edge.bounds.prices import LARGEST, Prices, rounded
 from schedgap.models.edge.cost import Floats, Ints
 from schedgap.models.edge.problem import Problem, Task, problem
 from schedgap.solvers import Clock
@@ -30,6 +30,7 @@ BLOCK = 4  # slots that share a price
 GAP = 0.002  # relative, between master and bound of a type
 MOST_COLUMNS = 10  # new ones of each job in a round
 MOST_SLOTS = 20_000  # with prices
+MOST_STARTS = 3_000_000  # modes of one job x slots
 
 
 class Column(NamedTuple):
@@ -237,7 +238,12 @@ def horizon(view: Problem, worker_type: int) -> int:
     ready = max(max(slot for slot in task.earliest if slot is not None) for task in tasks)
     shortest = max(min(mode.duration for mode in task.modes) for task in tasks)
     slots = ready - view.first + math.ceil(crowded(view, worker_type)) + shortest
-    return max(1, min(view.slots, slots, MOST_SLOTS))
+    return max(1, min(view.slots, slots, most_slots(tasks)))
+
+
+def most_slots(tasks: Sequence[Task]) -> int:
+    """Return how many slots may have prices: what is asked of each start fits into memory."""
+    return min(MOST_SLOTS, MOST_STARTS // max(len(task.modes) for task in tasks))
 
 
 def solve_type(
@@ -305,13 +311,23 @@ def solve_type(
 
 
 def solve_types(
-    view: Problem, *, clock: Clock, block: int = BLOCK, seed: int = 0, threads: int = 1
+    view: Problem,
+    *,
+    clock: Clock,
+    block: int = BLOCK,
+    seed: int = 0,
+    threads: int = 1,
+    on_type: Callable[[Sequence[TypeBound]], None] = lambda found: None,
 ) -> list[TypeBound]:
-    """Bound all worker types, the hardest last: what the others leave of their time is theirs."""
+    """Bound all worker types, the hardest last: what the others leave of their time is theirs.
+
+    `on_type` hears of those that are done, each time there is one more.
+    """
     types = used_types(view)
     work = {u: crowded(view, u) for u in types}
-    found = [
-        solve_type(
+    found: list[TypeBound] = []
+    for k, worker_type in enumerate(sorted(types, key=work.__getitem__)):
+        one = solve_type(
             view,
             worker_type,
             clock=clock.share(1.0 / (len(types) - k)),
@@ -319,9 +335,9 @@ def solve_types(
             seed=seed,
             threads=threads,
         )
-        for k, worker_type in enumerate(sorted(types, key=work.__getitem__))
-    ]
-    return sorted(found, key=lambda each: each.worker_type)
+        found = sorted([*found, one], key=lambda each: each.worker_type)
+        on_type(found)
+    return found
 
 
 def crowded(view: Problem, worker_type: int) -> float:
@@ -339,6 +355,27 @@ def used_types(view: Problem) -> list[int]:
 def total(bounds: Sequence[float]) -> float:
     """Return the sum over the types: each type's c_j - a_j sum up to a whole number."""
     return float(sum(math.ceil(bound) for bound in bounds))
+
+
+def bound_of(view: Problem, found: Sequence[TypeBound]) -> float:
+    """Return what some types prove for all jobs: those of the others count as if alone."""
+    known = {each.worker_type for each in found}
+    rest = [task for task in view.tasks if task.worker_type not in known]
+    alone = sum(view.least_flow(task) or 0 for task in rest)
+    return total([each.bound for each in found]) + alone
+
+
+def server_prices(view: Problem, found: Sequence[TypeBound], slots: int) -> Prices:
+    """Return the prices of classes by server, for the first so many slots.
+
+    By server a job has fewer ways to run, so that they tend to prove more.
+    """
+    workers = np.zeros((*view.workers.shape, slots))
+    which = arrays(view.instance).is_cloud.astype(np.int64)
+    for each in found:
+        cells = np.repeat(each.prices, each.block, axis=1)[:, : min(slots, each.slots)]
+        workers[:, each.worker_type, : cells.shape[1]] = cells[which]
+    return Prices(workers, np.zeros((*view.ps.shape, slots)))
 
 
 def certificate(instance: EdgeInstance, found: Sequence[TypeBound]) -> dict[str, Any]:
@@ -370,8 +407,9 @@ def certified(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
     for worker_type in used_types(view):
         each = given.get(instance.worker_types[worker_type])
         slots, block = (1, 1) if each is None else (each["slots"], each["block"])
-        if not (1 <= slots <= min(view.slots, MOST_SLOTS) and 1 <= block <= slots):
-            raise ValueError("slots, block: need numbers >= 1 within the horizon")
+        own = [task for task in view.tasks if task.worker_type == worker_type]
+        if not (1 <= slots <= min(view.slots, max(1, most_slots(own))) and 1 <= block <= slots):
+            raise ValueError("slots, block: need numbers >= 1 within the horizon, and not too many")
         types = TypeProblem(view, worker_type, slots, block)
         prices = np.zeros((2, len(types.lengths)))
         for c, kind in enumerate(CLASSES):

@@ -5,24 +5,27 @@ with prices of shapes, is within a few per cent, and goals above it (see `goals`
 optimum: first for the jobs of each worker type alone (see `parts`), then for all together.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.bracket import Bracket
-from schedgap.models.edge.certificates import check_certificate
+from schedgap.models.edge.bounds.type_bound import TypeBound
 from schedgap.models.edge.exact.fixing import Fixing
 from schedgap.models.edge.exact.goals import FEW_JOBS, Goals
-from schedgap.models.edge.exact.parts import Parts, certificate, jobs_by_type
-from schedgap.models.edge.exact.steps import STAGES, price, search_intervals, search_lists
+from schedgap.models.edge.exact.parts import Parts, jobs_by_type
+from schedgap.models.edge.exact.steps import bound_types, price, search_intervals, search_lists
 from schedgap.models.edge.heuristics.starting import first_bracket
-from schedgap.models.edge.problem import no_schedule
+from schedgap.models.edge.problem import no_schedule, problem
 from schedgap.models.method import Call, Outcome
 
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on all groups
+FEW_PLACES, EARLY_SECONDS = 40, 5.0  # jobs x servers where it comes first
+TYPE_SHARE, TYPE_SECONDS = 0.15, 5.0  # of the bound by worker types, and at least so long
 LIST_SHARE = 0.2  # of a search over lists
 PRICE_SHARE = 0.4
 PART_SHARE = 0.6  # of the first steps with the parts
-MOST_PLACES = 10_000  # jobs x servers in one search of CP-SAT
+MOST_PLACES = 3_000  # jobs x servers with their workers in one search of CP-SAT
 
 
 def exact(instance: EdgeInstance, call: Call) -> Outcome:
@@ -34,80 +37,79 @@ def exact(instance: EdgeInstance, call: Call) -> Outcome:
         return found.outcome()
     if instance.is_batch:
         return _batch(instance, found)
-    search_lists(instance, found, clock.share(LIST_SHARE))
-    if not found.closed and len(instance.jobs) * len(instance.servers) > MOST_PLACES:
-        return _coarse(instance, found)
+    few, places = len(instance.jobs) <= FEW_JOBS, places_of(instance)
     several = len(jobs_by_type(instance)) > 1
-    few = len(instance.jobs) <= FEW_JOBS
-    if not found.closed and (few or not several):  # else each part has a search of its own
+    if places <= FEW_PLACES:  # where CP-SAT proves at once, if it ever does
+        search_intervals(instance, found, clock.share(FIRST_SHARE, most=EARLY_SECONDS))
+    if not found.closed:
+        search_lists(instance, found, clock.share(LIST_SHARE))
+    if not found.closed and places > FEW_PLACES and (few or not several):
         search_intervals(instance, found, clock.share(FIRST_SHARE, most=FIRST_SECONDS))
-    fixing = None
-    if not found.closed and several:
-        fixing = _by_parts(instance, found)
-    if not found.closed and fixing is None:
-        fixing = _at_once(instance, found)
+    types: tuple[TypeBound, ...] = ()
+    if not found.closed:
+        limit = max(TYPE_SECONDS, TYPE_SHARE * clock.remaining())
+        types = bound_types(instance, found, clock.share(1.0, most=limit))
+    if not found.closed and places > MOST_PLACES:
+        return _coarse(instance, found, types)
+    priced = False
+    if not found.closed and several:  # each part has a search of its own
+        priced = _by_parts(instance, found, types)
+    if not found.closed and not priced:
+        _at_once(instance, found, types)
     if not found.closed and not clock.expired():
         search_intervals(instance, found, clock)
-    return _certified(instance, found.outcome(), fixing)
+    return found.outcome()
 
 
-def _at_once(instance: EdgeInstance, found: Bracket) -> Fixing | None:
-    """Close in on the optimum of the whole; None where there are no prices."""
+def places_of(instance: EdgeInstance) -> int:
+    """Return how many servers the jobs may have workers on, all together."""
+    view = problem(instance)
+    able = (view.workers > 0).sum(axis=0)
+    return sum(int(able[task.worker_type]) for task in view.tasks)
+
+
+def _at_once(instance: EdgeInstance, found: Bracket, types: Sequence[TypeBound]) -> None:
+    """Close in on the optimum of the whole, where there are prices."""
     clock = found.call.clock
-    prices = price(instance, found, clock.share(PRICE_SHARE))
-    if prices is None:
-        return None
+    prices = price(instance, found, clock.share(PRICE_SHARE), types=types)
+    if prices is None or found.closed:
+        return
     goals = Goals(instance, found, Fixing((prices,)))
-    if not found.closed:
-        goals.tighten(clock)
-        goals.settle(clock)
-    return goals.fixing
+    goals.tighten(clock)
+    goals.settle(clock)
 
 
-def _by_parts(instance: EdgeInstance, found: Bracket) -> Fixing | None:
-    """Close in on the optimum, part by part, then as a whole; None where prices lack."""
-    clock, parts = found.call.clock, Parts(instance, found)
-    if not parts.prepare(clock.share(PART_SHARE)) or found.closed:
-        return None
+def _by_parts(instance: EdgeInstance, found: Bracket, types: Sequence[TypeBound]) -> bool:
+    """Close in on the optimum, part by part, then as a whole; False where prices lack."""
+    clock, parts = found.call.clock, Parts(instance, found, types)
+    if not parts.prepare(clock.share(PART_SHARE)):
+        return False
+    if found.closed:
+        return True
     goals = Goals(instance, found, parts.fixing())
     parts.settle(clock, goals)
     goals.fixing = replace(goals.fixing, sides=parts.fixing().sides)
     if not (found.closed or clock.expired()):
         goals.tighten(clock)  # PSs bind: the relaxation of the whole knows what the parts do not
     goals.settle(clock)
-    return goals.fixing
-
-
-def _certified(instance: EdgeInstance, outcome: Outcome, fixing: Fixing | None) -> Outcome:
-    """Add a certificate, where prices prove all of the bound, and no search had to."""
-    if fixing is None or outcome.bound is None:
-        return outcome
-    written = certificate(instance, fixing)
-    value = check_certificate(instance, written)
-    if value != outcome.bound:
-        return outcome
-    return replace(outcome, certificate=written | {"value": value})
+    return True
 
 
 def _batch(instance: EdgeInstance, found: Bracket) -> Outcome:
     """Search, bound, and search again what is left between."""
     clock = found.call.clock
-    small = len(instance.jobs) * len(instance.servers) <= MOST_PLACES
+    small = places_of(instance) <= MOST_PLACES
     if small:
         search_intervals(instance, found, clock.share(0.5))
-    prices = None if found.closed else price(instance, found, clock.share(0.5))
+    if not found.closed:
+        price(instance, found, clock.share(0.5))
     if small and not found.closed and not clock.expired():
         search_intervals(instance, found, clock)
-    outcome = found.outcome("" if small else "too large for an exact search")
-    return _certified(instance, outcome, None if prices is None else Fixing((prices,)))
+    return found.outcome("" if small else "too large for an exact search")
 
 
-def _coarse(instance: EdgeInstance, found: Bracket) -> Outcome:
-    """Bound what is too large for all else by worker types; list jobs by the starts of that."""
-    clock = found.call.clock
-    found.call.progress.phase("bound by worker types")
-    stage = f"{STAGES}:type_stage"
-    report = found.child("type-bound", stage, instance, clock=clock, engine="highs")
-    if report is not None and not found.closed:
-        search_lists(instance, found, clock, report.value)
-    return found.outcome("too large for an exact search")
+def _coarse(instance: EdgeInstance, found: Bracket, types: Sequence[TypeBound]) -> Outcome:
+    """List jobs by the starts of the relaxation by worker types, then move them, to the end."""
+    starts = {job: start for each in types for job, start in each.starts.items()}
+    search_lists(instance, found, found.call.clock, starts, endless=True)
+    return found.outcome("too large for an exact search: lists to the end of the time")

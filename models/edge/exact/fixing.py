@@ -9,14 +9,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.bounds.prices import Pricer, Prices
+from schedgap.models.edge.bounds.column_bound import fitting
+from schedgap.models.edge.bounds.prices import Pricer, Prices, to_data
 from schedgap.models.edge.bounds.shapes import Bools, Shape
 from schedgap.models.edge.cost import Floats
 from schedgap.models.edge.problem import Group, Problem, problem
+
+KIND = "fixing"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +62,24 @@ def keep(view: Problem, prices: Sequence[Prices], upper: int) -> Kept:
         for k, m, start in costs[0].names[left].tolist()
     ]
     return Kept(tuple(groups), bound, upper - 1 - bound)
+
+
+def certificate(prices: Sequence[Prices], upper: int) -> dict[str, Any]:
+    """Return prices that rule out schedules with an objective below `upper`, as JSON data."""
+    return {"kind": KIND, "upper": upper, "prices": [to_data(each) for each in prices]}
+
+
+def certified(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
+    """Return the bound that a certificate proves; ValueError where its prices end too early."""
+    view, upper = problem(instance), int(data["upper"])
+    prices = [fitting(view, each) for each in data["prices"]]
+    slots = prices[0].slots
+    if any(each.slots != slots for each in prices):
+        raise ValueError("prices: all need the same slots")
+    if view.first + slots - 1 < last_slot(view, upper):
+        raise ValueError("prices: a schedule below upper can end after the last slot")
+    kept = keep(view, prices, upper)
+    return float(upper if kept.hopeless else min(upper, math.ceil(kept.bound)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +142,10 @@ class _Costs:
     def __init__(self, view: Problem, prices: Prices) -> None:
         pricer = Pricer(view, prices.slots)
         costs = pricer.all_costs(prices)
-        self.paid = pricer.paid(prices)
+        try:
+            self.paid = pricer.paid(prices)
+        except ValueError:  # sums could be rounded: such prices prove nothing
+            self.paid = math.inf
         self.tasks = len(view.tasks)
         each = [(k, m, cost) for k, own in enumerate(costs) for m, cost in enumerate(own)]
         self.cost = np.concatenate([np.zeros(0), *(cost for _, _, cost in each)])  # [group]
@@ -133,7 +158,8 @@ class _Costs:
         """Return the bound on schedules of the groups that are left, and the least costs [task]."""
         least = np.full(self.tasks, np.inf)
         np.minimum.at(least, self.task[left], self.cost[left])
-        return math.fsum(least.tolist()) - self.paid, least
+        value = -math.inf if math.isinf(self.paid) else math.fsum(least.tolist()) - self.paid
+        return value, least
 
 
 def last_slot(view: Problem, upper: int) -> int:

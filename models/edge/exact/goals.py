@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.bracket import Bracket
-from schedgap.models.edge.exact.fixing import Fixing, Kept
+from schedgap.models.edge.exact.fixing import Fixing, Kept, certificate
 from schedgap.models.edge.exact.steps import search_intervals
 from schedgap.models.edge.problem import problem
 from schedgap.solvers import Clock
@@ -108,8 +108,15 @@ class Goals:
     def weigh(self) -> None:
         """Tell the bracket what the prices prove; past their slots nothing is better than known."""
         view, upper = problem(self.instance), self.found.upper
-        bound = self._keep(view.last * len(view.tasks) if upper is None else int(upper)).bound
-        self.found.bound(bound if upper is None else min(bound, upper))
+        below = view.last * len(view.tasks) if upper is None else int(upper)
+        self._rule_out(below, self._keep(below))
+
+    def _rule_out(self, upper: int, kept: Kept) -> None:
+        """Tell the bracket what is known of schedules below a value: it is a bound on all."""
+        bound = upper if kept.hopeless else min(upper, kept.bound)
+        if math.isfinite(bound) and math.ceil(bound) > self.found.lower:
+            proof = None if self.fixing.sides else certificate(self.fixing.prices, upper)
+            self.found.bound(math.ceil(bound), proof)
 
     def advance(self, clock: Clock, weight: float = 1.0, *, alone: bool = True) -> None:
         """Try one goal, or look for better schedules.
@@ -136,14 +143,16 @@ class Goals:
             goal = min(int(found.lower) + self._step - 1, final)
             kept = self._keep(goal + 1)
         if kept.hopeless:
-            found.bound(goal + 1)
+            self._rule_out(goal + 1, kept)
             self._step *= 2
             return
         if len(kept.groups) > MOST_GROUPS:
             self.stuck = True
             return
         found.call.progress.phase(f"a schedule of {goal} or less: {len(kept.groups)} groups")
-        found.trace["goal"] = {"value": goal, "groups": len(kept.groups), "slack": kept.slack}
+        found.trace["goal"] = {"value": goal, "groups": len(kept.groups)}
+        if math.isfinite(kept.slack):
+            found.trace["goal"]["slack"] = kept.slack
         left, self._decided = clock.remaining(), ""
         for k, engine in enumerate(self._engines[:1] if last else self._engines):
             budget = self._budget(clock, 1.0 if last else weight, last)
@@ -161,6 +170,8 @@ class Goals:
                 self._step *= 2
             return
         self._step, self._turn = 1, self._turn + 1
+        if clock.expired():
+            return
         self.improve(self._budget(clock, weight).share(0.5**self._vain))
 
     def check(self, clock: Clock) -> None:

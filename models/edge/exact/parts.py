@@ -7,7 +7,7 @@ their PSs suffice for all; where not, each part leaves the others only so much a
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,12 +15,13 @@ import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.models.bracket import Bracket
-from schedgap.models.edge.bounds import column_bound
-from schedgap.models.edge.bounds.prices import Pricer, Prices, to_data
+from schedgap.models.edge.bounds.prices import Prices
+from schedgap.models.edge.bounds.type_bound import TypeBound, total
+from schedgap.models.edge.bounds.type_bound import certificate as type_certificate
 from schedgap.models.edge.exact.fixing import Fixing, Side
 from schedgap.models.edge.exact.goals import FEW_JOBS, Goals
 from schedgap.models.edge.exact.steps import price, search_intervals, search_lists
-from schedgap.models.edge.heuristics.starting import first_bracket
+from schedgap.models.edge.heuristics.starting import first_bracket, job_bound
 from schedgap.models.edge.heuristics.timetable import Timetable
 from schedgap.models.edge.placements import runs_from, schedule_of
 from schedgap.models.edge.problem import problem
@@ -69,31 +70,21 @@ def joined(instance: EdgeInstance, schedules: Sequence[EdgeSchedule]) -> EdgeSch
     return schedule_of(instance, timetable.runs.values())
 
 
-def certificate(instance: EdgeInstance, fixing: Fixing) -> dict[str, Any]:
-    """Return the best prices that are known, of the whole or of its parts, as plain JSON data."""
-    if not fixing.sides:
-        kind = "batch-dual" if instance.is_batch else "cg-bound"
-        return {"kind": kind, **to_data(_best(instance, fixing.prices))}
-    parts = {
-        instance.jobs[side.jobs[0]].worker_type: to_data(_best(side.instance, side.prices))
-        for side in fixing.sides
-    }
-    return {"kind": "parts", "parts": parts}
+def certified(
+    instance: EdgeInstance,
+    data: Mapping[str, Any],
+    check: Callable[[EdgeInstance, Mapping[str, Any]], float],
+) -> float:
+    """Return the sum of what `check` finds the certificates of parts to prove.
 
-
-def _best(instance: EdgeInstance, prices: Sequence[Prices]) -> Prices:
-    return max(prices, key=lambda each: Pricer(problem(instance), each.slots).bound(each))
-
-
-def certified(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
-    """Return the bound that prices of parts prove, each rounded up; a part without prices has 0."""
+    The jobs of a part without a certificate count each as if alone.
+    """
     kinds = {instance.worker_types[kind]: jobs for kind, jobs in jobs_by_type(instance).items()}
-    return float(
-        sum(
-            math.ceil(column_bound.certified(part_of(instance, kinds[name]), prices))
-            for name, prices in data["parts"].items()
-        )
-    )
+    parts = {name: part_of(instance, jobs) for name, jobs in kinds.items()}
+    if strange := set(data["parts"]) - set(parts):
+        raise ValueError(f"no jobs of worker type {min(strange)}")
+    alone = sum(job_bound(problem(p)) for name, p in parts.items() if name not in data["parts"])
+    return alone + sum(check(parts[name], each) for name, each in data["parts"].items())
 
 
 @dataclass(slots=True, eq=False)
@@ -103,6 +94,7 @@ class _Part:
     instance: EdgeInstance
     jobs: tuple[int, ...]  # the index of each in the whole
     found: Bracket
+    types: Sequence[TypeBound] = ()
     goals: Goals | None = None
     seconds: float = 0.0
 
@@ -114,16 +106,22 @@ class _Part:
 class Parts:
     """All parts of an instance; what they find goes to the bracket of the whole."""
 
-    def __init__(self, instance: EdgeInstance, whole: Bracket) -> None:
+    def __init__(
+        self, instance: EdgeInstance, whole: Bracket, types: Sequence[TypeBound] = ()
+    ) -> None:
         self._instance, self._whole = instance, whole
         self._parts: list[_Part] = []
-        for jobs in jobs_by_type(instance).values():
+        known = {each.worker_type: each for each in types}
+        for kind, jobs in jobs_by_type(instance).items():
             part = part_of(instance, jobs)
             found = first_bracket(part, replace(whole.call, progress=Unheard()))
+            own_types = [known[kind]] if kind in known else []
+            if own_types:
+                found.bound(total([known[kind].bound]), type_certificate(part, own_types))
             if whole.schedule is not None:
                 own = {job.id: whole.schedule.placements[job.id] for job in part.jobs}
                 found.offer(EdgeSchedule(own))
-            self._parts.append(_Part(part, jobs, found))
+            self._parts.append(_Part(part, jobs, found, own_types))
         for each in self._parts:
             each.found.call = replace(whole.call, progress=_Ear(self))
         self.heard()
@@ -132,6 +130,11 @@ class Parts:
     def bound(self) -> float:
         """The sum of their bounds: one on the whole."""
         return sum(part.found.lower for part in self._parts)
+
+    def _certificate(self) -> dict[str, Any] | None:
+        """Return what proves that sum, None where a search had to."""
+        own = {p.instance.jobs[0].worker_type: p.found.certificate for p in self._parts}
+        return None if None in own.values() else {"kind": "parts", "parts": own}
 
     @property
     def apart(self) -> bool:
@@ -147,7 +150,7 @@ class Parts:
         """Tell the whole what the parts have by now."""
         whole, bound = self._whole, self.bound
         whole.infeasible |= any(part.found.infeasible for part in self._parts)
-        whole.bound(bound if whole.upper is None else min(bound, whole.upper))
+        whole.bound(bound, self._certificate())
         if self._value < (math.inf if whole.upper is None else whole.upper):
             schedule = joined(self._instance, [part.found.schedule for part in self._parts])
             if schedule is not None:
@@ -167,7 +170,8 @@ class Parts:
             if self._whole.closed:
                 return True
             found, own = part.found, clock.share(1 / (len(self._parts) - k))
-            prices = price(part.instance, found, own.share(PRICE_SHARE), self._most(part))
+            limit = own.share(PRICE_SHARE)
+            prices = price(part.instance, found, limit, self._most(part), part.types)
             if prices is None:
                 return False
             part.goals = Goals(part.instance, found, Fixing((prices,)))

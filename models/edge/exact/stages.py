@@ -1,7 +1,7 @@
 """The stages of `exact` that use an engine, each in a process of its own."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -10,8 +10,15 @@ from schedgap.models.bracket import Finder, Report, solve_program
 from schedgap.models.edge import program_cp_sat
 from schedgap.models.edge.bounds import mode_arrays
 from schedgap.models.edge.bounds.column_bound import solve_bound
+from schedgap.models.edge.bounds.prices import Prices, to_data
 from schedgap.models.edge.bounds.shapes import Shape
-from schedgap.models.edge.bounds.type_bound import solve_types, total
+from schedgap.models.edge.bounds.type_bound import (
+    TypeBound,
+    bound_of,
+    certificate,
+    server_prices,
+    solve_types,
+)
 from schedgap.models.edge.cost import Floats
 from schedgap.models.edge.exact.fixing import Kept
 from schedgap.models.edge.heuristics.starting import sense
@@ -81,20 +88,31 @@ def price_stage(
     instance: EdgeInstance,
     schedule: EdgeSchedule | None,
     slots: int,
+    types: Sequence[TypeBound] = (),
     *,
     clock: Clock,
     seed: int,
     threads: int,
 ) -> Report:
-    """Solve the relaxation; returns its prices and each job's mean start."""
+    """Solve the relaxation; returns its prices and each job's mean start.
+
+    What the worker types have proved by themselves is where the prices begin.
+    """
+    view, kind = problem(instance), "batch-dual" if instance.is_batch else "cg-bound"
+
+    def better(bound: float, prices: Prices) -> None:
+        if bound > found.lower:
+            found.bound(math.ceil(bound), {"kind": kind, **to_data(prices)})
+
     result = solve_bound(
-        problem(instance),
+        view,
         slots=slots,
         clock=clock,
         known=() if schedule is None else runs_from(instance, schedule),
+        guess=server_prices(view, types, slots) if types else None,
         seed=seed,
         threads=threads,
-        on_bound=found.bound,
+        on_bound=better,
     )
     starts: dict[int, float] = {}
     for run, share in result.runs:
@@ -109,14 +127,16 @@ def price_stage(
 def type_stage(
     found: Finder, instance: EdgeInstance, *, clock: Clock, seed: int, threads: int
 ) -> Report:
-    """Bound the worker types one by one; returns each job's mean start."""
-    bounds = solve_types(problem(instance), clock=clock.share(0.8), seed=seed, threads=threads)
-    found.bound(total([each.bound for each in bounds]))
+    """Bound the worker types one by one; returns what is known of each of them."""
+    view = problem(instance)
+
+    def better(bounds: Sequence[TypeBound]) -> None:
+        if (bound := bound_of(view, bounds)) > found.lower:
+            found.bound(bound, certificate(instance, bounds))
+
+    bounds = solve_types(view, clock=clock, seed=seed, threads=threads, on_type=better)
     trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
-    starts: dict[int, float] = {}
-    for each in bounds:
-        starts |= each.starts
-    return Report(trace=trace, value=starts)
+    return Report(trace=trace, value=bounds)
 
 
 def goal_stage(

@@ -4,12 +4,13 @@ A step that uses an engine is a stage in a process of its own.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.bracket import Bracket
 from schedgap.models.edge.bounds.column_bound import too_large
 from schedgap.models.edge.bounds.prices import Prices
+from schedgap.models.edge.bounds.type_bound import TypeBound
 from schedgap.models.edge.exact.fixing import last_slot
 from schedgap.models.edge.heuristics.lists import Search, best_list
 from schedgap.models.edge.problem import problem
@@ -25,14 +26,35 @@ def search_lists(
     found: Bracket,
     clock: Clock,
     starts: Mapping[int, float] | None = None,
+    *,
+    endless: bool = False,
 ) -> None:
-    """Place jobs by lists, and search over these; `starts` order one more list."""
+    """Place jobs by lists, and search over these; `starts` order one more list.
+
+    `endless`: until time is up or the bound is met, warm again and longer each time.
+    """
     found.call.progress.phase("lists")
-    search = Search(instance, best_list(instance, starts)[1], seed=found.call.seed)
+
+    def stop() -> bool:
+        return found.closed or clock.expired()
+
+    search = Search(instance, best_list(instance, starts, stop=stop)[1], seed=found.call.seed)
     if search.complete:
         found.offer(search.schedule())
     moves = MOVES[starts is not None] * len(instance.jobs)
-    search.run(moves, stop=clock.expired, on_better=lambda better: found.offer(better.schedule()))
+    while True:
+        search.run(moves, stop=stop, on_better=lambda better: found.offer(better.schedule()))
+        if stop() or not endless:
+            return
+        moves *= 2
+
+
+def bound_types(instance: EdgeInstance, found: Bracket, clock: Clock) -> tuple[TypeBound, ...]:
+    """Bound the jobs of each worker type in classes of servers; return what is known of each."""
+    found.call.progress.phase("bound by worker types")
+    stage = f"{STAGES}:type_stage"
+    report = found.child("type-bound", stage, instance, clock=clock, engine="highs")
+    return () if report is None else tuple(report.value)
 
 
 def search_intervals(instance: EdgeInstance, found: Bracket, clock: Clock) -> None:
@@ -50,7 +72,11 @@ def search_intervals(instance: EdgeInstance, found: Bracket, clock: Clock) -> No
 
 
 def price(
-    instance: EdgeInstance, found: Bracket, clock: Clock, upper: float = 0.0
+    instance: EdgeInstance,
+    found: Bracket,
+    clock: Clock,
+    upper: float = 0.0,
+    types: Sequence[TypeBound] = (),
 ) -> Prices | None:
     """Solve the relaxation as far as an optimal schedule can reach; list jobs by its starts.
 
@@ -58,6 +84,8 @@ def price(
     ----------
     upper : float
         Prices are to reach as far as schedules below this do, too; infinite: to the horizon.
+    types : sequence of TypeBound
+        Of its worker types, where they are known: the first prices.
     """
     view = problem(instance)
     slots = view.slots
@@ -73,6 +101,7 @@ def price(
         instance,
         found.schedule,
         slots,
+        types,
         clock=clock,
         engine="highs",
     )

@@ -7,6 +7,7 @@ moves jobs within the order of one type, and places anew only what comes after t
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -66,12 +67,29 @@ def place_all(instance: EdgeInstance, order: Sequence[int]) -> Timetable:
     return timetable
 
 
+@lru_cache(maxsize=64)
+def _listed(instance: EdgeInstance, order: tuple[int, ...]) -> Timetable:
+    """Return `place_all`, once for each order; nobody changes it."""
+    return place_all(instance, order)
+
+
 def best_list(
-    instance: EdgeInstance, starts: Mapping[int, float] | None = None
+    instance: EdgeInstance,
+    starts: Mapping[int, float] | None = None,
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    hear: Callable[[Timetable], None] = lambda timetable: None,
 ) -> tuple[str, tuple[int, ...]]:
     """Return the name and the order of the best list schedule: fewest left over, then least value.
 
     Also tried, as `by type`: each worker type in the order that suits it best, type by type.
+
+    Parameters
+    ----------
+    stop : callable
+        Asked after each list: whether to be content with those so far.
+    hear : callable
+        Told of each list as soon as it is made.
     """
     view, found = arrays(instance), orders(instance, starts)
 
@@ -82,13 +100,20 @@ def best_list(
     def best(jobs: Sequence[int]) -> str:
         return min(found, key=lambda name: key(timetables[name], jobs))
 
-    timetables = {name: place_all(instance, order) for name, order in found.items()}
+    timetables: dict[str, Timetable] = {}
+    for name, order in found.items():
+        timetables[name] = _listed(instance, order)
+        hear(timetables[name])
+        if stop():
+            found = {name: found[name] for name in timetables}
+            return (name := best(order)), found[name]
     mixed: list[int] = []
     for u in range(len(instance.worker_types)):
         own = [j for j in found["arrival"] if view.worker_type[j] == u]
         mixed += sorted(own, key=found[best(own)].index)
     found["by type"] = tuple(mixed)
-    timetables["by type"] = place_all(instance, mixed)
+    timetables["by type"] = _listed(instance, tuple(mixed))
+    hear(timetables["by type"])
     name = best(mixed)
     return name, found[name]
 

@@ -5,6 +5,7 @@ import math
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.bracket import Bracket
 from schedgap.models.edge.heuristics.lists import best_list, place_all
+from schedgap.models.edge.heuristics.timetable import Timetable
 from schedgap.models.edge.outcomes import sums
 from schedgap.models.edge.placements import runs_from, schedule_of
 from schedgap.models.edge.problem import Problem, problem
@@ -45,14 +46,22 @@ def first_bracket(instance: EdgeInstance, call: Call) -> Bracket:
         close=0.0,
         tell=lambda schedule: sums(instance, schedule),
     )
-    found.bound(job_bound(problem(instance)))
+    found.bound(job_bound(problem(instance)), {"kind": "job-bound"})
     if instance.is_batch:
         found.offer(EdgeSchedule({}))
     if not found.closed:
-        start = starting_schedule(instance)
-        if start is not None:
-            found.offer(start)
+        starting_schedules(found, instance)
     return found
+
+
+def starting_schedules(found: Bracket, instance: EdgeInstance) -> None:
+    """Offer the list schedules, one by one, until one meets the bound or time is up."""
+
+    def hear(timetable: Timetable) -> None:
+        if len(timetable.runs) == len(instance.jobs) or instance.is_batch:
+            found.offer(timetable.schedule())
+
+    best_list(instance, stop=lambda: found.closed or found.call.clock.expired(), hear=hear)
 
 
 def starting_schedule(instance: EdgeInstance) -> EdgeSchedule | None:
