@@ -1,0 +1,152 @@
+"""Certificates that are wrong in every way: refused in one line, and never a false bound."""
+
+import json
+import math
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.errors import InputError
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge.bounds.prices import Prices, rounded
+from schedgap.models.edge.certificates import KINDS, check_certificate
+from schedgap.models.edge.exact import fixing
+from schedgap.models.edge.problem import no_schedule, problem
+from strategies.edge import brute_force, edge_instances, instance_of
+from strategies.edge_examples import TOY_A, TOY_BATCH
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+CELLS = {"slots": 16, "worker_prices": [[0, 0, 2, 0.5]], "ps_prices": [[0, 0, 2, 0.25]]}
+SHAPED = CELLS | {"shapes": [{"shape": [0, 1, 1, 2], "prices": [[2, 0, 4, 0.5]]}]}
+ONE_TYPE = {
+    "worker_type": "gpu", "slots": 8, "block": 2,
+    "prices": {"edge": [[1, 0.5]], "cloud": []},
+}  # fmt: skip
+GOOD: dict[str, dict[str, Any]] = {
+    "cg-bound": {"kind": "cg-bound", **SHAPED},
+    "type-bound": {"kind": "type-bound", "types": [ONE_TYPE]},
+    "lp-mode": {"kind": "lp-mode", "rows": 0, "duals": [[0, 1.0]]},
+    "job-bound": {"kind": "job-bound"},
+    "srpt-bound": {"kind": "srpt-bound"},
+    "fixing": {"kind": "fixing", "upper": 6, "prices": [CELLS, CELLS]},
+    "parts": {"kind": "parts", "parts": {"gpu": {"kind": "cg-bound", **SHAPED}}},
+    "batch-dual": {"kind": "batch-dual", **(CELLS | {"slots": 4})},
+}
+WRONG = (
+    None, True, -1, 0.5, 1e308, -1e308, math.nan, math.inf, 10**40, "x", [], {}, [[]], [[0]],
+    [[0, 0, 0, 0.0]], [[0, 0, 1, math.nan]], [[0, 0, 1, 1e308]], [[0, 0, 1, True]], [[10**30] * 4],
+    [{"shape": [1, 1], "prices": []}], 10**9,
+)  # fmt: skip
+
+
+def rows() -> int:
+    """Return how many rows the program of `lp-mode` has."""
+    for many in range(10_000):
+        try:
+            check_certificate(TOY_A, {"kind": "lp-mode", "rows": many, "duals": []})
+        except InputError as error:
+            return int(str(error).rsplit(" ", 1)[-1].rstrip(")"))
+        return many
+    raise AssertionError
+
+
+def changed(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield the data with one place after the other wrong, left out, or beside a strange key."""
+    places = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, inner in list(places):
+        for wrong in WRONG:
+            other = data | {key: wrong} if isinstance(data, dict) else list(data)
+            if isinstance(other, list):
+                other[key] = wrong
+            yield (*path, key), other
+        if isinstance(data, dict):
+            yield (*path, key), {k: v for k, v in data.items() if k != key}
+            yield (*path, key), data | {"strange": 1}
+        if isinstance(inner, (dict, list)):
+            for where, new in changed(inner, (*path, key)):
+                other = dict(data) if isinstance(data, dict) else list(data)
+                other[key] = new
+                yield where, other
+
+
+def judge(instance: EdgeInstance, certificate: Any, optimum: float) -> bool:
+    """Return whether a certificate proves something; what it proves is true."""
+    began, refusal = time.monotonic(), None
+    value = 0.0
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            value = check_certificate(instance, certificate)
+    except InputError as error:
+        refusal = error
+    assert time.monotonic() - began < 10
+    if refusal is not None:
+        assert (refusal.path or "").startswith("certificate") and "\n" not in str(refusal)
+        return False
+    assert value >= optimum if instance.is_batch else value <= optimum
+    return True
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_whatever_is_wrong_is_refused_or_proves_what_is_true(kind: str) -> None:
+    instance, optimum = (TOY_BATCH, 3) if kind == "batch-dual" else (TOY_A, 5)
+    good = GOOD[kind] | ({"rows": rows()} if kind == "lp-mode" else {})
+    assert judge(instance, json.loads(json.dumps(good)), optimum)
+    refused = sum(not judge(instance, wrong, optimum) for _, wrong in changed(good))
+    assert refused > 15
+
+
+def test_every_kind_is_tried() -> None:
+    assert set(GOOD) == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", ["cg-bound", "fixing", "parts", "type-bound", "lp-mode"])
+def test_what_would_take_too_long_is_refused(kind: str) -> None:
+    """An instance of 10^9 slots, and as many prices."""
+    job = {"epochs": 10**8, "transfer_delay": {"s": 0}}
+    servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 1}}]
+    instance = instance_of([job, {"transfer_delay": {"s": 0}}], servers=servers, horizon=10**9)
+    empty = {"slots": 10**9, "worker_prices": [], "ps_prices": []}
+    huge = {
+        "cg-bound": {"kind": "cg-bound", **empty},
+        "fixing": {"kind": "fixing", "upper": 10**9, "prices": [empty]},
+        "parts": {"kind": "parts", "parts": {"gpu": {"kind": "cg-bound", **empty}}},
+        "type-bound": {"kind": "type-bound", "types": [ONE_TYPE | {"slots": 10**9, "block": 1}]},
+        "lp-mode": {"kind": "lp-mode", "rows": 7, "duals": []},
+    }[kind]
+    assert not judge(instance, huge, math.inf)
+
+
+@settings(max_examples=60, **QUIET)
+@given(edge_instances(placeable=True, horizon=(5, 9)), st.integers(0, 10**6), st.integers(-2, 3))
+def test_fixing_proves_no_more_than_is_true(instance: EdgeInstance, seed: int, more: int) -> None:
+    """At any prices and any value; where the optimum is not below the value, perhaps the value."""
+    if no_schedule(instance) is not None:
+        return
+    view, random, optimum = problem(instance), np.random.default_rng(seed), brute_force(instance)
+
+    def draw(array: np.ndarray) -> np.ndarray:
+        return rounded(random.exponential(0.3, (*array.shape, view.slots)))
+
+    prices = [Prices(draw(view.workers), draw(view.ps)) for _ in range(2)]
+    upper = max(0, (20 if math.isinf(optimum) else int(optimum)) + more)
+    written = json.loads(json.dumps(fixing.certificate(prices, upper)))
+    value = check_certificate(instance, written)
+    kept = fixing.keep(view, prices, upper)
+    assert value == (upper if kept.hopeless else min(upper, math.ceil(kept.bound)))
+    assert value <= optimum
+
+
+def test_fixing_needs_prices_that_reach_far_enough() -> None:
+    """Schedules below 10 may end in slot 10; prices end in slot 3."""
+    short = CELLS | {"slots": 3}
+    with pytest.raises(InputError, match="after the last slot"):
+        check_certificate(TOY_A, {"kind": "fixing", "upper": 10, "prices": [short]})
+    with pytest.raises(InputError, match="same slots"):
+        check_certificate(TOY_A, {"kind": "fixing", "upper": 4, "prices": [CELLS, short]})

@@ -1,0 +1,94 @@
+"""Exact methods stopped or killed anywhere: whatever they have said by then is true."""
+
+import math
+
+import pytest
+
+from schedgap.instances.edge import EdgeInstance
+from schedgap.solvers.children import run_child
+from strategies.clocks import StopAt
+from strategies.edge import edge_instances
+from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
+from strategies.edge_stops import EXACT, GAPS, MEET, drawn, hard, stopped, sweep
+
+TOYS = {
+    "toy-a": TOY_A, "toy-b": TOY_B, "toy-c": TOY_C, "toy-batch": TOY_BATCH, "gaps": GAPS,
+    "meet": MEET,
+}  # fmt: skip
+KINDS = ("usual", "poor", "none", "blind")
+PROGRAMS = [name for name, method in EXACT.items() if "highs" in method.engines]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *(("toy-a", kind) for kind in KINDS),
+        *(("toy-batch", kind) for kind in KINDS),
+        *((name, kind) for name in ("gaps", "meet") for kind in ("usual", "blind")),
+    ],
+)
+def test_exact_claims_nothing_false_wherever_it_stops(name: str, kind: str) -> None:
+    stops, last = sweep(TOYS[name], "column-fix", kind=kind, first=8, more=6)
+    killed, _ = sweep(TOYS[name], "column-fix", kind=kind, first=2, more=5, killed=True)
+    if name != "toy-batch" or kind in ("none", "blind"):  # else the first list meets the bound
+        assert stops > 3 and killed > 1
+    assert last.schedule is not None and last.bound is not None
+
+
+@pytest.mark.parametrize("method", PROGRAMS)
+def test_programs_claim_nothing_false_wherever_they_stop(method: str) -> None:
+    instance = TOY_BATCH if EXACT[method].refuses(TOY_C) else TOY_C
+    stops, last = sweep(instance, method, kind="none", first=5, more=4)
+    assert stops > 3 and last.bound == (3 if instance.is_batch else 6)
+
+
+def test_searches_with_cp_sat_claim_nothing_false_wherever_they_stop() -> None:
+    """In a process of their own, with the prices lost, or the program alone."""
+    for method, instances in (
+        ("column-fix", [TOY_A, GAPS, TOY_BATCH]),
+        ("cp-sat", [TOY_B]),
+        ("batch-cp-sat", [TOY_BATCH]),
+    ):
+        reply = run_child(
+            "strategies.edge_stops:sweeps", instances, method, "none", 15, 5, engine="cp-sat"
+        )
+        assert reply.result() > 2 * len(instances)
+
+
+def test_bounds_that_close_have_certificates() -> None:
+    """What prices prove alone is evaluated again; so is a job's bound that a list meets."""
+    for instance in (TOY_A, TOY_B, TOY_C):
+        outcome, witness = stopped(instance, "column-fix", StopAt(10**9))
+        assert outcome.bound == witness.optimum and outcome.certificate is not None
+        assert outcome.certificate["kind"] == "cg-bound" and witness.certified > 0
+    outcome, _ = stopped(TOY_BATCH, "column-fix", StopAt(10**9))
+    assert outcome.certificate == {"kind": "job-bound"}
+
+
+def test_sums_of_parts_have_certificates() -> None:
+    kinds = set()
+    for instance in hard(6, max_jobs=4):
+        outcome, witness = stopped(instance, "column-fix", StopAt(10**9))
+        if outcome.certificate is not None and outcome.bound == witness.optimum:
+            kinds.add(outcome.certificate["kind"])
+    assert "parts" in kinds
+
+
+def at_length(instance: EdgeInstance, kind: str, killed: bool) -> int:
+    method = "column-fix"
+    return sweep(instance, method, kind=kind, first=60, more=30, killed=killed)[0]
+
+
+@pytest.mark.nightly
+def test_exact_claims_nothing_false_at_length() -> None:
+    """Ten thousand stops, half of them kills."""
+    stops = 0
+    instances = [*TOYS.values(), *hard(40, max_jobs=4), *hard(20, max_types=1)]
+    instances += drawn(edge_instances(batch=True, placeable=True), 20)
+    for n, instance in enumerate(instances):
+        for kind in KINDS:
+            stops += at_length(instance, kind, killed=n % 2 == 1)
+            if stops > 10_000:
+                break
+    print(f"{stops} stops, no false claim")
+    assert stops > 8_000 and math.isfinite(stops)

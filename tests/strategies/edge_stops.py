@@ -1,0 +1,279 @@
+"""Searches of `edge` stopped, or killed, at any reading of the clock; every word they say is heard.
+
+Stages that need HiGHS run in this process, on the clock of the test; those that need CP-SAT are
+lost, as if killed before their first word, or run in a process where all others are lost.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from importlib import import_module
+from typing import Any
+from unittest import mock
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models import bracket
+from schedgap.models.bracket import Bracket, Report
+from schedgap.models.edge import rules
+from schedgap.models.edge.bounds import column_bound, type_bound
+from schedgap.models.edge.certificates import check_certificate
+from schedgap.models.edge.exact import column_fix, parts, steps
+from schedgap.models.edge.heuristics import starting
+from schedgap.models.edge.heuristics.lists import orders, place_all
+from schedgap.models.edge.run_exact import METHODS
+from schedgap.models.method import Call, Outcome, Unheard
+from schedgap.solvers.column_generation import generate_columns
+from strategies.clocks import StopAt
+from strategies.edge import brute_force, edge_instances, instance_of
+
+EXACT = {method.name: method for method in METHODS}
+
+
+class KilledError(Exception):
+    """A stage is killed, as a process is: nothing of it is heard any more."""
+
+
+class KillAt(StopAt):
+    """A clock that stops like `StopAt`, and at whose k-th reading the stage that reads it dies."""
+
+    def elapsed(self) -> float:
+        """Die at the k-th reading, in a stage."""
+        if self.left[0] == 1 and _in_stage[-1]:
+            self.left[0] = 0
+            raise KilledError
+        return super().elapsed()
+
+    def share(self, fraction: float, *, most: float = math.inf) -> "KillAt":
+        """Return a clock with the same readings."""
+        limit = min(self.remaining() * fraction, most)
+        return KillAt(0, self.left, limit)
+
+
+_in_stage = [False]
+
+
+@lru_cache(maxsize=256)
+def _optimum(instance: EdgeInstance) -> float:
+    return brute_force(instance)
+
+
+def inline(engine_here: str) -> Callable[..., Report | None]:
+    """Return a `Bracket.child` that runs the stages of one engine here, and loses all others."""
+
+    def child(
+        found: Bracket,
+        name: str,
+        stage: str,
+        *args: Any,
+        clock: Any = None,
+        engine: str | None = None,
+        **kwargs: Any,
+    ) -> Report | None:
+        if engine != engine_here:
+            return None
+        module, function = stage.split(":")
+        line = bracket._Line(found._hear, found.lower)
+        _in_stage.append(True)
+        try:
+            report: Report = getattr(import_module(module), function)(
+                line,
+                *args,
+                clock=found.call.clock if clock is None else clock,
+                seed=found.call.seed,
+                threads=1,
+                **kwargs,
+            )
+        except KilledError:
+            return None
+        finally:
+            _in_stage.pop()
+        return found.take(name, report)
+
+    return child
+
+
+@dataclass
+class Witness:
+    """Progress that holds every word against the optimum by enumeration."""
+
+    instance: EdgeInstance
+    optimum: float
+    best: float | None = None
+    certified: int = 0
+    checked: set[int] = field(default_factory=set)
+
+    @property
+    def sign(self) -> int:
+        """1 for a minimum, -1 for a maximum."""
+        return -1 if self.instance.is_batch else 1
+
+    def incumbent(self, schedule: Any, objective: float) -> None:
+        """Every schedule keeps the rules and costs what is said."""
+        data = schedule.to_data(self.instance)
+        assert list(rules.check(self.instance, data, {})) == []
+        assert rules.objective(self.instance, data) == objective
+        assert self.sign * objective >= self.sign * self.optimum
+
+    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+        """Every bound holds, and its certificate proves just that."""
+        assert self.sign * value <= self.sign * self.optimum, (value, self.optimum)
+        self.best = value
+        if certificate is not None:
+            self.certified += 1
+            assert check_certificate(self.instance, certificate) == value, certificate["kind"]
+
+    def phase(self, text: str) -> None:
+        """Nothing is claimed."""
+
+    def outcome(self, outcome: Outcome) -> None:
+        """What is returned claims no more than is true."""
+        if outcome.infeasible:
+            assert self.optimum == math.inf
+            return
+        if outcome.bound is not None and not outcome.withdrawn:
+            assert self.sign * outcome.bound <= self.sign * self.optimum
+            if outcome.certificate is not None:
+                assert check_certificate(self.instance, outcome.certificate) == outcome.bound
+        if outcome.schedule is not None:
+            self.incumbent(outcome.schedule, float(outcome.schedule.value(self.instance)))
+
+
+@contextmanager
+def starts(kind: str) -> Iterator[None]:
+    """Change what is known before a search.
+
+    `usual`; `none`: no schedule at all; `poor`: one list, in a bad order; `blind`: no schedule, and
+    prices after one round of column generation, so that goals have to prove.
+    """
+
+    def nothing(*args: Any, **kwargs: Any) -> None: ...
+
+    def poor(found: Bracket, instance: EdgeInstance) -> None:
+        timetable = place_all(instance, orders(instance)["arrival"][::-1])
+        if len(timetable.runs) == len(instance.jobs):
+            found.offer(timetable.schedule())
+
+    if kind == "usual":
+        yield
+        return
+    with (
+        mock.patch.object(starting, "starting_schedules", poor if kind == "poor" else nothing),
+        mock.patch.object(steps, "search_lists", nothing),
+        mock.patch.object(column_fix, "search_lists", nothing),
+        mock.patch.object(parts, "search_lists", nothing),
+        one_round() if kind == "blind" else nullcontext(),
+    ):
+        yield
+
+
+@contextmanager
+def one_round() -> Iterator[None]:
+    """Prices do not converge."""
+    with (
+        mock.patch.object(column_bound, "generate_columns", partial(generate_columns, rounds=1)),
+        mock.patch.object(type_bound, "generate_columns", partial(generate_columns, rounds=1)),
+    ):
+        yield
+
+
+def stopped(
+    instance: EdgeInstance, method: str, clock: StopAt, engine: str = "highs", kind: str = "usual"
+) -> tuple[Outcome, Witness]:
+    """Run an exact method with the stages of one engine here, and hold it to the truth."""
+    witness = Witness(instance, _optimum(instance))
+    chosen = EXACT[method]
+    name = None if chosen.drives else engine
+    call = Call(chosen.parse({}), name, clock, seed=0, progress=witness)
+    with mock.patch.object(Bracket, "child", inline(engine)), starts(kind):
+        outcome = chosen.run(instance, call)
+    witness.outcome(outcome)
+    return outcome, witness
+
+
+def sweep(
+    instance: EdgeInstance,
+    method: str,
+    engine: str = "highs",
+    kind: str = "usual",
+    *,
+    first: int = 60,
+    more: int = 0,
+    killed: bool = False,
+) -> tuple[int, Outcome]:
+    """Stop at every reading, up to so many, then spread; return the stops and the last outcome."""
+    clock = StopAt(10**9)
+    last, _ = stopped(instance, method, clock, engine, kind)
+    length = 10**9 - clock.readings_left
+    stops = list(range(1, min(first, length) + 1))
+    if more and length > first:
+        stops += sorted({first + (length - first) * i // more for i in range(1, more + 1)})
+    for k in stops:
+        stopped(instance, method, (KillAt if killed else StopAt)(k), engine, kind)
+    return len(stops), last
+
+
+def drawn(strategy: st.SearchStrategy[EdgeInstance], count: int) -> list[EdgeInstance]:
+    """Return the same draws each time."""
+    instances: list[EdgeInstance] = []
+
+    @settings(
+        max_examples=count, database=None, derandomize=True, deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(strategy)
+    def draw(instance: EdgeInstance) -> None:
+        instances.append(instance)
+
+    draw()
+    return instances
+
+
+def hard(count: int, **settings: Any) -> list[EdgeInstance]:
+    """Return draws whose lists do not meet the bound of each job alone, all different."""
+    found = []
+    for instance in drawn(edge_instances(placeable=True, **settings), 12 * count):
+        call = Call({}, None, StopAt(10**9), seed=0, progress=Unheard())
+        begun = starting.first_bracket(instance, call)
+        if not begun.closed and instance not in found:
+            found.append(instance)
+    return found[:count]
+
+
+# Three jobs of three workers each on servers of four and three: the relaxation lets them share.
+GAPS = instance_of(
+    [{"chunks": 3, "epochs": 2, "transfer_delay": {"s": 0, "r": 1}} for _ in range(3)],
+    servers=[
+        {"id": "s", "kind": "edge", "workers": {"gpu": 4}, "parameter_servers": {"cpu": 2}},
+        {"id": "r", "kind": "edge", "workers": {"gpu": 3}, "parameter_servers": {"cpu": 1}},
+    ],
+    horizon=9,
+)
+# Two worker types that meet in one PS: the optima of the parts do not fit together.
+MEET = instance_of(
+    [
+        {"worker_type": kind, "chunks": 2, "epochs": epochs, "transfer_delay": {"s": 0, "r": 2}}
+        for kind, epochs in (("a", 2), ("b", 1), ("a", 1), ("b", 2))
+    ],
+    servers=[
+        {"id": "s", "kind": "edge", "workers": {"a": 2, "b": 3}, "parameter_servers": {"cpu": 1}},
+        {"id": "r", "kind": "cloud", "workers": {"a": 1, "b": 1}, "parameter_servers": {"cpu": 1}},
+    ],
+    worker_types=["a", "b"],
+    horizon=12,
+)
+
+
+def sweeps(
+    send: Any, instances: list[EdgeInstance], method: str, kind: str, first: int, more: int
+) -> int:
+    """Sweep over instances with CP-SAT's stages in this process, a child; return the stops."""
+    return sum(
+        sweep(each, method, "cp-sat", kind, first=first, more=more, killed=killed)[0]
+        for each in instances
+        for killed in (False, True)
+    )
