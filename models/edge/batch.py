@@ -23,8 +23,8 @@ from schedgap.models.edge.cost import (
     earliest_first,
     fewest_first,
 )
-from schedgap.models.edge.modes import Mode, all_modes, most_workers
-from schedgap.models.edge.pricing import RoundMarket, Scale, scale
+from schedgap.models.edge.modes import Mode, all_modes, least_slots, most_workers
+from schedgap.models.edge.pricing import MOST_CELLS, RoundMarket, Scale, scale
 from schedgap.models.edge.subroutines import printed_schedule
 
 MOST_NUMBERS = 10_000  # of workers of a job, where Algorithm 2 is to try them all
@@ -121,7 +121,19 @@ class Network:
 
     @classmethod
     def of(cls, instance: EdgeInstance, variant: Variant) -> "Network":
-        """Return what A_maxsche needs of an instance beside its jobs."""
+        """Return what A_maxsche needs of an instance beside its jobs.
+
+        Raises
+        ------
+        ScaleError
+            When some job needs a round of more slots than can be priced.
+        """
+        servers, shortest = len(instance.servers), least_slots(instance)
+        if shortest * servers > MOST_CELLS:
+            raise ScaleError(
+                f"a job needs {shortest} slots or more, on {servers} servers too many to price: at "
+                f"most {MOST_CELLS:.2g} pairs are kept"
+            )
         return cls(instance, scale(instance) if variant.priced else Scale(0.0, 0.0))
 
     def placement(self, offer: Offer, tau: int) -> Placement:

@@ -77,6 +77,15 @@ def all_modes(instance: EdgeInstance, job: int) -> tuple[Mode, ...]:
     return modes(instance, job, True) + modes(instance, job, False)
 
 
+def least_slots(instance: EdgeInstance) -> int:
+    """Return the slots that the longest job takes, each in its shortest mode."""
+    shortest = [
+        min((mode.duration for mode in all_modes(instance, j)), default=0)
+        for j in range(len(instance.jobs))
+    ]
+    return max(shortest)
+
+
 @lru_cache(maxsize=1 << 18)
 def earliest_start(instance: EdgeInstance, job: int, mode: Mode) -> int | None:
     """Return the first slot in which a mode fits on the empty network, by (2i); None: never.

@@ -60,22 +60,30 @@ def _spreads(n: int, room: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, i
 
 
 def count_runs(view: Problem, most: int) -> int:
-    """Return the number of runs of all groups without making them; beyond `most`, a part of it."""
+    """Return the number of runs of all groups without making them; beyond `most`, a part of it.
+
+    Servers get ready at few slots: all starts between two of these have as many runs.
+    """
     total = 0
     for task in view.tasks:
-        known: dict[tuple[int, bytes], int] = {}
+        since = np.unique(task.ready).tolist()
+        known: dict[tuple[int, int], int] = {}  # of workers and stretch
         for k, mode in enumerate(task.modes):
-            for start in view.starts(task, k):
+            starts = view.starts(task, k)
+            for e, slot in enumerate(since):
+                until = since[e + 1] if e + 1 < len(since) else starts.stop
+                count = min(starts.stop, until) - max(starts.start, slot)
+                if count <= 0:
+                    continue
                 if total > most:
                     return total
                 if mode.together:
-                    total += len(view.hosts(task, Group(task.job, mode, start)))
+                    total += count * len(view.hosts(task, Group(task.job, mode, slot)))
                     continue
-                open_to = task.ready <= start
-                key = mode.workers, open_to.tobytes()
+                key = mode.workers, e
                 if key not in known:
-                    known[key] = _count_split(view, task, mode.workers, open_to, most)
-                total += known[key]
+                    known[key] = _count_split(view, task, mode.workers, task.ready <= slot, most)
+                total += count * known[key]
     return total
 
 

@@ -11,11 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from schedgap.errors import ScaleError
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement, arrays
 from schedgap.instances.edge.arrays import Ints
 from schedgap.models.edge.algorithm import Arrivals
 from schedgap.models.edge.batch import Arrived
+from schedgap.models.edge.modes import least_slots
 
+MOST_SLOTS = 1_000_000  # of one job
 _SLACK = 5e-7  # worker-slots: half of what the rules forgive
 
 
@@ -71,7 +74,14 @@ def preemptive(instance: EdgeInstance, overhead: int | None = None) -> EdgeSched
     overhead : int, optional
         Slots that a run loses after an interruption or a change; then data have to be there, and a
         job changes its place only where it ends sooner so. None: neither counts.
+
+    Raises
+    ------
+    ScaleError
+        When some job needs more slots than can be gone through one by one.
     """
+    if (slots := least_slots(instance)) > MOST_SLOTS:
+        raise ScaleError(f"a job needs {slots} slots or more, one by one: at most {MOST_SLOTS:.2g}")
     view, arrivals = arrays(instance), Arrivals(instance)
     most = np.maximum(1, np.minimum(view.chunks, view.workers.sum(axis=0)[view.worker_type]))
     active: list[_Active] = []

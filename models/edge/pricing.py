@@ -14,7 +14,7 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.edge.arrays import EdgeArrays
 from schedgap.models.edge.cost import Floats, Ints, Market, Offer, Windows
 
-MOST_CELLS = 10**8  # of the tables of one type: 0.8 GB
+MOST_CELLS = 2 * 10**7  # of the tables of one type: 0.16 GB
 
 
 class Scale(NamedTuple):

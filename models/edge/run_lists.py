@@ -29,7 +29,9 @@ def run_list(instance: EdgeInstance, call: Call) -> Outcome:
     call.progress.phase("moving jobs")
     moves = call.options["moves"] * len(instance.jobs)
     search.run(moves, stop=call.clock.expired, on_better=report)
-    return deliver(instance, search.schedule(), {"order": name, "first": first})
+    ended = "time is up" if call.clock.expired() else f"{moves} moves are made (option moves)"
+    trace = {"order": name, "first": first, "ended": ended}
+    return deliver(instance, search.schedule(), trace)
 
 
 METHODS: tuple[Method, ...] = (

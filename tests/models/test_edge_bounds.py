@@ -81,6 +81,19 @@ def test_bounds_hold_and_are_evaluated_again(instance: EdgeInstance) -> None:
     holds(instance)
 
 
+@settings(max_examples=15, **QUIET)
+@given(edge_instances(batch=None, placeable=True, nasty=True))
+def test_bounds_hold_on_nasty_data(instance: EdgeInstance) -> None:
+    holds(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=2000, **QUIET)
+@given(edge_instances(batch=None, placeable=True, nasty=True))
+def test_bounds_hold_on_nasty_data_at_length(instance: EdgeInstance) -> None:
+    holds(instance)
+
+
 @pytest.mark.nightly
 @settings(max_examples=500, **QUIET)
 @given(edge_instances(batch=None))

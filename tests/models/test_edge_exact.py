@@ -114,6 +114,19 @@ def test_exact_agrees_with_enumeration(instance: EdgeInstance) -> None:
     prove(instance)
 
 
+@settings(max_examples=12, **QUIET)
+@given(edge_instances(batch=None, placeable=True, nasty=True))
+def test_exact_agrees_with_enumeration_on_nasty_data(instance: EdgeInstance) -> None:
+    prove(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=1000, **QUIET)
+@given(edge_instances(batch=None, placeable=True, nasty=True))
+def test_exact_agrees_with_enumeration_on_nasty_data_at_length(instance: EdgeInstance) -> None:
+    prove(instance)
+
+
 @pytest.mark.nightly
 @settings(max_examples=500, **QUIET)
 @given(st.booleans().flatmap(lambda placeable: edge_instances(batch=None, placeable=placeable)))

@@ -76,6 +76,19 @@ def test_programs_agree_with_enumeration(instance: EdgeInstance) -> None:
     agree(instance)
 
 
+@settings(max_examples=8, **QUIET)
+@given(edge_instances(max_jobs=2, horizon=(5, 8), batch=None, nasty=True, max_servers=2))
+def test_programs_agree_with_enumeration_on_nasty_data(instance: EdgeInstance) -> None:
+    agree(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=1000, **QUIET)
+@given(edge_instances(batch=None, nasty=True))
+def test_programs_agree_with_enumeration_on_nasty_data_at_length(instance: EdgeInstance) -> None:
+    agree(instance)
+
+
 @pytest.mark.nightly
 @settings(max_examples=500, **QUIET)
 @given(edge_instances(batch=None))

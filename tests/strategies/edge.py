@@ -77,11 +77,14 @@ def edge_instances(
     horizon: tuple[int, int] = (6, 12),
     batch: bool | None = False,
     placeable: bool = False,
+    nasty: bool = False,
 ) -> EdgeInstance:
     """Draw a tiny instance; `batch` None draws which of the two problems it is as well.
 
     `placeable`: every type is on the first server, so that every job runs if only the horizon is
     long enough. Now and then a job's work is a millionth of a worker-slot beside a whole number.
+    `nasty`: also near-equal and very small times, thirds, large and small data and bandwidths side
+    by side, and servers with a billion workers beside others with one.
     """
     types = draw(st.integers(1, max_types))
     worker_types = [f"w{k + 1}" for k in range(types)]
@@ -91,6 +94,8 @@ def edge_instances(
     for s in range(draw(st.integers(1, max_servers))):
         least = 1 if placeable and s == 0 else 0
         workers = {name: draw(st.integers(least, max_workers)) for name in worker_types}
+        if nasty and draw(st.integers(0, 3)) == 0:
+            workers[worker_types[0]] = draw(st.sampled_from([10**8 + 1, 10**9, 64]))
         ps = {name: draw(st.integers(least, 2)) for name in ps_types}
         kind = "cloud" if s and draw(st.booleans()) else "edge"
         kept = {name: count for name, count in workers.items() if count or draw(st.booleans())}
@@ -98,6 +103,18 @@ def edge_instances(
     jobs = []
     for _ in range(draw(st.integers(1, max_jobs))):
         nudge = draw(st.sampled_from([0.0, 0.0, 0.0, 5e-7, 2e-6, -2e-6]))
+        slots = draw(st.sampled_from([0.25, 0.5, 1.0]))
+        data = draw(st.sampled_from([0.0, 10.0, 40.0])), draw(st.sampled_from([64.0, 160.0]))
+        if nasty:
+            nudge = draw(
+                st.sampled_from(
+                    [0.0, *(sign * 10.0**-k for k in (3, 5, 6, 7, 9) for sign in (1, -1))]
+                )
+            )
+            slots = draw(st.sampled_from([slots, 1 / 3, 2 / 3, 1.0, 1e-10 - nudge]))
+            data = draw(
+                st.sampled_from([data, (1e-9, 1e-8), (1e9, 1e10), (1e9 / 3, 1e9), (0.0, 1e-9)])
+            )
         jobs.append(
             {
                 "arrival": draw(st.integers(1, max(1, T // 2))),
@@ -106,10 +123,10 @@ def edge_instances(
                 "epochs": draw(st.integers(1, 2)),
                 "chunks": draw(st.integers(1, max_chunks)),
                 "minibatches_per_chunk": draw(st.integers(1, 2)),
-                "compute_seconds": 10 * (draw(st.sampled_from([0.25, 0.5, 1.0])) + nudge),
+                "compute_seconds": max(1e-9, 10 * (slots + nudge)),
                 "update_seconds": draw(st.sampled_from([0.0, 0.0, 2.5])),
-                "gradient_megabytes": draw(st.sampled_from([0.0, 10.0, 40.0])),
-                "bandwidth_mbps": draw(st.sampled_from([64.0, 160.0])),
+                "gradient_megabytes": data[0],
+                "bandwidth_mbps": data[1],
                 "transfer_delay": {
                     server["id"]: draw(st.integers(0, 2 if server["kind"] == "edge" else 4))
                     for server in servers

@@ -1,0 +1,59 @@
+"""Horizons of 10^9 slots: what would go through all of them is refused at once, or jumps."""
+
+import time
+
+import pytest
+
+from schedgap.errors import ScaleError
+from schedgap.models.edge.algorithm import run_named
+from schedgap.models.edge.baselines import batch_sche, drf, fifo
+from schedgap.models.edge.heuristics.starting import starting_schedule
+from schedgap.models.edge.placements import count_runs
+from schedgap.models.edge.preemptive import preemptive
+from schedgap.models.edge.problem import problem
+from strategies.edge import instance_of
+
+SLOTS = 10**8
+# One worker; a job of 10^8 slots, and one of a slot that arrives in slot 5.
+LONG = instance_of(
+    [
+        {"epochs": SLOTS, "transfer_delay": {"s": 1}},
+        {"arrival": 5, "transfer_delay": {"s": 1}},
+    ],
+    servers=[{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 1}}],
+    horizon=10**9,
+)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda: run_named(LONG, "a-online"),
+        lambda: run_named(LONG, "a-online-any"),
+        lambda: batch_sche(LONG),
+        lambda: preemptive(LONG),
+        lambda: preemptive(LONG, 1),
+    ],
+)
+def test_what_goes_slot_by_slot_refuses_a_job_of_too_many(run: object) -> None:
+    began = time.process_time()
+    with pytest.raises(ScaleError, match="a job needs 100000000 slots"):
+        run()  # type: ignore[operator]
+    assert time.process_time() - began < 1
+
+
+def test_what_goes_by_events_ends_at_once() -> None:
+    """The short job first: slots 6, and 7 to 10^8 + 6; in order of arrival it waits for the end."""
+    began = time.process_time()
+    best = starting_schedule(LONG)
+    assert best is not None and best.value(LONG) == 1 + SLOTS + 5
+    for run in (fifo, drf):
+        assert run(LONG).value(LONG) == (SLOTS + 1 - 1) + (SLOTS + 2 - 5)
+    assert time.process_time() - began < 2
+
+
+def test_runs_of_many_starts_are_counted_by_stretches() -> None:
+    """Either job may start in every slot from when it is ready, but the last ones, in one mode."""
+    began = time.process_time()
+    assert count_runs(problem(LONG), 10**12) == (10**9 - SLOTS) + (10**9 - 5)
+    assert time.process_time() - began < 1
