@@ -91,7 +91,7 @@ def by_type(instance: EdgeInstance, call: Call) -> Outcome:
         block=call.options["block"],
         seed=call.seed,
         threads=call.threads,
-        on_type=lambda found: call.progress.bound(
+        on_better=lambda found: call.progress.bound(
             type_bound.bound_of(view, found), type_bound.certificate(instance, found)
         ),
     )

@@ -13,6 +13,7 @@ from schedgap.instances.generate import generate
 from schedgap.models.edge import rules
 from schedgap.models.edge.bounds.column_bound import solve_bound
 from schedgap.models.edge.bounds.prices import Prices
+from schedgap.models.edge.certificates import check_certificate
 from schedgap.models.edge.exact.fixing import Fixing
 from schedgap.models.edge.exact.goals import Goals
 from schedgap.models.edge.heuristics.starting import first_bracket
@@ -206,3 +207,11 @@ def test_exact_is_never_below_the_bound_by_worker_types() -> None:
     found = run("column-fix", instance, limit=10)
     assert found.bound is not None and least is not None and found.bound >= least > 0
     assert found.schedule is not None
+
+
+def test_what_cp_sat_proves_is_proved_by_prices_where_they_can() -> None:
+    """CP-SAT closes the toys first; the certificate proves the optimum without it."""
+    for instance, optimum in ((TOY_A, 5), (TOY_B, 9)):
+        found = run("column-fix", instance)
+        assert found.certificate is not None
+        assert check_certificate(instance, found.certificate) == found.bound == optimum

@@ -255,9 +255,12 @@ def solve_type(
     gap: float = GAP,
     seed: int = 0,
     threads: int = 1,
-    on_bound: Callable[[float], None] | None = None,
+    on_better: Callable[[TypeBound], None] = lambda found: None,
 ) -> TypeBound:
-    """Bound the jobs of one worker type by column generation; needs that each has a schedule."""
+    """Bound the jobs of one worker type by column generation; needs that each has a schedule.
+
+    `on_better` hears of every bound that is higher by one, with the prices that prove it.
+    """
     slots = horizon(view, worker_type)
     block = max(1, min(block, slots))
     types = TypeProblem(view, worker_type, slots, block)
@@ -275,8 +278,12 @@ def solve_type(
     def prices(duals: Floats) -> Floats:
         return rounded(-duals[jobs:].reshape(2, blocks) / block)
 
+    at, told = np.zeros((2, blocks)), -math.inf
+
     def pricing(duals: Floats) -> Priced:
-        bound, least, columns = types.bound(prices(duals))
+        nonlocal at
+        at = prices(duals)
+        bound, least, columns = types.bound(at)
         fresh = [
             column
             for task in range(len(least))
@@ -288,6 +295,12 @@ def solve_type(
         flows = [column.flow for column in fresh]
         return Priced(Columns(flows, types.entries(fresh), fresh), bound)
 
+    def better(bound: float) -> None:  # comes right after the pricing that has proved it
+        nonlocal told
+        if math.ceil(bound) > told:
+            told = math.ceil(bound)
+            on_better(TypeBound(worker_type, slots, block, at, bound, None, 0, {}))
+
     result = generate_columns(
         master,
         pricing,
@@ -296,7 +309,7 @@ def solve_type(
         seed=seed,
         threads=threads,
         prices=np.zeros(jobs + 2 * blocks),  # so never below the jobs alone
-        on_bound=on_bound,
+        on_bound=better,
     )
     best = np.zeros((2, blocks)) if result.prices is None else prices(result.prices)
     starts: dict[int, float] = {}
@@ -317,16 +330,17 @@ def solve_types(
     block: int = BLOCK,
     seed: int = 0,
     threads: int = 1,
-    on_type: Callable[[Sequence[TypeBound]], None] = lambda found: None,
+    on_better: Callable[[Sequence[TypeBound]], None] = lambda found: None,
 ) -> list[TypeBound]:
     """Bound all worker types, the hardest last: what the others leave of their time is theirs.
 
-    `on_type` hears of those that are done, each time there is one more.
+    `on_better` hears of what is known of all that are done or begun, each time that is more.
     """
     types = used_types(view)
     work = {u: crowded(view, u) for u in types}
     found: list[TypeBound] = []
     for k, worker_type in enumerate(sorted(types, key=work.__getitem__)):
+        done = tuple(found)
         one = solve_type(
             view,
             worker_type,
@@ -334,10 +348,14 @@ def solve_types(
             block=block,
             seed=seed,
             threads=threads,
+            on_better=lambda begun, done=done: on_better(_in_order([*done, begun])),  # type: ignore[misc]
         )
-        found = sorted([*found, one], key=lambda each: each.worker_type)
-        on_type(found)
+        found = _in_order([*found, one])
     return found
+
+
+def _in_order(found: Sequence[TypeBound]) -> list[TypeBound]:
+    return sorted(found, key=lambda each: each.worker_type)
 
 
 def crowded(view: Problem, worker_type: int) -> float:

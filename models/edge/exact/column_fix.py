@@ -21,7 +21,9 @@ from schedgap.models.method import Call, Outcome
 
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on all groups
 FEW_PLACES, EARLY_SECONDS = 40, 5.0  # jobs x servers where it comes first
-TYPE_SHARE, TYPE_SECONDS = 0.15, 5.0  # of the bound by worker types, and at least so long
+TYPE_SHARE, TYPE_SECONDS = 0.15, 10.0  # of the bound by worker types, and at least so long
+TYPE_MOST = 0.5  # of what is left
+PROOF_SHARE, PROOF_SECONDS = 0.5, 4.0  # of prices for what is proved; or as long as that took
 LIST_SHARE = 0.2  # of a search over lists
 PRICE_SHARE = 0.4
 PART_SHARE = 0.6  # of the first steps with the parts
@@ -32,11 +34,18 @@ def exact(instance: EdgeInstance, call: Call) -> Outcome:
     """Run `exact`."""
     if reason := no_schedule(instance):
         return Outcome(infeasible=True, note=reason)
-    found, clock = first_bracket(instance, call), call.clock
-    if found.closed:
-        return found.outcome()
-    if instance.is_batch:
-        return _batch(instance, found)
+    found = first_bracket(instance, call)
+    note = ""
+    if not found.closed:
+        note = _batch(instance, found) if instance.is_batch else _search(instance, found)
+    if found.closed and found.certificate is None:
+        _certify(instance, found)
+    return found.outcome(note)
+
+
+def _search(instance: EdgeInstance, found: Bracket) -> str:
+    """Search until the bracket is closed or time is up; return what there is to say of it."""
+    clock = found.call.clock
     few, places = len(instance.jobs) <= FEW_JOBS, places_of(instance)
     several = len(jobs_by_type(instance)) > 1
     if places <= FEW_PLACES:  # where CP-SAT proves at once, if it ever does
@@ -48,7 +57,7 @@ def exact(instance: EdgeInstance, call: Call) -> Outcome:
     types: tuple[TypeBound, ...] = ()
     if not found.closed:
         limit = max(TYPE_SECONDS, TYPE_SHARE * clock.remaining())
-        types = bound_types(instance, found, clock.share(1.0, most=limit))
+        types = bound_types(instance, found, clock.share(TYPE_MOST, most=limit))
     if not found.closed and places > MOST_PLACES:
         return _coarse(instance, found, types)
     priced = False
@@ -58,7 +67,22 @@ def exact(instance: EdgeInstance, call: Call) -> Outcome:
         _at_once(instance, found, types)
     if not found.closed and not clock.expired():
         search_intervals(instance, found, clock)
-    return found.outcome()
+    return ""
+
+
+def _certify(instance: EdgeInstance, found: Bracket) -> None:
+    """Try to prove by prices alone what a search has proved: so that anyone can check it."""
+    if found.infeasible or found.call.clock.expired():
+        return
+    seconds = max(PROOF_SECONDS, found.call.clock.elapsed())
+    clock = found.call.clock.share(PROOF_SHARE, most=seconds)
+    prices = price(instance, found, clock)
+    if prices is None or found.certificate is not None or instance.is_batch:
+        return
+    goals = Goals(instance, found, Fixing((prices,)))
+    goals.weigh()
+    if found.certificate is None and not clock.expired():
+        goals.tighten(clock)
 
 
 def places_of(instance: EdgeInstance) -> int:
@@ -95,8 +119,8 @@ def _by_parts(instance: EdgeInstance, found: Bracket, types: Sequence[TypeBound]
     return True
 
 
-def _batch(instance: EdgeInstance, found: Bracket) -> Outcome:
-    """Search, bound, and search again what is left between."""
+def _batch(instance: EdgeInstance, found: Bracket) -> str:
+    """Search, bound, and search again what is left between; return what there is to say of it."""
     clock = found.call.clock
     small = places_of(instance) <= MOST_PLACES
     if small:
@@ -105,11 +129,11 @@ def _batch(instance: EdgeInstance, found: Bracket) -> Outcome:
         price(instance, found, clock.share(0.5))
     if small and not found.closed and not clock.expired():
         search_intervals(instance, found, clock)
-    return found.outcome("" if small else "too large for an exact search")
+    return "" if small else "too large for an exact search"
 
 
-def _coarse(instance: EdgeInstance, found: Bracket, types: Sequence[TypeBound]) -> Outcome:
+def _coarse(instance: EdgeInstance, found: Bracket, types: Sequence[TypeBound]) -> str:
     """List jobs by the starts of the relaxation by worker types, then move them, to the end."""
     starts = {job: start for each in types for job, start in each.starts.items()}
     search_lists(instance, found, found.call.clock, starts, endless=True)
-    return found.outcome("too large for an exact search: lists to the end of the time")
+    return "too large for an exact search: lists to the end of the time"

@@ -114,7 +114,8 @@ class Goals:
     def _rule_out(self, upper: int, kept: Kept) -> None:
         """Tell the bracket what is known of schedules below a value: it is a bound on all."""
         bound = upper if kept.hopeless else min(upper, kept.bound)
-        if math.isfinite(bound) and math.ceil(bound) > self.found.lower:
+        bare = self.found.lower if self.found.certificate is None else math.inf
+        if math.isfinite(bound) and (math.ceil(bound) > self.found.lower or bound == bare):
             proof = None if self.fixing.sides else certificate(self.fixing.prices, upper)
             self.found.bound(math.ceil(bound), proof)
 

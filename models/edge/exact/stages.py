@@ -99,10 +99,13 @@ def price_stage(
     What the worker types have proved by themselves is where the prices begin.
     """
     view, kind = problem(instance), "batch-dual" if instance.is_batch else "cg-bound"
+    told = found.lower - 1  # a bound that is known may have no certificate
 
     def better(bound: float, prices: Prices) -> None:
-        if bound > found.lower:
-            found.bound(math.ceil(bound), {"kind": kind, **to_data(prices)})
+        nonlocal told
+        if math.ceil(bound) > told:
+            told = math.ceil(bound)
+            found.bound(told, {"kind": kind, **to_data(prices)})
 
     result = solve_bound(
         view,
@@ -134,7 +137,7 @@ def type_stage(
         if (bound := bound_of(view, bounds)) > found.lower:
             found.bound(bound, certificate(instance, bounds))
 
-    bounds = solve_types(view, clock=clock, seed=seed, threads=threads, on_type=better)
+    bounds = solve_types(view, clock=clock, seed=seed, threads=threads, on_better=better)
     trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
     return Report(trace=trace, value=bounds)
 
