@@ -5,10 +5,12 @@ import math
 import pytest
 
 from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge.exact import column_fix
 from schedgap.solvers.children import run_child
 from strategies.clocks import StopAt
 from strategies.edge import edge_instances
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
+from strategies.edge_methods import run
 from strategies.edge_stops import EXACT, GAPS, MEET, drawn, hard, stopped, sweep
 
 TOYS = {
@@ -92,3 +94,20 @@ def test_exact_claims_nothing_false_at_length() -> None:
                 break
     print(f"{stops} stops, no false claim")
     assert stops > 8_000 and math.isfinite(stops)
+
+
+def test_a_search_over_lists_goes_on_to_the_end_of_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where the instance is too large for all else; 3 jobs need 40, 80, 160, ... moves each."""
+    monkeypatch.setattr(column_fix, "MOST_PLACES", 0)
+    clock = StopAt(1500)
+    outcome, _ = stopped(GAPS, "column-fix", clock)
+    assert outcome.schedule is not None and "to the end of the time" in outcome.note
+    assert clock.readings_left == 0
+
+
+def test_a_list_says_why_it_stopped() -> None:
+    found = run("list", TOY_B)
+    assert found.trace["ended"] == "90 moves are made (option moves)"
+    assert run("list", TOY_B, limit=0).trace["ended"] == "time is up"

@@ -6,12 +6,13 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.run_algorithms import METHODS as ALGORITHMS
 from schedgap.models.edge.run_bounds import METHODS as BOUNDS
 from schedgap.models.edge.run_exact import METHODS as EXACT
+from schedgap.models.edge.run_lists import METHODS as LISTS
 from schedgap.models.method import Call, Outcome, check_instance
 from schedgap.solvers import Clock
 from schedgap.solvers.children import run_child
 
 METHODS = {method.name: method for method in (*EXACT, *BOUNDS)}
-KNOWN = METHODS | {method.name: method for method in ALGORITHMS}
+KNOWN = METHODS | {method.name: method for method in (*ALGORITHMS, *LISTS)}
 
 
 class Silence:

@@ -21,8 +21,7 @@ from schedgap.models.method import Call, Outcome
 
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on all groups
 FEW_PLACES, EARLY_SECONDS = 40, 5.0  # jobs x servers where it comes first
-TYPE_SHARE, TYPE_SECONDS = 0.15, 10.0  # of the bound by worker types, and at least so long
-TYPE_MOST = 0.5  # of what is left
+TYPE_SHARE = 0.5  # of the bound by worker types, which ends by itself far sooner as a rule
 PROOF_SHARE, PROOF_SECONDS = 0.5, 4.0  # of prices for what is proved; or as long as that took
 LIST_SHARE = 0.2  # of a search over lists
 PRICE_SHARE = 0.4
@@ -56,8 +55,7 @@ def _search(instance: EdgeInstance, found: Bracket) -> str:
         search_intervals(instance, found, clock.share(FIRST_SHARE, most=FIRST_SECONDS))
     types: tuple[TypeBound, ...] = ()
     if not found.closed:
-        limit = max(TYPE_SECONDS, TYPE_SHARE * clock.remaining())
-        types = bound_types(instance, found, clock.share(TYPE_MOST, most=limit))
+        types = bound_types(instance, found, clock.share(TYPE_SHARE))
     if not found.closed and places > MOST_PLACES:
         return _coarse(instance, found, types)
     priced = False
