@@ -14,15 +14,18 @@ from schedgap.models.edge import rules
 from schedgap.models.edge.bounds.column_bound import solve_bound
 from schedgap.models.edge.bounds.prices import Prices
 from schedgap.models.edge.certificates import check_certificate
+from schedgap.models.edge.exact import column_fix
 from schedgap.models.edge.exact.fixing import Fixing
 from schedgap.models.edge.exact.goals import Goals
 from schedgap.models.edge.heuristics.starting import first_bracket
 from schedgap.models.edge.problem import no_schedule, problem
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
+from strategies.clocks import StopAt
 from strategies.edge import brute_force, edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 from strategies.edge_methods import METHODS, Silence, outcome, run
+from strategies.edge_stops import stopped
 from strategies.engines import needs
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
@@ -190,23 +193,17 @@ def test_goals_lead_to_the_optimum_at_length(instance: EdgeInstance, priced: boo
     goals_alone(instance, priced)
 
 
-def test_exact_is_never_below_the_bound_by_worker_types() -> None:
-    """Eight jobs of 100 to 200 slots for one type of workers; time for the first steps only."""
-    servers = [
-        {"id": f"s{k}", "kind": "edge", "workers": {"gpu": 2 + 2 * (k % 2)},
-         "parameter_servers": {"cpu": 2}}
-        for k in range(4)
-    ]  # fmt: skip
-    jobs = [
-        {"arrival": 1 + k, "epochs": 60 + 7 * k, "chunks": 6,
-         "transfer_delay": {f"s{s}": 1 + (k + s) % 4 for s in range(4)}}
-        for k in range(8)
-    ]  # fmt: skip
-    instance = instance_of(jobs, servers=servers, horizon=2000)
+def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four jobs of 2 to 5 slots on one worker, where all but that bound comes to nothing."""
+    servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 4}}]
+    jobs = [{"epochs": 2 + k, "transfer_delay": {"s": 0}} for k in range(4)]
+    instance = instance_of(jobs, servers=servers, horizon=20)
+    monkeypatch.setattr(column_fix, "_at_once", lambda *args: None)
     least = outcome(None, "type-bound", instance).bound
-    found = run("column-fix", instance, limit=10)
-    assert found.bound is not None and least is not None and found.bound >= least > 0
-    assert found.schedule is not None
+    found, _ = stopped(instance, "column-fix", StopAt(10**9))
+    alone = outcome(None, "job-bound", instance).bound
+    assert least is not None and alone is not None and alone < least == found.bound
+    assert found.certificate is not None and found.certificate["kind"] == "type-bound"
 
 
 def test_what_cp_sat_proves_is_proved_by_prices_where_they_can() -> None:

@@ -1,6 +1,6 @@
 """Exact methods stopped or killed anywhere: whatever they have said by then is true."""
 
-import math
+from itertools import product
 
 import pytest
 
@@ -87,13 +87,11 @@ def test_exact_claims_nothing_false_at_length() -> None:
     stops = 0
     instances = [*TOYS.values(), *hard(40, max_jobs=4), *hard(20, max_types=1)]
     instances += drawn(edge_instances(batch=True, placeable=True), 20)
-    for n, instance in enumerate(instances):
-        for kind in KINDS:
+    for (n, instance), kind in product(enumerate(instances), KINDS):
+        if stops < 10_000:
             stops += at_length(instance, kind, killed=n % 2 == 1)
-            if stops > 10_000:
-                break
     print(f"{stops} stops, no false claim")
-    assert stops > 8_000 and math.isfinite(stops)
+    assert stops > 8_000
 
 
 def test_a_search_over_lists_goes_on_to_the_end_of_the_time(
