@@ -1,8 +1,10 @@
 """`exact` (ours): CP-SAT on intervals, prices by column generation, and the groups they leave.
 
-CP-SAT settles small networks and finds schedules. Beyond, prices prove: their bound, better still
-with prices of shapes, is within a few per cent, and goals above it (see `goals`) close in on the
-optimum: first for the jobs of each worker type alone (see `parts`), then for all together.
+CP-SAT settles small networks and finds schedules. Beyond, prices prove: those of classes of servers
+at once, then those of servers, better still with prices of shapes; goals above their bound (see
+`goals`) close in on the optimum: first for the jobs of each worker type alone (see `parts`), then
+for all together. What a search has proved is proved by prices as well where they can, so that
+anyone can check it.
 """
 
 from collections.abc import Sequence
