@@ -31,7 +31,8 @@ SCHEDULE = (
     "server; servers with none are left out, `mode` may be. In the ring there are no `ps_type` and "
     "`ps`. All jobs are present, or any of them with `scheduled_weight`. Preemptive baselines have "
     '`"mode": "preemptive"`, `restart_slots`, and for each job `segments`, a list of such runs; '
-    "every segment but the first loses the restart slots. They leave out rule V12."
+    "every segment but the first loses the restart slots. They leave out rule V12 and no other: "
+    "numbers and servers may change from one segment to the next, types may not."
 )
 
 SYMBOLS = (
@@ -71,8 +72,8 @@ RULES = {
     "V2": "(2m) Start and duration are whole slots, at least 1.",
     "V3": "(2j) No job starts before its arrival.",
     "V4": "(7b) start + duration <= deadline; a closed horizon: the last slot is at most T.",
-    "V5": "(2b) One worker type that the job has a time for, and at least one worker.",
-    "V6": "(2c) One PS type that the job has a time for; in the ring no PSs.",
+    "V5": "(2b) One worker type that the job has a time for, in all segments; a worker at least.",
+    "V6": "(2c) One PS type that the job has a time for, in all segments; in the ring no PSs.",
     "V7": "(2k), (2l) Counts are whole numbers, at least 1, on known servers.",
     "V8": "(2e) At least one PS.",
     "V9": "(2g) At most as many workers as the job has data chunks.",
@@ -531,9 +532,12 @@ ERRATA = {
         "7, (iii) and (iv)",
         "preemptive baselines for a problem without preemption",
         "They solve another problem.",
-        "Their schedules say so, pay for each restart, leave out rule V12 and get no ratio.",
+        "Their schedules say so, pay for each restart, leave out rule V12 alone and get no ratio.",
         "",
-        ("test_v12_segments_lose_the_slots_of_a_restart",),
+        (
+            "test_v12_segments_lose_the_slots_of_a_restart",
+            "test_v5_v6_segments_keep_the_types_of_the_first",
+        ),
     ),
     "E34": Erratum(
         "proof of Lemma 1",

@@ -210,6 +210,7 @@ def _violations(instance: ElasticInstance, plan: Plan) -> Iterator[Violation]:
         if name not in plan.split:
             yield from long_enough(instance, runs)
         else:
+            yield from same_types(runs)
             yield from segments_in_order(runs)
             if is_whole(plan.restart_slots, 0, LATEST):
                 yield from enough_in_all(instance, runs, plan.restart_slots)
@@ -271,7 +272,10 @@ def ends_in_time(instance: ElasticInstance, runs: Sequence[Run]) -> Iterator[Vio
 
 
 def one_worker_type(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
-    """Rule V5, (2b): one known worker type that is not barred, and at least one worker."""
+    """Rule V5, (2b): one known worker type that is not barred, and at least one worker.
+
+    That segments do not change it is for `same_types`.
+    """
     fault = _type_fault(
         run.worker_type, [kind.id for kind in instance.worker_types], run.job.train_time
     )
@@ -282,7 +286,10 @@ def one_worker_type(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
 
 
 def one_ps_type(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
-    """Rule V6, (2c): one known PS type that is not barred; in the ring none and no PSs."""
+    """Rule V6, (2c): one known PS type that is not barred; in the ring none and no PSs.
+
+    That segments do not change it is for `same_types`.
+    """
     if instance.is_ring:
         if run.ps_type is not None or run.ps is not None:
             message = f"{run.name}: Ring-AllReduce has no 'ps_type' and no 'ps'"
@@ -395,6 +402,18 @@ def one_segment(plan: Plan) -> Iterator[Violation]:
             yield Violation("V12", (name,), 1, message)
         elif name in plan.jobs and not plan.jobs[name]:
             yield Violation("V12", (name,), 1, f"{name} has no segments")
+
+
+def same_types(runs: Sequence[Run]) -> Iterator[Violation]:
+    """Rules V5 and V6 of a preemptive schedule: all segments have the types of the first."""
+    for run in runs[1:]:
+        first = runs[0]
+        if run.worker_type != first.worker_type:
+            message = f"{run.name}: worker type {run.worker_type}, before {first.worker_type}"
+            yield Violation("V5", (run.name,), 1, message)
+        if run.ps_type != first.ps_type:
+            message = f"{run.name}: PS type {run.ps_type}, before {first.ps_type}"
+            yield Violation("V6", (run.name,), 1, message)
 
 
 def segments_in_order(runs: Sequence[Run]) -> Iterator[Violation]:

@@ -222,6 +222,27 @@ def test_v12_segments_lose_the_slots_of_a_restart():
     assert relaxed(in_segments((1, 3))) == ("V12, one uninterrupted run",)
 
 
+def test_v5_v6_segments_keep_the_types_of_the_first():
+    """w1, w2, w1 in three segments break (2b) once; so do PS types (2c); servers may change."""
+    kinds = [{"id": w, "demand": {"gpu": 1, "cpu": 2, "bandwidth": 1}} for w in ("w1", "w2")]
+    parts = [{"id": p, "demand": {"cpu": 2, "bandwidth": 3}} for p in ("p1", "p2")]
+    j1 = J1 | {"train_time": {"w1": 0.5, "w2": 0.5}, "update_time": {"p1": 0, "p2": 0}}
+    instance = instance_of([j1], worker_types=kinds, ps_types=parts)
+
+    def changed(**middle):
+        schedule = in_segments((1, 1), (2, 2), (4, 2))
+        schedule["jobs"].pop("j2")
+        schedule["jobs"]["j1"]["segments"][1] |= middle
+        return schedule
+
+    assert broken(instance, changed()) == []
+    assert broken(instance, changed(workers={"s2": 2}, ps={"s2": 1})) == []
+    assert broken(instance, changed(worker_type="w2")) == ["V5"]
+    assert broken(instance, changed(ps_type="p2")) == ["V6"]
+    (found,) = check(instance, changed(worker_type="w2"), {})
+    assert found.message == "j1 segment 2: worker type w2, before w1"
+
+
 def test_v10_every_part_of_a_mini_batch_counts_in_segments():
     # 2 slots of 1 / 0.3 mini-batches: 6.667
     job = {"train_time": {"w1": 0.3}, "update_time": {"p1": 0}}
