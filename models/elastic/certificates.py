@@ -1,22 +1,78 @@
 """Bounds evaluated again from their certificates: no engine, only the instance and its prices."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.certificates import evaluate
+from schedgap.instances.records import Many
+from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.elastic.bounds import coarse, container_prices, pooled, schedule_lp
+from schedgap.models.elastic.bounds.pooled import MOST_SLOTS
+from schedgap.models.elastic.sizes import certificate_sized, down, sized
+from schedgap.models.elastic.windows import no_schedule
 
-KINDS = (
-    "schedule-lp",
-    "pooled-lp",
-    "pooled-lp-coarse",
-    "configuration-lp",
-    "dual-lp",
-    "dual-prices",
-    "no-contention",
-    "volume",
-)
+LARGEST = 1e30  # price
+
+Index = Annotated[int, Field(ge=0, le=10**9)]
+Slots = Annotated[int, Field(ge=1, le=10**9)]
+Blocks = Annotated[int, Field(ge=1, le=MOST_SLOTS)]
+Price = Annotated[float, Field(ge=0, le=LARGEST)]
+Cell = Annotated[tuple[Index, Index, Slots, Price], Field(strict=False)]
+BlockCell = Annotated[tuple[Index, Index, Index, Price], Field(strict=False)]
+ContainerCell = Annotated[tuple[Index, Index, Price], Field(strict=False)]
+
+
+class Alone(Certificate):
+    """`no-contention`: every job by itself."""
+
+
+class Volume(Certificate):
+    """`volume`: mean busy times on one resource."""
+
+    resource: str
+
+
+class SlotPrices(Certificate):
+    """`schedule-lp`, `dual-lp`, `dual-prices` by server, `pooled-lp` by pool of equal servers."""
+
+    slots: Slots
+    prices: Many[Cell]
+    """(server or pool, resource, slot from 1, price of a unit)."""
+
+
+class CoarsePrices(Certificate):
+    """`pooled-lp-coarse`."""
+
+    block: Blocks
+    slots: Blocks
+    pool: Many[Index]
+    """By server."""
+    prices: Many[BlockCell]
+    """(pool, resource, block, price of a unit for a slot)."""
+
+
+class ContainerPrices(Certificate):
+    """`configuration-lp`."""
+
+    block: Blocks
+    slots: Blocks
+    prices: Many[ContainerCell]
+    """(worker type, or after them PS type, block, price for a slot)."""
+
+
+KINDS: dict[str, type[Certificate]] = {
+    "schedule-lp": SlotPrices,
+    "pooled-lp": SlotPrices,
+    "pooled-lp-coarse": CoarsePrices,
+    "configuration-lp": ContainerPrices,
+    "dual-lp": SlotPrices,
+    "dual-prices": SlotPrices,
+    "no-contention": Alone,
+    "volume": Volume,
+}
 
 
 def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any]) -> float:
@@ -37,20 +93,33 @@ def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any])
     InputError
         When the certificate is not one of this family, or does not fit the instance.
     """
-    return evaluate(certificate, KINDS, lambda kind: _bound(instance, kind, certificate))
+    record = read(certificate, KINDS)
+    larger, power = sized(instance)
+
+    def bound() -> float:
+        data = certificate_sized(record.model_dump(), power)
+        try:
+            return down(_bound(larger, record, data), power)
+        except ScaleError as error:
+            raise ValueError(str(error)) from None
+
+    return proved(bound)
 
 
-def _bound(instance: ElasticInstance, kind: str, certificate: Mapping[str, Any]) -> float:
-    if kind == "no-contention":
+def _bound(instance: ElasticInstance, record: Certificate, data: Mapping[str, Any]) -> float:
+    if no_schedule(instance) is not None:
+        raise ValueError("the instance has no schedule at all")
+    if isinstance(record, Alone):
         return pooled.no_contention(instance)
-    if kind == "volume":
-        at = instance.resources.index(certificate["resource"])
-        value = None if instance.is_batch else pooled.volume(instance, at)
+    if isinstance(record, Volume):
+        value = None
+        if not instance.is_batch:
+            value = pooled.volume(instance, instance.resources.index(record.resource))
         if value is None:
             raise ValueError("no bound by the volume of this resource")
         return value
-    if kind == "pooled-lp-coarse":
-        return coarse.coarse_certified(instance, certificate)
-    if kind == "configuration-lp":
-        return container_prices.configuration_certified(instance, certificate)
-    return schedule_lp.certified(instance, certificate)
+    if isinstance(record, CoarsePrices):
+        return coarse.coarse_certified(instance, data)
+    if isinstance(record, ContainerPrices):
+        return container_prices.configuration_certified(instance, data)
+    return schedule_lp.certified(instance, data)

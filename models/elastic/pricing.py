@@ -204,7 +204,7 @@ class Market:
         values over 1.
         """
         choice = _Choice(volumes, below)
-        for k, floor, rows, floors in self._by_floor(candidates, first, end, weight):
+        for k, floor, rows, floors in self.by_floor(candidates, first, end, weight):
             if floor > choice.ceiling:
                 break
             mode = candidates[k]
@@ -213,10 +213,14 @@ class Market:
             self._try_starts(choice, k, mode, floor, rows, floors, weight, rule)
         return choice.best
 
-    def _by_floor(
+    def by_floor(
         self, candidates: Sequence[Mode], first: int, end: int, weight: float
     ) -> Iterator[tuple[int, float, Ints, Floats]]:
-        """Yield modes by their lower bound: index, bound, rows of starts, bound at each of them."""
+        """Yield modes by their lower bound: index, bound, rows of starts, bound at each of them.
+
+        A row is a start slot less 1. Starts after all slots are left out, but for the first. A mode
+        without a start in time, or a place in any slot, is left out.
+        """
         if self.blank and not weight:
             for k, mode in enumerate(candidates):
                 rows = np.arange(first - 1, min(end - mode.duration, max(first, self.slots + 1)))
@@ -323,7 +327,9 @@ class _Choice:
     def take(self, k: int, offer: Offer) -> None:
         self.best, self._key = offer, self._key_of(k, offer.end)
         margin = slack(offer.cost)
-        self.ceiling, self._bar = offer.cost + margin, offer.cost - margin
+        # Ties do not add up: what is chosen never costs more than the least cost and its margin.
+        self.ceiling = min(self.ceiling, offer.cost + margin)
+        self._bar = min(self._bar, offer.cost - margin)
 
 
 def _weigh(price: Floats, demand: Floats) -> Floats:

@@ -4,26 +4,119 @@ No index of time: a job is one interval, and every server and resource a cumulat
 the job's usage as its demand. Small, and good at finding schedules of any size.
 """
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.columns import Run, runs_from, schedule_of
-from schedgap.models.elastic.modes import MOST_WORKERS, Cluster, cluster, modes
-from schedgap.models.elastic.placement import fits, reach
+from schedgap.models.elastic.modes import MOST_WORKERS, Cluster, Mode, cluster, modes
+from schedgap.models.elastic.placement import Floats, Ints, fits, reach
 from schedgap.models.elastic.program import known_windows
 from schedgap.models.elastic.program_compact import check_whole, whole_weights
-from schedgap.models.elastic.windows import Windows
+from schedgap.models.elastic.windows import Windows, value_step
 
-_LARGEST = 2**40  # amounts and capacities: products and sums stay far from 2^63
+_LARGEST = 2**40  # amounts, capacities and slots: products and sums stay far from 2^63
+_LARGEST_VALUE = 2**59
+_BITS = 30  # of the largest weight, where weights are rounded
+_AMOUNT_BITS = 36  # of the largest amount, where amounts are
+_ROUNDING = 1e-12  # relative, of sums of amounts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """Weights and amounts in whole numbers.
+
+    `exact`: they are those of the instance. Else some are rounded, so that every schedule keeps to
+    the rounded capacities, and costs by the rounded weights no more than it does.
+    """
+
+    weight: list[int]  # [j]
+    step: float  # of the weights
+    capacity: Ints  # [h, r]
+    worker: Ints  # [m, r]
+    ps: Ints  # [p, r]
+    exact: bool
+
+
+def whole_numbers(instance: ElasticInstance, span: Windows) -> Whole:
+    """Return the instance's own numbers; ScaleError when they are not whole, or too large."""
+    check_whole(instance)
+    weight, step = whole_weights(instance), value_step(instance)
+    if not sum(weight) * max(span.end) < _LARGEST_VALUE:
+        raise ScaleError("values of schedules exceed whole numbers of 59 bits")
+    amounts = _amounts(instance)
+    if not max(float(part.sum(axis=0).max(initial=0.0)) for part in amounts) < _LARGEST:
+        raise ScaleError("amounts exceed whole numbers of 40 bits")
+    assert step is not None
+    return Whole(weight, step, *(part.astype(np.int64) for part in amounts), exact=True)
+
+
+def rounded_numbers(instance: ElasticInstance, span: Windows) -> Whole:
+    """Return the instance's numbers, rounded where they are not whole or too large.
+
+    Demands are rounded down and capacities up. Weights are rounded down, those of a batch up: its
+    objective is minus the weight.
+
+    Raises
+    ------
+    ScaleError
+        When slots exceed whole numbers of 40 bits.
+    """
+    if not max(span.end) < _LARGEST:
+        raise ScaleError("slots exceed whole numbers of 40 bits")
+    try:
+        return whole_numbers(instance, span)
+    except ScaleError:
+        pass
+    weights = [job.weight for job in instance.jobs]
+    most = math.log2(_LARGEST_VALUE) - math.log2(len(weights) * (max(span.end) + 1)) - 1
+    step = 2.0 ** (math.frexp(max(weights))[1] - math.floor(min(_BITS, most)))
+    to_whole = math.ceil if instance.is_batch else math.floor
+    room, worker, ps = _amounts(instance)
+    bits = np.frexp(np.concatenate([room, worker, ps]).max(axis=0))[1]
+    fine = cluster(instance).whole & (bits <= _AMOUNT_BITS)
+    scale = np.where(fine, 1.0, 2.0 ** (_AMOUNT_BITS - bits))  # [r]
+    room = np.floor(room * scale * (1 + _ROUNDING)) + np.where(fine, 0, 1)
+    demands = (np.floor(part * scale).astype(np.int64) for part in (worker, ps))
+    return Whole(
+        [to_whole(weight / step) for weight in weights],
+        step,
+        room.astype(np.int64),
+        *demands,
+        exact=False,
+    )
+
+
+def _amounts(instance: ElasticInstance) -> tuple[Floats, Floats, Floats]:
+    """Return capacities [h, r], demands of workers [m, r] and of PSs [p, r], in units.
+
+    A capacity counts no further than all jobs together could use it.
+    """
+    view = cluster(instance)
+    worker, ps = view.worker_units, view.ps_units.reshape(-1, len(view.scale))
+    used = np.zeros(len(view.scale))
+    for j in range(len(instance.jobs)):
+        own = modes(instance, j)
+        used += np.max([mode.workers * worker[mode.worker_type] for mode in own] or [0 * used], 0)
+        several = [
+            view.demand(mode).most_ps() * ps[mode.ps_type]
+            for mode in own
+            if mode.ps_type is not None
+        ]
+        used += np.max(several or [0 * used], 0)
+    return np.minimum(view.capacity, used), worker, ps
 
 
 def build(
     instance: ElasticInstance,
     *,
     span: Windows | None = None,
+    whole: Whole | None = None,
     least: int | None = None,
     most: int | None = None,
 ) -> Any:
@@ -33,6 +126,8 @@ def build(
     ----------
     span : Windows or None
         When each job may run; None takes the windows of a first schedule.
+    whole : Whole or None
+        Weights and amounts; None takes the instance's own.
     least, most : int or None
         Bounds on the objective, in steps of the weights; of a batch problem on its negative.
 
@@ -48,12 +143,11 @@ def build(
     ScaleError
         When weights or amounts are no multiples of a step that is not too small.
     """
-    check_whole(instance)
-    weight = whole_weights(instance)  # a refusal loads no engine
+    span = span or known_windows(instance)
+    whole = whole or whole_numbers(instance, span)  # a refusal loads no engine
     from ortools.sat.python import cp_model
 
-    view = cluster(instance)
-    span = span or known_windows(instance)
+    view, weight = cluster(instance), whole.weight
     H, R = range(len(view.servers)), range(len(view.scale))
     model = cp_model.CpModel()
     tasks: dict[tuple[int, int], list[tuple[Any, Any]]] = {}
@@ -88,14 +182,13 @@ def build(
         y, s = _placement(model, instance, j, z)
         for h in H:
             for r in R:
-                terms = [int(view.worker_units[m, r]) * var for m, var in y[h]]
-                terms += [int(view.ps_units[p, r]) * var for p, var in s[h]]
-                capacity = int(min(view.capacity[h, r], _LARGEST))
-                used = model.new_int_var(0, capacity, f"used[{j},{h},{r}]")
+                terms = [int(whole.worker[m, r]) * var for m, var in y[h]]
+                terms += [int(whole.ps[p, r]) * var for p, var in s[h]]
+                used = model.new_int_var(0, int(whole.capacity[h, r]), f"used[{j},{h},{r}]")
                 model.add(used == sum(terms))
                 tasks.setdefault((h, r), []).append((run, used))
         for r in R:
-            least_use = [_least_use(view, mode, r) for mode in options]
+            least_use = [_least_use(whole, mode, r) for mode in options]
             if any(least_use):
                 used = model.new_int_var(0, max(least_use), f"all[{j},{r}]")
                 model.add(used == sum(a * var for a, var in zip(least_use, z, strict=True)))
@@ -104,14 +197,14 @@ def build(
         model.add_cumulative(
             [run for run, _ in members],
             [used for _, used in members],
-            int(min(view.capacity[h, r], _LARGEST)),
+            int(whole.capacity[h, r]),
         )
     for r in R:  # cut_pool: all servers together
         if pooled[r]:
             model.add_cumulative(
                 [run for run, _ in pooled[r]],
                 [used for _, used in pooled[r]],
-                int(min(view.capacity[:, r].sum(), _LARGEST)),
+                int(whole.capacity[:, r].sum()),
             )
     value = sum(factor * var for var, factor in (ends or pieces))
     if least is not None:
@@ -122,10 +215,10 @@ def build(
     return model
 
 
-def _least_use(view: Any, mode: Any, r: int) -> int:
+def _least_use(whole: Whole, mode: Mode, r: int) -> int:
     """The workers of a mode, and one PS: what it holds at least, on all servers together."""
-    ps = 0 if mode.ps_type is None else int(view.ps_units[mode.ps_type, r])
-    return int(mode.workers * view.worker_units[mode.worker_type, r]) + ps
+    ps = 0 if mode.ps_type is None else int(whole.ps[mode.ps_type, r])
+    return mode.workers * int(whole.worker[mode.worker_type, r]) + ps
 
 
 def _placement(

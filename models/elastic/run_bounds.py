@@ -34,6 +34,11 @@ def _own_sense(instance: ElasticInstance, value: float) -> float:
     return -value if instance.is_batch else value
 
 
+def _tell(instance: ElasticInstance, call: Call) -> schedule_lp.OnProved:
+    """Return what passes a bound of the minimisation on."""
+    return lambda bound, proof: call.progress.bound(_own_sense(instance, bound), proof)
+
+
 def _proved(instance: ElasticInstance, certificate: dict[str, Any], **trace: Any) -> Outcome:
     """Return what a certificate proves: evaluated as it stands in the file, rounded prices."""
     bound = schedule_lp.certified(instance, certificate)
@@ -44,7 +49,7 @@ def _lp(kind: str) -> Callable[[ElasticInstance, Call], Outcome]:
     def run(instance: ElasticInstance, call: Call) -> Outcome:
         if reason := no_schedule(instance):
             return Outcome(infeasible=True, note=reason)
-        call.progress.bound(pooled.no_contention(instance))
+        call.progress.bound(pooled.no_contention(instance), {"kind": "no-contention"})
         start = starting_schedule(instance)
         slots = schedule_lp.priced_slots(instance, start)
         if reason := schedule_lp.too_large(instance, slots):
@@ -57,7 +62,7 @@ def _lp(kind: str) -> Callable[[ElasticInstance, Call], Outcome]:
             clock=call.clock,
             seed=call.seed,
             threads=call.threads,
-            on_bound=lambda bound: call.progress.bound(_own_sense(instance, bound)),
+            on_bound=_tell(instance, call),
         )
         if found.infeasible:
             return Outcome(infeasible=True, note="the relaxation exceeds every schedule in time")
@@ -80,7 +85,7 @@ def pooled_coarse(instance: ElasticInstance, call: Call) -> Outcome:
     """Price blocks of slots of servers in pools."""
     if reason := no_schedule(instance):
         return Outcome(infeasible=True, note=reason)
-    call.progress.bound(pooled.no_contention(instance))
+    call.progress.bound(pooled.no_contention(instance), {"kind": "no-contention"})
     call.progress.phase("generating columns")
     found = coarse_lp.solve_coarse(
         instance,
@@ -89,7 +94,7 @@ def pooled_coarse(instance: ElasticInstance, call: Call) -> Outcome:
         clock=call.clock,
         seed=call.seed,
         threads=call.threads,
-        on_bound=lambda bound: call.progress.bound(_own_sense(instance, bound)),
+        on_bound=_tell(instance, call),
         gap=_GAP if call.options["pools"] == 1 else _GAP_OF_MANY,
     )
     if found.prices is None:
@@ -108,7 +113,7 @@ def configurations(instance: ElasticInstance, call: Call) -> Outcome:
     """Price workers and PSs, and fill servers with whole ones."""
     if reason := no_schedule(instance):
         return Outcome(infeasible=True, note=reason)
-    call.progress.bound(pooled.no_contention(instance))
+    call.progress.bound(pooled.no_contention(instance), {"kind": "no-contention"})
     call.progress.phase("generating columns")
     try:
         found = configuration_lp.solve_configurations(
@@ -117,7 +122,7 @@ def configurations(instance: ElasticInstance, call: Call) -> Outcome:
             clock=call.clock,
             seed=call.seed,
             threads=call.threads,
-            on_bound=lambda bound: call.progress.bound(_own_sense(instance, bound)),
+            on_bound=_tell(instance, call),
             gap=_GAP_OF_MANY,
         )
     except ScaleError as error:

@@ -1,12 +1,13 @@
 """List schedules as methods: by weight over volume, and led by the prices of a relaxation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.coarse_lp import solve_coarse
 from schedgap.models.elastic.bounds.configuration_lp import solve_configurations
+from schedgap.models.elastic.bounds.container_prices import configuration_certificate
 from schedgap.models.elastic.bounds.pooled import no_contention
 from schedgap.models.elastic.columns import Run, schedule_of
 from schedgap.models.elastic.heuristics import lists
@@ -50,18 +51,32 @@ def _moves(call: Call) -> int:
     return _MOVES if call.clock.limit is None else _MOST_MOVES
 
 
-def _relaxation(instance: ElasticInstance, call: Call) -> tuple[float | None, lists.Guide | None]:
-    """Return the best bound of a linear relaxation, and what it says to the lists."""
+Proved = tuple[float, Mapping[str, Any]]  # a bound, and its certificate
+
+
+def _relaxation(
+    instance: ElasticInstance, call: Call, least: Proved
+) -> tuple[Proved, lists.Guide | None]:
+    """Return the better one of a bound and that of a linear relaxation, and a guide to lists."""
+    best = [least]
+
+    def keep(bound: float, certificate: Mapping[str, Any]) -> None:
+        if bound > best[-1][0]:
+            best.append((bound, certificate))
+            call.progress.bound(bound, certificate)
+
     clock = call.clock.share(_LP_SHARE)
     settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
-    settings |= {"block": call.options["block"], "on_bound": call.progress.bound}
+    settings |= {"block": call.options["block"], "on_bound": keep}
     try:
         solved = solve_configurations(instance, clock=clock, gap=_GAP, **settings)
-        bound, rough, fine = solved.bound, solved.rough, solved.prices
+        rough, fine = solved.rough, solved.prices
+        if solved.bound is not None and fine is not None:
+            keep(solved.bound, configuration_certificate(fine))
     except ScaleError:
         pooled = solve_coarse(instance, clock=clock, gap=_GAP, **settings)
-        bound, rough, fine = pooled.bound, pooled.prices, None
-    return bound, None if rough is None else lists.guide(instance, rough, fine)
+        rough, fine = pooled.prices, None
+    return best[-1], None if rough is None else lists.guide(instance, rough, fine)
 
 
 def run_lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
@@ -72,6 +87,7 @@ def run_lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
     def report(runs: list[Run], value: float) -> None:
         call.progress.incumbent(schedule_of(instance, runs), value)
 
+    clock = call.clock
     call.progress.phase("a first list")
     first = lists.wspt_list(instance)
     values: dict[str, float] = {}
@@ -79,49 +95,73 @@ def run_lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
         start = schedule_of(instance, first)
         values["wspt_list"] = start.value(instance)
         call.progress.incumbent(start, values["wspt_list"])
-    bound = no_contention(instance)
-    call.progress.bound(bound)
+    alone: Proved = no_contention(instance), {"kind": "no-contention"}
+    call.progress.bound(*alone)
     call.progress.phase("the relaxation")
-    found, guide = _relaxation(instance, call)
-    bound = bound if found is None else max(bound, found)
-    best = first
-    if guide is not None:
-        if not call.clock.expired():
-            call.progress.phase("the list by prices")
-            second = lists.lp_guided(instance, guide)
-            if second is not None:
-                values["list"] = schedule_of(instance, second).value(instance)
-                if best is None or values["list"] < values["wspt_list"]:
-                    best = second
-                    report(second, values["list"])
-        jobs, moves = len(instance.jobs), _moves(call)
-        settings: dict[str, Any] = {"enough": bound, "seed": call.seed, "on_better": report}
-        if best is not None and moves:
-            call.progress.phase("lists in other orders")
-            best = relist(
-                instance,
-                guide,
-                best,
-                rounds=_LISTS if call.clock.limit is None else _MOST_LISTS,
-                patience=_PATIENCE,
-                stop=call.clock.share(_LIST_SHARE).expired,
-                **settings,
-            )
-            call.progress.phase("searching")
-            best = search(
-                instance,
-                guide,
-                best,
-                moves=moves * jobs,
-                patience=_MOVES * jobs,
-                stop=call.clock.expired,
-                spent=_spent(call.clock),
-                **settings,
-            )
+    (bound, certificate), guide = _relaxation(instance, call, alone)
+    best, trace = first, {"first": values}
+    if guide is not None and not clock.expired():
+        call.progress.phase("the list by prices")
+        second = lists.lp_guided(instance, guide, clock.expired)
+        if second is not None:
+            values["list"] = schedule_of(instance, second).value(instance)
+            if best is None or values["list"] < values["wspt_list"]:
+                best = second
+                report(second, values["list"])
+    if guide is not None and best is not None and _moves(call):
+        call.progress.phase("lists in other orders")
+        best = relist(
+            instance,
+            guide,
+            best,
+            rounds=_LISTS if clock.limit is None else _MOST_LISTS,
+            patience=_PATIENCE,
+            stop=clock.share(_LIST_SHARE).expired,
+            enough=bound,
+            seed=call.seed,
+            on_better=report,
+        )
+        best, trace["search"] = _searched(instance, call, guide, best, bound, report)
     if best is None:
-        return Outcome(bound=bound, note=_NO_PLACE)
-    schedule = schedule_of(instance, best)
-    return Outcome(schedule, bound=bound, trace={"first": values})
+        return Outcome(bound=bound, certificate=certificate, note=_NO_PLACE)
+    return Outcome(schedule_of(instance, best), bound=bound, certificate=certificate, trace=trace)
+
+
+def _searched(
+    instance: ElasticInstance,
+    call: Call,
+    guide: lists.Guide,
+    runs: list[Run],
+    bound: float,
+    report: Callable[[list[Run], float], None],
+) -> tuple[list[Run], dict[str, Any]]:
+    """Search, and where there is time left from the best schedule again; also why it ended."""
+    jobs, clock, best, rounds = len(instance.jobs), call.clock, runs, 0
+    again = clock.limit is not None and call.options["moves"] is None
+    while True:
+        call.progress.phase("searching")
+        best = search(
+            instance,
+            guide,
+            best,
+            moves=_moves(call) * jobs,
+            patience=_MOVES * jobs,
+            stop=clock.expired,
+            spent=_spent(clock),
+            enough=bound,
+            seed=call.seed + rounds,
+            on_better=report,
+        )
+        rounds += 1
+        if schedule_of(instance, best).value(instance) <= bound * (1 + 1e-9):
+            why = "the bound is met"
+        elif clock.expired():
+            why = "out of time"
+        elif not again:
+            why = f"{_moves(call)} moves for each job, or {_MOVES} without gain"
+        else:
+            continue
+        return best, {"rounds": rounds, "end": why}
 
 
 METHODS: tuple[Method, ...] = (

@@ -7,7 +7,9 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.scaling import common_step
 from schedgap.models.elastic.modes import modes
+from schedgap.models.elastic.sizes import sized
 
+NEAR = 1e-7  # relative: values that differ by less are one where they have no common step
 _MARGIN = 1e-6  # in slots: without it, rounding cuts optima off
 
 
@@ -82,7 +84,9 @@ def no_schedule(instance: ElasticInstance) -> str | None:
 
 def value_step(instance: ElasticInstance) -> float | None:
     """Return the step of which all objectives are multiples: that of the weights; None without."""
+    larger, power = sized(instance)
     try:
-        return float(common_step([job.weight for job in instance.jobs], "weights"))
+        step = common_step([job.weight for job in larger.jobs], "weights")
     except ScaleError:
         return None
+    return float(step / 10**power)

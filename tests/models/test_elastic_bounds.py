@@ -325,7 +325,7 @@ def test_a_certificate_of_raised_prices_proves_less() -> None:
         {"kind": "schedule-lp"},
         {"kind": "schedule-lp", "slots": 3, "prices": [[9, 0, 1, 1.0]]},
         {"kind": "schedule-lp", "slots": 3, "prices": [[0, 0, 1, -1.0]]},
-        {"kind": "schedule-lp", "slots": 10**9, "prices": []},
+        {"kind": "schedule-lp", "slots": 10**9, "prices": [[0, 0, 10**9, 1.0]]},
         {"kind": "pooled-lp-coarse", "block": 0, "slots": 3, "pool": [0, 0], "prices": []},
         {"kind": "pooled-lp-coarse", "block": 2, "slots": 3, "pool": [0], "prices": []},
         {"kind": "pooled-lp-coarse", "block": 2, "slots": 3, "pool": [0, 2], "prices": []},

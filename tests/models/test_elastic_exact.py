@@ -12,7 +12,9 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.bounds import schedule_lp
 from schedgap.models.elastic.bounds.schedule_lp import Prices
+from schedgap.models.elastic.certificates import check_certificate
 from schedgap.models.elastic.columns import schedule_of
+from schedgap.models.elastic.exact import price_and_enumerate
 from schedgap.models.elastic.exact.enumeration import GROWTH, branch, narrow
 from schedgap.models.elastic.heuristics.starting import starting_schedule
 from schedgap.models.elastic.run_exact import METHODS as EXACT
@@ -180,12 +182,25 @@ def test_a_closed_horizon_without_a_schedule_is_proved_empty() -> None:
     assert run("price-and-enumerate", three).infeasible
 
 
-def test_what_is_too_large_has_a_schedule_and_a_coarse_bound() -> None:
-    """Two jobs of 4,000,002 slots with three workers on both servers: one after the other at worst,
-    3 x 4,000,003 + 3 x 8,000,005; each alone costs 3 x 4,000,003."""
-    long = {**J1, "train_time": {"w1": 1e6}}
-    instance = instance_of([long, long])
-    outcome = run("price-and-enumerate", instance, limit=15)
+# Two jobs of 6,000,000 slots on a server each, 3 x 6,000,001 twice; with three workers on both
+# servers a job takes 4,000,002, and the two one after the other 3 x 4,000,003 + 3 x 8,000,005.
+LONG = instance_of([{**J1, "train_time": {"w1": 1e6}}] * 2)
+
+
+def test_many_slots_are_not_too_many_for_intervals() -> None:
+    outcome = run("price-and-enumerate", LONG, limit=15)
+    assert outcome.bound == outcome.schedule.value(LONG) == 36_000_006
+    assert outcome.note == ""
+
+
+def test_what_is_too_large_has_a_schedule_and_a_coarse_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each job alone costs 3 x 4,000,003."""
+    monkeypatch.setattr(price_and_enumerate, "FIRST_SIZE", 0)
+    monkeypatch.setattr(price_and_enumerate, "MOST_SIZE", 0)
+    outcome = run("price-and-enumerate", LONG, limit=6)
     assert "too large" in outcome.note
-    assert outcome.schedule.value(instance) <= 3 * 4_000_003 + 3 * 8_000_005
-    assert 6 * 4_000_003 <= outcome.bound <= outcome.schedule.value(instance)
+    assert outcome.schedule.value(LONG) <= 3 * 4_000_003 + 3 * 8_000_005
+    assert 6 * 4_000_003 <= outcome.bound <= outcome.schedule.value(LONG)
+    assert check_certificate(LONG, outcome.certificate) == pytest.approx(outcome.bound)

@@ -1,15 +1,19 @@
 """Optima by CP-SAT, for a child process: HiGHS and CP-SAT cannot share one."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import program_compact, program_cp_sat, program_time_indexed_cp_sat
-from schedgap.models.elastic.columns import schedule_of
+from schedgap.models.elastic.columns import fits_together, runs_from, schedule_of
+from schedgap.models.elastic.exact.price_and_enumerate import interval_stage
 from schedgap.models.elastic.heuristics.starting import starting_schedule
 from schedgap.models.elastic.program import known_windows
+from schedgap.models.elastic.sizes import sized
 from schedgap.solvers import Clock, solve
+from strategies.clocks import StopAt
 
 
 def schedules(
@@ -47,3 +51,44 @@ def _each(instance: ElasticInstance) -> tuple[ElasticSchedule | None, ...] | Non
     if result.status == "optimal":
         slots = program_time_indexed_cp_sat.read(model, result.values, instance)
     return interval, packing, slots
+
+
+class Kept:
+    """What a stage tells a bracket."""
+
+    lower = -math.inf
+
+    def __init__(self) -> None:
+        self.schedules: list[ElasticSchedule] = []
+        self.bounds: list[float] = []
+
+    def offer(self, schedule: ElasticSchedule) -> None:
+        """Keep a schedule that the rules accept, as a bracket does."""
+        self.schedules.append(schedule)
+
+    def bound(self, value: float, certificate: object = None, *, confirmed: bool = True) -> None:
+        """Keep a bound."""
+        self.bounds.append(value)
+
+
+def stopped(
+    send: Callable[[Any], None], instances: list[ElasticInstance]
+) -> list[list[tuple[list[ElasticSchedule], list[float], bool]]]:
+    """Return what the stage on intervals says when it is stopped at its 1st, 2nd, ... reading."""
+    found = []
+    for instance in instances:
+        larger, _ = sized(instance)
+        ends = []
+        for k in range(1, 8):
+            kept = Kept()
+            report = interval_stage(
+                kept, larger, starting_schedule(larger), clock=StopAt(k), seed=0, threads=1
+            )
+            values = [value / larger.jobs[0].weight for value in kept.bounds]
+            bounds = [value * instance.jobs[0].weight for value in values]
+            schedules = [
+                s for s in kept.schedules if fits_together(instance, runs_from(instance, s))
+            ]
+            ends.append((schedules, bounds, report.infeasible))
+        found.append(ends)
+    return found

@@ -12,11 +12,10 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.pooled import MOST_SLOTS
-from schedgap.models.elastic.bounds.schedule_lp import ROUNDING, pool_capacity
-from schedgap.models.elastic.bounds.tables import Table, table, table_on_one_pool
+from schedgap.models.elastic.bounds.schedule_lp import pool_capacity
+from schedgap.models.elastic.bounds.tables import ROUNDING, Table, table, table_on_one_pool
 from schedgap.models.elastic.modes import Cluster, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits
-from schedgap.models.elastic.windows import no_schedule
 from schedgap.solvers.clock import Clock
 
 _ASKED = 256  # candidates of a job that are priced at once
@@ -309,16 +308,12 @@ def coarse_certificate(prices: Coarse) -> dict[str, Any]:
 def coarse_certified(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that the prices of a certificate prove, in the objective's own sense."""
     block, slots, pool = data["block"], data["slots"], data["pool"]
-    if not all(isinstance(n, int) for n in (block, slots)) or not 1 <= slots <= MOST_SLOTS:
-        raise ValueError("slots: need a number >= 1 that is not too large")
-    if not 1 <= block <= MOST_SLOTS:
-        raise ValueError("block: need a number >= 1")
-    if len(pool) != len(instance.servers) or not all(isinstance(k, int) for k in pool):
+    if not 1 <= slots <= MOST_SLOTS or not 1 <= block <= MOST_SLOTS:
+        raise ValueError("block, slots: need numbers >= 1 that are not too large")
+    if len(pool) != len(instance.servers):
         raise ValueError("pool: need a number for each server")
     if set(pool) != set(range(max(pool) + 1)):
         raise ValueError("pool: need the numbers 0, 1, ...")
-    if no_schedule(instance) is not None:
-        raise ValueError("the instance has no schedule at all")
     price = np.zeros((max(pool) + 1, len(instance.resources), -(-slots // block)))
     for k, r, b, value in data["prices"]:
         if not (0 <= k < len(price) and 0 <= r < price.shape[1] and 0 <= b < price.shape[2]):

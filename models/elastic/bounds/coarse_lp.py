@@ -10,13 +10,20 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.coarse import Coarse, CoarsePricer, Market, Taken, server_pools
+from schedgap.models.elastic.bounds.coarse import (
+    Coarse,
+    CoarsePricer,
+    Market,
+    Taken,
+    coarse_certificate,
+    server_pools,
+)
 from schedgap.models.elastic.bounds.pooled import crowded_slots
+from schedgap.models.elastic.bounds.schedule_lp import OnProved
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.windows import shortest
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.engine import OnBound
 from schedgap.solvers.linear import LinearProgram
 
 BLOCKS = 100  # where the slots of one are not given
@@ -110,7 +117,7 @@ def solve_coarse(
     pools: int = 1,
     seed: int = 0,
     threads: int = 1,
-    on_bound: OnBound | None = None,
+    on_bound: OnProved | None = None,
     each: int = 3,
     gap: float = 1e-6,
 ) -> CoarseLp:
@@ -164,8 +171,11 @@ def solve_coarse(
         row_upper=layout.row_upper,
     )
 
+    latest: list[Coarse] = []
+
     def pricing(duals: Floats) -> Priced | None:
         prices = layout.prices(duals)
+        latest[:] = [prices]
         if (priced := pricer.all(prices, each, clock)) is None:
             return None
         least, runs, market = priced
@@ -173,8 +183,12 @@ def solve_coarse(
         columns = layout.columns(fresh, market) if fresh else None
         return Priced(columns, pricer.bound(prices, least))
 
+    def proved(bound: float) -> None:
+        if on_bound is not None:
+            on_bound(bound, coarse_certificate(latest[0]))
+
     result = generate_columns(
-        master, pricing, clock=clock, seed=seed, threads=threads, on_bound=on_bound,
+        master, pricing, clock=clock, seed=seed, threads=threads, on_bound=proved,
         prices=center, gap=gap,
     )  # fmt: skip
     return CoarseLp(

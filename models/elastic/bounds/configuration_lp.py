@@ -19,13 +19,14 @@ from schedgap.models.elastic.bounds.container_prices import (
     ContainerPricer,
     ContainerPrices,
     Wanted,
+    configuration_certificate,
     needs,
 )
+from schedgap.models.elastic.bounds.schedule_lp import OnProved
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.engine import OnBound
 from schedgap.solvers.linear import LinearProgram
 
 ROUGH = 1e-2  # relative gap at which the prices of one pool are good enough to start from
@@ -118,7 +119,7 @@ def solve_configurations(
     seed: int = 0,
     threads: int = 1,
     gap: float = 1e-6,
-    on_bound: OnBound | None = None,
+    on_bound: OnProved | None = None,
 ) -> ConfigurationLp:
     """Solve the linear relaxation over needs and configurations, prices constant on blocks.
 
@@ -163,8 +164,11 @@ def solve_configurations(
         row_upper=layout.row_upper,
     )
 
+    latest = [start]
+
     def pricing(duals: Floats) -> Priced | None:
         prices = layout.prices(duals)
+        latest[:] = [prices]
         if (priced := pricer.wanted(prices, clock)) is None:
             return None
         least, wanted = priced
@@ -176,8 +180,12 @@ def solve_configurations(
         columns = Columns(cost, sparse.hstack([runs, offers], format="csc"), [None] * len(cost))
         return Priced(columns, pricer.bound(prices, least, worth))
 
+    def proved(bound: float) -> None:
+        if on_bound is not None:
+            on_bound(bound, configuration_certificate(latest[0]))
+
     result = generate_columns(
-        master, pricing, clock=clock, seed=seed, threads=threads, on_bound=on_bound,
+        master, pricing, clock=clock, seed=seed, threads=threads, on_bound=proved,
         prices=layout.duals(start, least, worth), gap=gap,
     )  # fmt: skip
     return ConfigurationLp(

@@ -16,11 +16,9 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.configurations import configurations, containers
 from schedgap.models.elastic.bounds.pooled import MOST_SLOTS
-from schedgap.models.elastic.bounds.schedule_lp import ROUNDING
-from schedgap.models.elastic.bounds.tables import table, undominated
+from schedgap.models.elastic.bounds.tables import ROUNDING, table, undominated
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.models.elastic.windows import no_schedule
 from schedgap.solvers.clock import Clock
 
 EACH = 3  # runs of a job that pricing returns, at most
@@ -177,10 +175,8 @@ def configuration_certificate(prices: ContainerPrices) -> dict[str, Any]:
 def configuration_certified(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that the prices of a certificate prove, in the objective's own sense."""
     block, slots = data["block"], data["slots"]
-    if not all(isinstance(n, int) and 1 <= n <= MOST_SLOTS for n in (block, slots)):
+    if not all(1 <= n <= MOST_SLOTS for n in (block, slots)):
         raise ValueError("block, slots: need numbers >= 1 that are not too large")
-    if no_schedule(instance) is not None:
-        raise ValueError("the instance has no schedule at all")
     price = np.zeros((len(containers(cluster(instance))), -(-slots // block)))
     for i, b, value in data["prices"]:
         if not (0 <= i < len(price) and 0 <= b < price.shape[1]):

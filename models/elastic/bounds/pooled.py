@@ -9,8 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.schedule_lp import ROUNDING
-from schedgap.models.elastic.bounds.tables import table
+from schedgap.models.elastic.bounds.tables import ROUNDING, table
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.windows import earliest, shortest

@@ -7,7 +7,7 @@ Servers of equal capacities can share their prices: the runs are closed under ex
 the average over all exchanges of a fractional schedule is one, and uses them equally.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,12 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
+from schedgap.models.elastic.bounds.pooled import crowded_slots
 from schedgap.models.elastic.columns import Run, run_of, runs_from
 from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.pricing import Market
-from schedgap.models.elastic.windows import no_schedule, windows
+from schedgap.models.elastic.windows import windows
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.column_generation import (
     ColumnGenerationResult,
@@ -27,11 +28,15 @@ from schedgap.solvers.column_generation import (
     Priced,
     generate_columns,
 )
-from schedgap.solvers.engine import OnBound
 from schedgap.solvers.linear import LinearProgram
 
-ROUNDING = 1e-9  # relative: prices of runs are sums of numbers >= 0, so this is far too much
+TIES = 4e-9  # relative: of costs that differ by less, pricing may return the larger one
 MOST_CELLS = 2_000_000  # servers x resources x slots under prices
+MOST_STARTS, MOST_ENTRIES = 20_000_000, 40_000_000  # of the evaluation of a certificate
+
+
+OnProved = Callable[[float, Mapping[str, Any]], None]
+"""Told of a better bound of the minimisation, and its certificate."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,11 +81,19 @@ def last_start(instance: ElasticInstance, job: int, mode: Mode, slots: int) -> i
 
 
 def priced_slots(instance: ElasticInstance, schedule: ElasticSchedule | None) -> int:
-    """Return the number of slots with prices: to the last one that an optimal schedule uses."""
+    """Return the number of slots with prices; any is valid.
+
+    To the last one that an optimal schedule can use, or where that is later to the last one that is
+    likely to be contended, and the end of the known schedule.
+    """
     if instance.is_batch:
         return (instance.last_end or 2) - 1
-    span = windows(instance, None if schedule is None else schedule.value(instance))
-    return span.slots if span is not None and schedule is not None else instance.horizon
+    if schedule is None:
+        return instance.horizon
+    span = windows(instance, schedule.value(instance))
+    assert span is not None
+    last = max(schedule.segments(job.id)[-1].end for job in instance.jobs) - 1
+    return max(1, min(span.slots, max(last, crowded_slots(instance))))
 
 
 class Pricer:
@@ -156,7 +169,7 @@ class Pricer:
         size = float(np.abs(least).sum()) + paid + len(least)
         if self.instance.is_batch:
             size += float(sum(job.weight for job in self.instance.jobs))
-        return float(least.sum()) - paid - ROUNDING * size
+        return float(least.sum()) - paid - TIES * size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,7 +193,7 @@ def solve_lp(
     seed: int = 0,
     threads: int = 1,
     gap: float = 1e-6,
-    on_bound: OnBound | None = None,
+    on_bound: OnProved | None = None,
 ) -> ScheduleLp:
     """Solve the linear relaxation; every bound on the way is valid.
 
@@ -213,8 +226,11 @@ def solve_lp(
         row_upper=layout.row_upper,
     )
 
+    latest: list[Prices] = []
+
     def pricing(duals: Floats) -> Priced:
         prices = layout.prices(duals)
+        latest[:] = [prices]
         least, runs = pricer.values(prices)
         fresh = [run for j in range(jobs) for cost, run in runs[j] if cost < duals[j] - 1e-9]
         bound = pricer.bound(prices, least)
@@ -224,8 +240,12 @@ def solve_lp(
             columns = Columns(cost, layout.columns(fresh), fresh)
         return Priced(columns, bound)
 
+    def proved(bound: float) -> None:
+        if on_bound is not None:
+            on_bound(bound, certificate("pooled-lp" if pooled else "schedule-lp", latest[0]))
+
     result = generate_columns(
-        master, pricing, clock=clock, gap=gap, seed=seed, threads=threads, on_bound=on_bound
+        master, pricing, clock=clock, gap=gap, seed=seed, threads=threads, on_bound=proved
     )
     prices = None if result.prices is None else layout.prices(result.prices)
     runs: list[tuple[Run, float]] = []
@@ -310,6 +330,19 @@ def too_large(instance: ElasticInstance, slots: int) -> str | None:
     return None
 
 
+def _too_long(instance: ElasticInstance, slots: int) -> str | None:
+    """Return why pricing under prices by slot would take too long, or too much memory, or None."""
+    starts = slots * sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
+    if starts > MOST_STARTS:
+        return f"too large: {starts} modes x slots, at most {MOST_STARTS}"
+    each = (mode.duration for j in range(len(instance.jobs)) for mode in modes(instance, j))
+    longest = max(each, default=1)
+    entries = min(longest, slots).bit_length() * (slots + 1) * cluster(instance).capacity.size
+    if entries > MOST_ENTRIES:
+        return f"too large: tables of {entries} entries, at most {MOST_ENTRIES}"
+    return None
+
+
 def certificate(kind: str, prices: Prices) -> dict[str, Any]:
     """Return the prices, rounded to 12 digits, as plain JSON data."""
     cells = [
@@ -320,21 +353,25 @@ def certificate(kind: str, prices: Prices) -> dict[str, Any]:
 
 
 def certified(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
-    """Return the bound that the prices of a certificate prove, in the objective's own sense."""
+    """Return the bound that the prices of a certificate prove, in the objective's own sense.
+
+    Slots after the last price are as those after the last slot: free.
+    """
     pool = pools(instance, pooled=data["kind"] == "pooled-lp")
-    slots = data["slots"]
-    if not isinstance(slots, int) or slots < 1 or too_large(instance, slots):
-        raise ValueError("slots: need a number >= 1 of slots that are not too many")
+    if data["slots"] < 1:
+        raise ValueError("slots: need a number >= 1")
+    slots = min(data["slots"], max([t for _, _, t, value in data["prices"] if value], default=1))
+    if reason := too_large(instance, slots) or _too_long(instance, slots):
+        raise ValueError(f"slots: {reason}")
     shape = (int(pool.max()) + 1, len(instance.resources), slots)
     price = np.zeros(shape)
     for k, r, t, value in data["prices"]:
-        if not (0 <= k < shape[0] and 0 <= r < shape[1] and 1 <= t <= slots):
+        if not (0 <= k < shape[0] and 0 <= r < shape[1] and 1 <= t <= data["slots"]):
             raise IndexError(f"no pool {k}, resource {r}, slot {t}")
         if not 0 <= value < np.inf:
             raise ValueError("prices: need numbers >= 0")
-        price[k, r, t - 1] = value
-    if no_schedule(instance) is not None:
-        raise ValueError("the instance has no schedule at all")
+        if t <= slots:
+            price[k, r, t - 1] = value
     return lagrangian(instance, Prices(pool, price))
 
 

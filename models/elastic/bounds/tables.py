@@ -12,6 +12,8 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits, ps_needed
 
+ROUNDING = 1e-9  # relative: prices of runs are sums of numbers >= 0, so this is far too much
+
 
 class Table(NamedTuple):
     """Modes of a job; a row is one of them, with the fewest PSs it runs with."""

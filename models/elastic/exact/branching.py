@@ -64,7 +64,7 @@ def branch_and_cut(
     """
     instance = left.pool.instance
     runs: list[Run] | None = None
-    goal, lower, number = most, -math.inf, 0
+    goal, lower, number, nodes = most, -math.inf, 0, 0
 
     def keep(found: list[Run]) -> None:
         nonlocal runs, goal
@@ -95,20 +95,22 @@ def branch_and_cut(
             threads=threads,
             on_runs=keep,
         )
+        nodes += 1
         bound = max(node.bound, solved.bound)
         if bound > goal:
             continue
         if solved.shares is None:  # out of time
             heapq.heappush(heap, node)
             break
-        if solved.is_whole and is_schedule(instance, solved.taken()):
-            continue
+        whole = [*solved.pool.runs]
+        if len({run.job for run in whole}) == len(whole):
+            keep(whole)
         for allowed in _children(instance, solved, goal):
             number += 1
             heapq.heappush(heap, _Node(bound, number, solved, allowed))
     open_bound = min((node.bound for node in heap), default=math.inf)
     value = math.inf if runs is None else value_of(instance, runs)
-    return Branched(max(lower, min(open_bound, value, most)), runs, not heap, number // 2 + 1)
+    return Branched(max(lower, min(open_bound, value, most)), runs, not heap, nodes)
 
 
 def is_schedule(instance: ElasticInstance, runs: list[Run]) -> bool:
@@ -124,7 +126,13 @@ def value_of(instance: ElasticInstance, runs: list[Run]) -> float:
 
 
 def _children(instance: ElasticInstance, solved: Tightened, goal: float) -> list[Mask]:
-    """Return the runs of both sides of the branch that moves a job's end the most."""
+    """Return the runs of both sides of the branch that moves a job's end the most.
+
+    Shares without fractions are branched on, too: they may overfill a server by an engine's
+    tolerance, or cost a little more than another schedule of the node. Where no two runs that are
+    left exclude each other, the one schedule of all of them has been looked at: in a batch all
+    others lack one of them.
+    """
     pool, shares = solved.pool, solved.shares
     assert shares is not None
     alive = solved.reduced <= goal - solved.value + 2 * solved.margin
@@ -138,9 +146,17 @@ def _children(instance: ElasticInstance, solved: Tightened, goal: float) -> list
             if (score := min(late, early) * job.weight) > best:
                 best, side = score, (pool.job != j) | (pool.end <= at)
                 other = (pool.job != j) | (pool.end > at)
-    if side is None:
-        taken = int(np.argmin(np.abs(shares - 0.5)))
-        side = ~pool.excluded(taken)
-        other = np.ones(len(pool), dtype=bool)
-        other[taken] = False
-    return [side & alive, other & alive]
+    if side is not None:
+        return [side & alive, other & alive]
+    left = np.flatnonzero(alive)
+    held = np.where(shares[left] > SHARE, np.abs(shares[left] - 0.5), 1.0)
+    for taken in left[np.argsort(held, kind="stable")].tolist():
+        if (clash := pool.excluded(taken) & alive).any():
+            rest = alive.copy()
+            rest[taken] = False
+            return [alive & ~clash, rest]
+    if not alive.all():
+        return [alive]
+    if not instance.is_batch:
+        return []
+    return [alive & (np.arange(len(pool)) != i) for i in left.tolist()]

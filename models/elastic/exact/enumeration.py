@@ -18,11 +18,11 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.schedule_lp import Prices
 from schedgap.models.elastic.columns import Run
-from schedgap.models.elastic.exact.branching import branch_and_cut, is_schedule
+from schedgap.models.elastic.exact.branching import branch_and_cut, is_schedule, value_of
 from schedgap.models.elastic.exact.cutting import Cut, Tightened, tighten
 from schedgap.models.elastic.exact.pool import Pool
 from schedgap.models.elastic.exact.reduced import Cheap, Reduced, without_symmetry
-from schedgap.models.elastic.windows import value_step, windows
+from schedgap.models.elastic.windows import NEAR, value_step, windows
 from schedgap.solvers import Clock
 from schedgap.solvers.engine import OnBound
 
@@ -49,7 +49,8 @@ class Narrowed:
     """The runs that are left for schedules up to a value, and what is known of all others.
 
     `lower` is a bound on all schedules. `last`: no schedule above `most` is of interest; `left` is
-    None when there is none up to it either, or when there were too many runs.
+    None when there is none up to it either, or when there were too many runs. `goal` is the largest
+    value of interest.
     """
 
     lower: float
@@ -60,6 +61,7 @@ class Narrowed:
     left: Tightened | None = None
     columns: int = 0
     note: str = ""
+    goal: float = math.inf
 
     @property
     def cuts(self) -> tuple[Cut, ...]:
@@ -78,6 +80,7 @@ def narrow(
     upper: float | None,
     *,
     clock: Clock,
+    lower: float = -math.inf,
     gap: float | None = None,
     cuts: Sequence[Cut] = (),
     seed: int = 0,
@@ -93,6 +96,8 @@ def narrow(
         Any; those of a good bound make the search short.
     upper : float or None
         Value of a known schedule; None only in a closed horizon.
+    lower : float
+        A known bound on all schedules.
     gap : float or None
         To start with; None: as large as few runs allow.
     cuts : sequence of Cut
@@ -100,7 +105,7 @@ def narrow(
     """
     base, step = Reduced(instance, prices), value_step(instance)
     ceiling = sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
-    lower = _on_grid(base.proved, step)
+    lower = max(lower, _on_grid(base.proved, step))
     tell = on_bound or (lambda bound: None)
     tell(lower)
     goal = ceiling if upper is None else below(upper, step)  # values of interest: <= goal
@@ -108,18 +113,18 @@ def narrow(
     if span is None:
         return Narrowed(lower, note="no schedule is known, and none is ruled out")
     full = goal - base.value + base.margin
-    few = gap is None
+    few, least = gap is None, step or 1e-6 * max(1.0, abs(base.value))
     gap = full if gap is None else min(gap, full)
     while True:
         last = gap >= full
         most = min(goal, base.value + gap + base.margin)
         reach = goal if last else min(goal, base.value + gap - base.margin)
         if lower > goal + 1e-9 * max(1.0, abs(goal)):
-            return Narrowed(lower, goal, goal, gap, last=True)
+            return Narrowed(lower, goal, goal, gap, last=True, goal=goal)
         cheap = base.cheap(gap + base.margin, span, clock, FEW_RUNS if few else MOST_RUNS)
         if not cheap.complete and few and not clock.expired():
-            gap = max(SHRINK * gap, step or 1e-6 * abs(base.value))
-            few = gap > (step or 1e-6 * abs(base.value))
+            gap = max(SHRINK * gap, least)
+            few = gap > least
             continue
         count = len(cheap.runs)
         if not cheap.complete:
@@ -131,9 +136,9 @@ def narrow(
         if left is not None and left.bound <= most:
             lower = max(lower, _on_grid(min(left.bound, reach), step))
             tell(lower)
-            return Narrowed(lower, most, reach, gap, last, left, count)
+            return Narrowed(lower, most, reach, gap, last, left, count, goal=goal)
         if last:
-            return Narrowed(lower, goal, goal, gap, last=True, columns=count)
+            return Narrowed(lower, goal, goal, gap, last=True, columns=count, goal=goal)
         lower = max(lower, _on_grid(reach, step))
         tell(lower)
         gap = min(GROWTH * gap, full)
@@ -151,7 +156,7 @@ def _left(
 ) -> Tightened | None:
     """Return what is left of the cheap runs; None when a job has none."""
     instance = base.instance
-    runs, reduced = without_symmetry(instance, cheap)
+    runs, reduced = without_symmetry(instance, cheap, base.prices.pool)
     if not instance.is_batch and len({run.job for run in runs}) < len(instance.jobs):
         return None
     pool = Pool(instance, runs)
@@ -216,7 +221,10 @@ def branch(
         on_runs=on_schedule,
         on_bound=tell,
     )
-    lower = max(narrowed.lower, _on_grid(min(found.lower, narrowed.reach), step))
+    lower = found.lower
+    if step is None and found.runs is not None:  # others may be better by less than `below` leaves
+        lower = min(lower, below(value_of(instance, found.runs), None))
+    lower = max(narrowed.lower, _on_grid(min(lower, narrowed.reach), step))
     return Enumerated(
         lower,
         found.runs,
@@ -237,5 +245,5 @@ def _on_grid(bound: float, step: float | None) -> float:
 def below(upper: float, step: float | None) -> float:
     """Return the largest value that counts as better than a known one."""
     if step is None:
-        return upper - 1e-7 * max(1.0, abs(upper))
+        return upper - NEAR * max(1.0, abs(upper))
     return (round(upper / step) - 1) * step

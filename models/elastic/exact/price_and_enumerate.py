@@ -1,12 +1,14 @@
 """`exact` (ours): prices by column generation, then the runs that they leave, cut and packed.
 
-Prices bound, and guide lists to a first good schedule; between the two bounds lie few runs of each
-job. The relaxation over these is cut, which often ends the search, and a packing decides. CP-SAT on
-intervals looks for better schedules where that takes too long.
+CP-SAT on intervals looks first: small instances it closes at once. Prices bound, and guide lists to
+a good schedule; between the two bounds lie few runs of each job. The relaxation over these is cut,
+which often ends the search, and a packing decides. Where that is too much, lists led by a coarser
+relaxation and CP-SAT have the rest of the time.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,21 +17,24 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.bracket import Bracket, Finder, Relay, Report, solve_program
 from schedgap.models.elastic import program_cp_sat
-from schedgap.models.elastic.bounds import coarse_lp, schedule_lp
+from schedgap.models.elastic.bounds import coarse_lp, configuration_lp, schedule_lp
 from schedgap.models.elastic.bounds.schedule_lp import Prices
 from schedgap.models.elastic.columns import Run, schedule_of
+from schedgap.models.elastic.exact.branching import value_of
 from schedgap.models.elastic.exact.cutting import Cut
 from schedgap.models.elastic.exact.enumeration import GROWTH, Narrowed, below, branch, narrow
 from schedgap.models.elastic.heuristics.starting import first_bracket, listed
 from schedgap.models.elastic.modes import modes
-from schedgap.models.elastic.program_compact import check_whole, whole_weights
 from schedgap.models.elastic.windows import no_schedule, value_step, windows
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
 
 LP_SHARE = 0.4
-CP_SAT_SHARE, CP_SAT_SECONDS = 0.2, 6.0
+FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # of CP-SAT before all else
+CP_SAT_SHARE, CP_SAT_SECONDS = 0.2, 6.0  # and once prices have been enumerated
+FIRST_SIZE, MOST_SIZE = 3_000, 100_000  # jobs x servers x types, for CP-SAT first, and at all
 GUIDED_SHARE, GUIDED_SECONDS = 0.1, 4.0
+LIST_SHARE = 0.5  # of the rest, for lists led by a coarser relaxation
 GUIDES = (1.0, 0.6, 0.3, 0.1)  # of the prices, where they guide a list
 LISTS = 8  # without a better schedule, for each job
 NOISE = 0.15  # of the mean distance of ends, where lists are shaken
@@ -42,28 +47,53 @@ def exact(instance: ElasticInstance, call: Call) -> Outcome:
     if reason := no_schedule(instance):
         return Outcome(infeasible=True, note=reason)
     found = first_bracket(instance, call)
-    if found.closed:
-        return found.outcome()
+    note = "" if found.closed else _search(instance, found)
+    if not found.closed and found.call.clock.expired():
+        note = note or "out of time"
+    return found.outcome("" if found.closed else note)
+
+
+def _search(instance: ElasticInstance, found: Bracket) -> str:
+    """Run the stages until the bracket is closed; returns why it is not."""
+    clock, size = found.call.clock, _interval_size(instance, found)
+    if size <= FIRST_SIZE:
+        _intervals(instance, found, clock.share(FIRST_SHARE, most=FIRST_SECONDS))
+    note = ""
+    if not _over(found):
+        note = _by_prices(instance, found, size)
+    if not _over(found):
+        found.call.progress.phase("lists by a coarser relaxation")
+        name, stage = ("coarse", "coarse") if instance.is_batch else ("lp-guided", "list")
+        share = clock if size > MOST_SIZE else clock.share(LIST_SHARE)
+        found.child(name, f"{__name__}:{stage}_stage", instance, clock=share, engine="highs")
+    if not _over(found) and size <= MOST_SIZE:
+        _intervals(instance, found, clock)
+    return note
+
+
+def _over(found: Bracket) -> bool:
+    return found.closed or found.call.clock.expired()
+
+
+def _by_prices(instance: ElasticInstance, found: Bracket, interval_size: float) -> str:
+    """Price, enumerate, cut and branch; returns why that did not close the bracket."""
     slots = schedule_lp.priced_slots(instance, found.schedule)
     size = slots * sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
     if schedule_lp.too_large(instance, slots) or size > MOST_MODE_STARTS:
-        call.progress.phase("coarse bound")
-        name, stage = ("pooled-lp-coarse", "coarse") if instance.is_batch else ("lp-guided", "list")
-        found.child(name, f"{__name__}:{stage}_stage", instance, engine="highs")
-        return found.outcome("too large for an exact search")
-    prices = _price(instance, found, call.clock.share(LP_SHARE))
-    whole = _is_whole(instance)
-    if prices is not None and not found.closed:
-        narrowed = _narrow(instance, found, prices, None, ())
-        if whole and not found.closed:
-            _intervals(instance, found, call.clock.share(CP_SAT_SHARE, most=CP_SAT_SECONDS))
-        while narrowed is not None and not found.closed and not call.clock.expired():
-            if not _branch(instance, found, narrowed):
-                break
-            narrowed = _narrow(instance, found, prices, GROWTH * narrowed.gap, narrowed.cuts)
-    if whole and not found.closed and not call.clock.expired():
-        _intervals(instance, found, call.clock)
-    return found.outcome()
+        return f"too large to enumerate: {size} modes x slots, at most {MOST_MODE_STARTS}"
+    clock = found.call.clock
+    prices = _price(instance, found, clock.share(LP_SHARE))
+    if prices is None or found.closed:
+        return "no prices in time"
+    narrowed, note = _narrow(instance, found, prices, None, ())
+    if interval_size <= MOST_SIZE and not _over(found):
+        _intervals(instance, found, clock.share(CP_SAT_SHARE, most=CP_SAT_SECONDS))
+    while narrowed is not None and not _over(found):
+        if not _branch(instance, found, narrowed):
+            return "the runs that are left were not searched to the end"
+        gap = GROWTH * narrowed.gap
+        narrowed, note = _narrow(instance, found, prices, gap, narrowed.cuts)
+    return note
 
 
 def _narrow(
@@ -72,8 +102,8 @@ def _narrow(
     prices: Prices,
     gap: float | None,
     cuts: Sequence[Cut],
-) -> Narrowed | None:
-    """Enumerate and cut; None when nothing is left to branch on, or there was no time."""
+) -> tuple[Narrowed | None, str]:
+    """Enumerate and cut; None when nothing is left to branch on, and why."""
     found.call.progress.phase("enumerating and cutting runs")
     report = found.child(
         "narrow",
@@ -85,12 +115,14 @@ def _narrow(
         cuts,
         engine="highs",
     )
-    narrowed: Narrowed | None = None if report is None else report.value
-    return None if narrowed is None or narrowed.left is None else narrowed
+    if report is None:
+        return None, "stopped while enumerating"
+    narrowed: Narrowed = report.value
+    return (None if narrowed.left is None else narrowed), narrowed.note
 
 
 def _branch(instance: ElasticInstance, found: Bracket, narrowed: Narrowed) -> bool:
-    """Search the runs that are left; True when they hold no better schedule."""
+    """Search the runs that are left; True when a better schedule needs others."""
     found.call.progress.phase("branch and cut")
     report = found.child(
         "branch", f"{__name__}:branch_stage", instance, narrowed, found.upper, engine="highs"
@@ -98,14 +130,21 @@ def _branch(instance: ElasticInstance, found: Bracket, narrowed: Narrowed) -> bo
     return report is not None and report.value is True
 
 
-def _is_whole(instance: ElasticInstance) -> bool:
-    """Whether CP-SAT can have the instance in whole numbers."""
+def _interval_size(instance: ElasticInstance, found: Bracket) -> float:
+    """Return the size of the model on intervals; infinite where it cannot be written."""
+    span = windows(instance, _value(instance, found.schedule))
     try:
-        check_whole(instance)
-        whole_weights(instance)
+        assert span is not None
+        program_cp_sat.rounded_numbers(instance, span)
     except ScaleError:
-        return False
-    return True
+        return math.inf
+    pairs = len(instance.worker_types) * (1 + len(instance.ps_types))
+    whole = sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
+    return whole + len(instance.jobs) * len(instance.servers) * pairs
+
+
+def _value(instance: ElasticInstance, schedule: ElasticSchedule | None) -> float | None:
+    return None if schedule is None else schedule.value(instance)
 
 
 def _price(instance: ElasticInstance, found: Bracket, clock: Clock) -> Prices | None:
@@ -164,7 +203,8 @@ def _guided(
             scale = spread * random.uniform(0.1, 1.0)
             shaken = {j: end + scale * random.standard_normal() for j, end in key.items()}
             factor = random.choice(GUIDES) * random.uniform(0.5, 1.2)
-        runs = listed(instance, sorted(jobs, key=lambda j: (shaken[j], j)), factor * price)
+        order = sorted(jobs, key=lambda j: (shaken[j], j))
+        runs = listed(instance, order, factor * price, stop=clock.expired)
         tried, failed = tried + 1, failed + 1
         before = found.upper
         if runs is not None:
@@ -183,7 +223,6 @@ def _intervals(instance: ElasticInstance, found: Bracket, clock: Clock) -> None:
         f"{__name__}:interval_stage",
         instance,
         found.schedule,
-        found.lower,
         clock=clock,
         engine="cp-sat",
     )
@@ -221,15 +260,15 @@ def price_stage(
 def coarse_stage(
     found: Finder, instance: ElasticInstance, *, clock: Clock, seed: int, threads: int
 ) -> Report:
-    """Solve the relaxation on one pool of servers."""
-    lp = coarse_lp.solve_coarse(
-        instance,
-        block=COARSE_BLOCK,
-        clock=clock,
-        seed=seed,
-        threads=threads,
-        on_bound=found.bound,
-    )
+    """Solve the relaxation over configurations, or where servers have too many on one pool."""
+    settings: dict[str, Any] = {"clock": clock, "seed": seed, "threads": threads}
+    lp: coarse_lp.CoarseLp | configuration_lp.ConfigurationLp
+    try:
+        lp = configuration_lp.solve_configurations(
+            instance, block=None, on_bound=found.bound, **settings
+        )
+    except ScaleError:
+        lp = coarse_lp.solve_coarse(instance, block=COARSE_BLOCK, on_bound=found.bound, **settings)
     return Report(trace={"bound": lp.bound, "rounds": lp.rounds, "columns": lp.columns})
 
 
@@ -243,32 +282,35 @@ def list_stage(
     call = Call(method.parse({}), "highs", clock, seed, Relay(found), threads)
     outcome = method.run(instance, call)
     if outcome.bound is not None:
-        found.bound(outcome.bound)
-    return Report(trace={"bound": outcome.bound})
+        found.bound(outcome.bound, outcome.certificate)
+    return Report(trace={"bound": outcome.bound} | dict(outcome.trace))
 
 
 def interval_stage(
     found: Finder,
     instance: ElasticInstance,
     schedule: ElasticSchedule | None,
-    lower: float,
     *,
     clock: Clock,
     seed: int,
     threads: int,
 ) -> Report:
-    """Search with CP-SAT over intervals, from a schedule and a bound."""
-    step = value_step(instance)
-    assert step is not None
-    value = None if schedule is None else schedule.value(instance)
+    """Search with CP-SAT over intervals, from a schedule and the bound that `found` has.
+
+    Where numbers had to be rounded, it is a relaxation: it proves bounds, and the schedules that
+    keep to the capacities are schedules.
+    """
+    value = _value(instance, schedule)
     span = windows(instance, value)
-    signed = None if value is None else (-value if instance.is_batch else value)
-    model = program_cp_sat.build(
-        instance,
-        span=span,
-        least=math.ceil(lower / step - 1e-6) if math.isfinite(lower) else None,
-        most=None if signed is None else round(signed / step),
-    )
+    assert span is not None
+    whole = program_cp_sat.rounded_numbers(instance, span)
+    least = most = None
+    if whole.exact:
+        if math.isfinite(found.lower):
+            least = math.ceil(found.lower / whole.step - 1e-6)
+        if value is not None:
+            most = round((-value if instance.is_batch else value) / whole.step)
+    model = program_cp_sat.build(instance, span=span, whole=whole, least=least, most=most)
     _, report = solve_program(
         found,
         model,
@@ -280,9 +322,9 @@ def interval_stage(
         options={"interleave_search": True} if threads == 1 else None,  # neighbourhoods, too
         start=None if schedule is None else program_cp_sat.start_from(model, instance, schedule),
         read=lambda values: program_cp_sat.read(model, values, instance),
-        real=lambda bound: bound * step,
+        real=lambda bound: bound * whole.step,
     )
-    return report
+    return replace(report, trace=dict(report.trace) | ({} if whole.exact else {"rounded": True}))
 
 
 def narrow_stage(
@@ -302,6 +344,7 @@ def narrow_stage(
         instance,
         prices,
         upper,
+        lower=found.lower,
         gap=gap,
         cuts=cuts,
         clock=clock,
@@ -311,7 +354,7 @@ def narrow_stage(
         on_bound=found.bound,
     )
     if result.complete and upper is not None:
-        found.bound(upper)
+        found.bound(_nothing_up_to(result.goal, upper, instance))
     trace = {
         "gap": result.gap,
         "columns": result.columns,
@@ -327,6 +370,11 @@ def narrow_stage(
     )
 
 
+def _nothing_up_to(goal: float, upper: float, instance: ElasticInstance) -> float:
+    """Return the bound where no schedule up to `goal` is left, the next value below `upper`."""
+    return upper if value_step(instance) is not None else goal
+
+
 def branch_stage(
     found: Finder,
     instance: ElasticInstance,
@@ -337,7 +385,7 @@ def branch_stage(
     seed: int,
     threads: int,
 ) -> Report:
-    """Branch over the runs that are left; the value is whether they hold nothing better."""
+    """Branch over the runs that are left; the value is whether a better schedule needs others."""
     step = value_step(instance)
     goal = math.inf if upper is None else below(upper, step)
     result = branch(
@@ -352,17 +400,18 @@ def branch_stage(
     )
     found.bound(result.lower)
     nothing = result.complete and result.runs is None
-    beyond = narrowed.last or goal <= narrowed.reach  # what is not in the pool is no better
+    end = goal if result.runs is None else value_of(instance, result.runs)
+    beyond = narrowed.last or end <= narrowed.reach  # what is not in the pool is no better
     if nothing and beyond and upper is not None:
-        found.bound(upper)
+        found.bound(_nothing_up_to(min(goal, narrowed.goal), upper, instance))
     trace = {
         "runs": result.columns,
         "nodes": result.nodes,
         "seconds": round(clock.elapsed(), 3),
     }
     return Report(
-        complete=result.complete and (not nothing or beyond),
+        complete=result.complete and beyond,
         infeasible=nothing and beyond and upper is None,
         trace=trace,
-        value=nothing and not beyond,
+        value=result.complete and not beyond,
     )

@@ -1,19 +1,24 @@
 """Reduced costs of runs under prices, and all runs of which they are small."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.schedule_lp import Pricer, Prices, pools
 from schedgap.models.elastic.columns import Run, placements
-from schedgap.models.elastic.modes import cluster, modes
-from schedgap.models.elastic.placement import Floats
+from schedgap.models.elastic.modes import Mode, cluster, modes
+from schedgap.models.elastic.placement import Floats, Ints
+from schedgap.models.elastic.pricing import Market
 from schedgap.models.elastic.windows import Windows
 from schedgap.solvers import Clock
 
 MOST_ENTRIES = 10_000_000  # runs x servers x resources x slots
+MOST_STARTS = 10_000_000  # modes x starts of a job that may be cheap enough
+CHUNK = 20_000  # starts of a mode that are priced at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +58,32 @@ class Reduced:
         ):
             object.__setattr__(self, name, number)
 
+    def _starts(
+        self, market: Market, job: int, limit: float, span: Windows
+    ) -> Iterator[tuple[Mode, Ints, Floats]]:
+        """Yield modes with starts, and what each adds to the objective, that may be cheap enough.
+
+        By lower bounds on their prices; after the last slot with prices, by the objective alone.
+        """
+        given, options = self.instance.jobs[job], modes(self.instance, job)
+        most = limit + float(self.least[job])
+        most += 1e-9 * (1 + abs(most))
+        end, weight = span.end[job], given.weight
+        if self.instance.is_batch:
+            most, weight = most + given.weight, 0.0
+        else:
+            end = min(end, math.floor(max(0.0, min(most / weight, 2.0**60))))
+        for k, _, rows, floors in market.by_floor(options, span.first[job], end, weight):
+            mode = options[k]
+            near = rows[floors <= most + 1e-9 * (1 + abs(most))] + 1
+            parts = (near[i : i + CHUNK] for i in range(0, len(near), CHUNK))
+            late = int(rows[-1]) + 2
+            for starts in chain(parts, _chunks(late, end - mode.duration + 1)):
+                if self.instance.is_batch:
+                    yield mode, starts, np.full(len(starts), -given.weight)
+                else:
+                    yield mode, starts, weight * (starts + mode.duration).astype(float)
+
     def cheap(self, limit: float, span: Windows, clock: Clock, most: int) -> Cheap:
         """Return the runs in the windows whose reduced cost is at most `limit`, if there are few.
 
@@ -66,29 +97,21 @@ class Reduced:
         reduced: list[float] = []
         entries, complete = 0, True
         for j in self.pricer.jobs:
-            given, least = instance.jobs[j], float(self.least[j])
-            for mode in modes(instance, j):
-                starts = np.arange(span.first[j], span.end[j] - mode.duration + 1)
-                if not len(starts):
-                    continue
-                if instance.is_batch:
-                    base = np.full(len(starts), -given.weight)
-                else:
-                    base = given.weight * (starts + mode.duration)
-                budget = limit + least - base
-                near = np.flatnonzero(budget >= 0)
-                if not len(near):
-                    continue
+            least, number = float(self.least[j]), 0
+            for mode, starts, base in self._starts(market, j, limit, span):
+                number += len(starts)
+                if number > MOST_STARTS or clock.expired():
+                    return Cheap(runs, reduced, [], False)
                 # Only where the cheapest placement is cheap enough are all looked at.
-                costs = market.costs(mode, starts[near])
-                near = near[costs <= budget[near] + 1e-9 * (1 + np.abs(budget[near]))]
-                for i in near.tolist():
+                budget = limit + least - base
+                budget += 1e-9 * (1 + np.abs(budget))
+                for i in np.flatnonzero(market.costs(mode, starts) <= budget).tolist():
                     start = int(starts[i])
                     a, b = (min(t, len(price)) for t in (start - 1, start - 1 + mode.duration))
                     window = np.maximum(0.0, paid[b] - paid[a])  # [h, r]
                     omega = window @ view.worker_demand[mode.worker_type]
                     zeta = None if mode.ps_type is None else window @ view.ps_demand[mode.ps_type]
-                    room = float(budget[i]) + 1e-9 * (1 + abs(float(budget[i])))
+                    room = float(budget[i])
                     for workers, ps, cost in placements(view, mode, omega, zeta, room):
                         runs.append(Run(j, mode, start, workers, ps))
                         reduced.append(max(0.0, cost + float(base[i]) - least))
@@ -101,16 +124,27 @@ class Reduced:
         return Cheap(runs, reduced, absent, complete)
 
 
-def without_symmetry(instance: ElasticInstance, cheap: Cheap) -> tuple[list[Run], list[float]]:
+def _chunks(first: int, end: int) -> Iterator[Ints]:
+    """Yield the start slots from `first` to before `end`, some at a time."""
+    for start in range(first, end, CHUNK):
+        yield np.arange(start, min(start + CHUNK, end))
+
+
+def without_symmetry(
+    instance: ElasticInstance, cheap: Cheap, priced: Ints
+) -> tuple[list[Run], list[float]]:
     """Return the runs, those of one job only where equal servers hold no less than the next one.
 
     One permutation of equal servers sorts one job, not several: the job with the most runs.
+    `priced` [h]: servers of one number have the same prices, so that it changes no reduced cost.
     """
-    pool = pools(instance, pooled=True).tolist()
+    numbers = zip(pools(instance, pooled=True).tolist(), priced.tolist(), strict=True)
+    seen: dict[tuple[int, int], int] = {}
+    pool = [seen.setdefault(pair, len(seen)) for pair in numbers]
     if len(set(pool)) == len(pool):
         return cheap.runs, cheap.reduced
-    numbers = np.bincount([run.job for run in cheap.runs], minlength=len(instance.jobs))
-    chosen = int(numbers.argmax())
+    counts = np.bincount([run.job for run in cheap.runs], minlength=len(instance.jobs))
+    chosen = int(counts.argmax())
 
     def is_sorted(run: Run) -> bool:
         held = dict.fromkeys(range(len(pool)), (0, 0))

@@ -37,14 +37,14 @@ def wspt_order(instance: ElasticInstance) -> list[int]:
     return sorted((j for j in range(len(instance.jobs)) if modes(instance, j)), key=rank)
 
 
-def wspt_list(instance: ElasticInstance) -> list[Run] | None:
+def wspt_list(instance: ElasticInstance, stop: Stop = lambda: False) -> list[Run] | None:
     """Run the jobs by least volume / weight, each where it ends first; every job has a mode.
 
     Volume is demand x duration, each resource as a share of all servers' total. Of equal ends the
     least volume, then the earliest start; servers as `board.losses` says. None when the horizon is
     closed and a job finds no place in it.
     """
-    return listed(instance, wspt_order(instance))
+    return listed(instance, wspt_order(instance), stop=stop)
 
 
 def listed(
@@ -52,10 +52,11 @@ def listed(
     order: Sequence[int],
     price: Floats | None = None,
     factor: float = 0.0,
+    stop: Stop = lambda: False,
 ) -> list[Run] | None:
     """Run the jobs in an order, each where weight x (start + duration) + factor x price is least.
 
-    None when the horizon is closed and a job finds no place in it.
+    None when the horizon is closed and a job finds no place in it, or when it was stopped.
 
     Parameters
     ----------
@@ -69,6 +70,8 @@ def listed(
         slots = instance.last_end - 1
     board = Board(instance, slots, price)
     for j in order:
+        if stop():
+            return None
         while not board.insert(j, factor):
             if instance.last_end is not None:
                 return None
@@ -114,9 +117,11 @@ def guide(instance: ElasticInstance, rough: Coarse, fine: ContainerPrices | None
     return Guide(price, start, end)
 
 
-def lp_guided(instance: ElasticInstance, given: Guide) -> list[Run] | None:
+def lp_guided(
+    instance: ElasticInstance, given: Guide, stop: Stop = lambda: False
+) -> list[Run] | None:
     """Run the jobs in the order of the guide, each where it costs least with its prices.
 
-    None when the horizon is closed and a job finds no place in it.
+    None when the horizon is closed and a job finds no place in it, or when it was stopped.
     """
-    return listed(instance, given.order(), given.price, 1.0)
+    return listed(instance, given.order(), given.price, 1.0, stop)

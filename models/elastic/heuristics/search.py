@@ -61,7 +61,7 @@ def relist(
             source = known if random.random() < SAME else given
         time = (1 - late) * source.start + late * source.end
         order = np.argsort(time + blur * random.standard_normal(len(time)), kind="stable")
-        listing = listed(instance, order.tolist(), given.price, float(factor))
+        listing = listed(instance, order.tolist(), given.price, float(factor), stop)
         if listing is not None and (value := _value(weight, listing)) < best * (1 - 1e-12):
             best, found, last = value, listing, number
             place = sorted(listing)

@@ -1,7 +1,7 @@
 """A first schedule for the exact methods and bounds: jobs one by one, each where it ends first."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from schedgap.models.elastic.heuristics.lists import Stop, wspt_order
 from schedgap.models.elastic.modes import cluster, modes, volume
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.pricing import Market
-from schedgap.models.elastic.windows import no_schedule, shortest, value_step
+from schedgap.models.elastic.windows import NEAR, no_schedule, shortest, value_step
 from schedgap.models.method import Call
 
 SHARE = 0.2  # of the time for a first schedule; after it, one job after another
@@ -25,24 +25,39 @@ def starting_schedule(
 ) -> ElasticSchedule | None:
     """Return a feasible schedule; None where the horizon is closed and no list finds one.
 
-    The better one of two lists: by least volume / weight, and by arrival.
+    The best of `starting_schedules`.
+    """
+    sign = -1.0 if instance.is_batch else 1.0
+    return min(
+        starting_schedules(instance, stop),
+        key=lambda schedule: sign * schedule.value(instance),
+        default=None,
+    )
+
+
+def starting_schedules(
+    instance: ElasticInstance, stop: Stop = lambda: False
+) -> Iterator[ElasticSchedule]:
+    """Yield feasible schedules of two lists: by least volume / weight, and by arrival.
+
+    The first is found also when there is no time left.
     """
     if no_schedule(instance) is not None:
-        return None
+        return
     ranked = [j for j in wspt_order(instance) if modes(instance, j)]
-    known: list[ElasticSchedule] = []
+    found = False
     for order in ranked, sorted(ranked, key=lambda j: instance.jobs[j].arrival):
-        runs = None if known and stop() else listed(instance, order, stop=stop)
+        runs = None if found and stop() else listed(instance, order, stop=stop)
         if runs is not None:
-            known.append(schedule_of(instance, runs))
-    sign = -1.0 if instance.is_batch else 1.0
-    return min(known, key=lambda schedule: sign * schedule.value(instance), default=None)
+            found = True
+            yield schedule_of(instance, runs)
 
 
 def first_bracket(instance: ElasticInstance, call: Call) -> Bracket:
-    """Return the bracket of a first schedule and of every job alone.
+    """Return the bracket of first schedules, of every job alone, and of volumes.
 
-    Values are those of the minimisation: of a batch problem minus the weight.
+    Values are those of the minimisation: of a batch problem minus the weight. Without a step of all
+    values, what differs by less than `NEAR` is one value.
     """
     sign, step = -1.0 if instance.is_batch else 1.0, value_step(instance)
 
@@ -56,11 +71,17 @@ def first_bracket(instance: ElasticInstance, call: Call) -> Bracket:
         real=lambda value: sign * value,
         up=up,
         keep=lambda s: s if fits_together(instance, runs_from(instance, s)) else None,
+        close=1e-9 if step is not None else 2 * NEAR,
     )
-    found.bound(sign * pooled.no_contention(instance))
-    start = starting_schedule(instance, call.clock.share(SHARE).expired)
-    if start is not None:
-        found.offer(start)
+    alone = sign * pooled.no_contention(instance)
+    found.bound(alone, {"kind": "no-contention"})
+    for r, name in enumerate(() if instance.is_batch else instance.resources):
+        if (value := pooled.volume(instance, r)) is not None:
+            found.bound(value, {"kind": "volume", "resource": name})
+    for schedule in starting_schedules(instance, call.clock.share(SHARE).expired):
+        found.offer(schedule)
+        if found.closed:
+            break
     return found
 
 
