@@ -5,9 +5,13 @@ from collections.abc import Callable
 from itertools import takewhile
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.exact import branching
 from schedgap.solvers.children import run_child
+from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_stops import STOPPED, WAYS, optimum_of, stopped, stops, switched
 
 NAMES = sorted(STOPPED)
@@ -58,6 +62,40 @@ def test_programs_stopped_anywhere_claim_nothing_false_at_length(
 ) -> None:
     number = tried(name, ("bad start",), first=40, spread=20, most=1000, method=method)
     record_property("stops", number)
+
+
+def honest(instance: ElasticInstance, way: tuple[str, ...], k: int) -> None:
+    with switched(way):
+        stopped("price-and-enumerate", instance, brute_force(instance), k)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(elastic_instances(nasty=True), st.sampled_from(WAYS[:3]), st.integers(1, 600))
+def test_nasty_numbers_make_no_claim_false(
+    instance: ElasticInstance, way: tuple[str, ...], k: int
+) -> None:
+    honest(instance, way, k)
+
+
+@pytest.mark.nightly
+@settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(elastic_instances(nasty=True), st.sampled_from(WAYS), st.integers(1, 1500))
+def test_nasty_numbers_make_no_claim_false_at_length(
+    instance: ElasticInstance, way: tuple[str, ...], k: int
+) -> None:
+    honest(instance, way, k)
+
+
+def test_weights_of_jobs_that_never_run_do_not_set_the_size() -> None:
+    """The heavy job has no time to end by the deadline; the light ones take turns in one slot."""
+    light = {"train_time": {"w1": 1}, "update_time": {"p1": 0}, "weight": 2e-9}
+    heavy = light | {"train_time": {"w1": 9}, "weight": 1e9}
+    one = [{"id": "s1", "capacity": {"gpu": 1, "cpu": 8, "bandwidth": 6}}]
+    jobs = [heavy, light | {"weight": 1e-9}, light]
+    instance = instance_of(jobs, servers=one, objective="scheduled_weight", deadline=2)
+    assert brute_force(instance) == 2e-9
+    honest(instance, (), 1)
+    honest(instance, ("bad start",), 2000)
 
 
 def test_cp_sat_stopped_claims_nothing_false() -> None:

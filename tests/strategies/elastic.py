@@ -55,25 +55,37 @@ def elastic_instances(
     policy: str | None = None,
     placeable: bool = False,
     integer: bool = True,
+    nasty: bool = False,
     arrivals: bool = True,
 ) -> ElasticInstance:
     """Draw a tiny instance; `None` draws architecture, objective or horizon policy as well.
 
     `placeable`: every job can run on the first server with the first types, unless a deadline or a
     closed horizon forbids it. `integer=False`: capacities, demands and weights are tenths, now and
-    then with parts of a millionth more or less. `arrivals=False`: all 1, as in a batch problem.
+    then with parts of a millionth more or less. `nasty`: also thirds, numbers that differ by
+    10^-1 to 10^-9, and weights of 1e-9 to 1e9 side by side. `arrivals=False`: all 1, as in a batch
+    problem.
     """
     architecture = architecture or draw(st.sampled_from(["parameter_server", "ring_allreduce"]))
     objective = objective or draw(st.sampled_from(["weighted_completion", "scheduled_weight"]))
     policy = policy or draw(st.sampled_from(["open", "open", "open", "closed"]))
     ring, batch = architecture == "ring_allreduce", objective == "scheduled_weight"
+    signs = st.sampled_from([-1, 1])
 
     def amount(least: int, most: int) -> float | int:
+        if nasty:
+            whole = draw(st.integers(least, most))
+            near = whole * (1 + draw(signs) * 10.0 ** -draw(st.integers(1, 9)))
+            return draw(st.sampled_from([whole, whole, near, whole / 3 or least]))
         if integer:
             return draw(st.integers(least, most))
         tenths = draw(st.integers(10 * least, 10 * most)) / 10
         nudge = draw(st.sampled_from([0.0, 0.0, 0.0, 4e-7, -4e-7, 3e-6, 0.0333333]))
         return round(max(least, tenths + nudge), 7)
+
+    def weight() -> float | int:
+        scale = draw(st.sampled_from([1, 1, 1, 1e-9, 1e-3, 1e4, 1e9])) if nasty else 1
+        return max(1e-9, amount(1, 5) * scale)
 
     def demand(gpus: tuple[int, int]) -> dict[str, float | int]:
         found = {"gpu": amount(*gpus), "cpu": amount(0, 2), "bandwidth": amount(1, 2)}
@@ -99,12 +111,13 @@ def elastic_instances(
             first = [kinds[0]["demand"] for kinds in (worker_types, ps_types) if kinds]
             least = math.fsum(each.get(name, 0) for each in first)
             capacities[0][name] = max(capacities[0][name], least)
-    quarters = st.integers(0, 4).map(lambda number: number / 4)
+    parts = st.sampled_from([3, 4]) if nasty else st.just(4)
+    quarters = st.tuples(st.integers(0, 4), parts).map(lambda pair: pair[0] / pair[1])
     jobs = [
         {
             "id": f"j{n + 1}",
             "arrival": draw(st.integers(1, 4)) if arrivals and not batch else 1,
-            "weight": amount(1, 5),
+            "weight": weight(),
             "epochs": draw(st.integers(1, 2)),
             "chunks": draw(st.integers(1, max_chunks)),
             "batches_per_chunk": draw(st.integers(1, 2)),

@@ -312,7 +312,7 @@ def coarse_certified(instance: ElasticInstance, data: Mapping[str, Any]) -> floa
         raise ValueError("block, slots: need numbers >= 1 that are not too large")
     if len(pool) != len(instance.servers):
         raise ValueError("pool: need a number for each server")
-    if set(pool) != set(range(max(pool) + 1)):
+    if max(pool) >= len(pool) or set(pool) != set(range(max(pool) + 1)):
         raise ValueError("pool: need the numbers 0, 1, ...")
     price = np.zeros((max(pool) + 1, len(instance.resources), -(-slots // block)))
     for k, r, b, value in data["prices"]:

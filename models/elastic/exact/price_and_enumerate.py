@@ -34,12 +34,13 @@ FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # of CP-SAT before all else
 CP_SAT_SHARE, CP_SAT_SECONDS = 0.2, 6.0  # and once prices have been enumerated
 FIRST_SIZE, MOST_SIZE = 3_000, 100_000  # jobs x servers x types, for CP-SAT first, and at all
 GUIDED_SHARE, GUIDED_SECONDS = 0.1, 4.0
+NARROW_SHARE = 0.5  # of the rest, for a first enumeration
 LIST_SHARE = 0.5  # of the rest, for lists led by a coarser relaxation
 GUIDES = (1.0, 0.6, 0.3, 0.1)  # of the prices, where they guide a list
 LISTS = 8  # without a better schedule, for each job
 NOISE = 0.15  # of the mean distance of ends, where lists are shaken
 COARSE_BLOCK = 5  # slots that share a price where all else is too large
-MOST_MODE_STARTS = 3_000_000  # jobs x modes x slots that are priced one by one
+FEW_MODE_STARTS, MOST_MODE_STARTS = 150_000, 3_000_000  # jobs x modes x slots, priced one by one
 
 
 def exact(instance: ElasticInstance, call: Call) -> Outcome:
@@ -58,17 +59,30 @@ def _search(instance: ElasticInstance, found: Bracket) -> str:
     clock, size = found.call.clock, _interval_size(instance, found)
     if size <= FIRST_SIZE:
         _intervals(instance, found, clock.share(FIRST_SHARE, most=FIRST_SECONDS))
-    note = ""
-    if not _over(found):
+    if _over(found):
+        return ""
+    slots = schedule_lp.priced_slots(instance, found.schedule)
+    starts = slots * sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
+    note = schedule_lp.too_large(instance, slots) or ""
+    if starts > MOST_MODE_STARTS:
+        note = f"too large to enumerate: {starts} modes x slots, at most {MOST_MODE_STARTS}"
+    many = starts > FEW_MODE_STARTS  # the finer relaxation takes long
+    if many:
+        _coarse(instance, found, clock if note and size > MOST_SIZE else clock.share(LIST_SHARE))
+    if not note and not _over(found):
         note = _by_prices(instance, found, size)
-    if not _over(found):
-        found.call.progress.phase("lists by a coarser relaxation")
-        name, stage = ("coarse", "coarse") if instance.is_batch else ("lp-guided", "list")
-        share = clock if size > MOST_SIZE else clock.share(LIST_SHARE)
-        found.child(name, f"{__name__}:{stage}_stage", instance, clock=share, engine="highs")
+    if not _over(found) and not many:
+        _coarse(instance, found, clock if size > MOST_SIZE else clock.share(LIST_SHARE))
     if not _over(found) and size <= MOST_SIZE:
         _intervals(instance, found, clock)
     return note
+
+
+def _coarse(instance: ElasticInstance, found: Bracket, clock: Clock) -> None:
+    """Find the bound and the schedules that scale."""
+    found.call.progress.phase("lists by a coarser relaxation")
+    name, stage = ("coarse", "coarse") if instance.is_batch else ("lp-guided", "list")
+    found.child(name, f"{__name__}:{stage}_stage", instance, clock=clock, engine="highs")
 
 
 def _over(found: Bracket) -> bool:
@@ -77,22 +91,18 @@ def _over(found: Bracket) -> bool:
 
 def _by_prices(instance: ElasticInstance, found: Bracket, interval_size: float) -> str:
     """Price, enumerate, cut and branch; returns why that did not close the bracket."""
-    slots = schedule_lp.priced_slots(instance, found.schedule)
-    size = slots * sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
-    if schedule_lp.too_large(instance, slots) or size > MOST_MODE_STARTS:
-        return f"too large to enumerate: {size} modes x slots, at most {MOST_MODE_STARTS}"
     clock = found.call.clock
     prices = _price(instance, found, clock.share(LP_SHARE))
     if prices is None or found.closed:
         return "no prices in time"
-    narrowed, note = _narrow(instance, found, prices, None, ())
+    narrowed, note = _narrow(instance, found, prices, None, (), clock.share(NARROW_SHARE))
     if interval_size <= MOST_SIZE and not _over(found):
         _intervals(instance, found, clock.share(CP_SAT_SHARE, most=CP_SAT_SECONDS))
     while narrowed is not None and not _over(found):
         if not _branch(instance, found, narrowed):
             return "the runs that are left were not searched to the end"
         gap = GROWTH * narrowed.gap
-        narrowed, note = _narrow(instance, found, prices, gap, narrowed.cuts)
+        narrowed, note = _narrow(instance, found, prices, gap, narrowed.cuts, clock)
     return note
 
 
@@ -102,6 +112,7 @@ def _narrow(
     prices: Prices,
     gap: float | None,
     cuts: Sequence[Cut],
+    clock: Clock,
 ) -> tuple[Narrowed | None, str]:
     """Enumerate and cut; None when nothing is left to branch on, and why."""
     found.call.progress.phase("enumerating and cutting runs")
@@ -113,6 +124,7 @@ def _narrow(
         found.upper,
         gap,
         cuts,
+        clock=clock,
         engine="highs",
     )
     if report is None:
