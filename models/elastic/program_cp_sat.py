@@ -53,7 +53,8 @@ def whole_numbers(instance: ElasticInstance, span: Windows) -> Whole:
     if not max(float(part.sum(axis=0).max(initial=0.0)) for part in amounts) < _LARGEST:
         raise ScaleError("amounts exceed whole numbers of 40 bits")
     assert step is not None
-    return Whole(weight, step, *(part.astype(np.int64) for part in amounts), exact=True)
+    room, worker, ps = (part.astype(np.int64) for part in amounts)
+    return Whole(weight, step, room, worker, ps, exact=True)
 
 
 def rounded_numbers(instance: ElasticInstance, span: Windows) -> Whole:
@@ -82,12 +83,12 @@ def rounded_numbers(instance: ElasticInstance, span: Windows) -> Whole:
     fine = cluster(instance).whole & (bits <= _AMOUNT_BITS)
     scale = np.where(fine, 1.0, 2.0 ** (_AMOUNT_BITS - bits))  # [r]
     room = np.floor(room * scale * (1 + _ROUNDING)) + np.where(fine, 0, 1)
-    demands = (np.floor(part * scale).astype(np.int64) for part in (worker, ps))
     return Whole(
         [to_whole(weight / step) for weight in weights],
         step,
         room.astype(np.int64),
-        *demands,
+        np.floor(worker * scale).astype(np.int64),
+        np.floor(ps * scale).astype(np.int64),
         exact=False,
     )
 

@@ -68,7 +68,7 @@ def _tolerances(instance: ElasticInstance, call: Call) -> dict[str, Any] | None:
     """
     if bool(cluster(instance).whole.all()) or call.engine not in LEAST_TOLERANCES:
         return None
-    plain = {"highs": {"presolve": "off"}, "gurobi": {"Presolve": 0}}
+    plain: dict[str, dict[str, Any]] = {"highs": {"presolve": "off"}, "gurobi": {"Presolve": 0}}
     return {**plain[call.engine], **LEAST_TOLERANCES[call.engine]}
 
 
