@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.bounds import schedule_lp
@@ -180,6 +181,46 @@ def test_a_closed_horizon_without_a_schedule_is_proved_empty() -> None:
     check(two, run("price-and-enumerate", two))
     three = instance_of([J1, J1, J1], horizon=3, horizon_policy="closed")
     assert run("price-and-enumerate", three).infeasible
+
+
+def test_light_weights_are_weighed() -> None:
+    """Five jobs of weights 2e-9 to 9e-9: a list loses 2 % of 4.86e-7."""
+    kinds = [
+        {"id": "w1", "demand": {"gpu": 2, "bandwidth": 1}},
+        {"id": "w2", "demand": {"gpu": 1, "bandwidth": 1}},
+    ]
+    rows = [(1, 2, 2, 3), (2, 5, 5, 2), (5, 1, 3, 4), (6, 7, 9, 3), (5, 8, 9, 3)]
+    jobs = [
+        {"train_time": {"w1": a, "w2": b}, "update_time": 0.3, "weight": w * 1e-9, "chunks": 3,
+         "gradient_size": 0.5, "arrival": t}
+        for a, b, w, t in rows
+    ]  # fmt: skip
+    server = [{"id": "s1", "capacity": {"gpu": 3, "cpu": 8, "bandwidth": 9}}]
+    fields = {"architecture": "ring_allreduce", "servers": server, "worker_types": kinds}
+    instance = instance_of(jobs, **fields)
+    outcome = run("price-and-enumerate", instance)
+    assert brute_force(instance) == pytest.approx(4.86e-7, rel=1e-9)
+    assert outcome.schedule.value(instance) == pytest.approx(4.86e-7, rel=1e-6, abs=0)
+    assert outcome.bound == pytest.approx(4.86e-7, rel=1e-6, abs=0)
+
+
+def test_amounts_of_more_than_40_bits_are_refused_or_rounded() -> None:
+    """1e12 GPUs in steps of 0.1; the second job runs beside the first: 2 x 5 + 3 x 2."""
+    kinds = [
+        {"id": "w1", "demand": {"gpu": 6e11, "bandwidth": 1}},
+        {"id": "w2", "demand": {"gpu": 0.1, "bandwidth": 1}},
+    ]
+    jobs = [
+        {"train_time": {"w1": 4}, "update_time": 0, "weight": 2},
+        {"train_time": {"w1": 1, "w2": 1}, "update_time": 0, "weight": 3},
+    ]
+    server = [{"id": "s1", "capacity": {"gpu": 1e12, "cpu": 8, "bandwidth": 9}}]
+    fields = {"architecture": "ring_allreduce", "servers": server, "worker_types": kinds}
+    instance = instance_of(jobs, **fields)
+    assert brute_force(instance) == 16
+    check(instance, run("price-and-enumerate", instance))
+    with pytest.raises(ScaleError, match="40 bits"):
+        run("cp-sat", instance)
 
 
 # Two jobs of 6,000,000 slots on a server each, 3 x 6,000,001 twice; with three workers on both

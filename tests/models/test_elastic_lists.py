@@ -12,14 +12,17 @@ from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.bounds.coarse_lp import solve_coarse
+from schedgap.models.elastic.certificates import check_certificate
 from schedgap.models.elastic.columns import Run, schedule_of
 from schedgap.models.elastic.heuristics import lists
 from schedgap.models.elastic.heuristics.search import relist, search
 from schedgap.models.elastic.run_lists import METHODS
 from schedgap.models.method import Call, Outcome, check_instance
 from schedgap.solvers.clock import Clock
+from strategies.clocks import StopAt
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, RING, TOY
+from strategies.elastic_stops import STOPPED
 
 BY_NAME = {method.name: method for method in METHODS}
 ONE_GPU = [{"id": "s1", "capacity": {"gpu": 1, "cpu": 8, "bandwidth": 6}}]
@@ -203,3 +206,24 @@ def test_the_search_keeps_rules_and_seed_and_never_makes_worse(
     assert list(rules.check(instance, schedule.to_data(instance), {})) == []
     assert schedule.value(instance) <= met[0]
     assert relist(instance, guide, first, rounds=5, patience=5, seed=seed) == again
+
+
+def test_lp_guided_uses_its_time_or_says_why() -> None:
+    """Its bound of 38 lies below the optimum, 39: only the time, or the moves, end the search."""
+    instance = STOPPED["ring"]
+
+    def ended(clock: Clock, **settings: int) -> dict[str, Any]:
+        method = BY_NAME["lp-guided"]
+        call = Call(method.parse(settings), "highs", clock, seed=0, progress=Record())
+        outcome = method.run(instance, call)
+        assert outcome.certificate is not None
+        proved = check_certificate(instance, outcome.certificate)
+        assert proved == pytest.approx(outcome.bound, rel=1e-6)
+        assert proved <= 39
+        found: dict[str, Any] = outcome.trace["search"]
+        return found
+
+    long = ended(StopAt(2000))
+    assert long["end"] == "out of time"
+    assert long["rounds"] > 1
+    assert ended(StopAt(10**9), moves=5)["end"] == "5 moves for each job, or 150 without gain"

@@ -136,7 +136,7 @@ def judge(instance: ElasticInstance, optimum: float, outcome: Outcome, heard: He
                 value_step(instance),
                 "max" if instance.is_batch else "min",
             )
-            assert proved == pytest.approx(value, rel=1e-6)
+            assert proved == pytest.approx(value, rel=1e-6, abs=0)
     for value in heard.values:
         assert sign * value >= sign * optimum - near
     if outcome.infeasible:
@@ -149,9 +149,9 @@ def judge(instance: ElasticInstance, optimum: float, outcome: Outcome, heard: He
         assert sign * value >= sign * optimum - near
         assert outcome.bound is None or sign * outcome.bound <= sign * value + near
         if closed:
-            assert value == pytest.approx(optimum, rel=1e-6)
+            assert value == pytest.approx(optimum, rel=1e-6, abs=0)
     if closed:
-        assert outcome.bound == pytest.approx(optimum, rel=1e-6)
+        assert outcome.bound == pytest.approx(optimum, rel=1e-6, abs=0)
 
 
 def stopped(
@@ -202,6 +202,12 @@ STOPPED: dict[str, ElasticInstance] = {
     "thirds": _ring([(1 / 3, 2 / 3), (1, 4 / 3), (5 / 3, 2)], [1 / 3, 2 / 3, 1 / 7]),
     "tiny": _ring([(1, 2), (1.5, 2.5), (1, 1.5)], [3e-9, 2e-9, 2e-9]),
     "wide": _ring([(1, 2), (1.5, 2.5), (1, 1.5)], [1e9, 2e-9, 1.0]),
+    "huge amounts": _ring([(1, 2), (1.5, 2.5), (1, 1.5), (2, 3)], [3, 2, 2, 1],
+                          servers=[{"id": "s1", "capacity": {"gpu": 6e11, "bandwidth": 9.0}}],
+                          worker_types=[
+                              {"id": "w1", "demand": {"gpu": 4e11, "bandwidth": 1}},
+                              {"id": "w2", "demand": {"gpu": 2e11, "bandwidth": 1}},
+                              {"id": "w3", "demand": {"gpu": 0.01, "bandwidth": 1}}]),
     "parameter servers": instance_of([J1, J2, {**J2, "weight": 4}, {**J1, "weight": 2}]),
     "batch": _ring([(1, 2), (1.5, 2.5), (1, 1.5), (2, 3)], [3, 2, 2, 4],
                    objective="scheduled_weight", deadline=6),
