@@ -49,11 +49,11 @@ def whole_numbers(instance: ElasticInstance, span: Windows) -> Whole:
     weight, step = whole_weights(instance), value_step(instance)
     if not sum(weight) * max(span.end) < _LARGEST_VALUE:
         raise ScaleError("values of schedules exceed whole numbers of 59 bits")
-    amounts = _amounts(instance)
-    if not max(float(part.sum(axis=0).max(initial=0.0)) for part in amounts) < _LARGEST:
+    parts = amounts(instance)
+    if not max(float(part.sum(axis=0).max(initial=0.0)) for part in parts) < _LARGEST:
         raise ScaleError("amounts exceed whole numbers of 40 bits")
     assert step is not None
-    room, worker, ps = (part.astype(np.int64) for part in amounts)
+    room, worker, ps = (part.astype(np.int64) for part in parts)
     return Whole(weight, step, room, worker, ps, exact=True)
 
 
@@ -78,7 +78,7 @@ def rounded_numbers(instance: ElasticInstance, span: Windows) -> Whole:
     most = math.log2(_LARGEST_VALUE) - math.log2(len(weights) * (max(span.end) + 1)) - 1
     step = 2.0 ** (math.frexp(max(weights))[1] - math.floor(min(_BITS, most)))
     to_whole = math.ceil if instance.is_batch else math.floor
-    room, worker, ps = _amounts(instance)
+    room, worker, ps = amounts(instance)
     bits = np.frexp(np.concatenate([room, worker, ps]).max(axis=0))[1]
     fine = cluster(instance).whole & (bits <= _AMOUNT_BITS)
     scale = np.where(fine, 1.0, 2.0 ** (_AMOUNT_BITS - bits))  # [r]
@@ -93,7 +93,7 @@ def rounded_numbers(instance: ElasticInstance, span: Windows) -> Whole:
     )
 
 
-def _amounts(instance: ElasticInstance) -> tuple[Floats, Floats, Floats]:
+def amounts(instance: ElasticInstance) -> tuple[Floats, Floats, Floats]:
     """Return capacities [h, r], demands of workers [m, r] and of PSs [p, r], in units.
 
     A capacity counts no further than all jobs together could use it.

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.bracket import Bracket
 from schedgap.models.elastic import (
@@ -24,6 +26,7 @@ from schedgap.models.elastic.windows import Windows, no_schedule, value_step, wi
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers.engine import LEAST_TOLERANCES
 
+FARTHEST = 1e7  # ratio of two amounts of a resource in rows for an engine in floating point
 MAX_COLUMNS = Option(
     "max_columns", "int", 60_000, "give up when the program has more columns", least=1
 )
@@ -46,6 +49,8 @@ def _pyomo(module: Any, size: Callable[[ElasticInstance, Windows], int]) -> Any:
         columns, most = size(instance, span), call.options["max_columns"]
         if columns > most:
             return found.outcome(f"too large: {columns} columns > max_columns={most}")
+        if reason := _too_far_apart(instance):
+            return found.outcome(reason)
         call.progress.phase("building the program")
         model = module.build(instance, span=span)
         found.solve(
@@ -70,6 +75,16 @@ def _tolerances(instance: ElasticInstance, call: Call) -> dict[str, Any] | None:
         return None
     plain: dict[str, dict[str, Any]] = {"highs": {"presolve": "off"}, "gurobi": {"Presolve": 0}}
     return {**plain[call.engine], **LEAST_TOLERANCES[call.engine]}
+
+
+def _too_far_apart(instance: ElasticInstance) -> str | None:
+    """Return why an engine in floating point cannot be trusted with the rows of capacities."""
+    room, worker, ps = program_cp_sat.amounts(instance)
+    for r, name in enumerate(instance.resources):
+        amounts = np.concatenate([worker[:, r], ps[:, r], room[:, r]])
+        if amounts.max() > FARTHEST * amounts[amounts > 0].min(initial=np.inf):
+            return f"amounts of {name} are too far apart for floating point: over {FARTHEST:g} to 1"
+    return None
 
 
 def _minimised(instance: ElasticInstance) -> Callable[[float], float]:
@@ -137,6 +152,8 @@ def compact(instance: ElasticInstance, call: Call) -> Outcome:
 
         found.solve(model, chosen, real=lambda bound: bound * step, grid=1)
         return found.outcome()
+    if reason := _too_far_apart(instance):
+        return found.outcome(reason)
     model = program_compact.build(instance, runs=runs)
     found.solve(
         model,

@@ -10,9 +10,21 @@ from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.exact import branching
+from schedgap.models.method import Call
+from schedgap.solvers import Clock
 from schedgap.solvers.children import run_child
 from strategies.elastic import brute_force, elastic_instances, instance_of
-from strategies.elastic_stops import STOPPED, WAYS, optimum_of, stopped, stops, switched
+from strategies.elastic_stops import (
+    EXACT,
+    STOPPED,
+    WAYS,
+    Heard,
+    judge,
+    optimum_of,
+    stopped,
+    stops,
+    switched,
+)
 
 NAMES = sorted(STOPPED)
 PROGRAMS = ("compact-exponential", "paper-milp", "time-indexed")
@@ -96,6 +108,17 @@ def test_weights_of_jobs_that_never_run_do_not_set_the_size() -> None:
     assert brute_force(instance) == 2e-9
     honest(instance, (), 1)
     honest(instance, ("bad start",), 2000)
+
+
+@pytest.mark.parametrize("method", PROGRAMS)
+def test_amounts_far_apart_are_not_for_floating_point(method: str) -> None:
+    """HiGHS proves a bound above the optimum of the paper's program where 6e11 meets 0.01."""
+    name = "huge amounts"
+    instance, heard = STOPPED[name], Heard()
+    call = Call(EXACT[method].parse({}), "highs", Clock(60), seed=0, progress=heard)
+    outcome = EXACT[method].run(instance, call)
+    assert "too far apart" in outcome.note
+    judge(instance, optimum_of(name), outcome, heard)
 
 
 def test_cp_sat_stopped_claims_nothing_false() -> None:
