@@ -159,6 +159,9 @@ def no_schedule(instance: RingInstance) -> str | None:
         if table.best_slots[j] == NEVER:
             return f"job {job.id} makes no progress: less than one unit of it in a slot"
     bound = max(table.longest, table.area)
-    if bound > table.horizon:
-        return f"every schedule takes {bound} slots or more, the horizon is {table.horizon}"
-    return None
+    return past_horizon(instance, bound) if bound > table.horizon else None
+
+
+def past_horizon(instance: RingInstance, bound: float) -> str:
+    """Say in one line that a bound leaves no schedule."""
+    return f"every schedule takes {bound:.0f} slots or more, the horizon is {instance.horizon}"

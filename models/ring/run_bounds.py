@@ -8,7 +8,7 @@ from schedgap.models.ring import packing
 from schedgap.models.ring.bounds import class_lp
 from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.bounds.pattern_lp import Refutation, pattern_bound
-from schedgap.models.ring.rates import rate_table
+from schedgap.models.ring.rates import past_horizon, rate_table
 from schedgap.models.ring.run_algorithms import refuted
 from schedgap.solvers import solve
 
@@ -78,7 +78,7 @@ def run_bounds(instance: RingInstance, call: Call) -> Outcome:
         trace[name] = found.bound
         if found.bound is not None and (best.bound is None or found.bound > best.bound):
             best = found
-            call.progress.bound(found.bound)
+            call.progress.bound(found.bound, found.certificate)
     return Outcome(bound=best.bound, certificate=best.certificate, note=best.note, trace=trace)
 
 
@@ -90,33 +90,30 @@ def run_pattern_lp(instance: RingInstance, call: Call) -> Outcome:
     table = rate_table(instance)
     trial = packing.lpt_pack(table)
     upper = int(trial.makespan) if trial.feasible else table.horizon + 1
-    last: list[Refutation] = []
+    best = start
 
     def report(refutation: Refutation) -> None:
-        last[:] = [refutation]
-        call.progress.bound(float(refutation.slots + 1))
+        nonlocal best
+        prices = zip(instance.jobs, refutation.prices, strict=True)
+        certificate = {
+            "kind": "pattern-lp",
+            "slots": refutation.slots,
+            "jobs": {job.id: price for job, price in prices if price},
+        }
+        best = _proved(refutation.slots + 1, certificate, **start.trace)
+        call.progress.bound(refutation.slots + 1.0, best.certificate)
 
     call.progress.phase("refuting makespans")
     pattern_bound(table, int(start.bound), upper, call.clock.share(_SEARCHING), on_refuted=report)
-    if not last:
-        return start
-    certificate = {
-        "kind": "pattern-lp",
-        "slots": last[0].slots,
-        "jobs": {
-            job.id: price for job, price in zip(instance.jobs, last[0].prices, strict=True) if price
-        },
-    }
-    return within_horizon(instance, _proved(last[0].slots + 1, certificate, **start.trace))
+    return within_horizon(instance, best)
 
 
 def within_horizon(instance: RingInstance, found: Outcome) -> Outcome:
     """Return a bound, or the proof that it exceeds the horizon."""
     if found.bound is not None and found.bound > instance.horizon:
-        note = f"every schedule takes {found.bound:.0f} slots or more, the horizon is "
         return Outcome(
             infeasible=True,
-            note=f"{note}{instance.horizon}",
+            note=past_horizon(instance, found.bound),
             certificate=found.certificate,
             trace=found.trace,
         )

@@ -1,5 +1,6 @@
 """The exact methods by intervals and their relaxations: each joins one program to CP-SAT."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -8,7 +9,7 @@ from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Call, Method, Option, Outcome, Progress, Unheard
 from schedgap.models.ring import program_cp_sat
 from schedgap.models.ring.exact.staged import relax_stage, staged
-from schedgap.models.ring.heuristics.starting import first_bracket
+from schedgap.models.ring.heuristics.starting import first_bracket, settled
 from schedgap.models.ring.run_algorithms import refuted
 from schedgap.models.ring.simulator import schedule_of
 
@@ -18,8 +19,8 @@ def whole(instance: RingInstance, call: Call) -> Outcome:
     if proof := refuted(instance):
         return proof
     found = first_bracket(instance, call)
-    if found.closed:
-        return found.outcome()
+    if end := settled(instance, found):
+        return end
     call.progress.phase("building the program")
     known = found.schedule
     made = program_cp_sat.build(
@@ -44,8 +45,9 @@ def whole(instance: RingInstance, call: Call) -> Outcome:
 class _Bounds:
     """Where a bound sends what it finds: schedules are not its business."""
 
-    def __init__(self, progress: Progress, lower: float) -> None:
-        self._progress, self.lower = progress, lower
+    def __init__(self, progress: Progress, lower: int) -> None:
+        self._progress = progress
+        self.lower: float = lower
 
     def offer(self, schedule: RingSchedule) -> None:
         """Do not keep it."""
@@ -57,10 +59,11 @@ class _Bounds:
         *,
         confirmed: bool = True,
     ) -> None:
-        """Pass it on."""
-        if confirmed:
-            self.lower = max(self.lower, value)
-        self._progress.bound(value, certificate, confirmed=confirmed)
+        """Pass it on, unless it is an engine's word."""
+        lower = math.ceil(value - 1e-6)
+        if confirmed and lower > self.lower:
+            self.lower = lower
+            self._progress.bound(lower, certificate)
 
 
 def _relaxed(detail: program_cp_sat.Detail) -> Callable[[RingInstance, Call], Outcome]:
@@ -69,9 +72,12 @@ def _relaxed(detail: program_cp_sat.Detail) -> Callable[[RingInstance, Call], Ou
             return proof
         known = first_bracket(instance, replace(call, progress=Unheard()))
         lower = int(known.lower)
-        call.progress.bound(lower)
+        call.progress.bound(lower, known.certificate)
+        if lower > instance.horizon:
+            return settled(instance, known) or Outcome(bound=lower)
+        kept = _Bounds(call.progress, lower)
         report = relax_stage(
-            _Bounds(call.progress, lower),
+            kept,
             instance,
             known.schedule,
             lower,
@@ -82,7 +88,11 @@ def _relaxed(detail: program_cp_sat.Detail) -> Callable[[RingInstance, Call], Ou
         )
         if report.infeasible:
             return Outcome(infeasible=True, note="complete search", trace=dict(report.trace))
-        return Outcome(bound=max(lower, report.value or lower), trace=dict(report.trace))
+        return Outcome(
+            bound=float(kept.lower),
+            certificate=known.certificate if kept.lower == lower else None,
+            trace=dict(report.trace),
+        )
 
     return run
 

@@ -8,7 +8,11 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.models.ring import program, schedule_pool, theta
 from schedgap.models.ring.exact import branch_simulate
-from schedgap.models.ring.heuristics.starting import first_bracket, starting_schedule
+from schedgap.models.ring.heuristics.starting import (
+    first_bracket,
+    settled,
+    starting_schedule,
+)
 from schedgap.models.ring.measures import measures
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.run_algorithms import refuted
@@ -24,8 +28,8 @@ def run_rar_ddls(instance: RingInstance, call: Call) -> Outcome:
     if proof := refuted(instance):
         return proof
     found = first_bracket(instance, call)
-    if found.closed:
-        return found.outcome()
+    if end := settled(instance, found):
+        return end
     horizon = instance.horizon if found.schedule is None else found.schedule.makespan
     columns = program.columns(instance, horizon)
     if columns > program.MOST_COLUMNS:
@@ -43,8 +47,8 @@ def run_branch_simulate(instance: RingInstance, call: Call) -> Outcome:
     if proof := refuted(instance):
         return proof
     found = first_bracket(instance, call)
-    if found.closed:
-        return found.outcome()
+    if end := settled(instance, found):
+        return end
     call.progress.phase("searching from slot to slot")
     search = branch_simulate.branch_and_simulate(
         instance,
@@ -116,7 +120,7 @@ def _choose(instance: RingInstance, call: Call, complete: bool) -> Outcome:
 
 
 def _complete(instance: RingInstance, call: Call) -> Any:
-    first = starting_schedule(instance, call.seed)
+    first = starting_schedule(instance, call.seed, clock=call.clock)
     latest = instance.horizon if first is None else first.makespan
     most = schedule_pool.MOST_PLANS
     plans = schedule_pool.count_plans(instance, latest)

@@ -11,7 +11,7 @@ from schedgap.models.ring.dispatch import schedule
 from schedgap.models.ring.heuristics.local_search import local_search
 from schedgap.models.ring.heuristics.timetable import Found
 from schedgap.models.ring.measures import measures
-from schedgap.models.ring.rates import rate_table
+from schedgap.models.ring.rates import past_horizon, rate_table
 from schedgap.models.ring.run_algorithms import NO_PLACE, refuted
 from schedgap.models.ring.simulator import schedule_of
 from schedgap.solvers import Clock
@@ -24,8 +24,7 @@ def run_local_search(instance: RingInstance, call: Call) -> Outcome:
     table = rate_table(instance)
     lower = max(int(table.longest), width_dff(table)[0])
     if lower > instance.horizon:
-        note = f"every schedule takes {lower} slots or more, the horizon is {instance.horizon}"
-        return Outcome(infeasible=True, note=note)
+        return Outcome(infeasible=True, note=past_horizon(instance, lower))
     found = Bracket(call, lambda made: float(made.makespan), close=0.0)
     call.progress.phase("packing the longest jobs first")
     first = packing.lpt_pack(table)

@@ -1,5 +1,6 @@
 """Bounds of family `ring`: by hand, below every optimum, and proved again without an engine."""
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +28,7 @@ from schedgap.models.ring.bounds.pattern_lp import (
     pattern_bound,
     refutes,
 )
-from schedgap.models.ring.certificates import check_certificate
+from schedgap.models.ring.certificates import KINDS, check_certificate
 from schedgap.models.ring.rates import NEVER, no_schedule, rate_table
 from schedgap.models.ring.run_bounds import METHODS
 from schedgap.solvers.clock import Clock
@@ -274,7 +275,9 @@ def test_bounds_are_told_as_they_come() -> None:
         ({"kind": "longest", "job": "z"}, "does not fit the instance"),
         ({"kind": "width-dff", "k": 2}, "k is at most half of the GPUs, rounded up"),
         ({"kind": "pattern-lp", "slots": 6, "jobs": {"a": 1, "b": 1}}, "refute nothing"),
-        ({"kind": "class-lp", "jobs": {}}, "does not fit the instance"),
+        ({"kind": "class-lp", "classes": {"3": 1.0}, "jobs": {}}, "no class 3"),
+        ({"kind": "class-lp", "classes": {}, "jobs": {"z": 1.0}}, "no job z"),
+        ({"kind": "pattern-lp", "slots": 1, "jobs": {"z": 1}}, "no job z"),
     ],
 )
 def test_a_certificate_that_proves_nothing_is_refused(
@@ -282,6 +285,50 @@ def test_a_certificate_that_proves_nothing_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=words):
         check_certificate(W2, certificate)
+
+
+WHOLE: dict[str, dict[str, Any]] = {
+    "longest": {"job": "a"},
+    "area": {},
+    "width-dff": {"k": 0},
+    "class-lp": {"classes": {"2": 1.0}, "jobs": {"a": 1.0}},
+    "pattern-lp": {"slots": 5, "jobs": {"a": 3, "b": 3, "c": 2, "d": 2, "e": 2}},
+}
+RUBBISH = (None, True, [], {}, [1], "", "z", -1, 1.5, math.nan, math.inf, 1e308, 10**400)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", KINDS)
+def test_rubbish_in_a_certificate_is_bad_input_or_proves_no_more(kind: str) -> None:
+    """W2's optimum is 6."""
+    whole = {"kind": kind} | WHOLE[kind]
+    assert check_certificate(W2, whole) <= 6
+    spoilt: list[dict[str, Any]] = [whole | {"more": 1}, {}, {"kind": []}, whole | {"value": "x"}]
+    for key, content in WHOLE[kind].items():
+        spoilt += [whole | {key: rubbish} for rubbish in RUBBISH]
+        spoilt.append({each: whole[each] for each in whole if each != key})
+        if isinstance(content, dict):
+            spoilt += [whole | {key: content | {"a": rubbish}} for rubbish in RUBBISH]
+            spoilt.append(whole | {key: dict.fromkeys(content, 1e308)})
+    refused = 0
+    for certificate in spoilt:
+        try:
+            assert check_certificate(W2, certificate) <= 6
+        except InputError as error:
+            refused += 1
+            assert str(error).startswith("certificate") and "\n" not in str(error)  # noqa: PT017
+    assert refused >= len(spoilt) / 2
+
+
+def test_prices_of_every_size_are_evaluated_at_once() -> None:
+    """W2 at one price for each GPU-slot: 12 slots of work, 2 GPUs."""
+    certificate = {"kind": "class-lp", "classes": {"2": 1e12}, "jobs": {"a": 5e-324}}
+    assert check_certificate(W2, certificate) == 6
+    certificate = {"kind": "class-lp", "classes": {"2": 5e-324}, "jobs": {}}
+    assert check_certificate(W2, certificate) == 6
+    slots = {"kind": "pattern-lp", "slots": 10**9, "jobs": {"a": 2**61}}
+    with pytest.raises(InputError, match="refute nothing"):
+        check_certificate(W2, slots)
 
 
 def test_a_certificate_is_evaluated_by_hand() -> None:

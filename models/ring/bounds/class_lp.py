@@ -4,7 +4,6 @@ A fraction of a job's workers sits on servers of a class, in whole jobs inside o
 or as pieces of spread jobs (mode 2). GPUs of a class do no more work than they have slots for.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +21,7 @@ from schedgap.models.ring.rates import NEVER, RateTable
 from schedgap.solvers.linear import Floats, LinearProgram
 
 _MOST_ROUNDED = 10**6  # rounded rows x jobs
+_UNITS = 2**1074  # of a price: doubles are multiples of 2**-1074
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,25 +140,29 @@ def prices(program: ClassProgram, duals: Floats) -> ClassPrices:
 
 
 def certified(program: ClassProgram, given: ClassPrices) -> int:
-    """Return the bound on the makespan that prices prove, evaluated in fractions.
+    """Return the bound on the makespan that prices prove, evaluated in whole numbers.
 
     Scaled such that sum_c m_c c mu_c + sum_j nu_j = 1, it is the ceiling of sum_j sigma_j with
     sigma_j the least of (sum of a column's prices + nu_j) x slots over the job's columns.
     """
-    mu = {row: Fraction(max(0.0, given.rows.get(row.name, 0.0))) for row in program.rows}
-    nu = [Fraction(max(0.0, price)) for price in given.jobs]
-    total = sum((program.capacity(row) * price for row, price in mu.items()), Fraction(0))
-    total += sum(nu, Fraction(0))
+    mu = {row: _whole(given.rows.get(row.name, 0.0)) for row in program.rows}
+    nu = [_whole(price) for price in given.jobs]
+    total = sum(program.capacity(row) * price for row, price in mu.items()) + sum(nu)
     if total == 0:
         return 0
     by_room: dict[int, list[Row]] = {}
     for row in program.rows:
-        by_room.setdefault(row.room, []).append(row)
-    least: dict[int, Fraction] = {}
+        if mu[row]:
+            by_room.setdefault(row.room, []).append(row)
+    least: dict[int, int] = {}
     for column in program.columns:
-        paid = nu[column.job] + sum(
-            (program.weight(row, column) * mu[row] for row in by_room[column.room]), Fraction(0)
-        )
+        rows = by_room.get(column.room, ())
+        paid = nu[column.job] + sum(program.weight(row, column) * mu[row] for row in rows)
         paid *= column.slots
         least[column.job] = min(paid, least.get(column.job, paid))
-    return math.ceil(sum(least.values(), Fraction(0)) / total)
+    return -(-sum(least.values()) // total)
+
+
+def _whole(price: float) -> int:
+    """Return a price in units of which every double is a whole number; 0 for a negative one."""
+    return int(Fraction(max(0.0, price)) * _UNITS)

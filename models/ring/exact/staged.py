@@ -16,7 +16,7 @@ from schedgap.models.method import Call, Outcome
 from schedgap.models.ring import program_cp_sat
 from schedgap.models.ring.dispatch import Cluster, Ints, dispatch, schedule
 from schedgap.models.ring.exact.meetings import rings_at_once
-from schedgap.models.ring.heuristics.starting import first_bracket
+from schedgap.models.ring.heuristics.starting import first_bracket, settled
 from schedgap.models.ring.program_cp_sat import Detail
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import Placement, schedule_of
@@ -26,7 +26,7 @@ MANY_JOBS = 40  # from here on schedules with few spread jobs are looked for fir
 BOUND_SHARE, BOUND_SECONDS = 0.15, 15.0
 SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
 LANES_SHARE, LANES_SECONDS = 0.8, 150.0  # the same where jobs are many
-RELAX_SHARE, RELAX_SECONDS = 0.1, 6.0  # of each of the two relaxations
+RELAX_SHARE, RELAX_SECONDS = 0.1, 6.0  # of each of the relaxations
 INSIDE_SHARE = 0.5
 _NAMES = {"free": "contention-free", "pairs": "pair-contention", "meetings": "meetings"}
 MOSTLY = 0.8  # of the work is that of jobs which no server can hold
@@ -39,8 +39,8 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
         return Outcome(infeasible=True, note=reason)
     call.progress.phase("bounds and list schedules")
     found = first_bracket(instance, call)
-    if found.closed:
-        return found.outcome()
+    if end := settled(instance, found):
+        return end
     found.child(
         "pattern-lp",
         f"{__name__}:bound_stage",
@@ -48,8 +48,8 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
         clock=call.clock.share(BOUND_SHARE, most=BOUND_SECONDS),
         engine="highs",
     )
-    if found.closed:
-        return found.outcome()
+    if end := settled(instance, found):
+        return end
     many = len(instance.jobs) >= MANY_JOBS
     call.progress.phase("local search")
     share, most = (LANES_SHARE, LANES_SECONDS) if many else (SEARCH_SHARE, SEARCH_SECONDS)
@@ -72,7 +72,7 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
         _cp_sat(instance, found, "inside", "inside_stage", clock)
     details: tuple[Detail, ...] = ("free", "pairs")
     if _rings_prevail(instance):
-        details = ("meetings",)
+        details = (*details, "meetings")
     for detail in details:
         if not found.closed:
             name = _NAMES[detail]
@@ -88,8 +88,8 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
 def _rings_prevail(instance: RingInstance) -> bool:
     """Return whether jobs that no server can hold have most of the work, and few run at once.
 
-    Relaxations without the contention are then far off, and the program by meetings is at once at
-    its end.
+    Relaxations without the contention may then be far off, and the program by meetings is often at
+    once at its end.
     """
     table = rate_table(instance)
     work = [size * d for size, d in zip(table.size, table.best_slots, strict=True)]
@@ -121,9 +121,9 @@ def bound_stage(
 
     progress = Relay(found)
     outcome = run_pattern_lp(instance, Call({}, "highs", clock, seed, progress, threads))
-    if outcome.bound is not None:
-        found.bound(outcome.bound)
-    return Report(infeasible=outcome.infeasible, trace={"bound": outcome.bound})
+    if outcome.certificate is not None:
+        found.bound(outcome.certificate["value"], outcome.certificate)
+    return Report(trace={"bound": outcome.bound, "seconds": _rounded(clock)})
 
 
 def relax_stage(

@@ -1,0 +1,81 @@
+"""Where searches of family `ring` begin: free bounds with their certificates, lists at once."""
+
+import pytest
+
+from schedgap.instances.generate import generate
+from schedgap.instances.ring import RingInstance
+from schedgap.models.method import Call
+from schedgap.models.ring.certificates import check_certificate
+from schedgap.models.ring.exact.staged import staged
+from schedgap.models.ring.heuristics import starting
+from schedgap.models.ring.heuristics.starting import first_bracket, settled, starting_schedule
+from schedgap.models.ring.packing import lpt_pack
+from schedgap.models.ring.rates import no_schedule, rate_table
+from schedgap.models.ring.run_exact import METHODS as EXACT
+from schedgap.models.ring.run_programs import METHODS as PROGRAMS
+from schedgap.solvers import Clock
+from strategies.clocks import StopAt
+from strategies.ring_examples import W1, W2, instance_of, job
+from strategies.ring_methods import Heard, run
+
+BY_NAME = {method.name: method for method in (*EXACT, *PROGRAMS)}
+# jobs of 2 of 3 GPUs never run side by side: 2 slots each, where their work would fit into 4
+WIDE = instance_of([job(name, 2, 28) for name in "abc"], [3], horizon=5)
+
+
+def test_a_list_that_meets_the_bound_is_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the paper's size the longest job may be as long as a first list's schedule."""
+
+    def never(*args: object, **kwargs: object) -> None:
+        raise AssertionError("a search where nothing is left to prove")
+
+    monkeypatch.setattr(starting, "sjf_bco", never)
+    monkeypatch.setattr(starting, "random_orders", never)
+    instance = generate("ring", preset="paper", seed=0)
+    call = Call({}, None, Clock(), 0, Heard())
+    found = staged(instance, call)
+    assert found.schedule.makespan == found.bound == rate_table(instance).longest
+    assert found.certificate is not None and found.certificate["kind"] == "longest"
+    assert check_certificate(instance, found.certificate) == found.bound
+
+
+@pytest.mark.parametrize("instance", [W1, W2])
+def test_without_time_there_is_still_a_list_and_a_bound(instance: RingInstance) -> None:
+    call = Call({}, None, StopAt(0), 0, Heard())
+    found = staged(instance, call)
+    assert found.bound <= found.schedule.makespan <= lpt_pack(rate_table(instance)).makespan + 2
+    assert check_certificate(instance, found.certificate) == found.bound
+
+
+def test_lists_stop_when_time_is_up() -> None:
+    """W1: all of them end in slot 8; the longest job takes 4, and nothing here shows more."""
+    clock = StopAt(10**6)
+    first_bracket(W1, Call({}, None, clock, 0, Heard()))
+    needed = 10**6 - clock.readings_left
+    assert needed > 60  # random orders, and runs of SJF-BCO
+    for k in range(needed):
+        clock = StopAt(k)
+        found = first_bracket(W1, Call({}, None, clock, 0, Heard()))
+        assert (found.lower, found.upper) == (4, 8) and found.certificate["kind"] == "longest"
+        assert -5 <= clock.left[0] <= 0  # a few more readings until it is noticed
+
+
+@pytest.mark.parametrize(
+    "name", ["staged-cp", "rar-ddls-cp", "contention-free", "rar-ddls", "branch-simulate"]
+)
+def test_a_bound_past_the_horizon_leaves_no_schedule(name: str) -> None:
+    """6 slots one after the other; nothing is searched, so no engine is needed."""
+    assert no_schedule(WIDE) is None
+    outcome = run(BY_NAME[name], WIDE, seconds=0)
+    assert outcome.infeasible and "takes 6 slots or more, the horizon is 5" in outcome.note
+    assert outcome.certificate is not None and check_certificate(WIDE, outcome.certificate) == 6
+
+
+def test_a_bracket_that_is_open_has_no_outcome() -> None:
+    call = Call({}, None, Clock(), 0, Heard())
+    assert settled(W1, first_bracket(W1, call)) is None
+    closed = first_bracket(W2, call)
+    assert closed.upper == 6  # area 6
+    outcome = settled(W2, closed)
+    assert outcome is not None and outcome.schedule.makespan == 6
+    assert starting_schedule(W2) is not None and starting_schedule(WIDE) is None
