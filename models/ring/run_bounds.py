@@ -1,9 +1,11 @@
 """The bounds as methods, each with a certificate that is evaluated without an engine."""
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
-from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Call, Method, Outcome
+from schedgap.instances.ring import RingInstance, RingSchedule
+from schedgap.models.method import Call, Method, Outcome, Progress
 from schedgap.models.ring import packing
 from schedgap.models.ring.bounds import class_lp
 from schedgap.models.ring.bounds.elementary import width_dff
@@ -118,6 +120,30 @@ def within_horizon(instance: RingInstance, found: Outcome) -> Outcome:
             trace=found.trace,
         )
     return found
+
+
+class BoundsOnly:
+    """Where a bound sends what it finds: schedules are not its business."""
+
+    def __init__(self, progress: Progress, lower: int) -> None:
+        self._progress = progress
+        self.lower: float = lower
+
+    def offer(self, schedule: RingSchedule) -> None:
+        """Do not keep it."""
+
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
+        """Pass it on, unless it is an engine's word."""
+        lower = math.ceil(value - 1e-6)
+        if confirmed and lower > self.lower:
+            self.lower = lower
+            self._progress.bound(lower, certificate)
 
 
 METHODS: tuple[Method, ...] = (

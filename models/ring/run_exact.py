@@ -1,16 +1,15 @@
 """The exact methods by intervals and their relaxations: each joins one program to CP-SAT."""
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.method import Call, Method, Option, Outcome, Progress, Unheard
+from schedgap.instances.ring import RingInstance
+from schedgap.models.method import Call, Method, Option, Outcome, Unheard
 from schedgap.models.ring import program_cp_sat
 from schedgap.models.ring.exact.staged import relax_stage, staged
 from schedgap.models.ring.heuristics.starting import first_bracket, settled
 from schedgap.models.ring.run_algorithms import refuted
+from schedgap.models.ring.run_bounds import BoundsOnly
 from schedgap.models.ring.simulator import schedule_of
 
 
@@ -42,30 +41,6 @@ def whole(instance: RingInstance, call: Call) -> Outcome:
     return found.outcome()
 
 
-class _Bounds:
-    """Where a bound sends what it finds: schedules are not its business."""
-
-    def __init__(self, progress: Progress, lower: int) -> None:
-        self._progress = progress
-        self.lower: float = lower
-
-    def offer(self, schedule: RingSchedule) -> None:
-        """Do not keep it."""
-
-    def bound(
-        self,
-        value: float,
-        certificate: Mapping[str, Any] | None = None,
-        *,
-        confirmed: bool = True,
-    ) -> None:
-        """Pass it on, unless it is an engine's word."""
-        lower = math.ceil(value - 1e-6)
-        if confirmed and lower > self.lower:
-            self.lower = lower
-            self._progress.bound(lower, certificate)
-
-
 def _relaxed(detail: program_cp_sat.Detail) -> Callable[[RingInstance, Call], Outcome]:
     def run(instance: RingInstance, call: Call) -> Outcome:
         if proof := refuted(instance):
@@ -75,7 +50,7 @@ def _relaxed(detail: program_cp_sat.Detail) -> Callable[[RingInstance, Call], Ou
         call.progress.bound(lower, known.certificate)
         if lower > instance.horizon:
             return settled(instance, known) or Outcome(bound=lower)
-        kept = _Bounds(call.progress, lower)
+        kept = BoundsOnly(call.progress, lower)
         report = relax_stage(
             kept,
             instance,

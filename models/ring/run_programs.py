@@ -5,6 +5,7 @@ from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance
+from schedgap.models.bracket import solve_program
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.models.ring import program, schedule_pool, theta
 from schedgap.models.ring.exact import branch_simulate
@@ -16,7 +17,7 @@ from schedgap.models.ring.heuristics.starting import (
 from schedgap.models.ring.measures import measures
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.run_algorithms import refuted
-from schedgap.models.ring.run_bounds import within_horizon
+from schedgap.models.ring.run_bounds import BoundsOnly, within_horizon
 from schedgap.solvers import solve
 
 MOST_COLUMNS = 200_000  # of a limit on loads
@@ -111,15 +112,20 @@ def _choose(instance: RingInstance, call: Call, complete: bool) -> Outcome:
         chosen = schedule_pool.read_cp_sat(result.values, pool)
     else:
         chosen = schedule_pool.read(program_of_choice, pool)
-    proved = complete and result.status == "optimal"
     return Outcome(
         chosen,
-        bound=float(chosen.makespan) if proved else None,
+        bound=float(min(kept.makespan for kept in pool)) if complete else None,
         trace=trace | measures(instance, chosen),
     )
 
 
 def _complete(instance: RingInstance, call: Call) -> Any:
+    """Return all schedules that may be best; None when time was up."""
+    return schedule_pool.complete_pool(instance, _latest(instance, call), call.clock.expired)
+
+
+def _latest(instance: RingInstance, call: Call) -> int:
+    """Return a slot by which a best schedule ends, where all schedules up to it can be had."""
     first = starting_schedule(instance, call.seed, clock=call.clock)
     latest = instance.horizon if first is None else first.makespan
     most = schedule_pool.MOST_PLANS
@@ -129,7 +135,7 @@ def _complete(instance: RingInstance, call: Call) -> Any:
             f"complete pool: more than {most} starts and placements up to slot {latest}: "
             "take fewer or shorter jobs, or a method without a pool"
         )
-    return schedule_pool.complete_pool(instance, latest, call.clock.expired)
+    return latest
 
 
 def _limit(instance: RingInstance, call: Call, loads: tuple[float, ...]) -> Outcome:
@@ -142,18 +148,19 @@ def _limit(instance: RingInstance, call: Call, loads: tuple[float, ...]) -> Outc
     if kinds * table.gpus > MOST_COLUMNS:
         return Outcome(bound=float(free), note="too large: free bound only", trace=trace)
     call.progress.phase("solving with highs")
-    result = solve(
+    kept = BoundsOnly(call.progress, free)
+    _, report = solve_program(
+        kept,
         theta.build(table, loads),
         "highs",
         clock=call.clock,
+        read=lambda values: None,
         threads=call.threads,
         seed=call.seed,
         grid=1,
-        on_bound=lambda bound: call.progress.bound(float(math.ceil(bound - 1e-6))),
     )
-    bound = free if result.bound is None else max(free, math.ceil(result.bound - 1e-6))
-    trace["exact"] = result.status == "optimal"
-    return within_horizon(instance, Outcome(bound=float(bound), trace=trace))
+    trace |= {"exact": report.complete, **report.trace}
+    return within_horizon(instance, Outcome(bound=float(kept.lower), trace=trace))
 
 
 def run_theta_feasible(instance: RingInstance, call: Call) -> Outcome:
@@ -166,20 +173,22 @@ def run_theta_feasible(instance: RingInstance, call: Call) -> Outcome:
 
 
 def _limit_of_pool(instance: RingInstance, call: Call) -> Outcome:
-    """Bound the makespan by the least limit that a schedule keeps: an optimal one is among them."""
+    """Bound the makespan by the least limit that a schedule keeps: an optimal one is among them.
+
+    The schedules are enumerated, and so is the limit; the program over the best of them agrees.
+    """
     call.progress.phase("collecting schedules")
-    pool = _complete(instance, call)
-    if pool is None:
+    found = schedule_pool.limit_pool(instance, _latest(instance, call), call.clock.expired)
+    if found is None:
         return Outcome(note="stopped before the pool was complete")
+    pool, limit = found
     if not pool:
         return Outcome(infeasible=True, note=NO_PLAN)
-    trace = {"schedules": len(pool)}
     call.progress.phase("solving with highs")
     model = schedule_pool.build_limit(instance, pool)
     result = solve(model, "highs", clock=call.clock, threads=call.threads, seed=call.seed)
-    if result.bound is None:
-        return Outcome(note="stopped before the first bound", trace=trace)
-    return Outcome(bound=float(math.ceil(result.bound - 1e-6)), trace=trace)
+    trace = {"schedules": len(pool), "limit": limit, "engine_limit": result.objective}
+    return Outcome(bound=float(math.ceil(limit - 1e-6)), trace=trace)
 
 
 def run_load_ilp(instance: RingInstance, call: Call) -> Outcome:
@@ -246,8 +255,8 @@ METHODS: tuple[Method, ...] = (
         options=(
             Option(
                 "form", "choice", "compact",
-                "any choice of GPUs (ours), or as printed the choice among all schedules there "
-                "are; tiny instances, for teaching",
+                "any choice of GPUs (ours), or as printed the choice among all schedules and GPU "
+                "numbers up to the end of a first schedule; tiny instances, for teaching",
                 choices=("compact", "pool"),
             ),
         ),

@@ -3,17 +3,19 @@
 The paper's pool holds all schedules there are. Any smaller one gives a schedule, and no bound.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, product
 from typing import Any
 
-from schedgap.instances.ring import RingInstance, RingSchedule
+from schedgap.instances.ring import RingInstance, RingSchedule, Run
 from schedgap.models.ring.baselines import first_fit, list_scheduling, random_placement
 from schedgap.models.ring.dispatch import Trial, schedule
+from schedgap.models.ring.numbering import Numbering, StoppedError, least_load, overlaps
 from schedgap.models.ring.packing import lpt_pack
-from schedgap.models.ring.rates import NEVER, rate_table
-from schedgap.models.ring.simulator import Placement, schedule_of
+from schedgap.models.ring.rates import NEVER, RateTable, rate_table
+from schedgap.models.ring.simulator import Placement, fits, schedule_of, simulate
 from schedgap.models.ring.sjf_bco import sjf_bco
 from schedgap.models.ring.theta import estimated_loads
 
@@ -75,23 +77,104 @@ def complete_pool(
 
     None when it was stopped. It holds an optimum when some schedule ends by `latest`.
     """
-    table = rate_table(instance)
-    ways = [list(_placements(table.room, size)) for size in table.size]
     found: dict[tuple[int, ...], RingSchedule] = {}
-    for placements in product(*ways):
+    for starts, placements in _plans(instance, latest):
         if stop():
             return None
+        made = schedule_of(instance, starts, placements)
+        if made is not None and made.makespan <= latest:
+            found.setdefault(tuple(run.end for run in made.runs.values()), made)
+    return list(found.values())
+
+
+def limit_pool(
+    instance: RingInstance, latest: int, stop: Callable[[], bool] = lambda: False
+) -> tuple[list[RingSchedule], float] | None:
+    """Return a schedule that keeps the least limit of (16), after those that keep ever lower ones.
+
+    Looked at are all schedules that end by slot `latest`, with all GPU numbers. The second is the
+    limit, infinite where there is no schedule. None when it was stopped.
+    """
+    table = rate_table(instance)
+    work = estimated_loads(table)
+    known: dict[object, Numbering] = {}
+    pool: list[RingSchedule] = []
+    least = math.inf
+
+    def numbering(room: int, here: list[tuple[int, int, int, int]]) -> Numbering:
+        held = tuple((j, count) for _, j, count, _ in here)
+        meets = overlaps([(first, last) for first, _, _, last in here])
+        key = room, held, meets
+        if key not in known:
+            known[key] = least_load(room, held, meets, work, stop)
+        return known[key]
+
+    try:
+        for starts, placements in _plans(instance, latest):
+            if stop():
+                return None
+            ends = _ends(table, starts, placements, latest)
+            if ends is None:
+                continue
+            on = [
+                sorted(
+                    (starts[j], j, placed[s], ends[j])
+                    for j, placed in enumerate(placements)
+                    if s in placed
+                )
+                for s in range(len(table.room))
+            ]
+            numbered = [numbering(room, here) for room, here in zip(table.room, on, strict=True)]
+            limit = max(each.load for each in numbered)
+            if limit < least:
+                least = limit
+                pool.append(_with_gpus(instance, starts, ends, on, numbered))
+    except StoppedError:
+        return None
+    return pool, least
+
+
+def _ends(
+    table: RateTable, starts: Sequence[int], placements: Sequence[Placement], latest: int
+) -> list[int] | None:
+    """Return the last slots [j]; None where a job ends after `latest`, or GPUs do not suffice."""
+    ends = simulate(table, starts, [tuple(placed) for placed in placements])
+    known = [end for end in ends if end is not None and end <= latest]
+    return known if len(known) == len(ends) and fits(table, starts, known, placements) else None
+
+
+def _with_gpus(
+    instance: RingInstance,
+    starts: Sequence[int],
+    ends: Sequence[int],
+    on: Sequence[Sequence[tuple[int, int, int, int]]],
+    numbered: Sequence[Numbering],
+) -> RingSchedule:
+    held: list[dict[str, tuple[int, ...]]] = [{} for _ in starts]
+    for server, here, numbering in zip(instance.servers, on, numbered, strict=True):
+        for (_, j, _, _), gpus in zip(here, numbering.gpus, strict=True):
+            held[j][server.id] = gpus
+    runs = {
+        job.id: Run(starts[j], ends[j], {s: len(gpus) for s, gpus in held[j].items()}, held[j])
+        for j, job in enumerate(instance.jobs)
+    }
+    return RingSchedule(runs)
+
+
+def _plans(
+    instance: RingInstance, latest: int
+) -> Iterator[tuple[tuple[int, ...], tuple[Placement, ...]]]:
+    """Yield all starts and placements of which no job alone would end after `latest`."""
+    table = rate_table(instance)
+    ways = [list(_placements(table.room, size)) for size in table.size]
+    for placements in product(*ways):
         fastest = [
-            int(table.slots(j, len(placed), min(len(placed) - 1, 1)))
-            if table.rate(j, len(placed), min(len(placed) - 1, 1))
-            else latest + 1
+            table.slots(j, len(placed), min(len(placed) - 1, 1))
             for j, placed in enumerate(placements)
         ]
-        for starts in product(*(range(1, latest - slots + 2) for slots in fastest)):
-            made = schedule_of(instance, starts, placements)
-            if made is not None and made.makespan <= latest:
-                found.setdefault(tuple(run.end for run in made.runs.values()), made)
-    return list(found.values())
+        last = [latest + 1 - int(slots) if slots <= latest else 0 for slots in fastest]
+        for starts in product(*(range(1, each + 1) for each in last)):
+            yield starts, placements
 
 
 def _placements(room: Sequence[int], size: int) -> Iterable[Placement]:

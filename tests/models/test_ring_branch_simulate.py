@@ -40,6 +40,15 @@ def test_a_search_that_is_stopped_is_not_complete() -> None:
     assert not branch_and_simulate(W1, stop=lambda: True).complete
 
 
+def test_a_search_is_stopped_within_a_state_of_many_placements() -> None:
+    """Three rings of 60,000 workers on ten servers of 30,000 GPUs: no end to their placements."""
+    jobs = [job(name, 60_000, 200, 0.5) for name in "abc"]
+    instance = instance_of(jobs, [30_000] * 10, horizon=100)
+    asked = iter([*[False] * 20, *[True] * 10])
+    found = branch_and_simulate(instance, stop=asked.__next__)
+    assert not found.complete
+
+
 def test_a_tight_horizon_has_no_schedule() -> None:
     jobs = [job("a", 4, 24, 4 / 3), job("b", 4, 24, 4 / 3)]
     found = branch_and_simulate(instance_of(jobs, [3, 3, 3], horizon=6))

@@ -28,6 +28,13 @@ def test_two_rings_of_four_meet_on_three_servers_of_three_and_not_on_four() -> N
     assert not must_meet(table_of([9], [3, 3, 3]), 0, [])
 
 
+def test_many_servers_of_unlike_sizes_take_no_time() -> None:
+    """1,000 servers, half a million GPUs: sums of 2^1000 sets of servers."""
+    table = table_of([100_000, 300_000, 50_000], list(range(1, 1001)))
+    assert not must_meet(table, 0, [1, 2])
+    assert must_meet(table, 0, [0, 1, 2])  # 550,000 of 500,500
+
+
 @given(
     st.lists(st.integers(1, 3), min_size=2, max_size=4),
     st.lists(st.integers(2, 5), min_size=2, max_size=3),

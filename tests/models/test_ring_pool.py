@@ -9,14 +9,16 @@ from hypothesis import strategies as st
 
 from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring import schedule_pool, theta
+from schedgap.models.ring import rules, schedule_pool, theta
 from schedgap.models.ring.baselines import random_placement
 from schedgap.models.ring.dispatch import schedule
+from schedgap.models.ring.numbering import StoppedError, least_load, overlaps
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.run_programs import METHODS
 from schedgap.models.ring.simulator import schedule_of
 from schedgap.models.ring.sjf_bco import sjf_bco
 from schedgap.solvers import Clock, solve
+from strategies.clocks import StopAt
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 from strategies.ring_methods import Heard, apart, run
@@ -157,6 +159,81 @@ def test_a_limit_of_a_complete_pool_is_not_below_the_compact_one():
     assert theta.estimated_loads(rate_table(W1)) == pytest.approx((3.36, 3.36))  # d = 4
     assert run(BY_NAME["theta-feasible"], W1).bound == math.ceil(limit)
     assert run(BY_NAME["theta-feasible"], W1, form="pool").bound == math.ceil(limit)
+
+
+def test_the_limit_is_the_least_over_gpu_numbers_too():
+    """Jobs of 2 GPUs and load 1, of 1 and 1, of 1 and 0.5 on 3 GPUs; all take 2 slots.
+
+    One after the other on the lowest numbers GPU 0 has all of them; side by side 1 is enough.
+    """
+    passes = {"batch_size": 1, "forward_time_per_sample": 0.5, "backward_time": 0.25}
+    jobs = [
+        job(name, gpus, 2, **passes, estimated_slots=slots)
+        for name, gpus, slots in (("a", 2, 3), ("b", 1, 2), ("c", 1, 1))
+    ]
+    instance = instance_of(jobs, [3], horizon=12, overhead_per_server=0.25)
+    assert theta.estimated_loads(rate_table(instance)) == pytest.approx((2, 4 / 3, 2 / 3))
+    lowest = schedule_pool.complete_pool(instance, 4)
+    assert lowest is not None
+    assert solved(schedule_pool.build_limit(instance, lowest)) == pytest.approx(8 / 3)
+    pool, limit = schedule_pool.limit_pool(instance, 4)
+    assert limit == pytest.approx(2)
+    assert solved(schedule_pool.build_limit(instance, pool)) == pytest.approx(2)
+    assert run(BY_NAME["theta-feasible"], instance, form="pool").bound == 2
+    for kept in pool:
+        assert list(rules.check(instance, kept.to_data(instance), {})) == []
+
+
+@st.composite
+def shared_servers(draw):
+    """Draw one server's GPUs, and jobs on it that fit: workers, first and last slots, loads."""
+    room = draw(st.integers(1, 4))
+    spans, counts, loads = [], [], []
+    for first in sorted(draw(st.lists(st.integers(1, 4), max_size=4))):
+        last = first + draw(st.integers(0, 2))
+        count = draw(st.integers(1, room))
+        busy = sum(n for n, (_, end) in zip(counts, spans, strict=True) if end >= first)
+        if busy + count <= room:
+            spans.append((first, last))
+            counts.append(count)
+            loads.append(draw(st.sampled_from([1 / 3, 0.5, 1.0, 1 + 1e-6, 2.0, 1e6])))
+    return room, spans, counts, loads
+
+
+@settings(max_examples=150, **QUIET)
+@given(shared_servers())
+def test_numbers_of_the_least_load_agree_with_trying_all(server):
+    room, spans, counts, loads = server
+    jobs = range(len(spans))
+    meets = overlaps(spans)
+    found = least_load(room, [(j, counts[j]) for j in jobs], meets, loads)
+    best = math.inf
+    for chosen in product(*(combinations(range(room), counts[j]) for j in jobs)):
+        if any(meets[j] >> k & 1 and set(chosen[j]) & set(chosen[k]) for j in jobs for k in jobs):
+            continue
+        best = min(best, _largest(room, chosen, loads))
+    assert found.load == pytest.approx(best, rel=1e-9)
+    assert [len(set(gpus)) for gpus in found.gpus] == counts
+    assert _largest(room, found.gpus, loads) == pytest.approx(found.load, rel=1e-9)
+    for j in jobs:
+        for k in jobs:
+            assert not meets[j] >> k & 1 or not set(found.gpus[j]) & set(found.gpus[k])
+
+
+def _largest(room, chosen, loads):
+    return max(sum(loads[j] for j in range(len(loads)) if g in chosen[j]) for g in range(room))
+
+
+def test_a_pool_that_is_stopped_proves_nothing():
+    for k in range(0, 60, 3):
+        outcome = run(BY_NAME["theta-feasible"], W2, clock=StopAt(k), form="pool")
+        assert outcome.bound in (None, 6)
+        outcome = run(BY_NAME["complete-pool"], W1, clock=StopAt(k))
+        assert outcome.bound in (None, 7) and not outcome.infeasible
+    many = schedule_pool.limit_pool(W1, 8, iter([*[False] * 30, *[True] * 10**6]).__next__)
+    assert many is None
+    with pytest.raises(StoppedError):
+        least_load(60, [(0, 20), (1, 25), (2, 25)], (0, 0, 0), (1.0, 1.1, 1.2), lambda: True)
 
 
 @settings(max_examples=40, **QUIET)

@@ -37,12 +37,12 @@ def run(
     seconds: float | None = 60,
     seed: int = 0,
     heard: Heard | None = None,
+    clock: Clock | None = None,
     **options: Any,
 ) -> Outcome:
     """Return a method's outcome; its schedule keeps the rules, its bound is not above it."""
-    call = Call(
-        method.parse(options), method.choose_engine(engine), Clock(seconds), seed, heard or Heard()
-    )
+    clock = Clock(seconds) if clock is None else clock
+    call = Call(method.parse(options), method.choose_engine(engine), clock, seed, heard or Heard())
     outcome = method.run(instance, call)
     if outcome.schedule is not None:
         data = outcome.schedule.to_data(instance)

@@ -20,6 +20,11 @@ from schedgap.models.ring.simulator import schedule_of
 
 Counts = tuple[int, ...]  # [s] of GPUs or workers
 MOST_SEEN = 300_000  # states that are remembered, about half a gigabyte
+_PAUSE = 1000  # steps of one placement between two questions whether to stop
+
+
+class _StoppedError(Exception):
+    """The search was told to stop in the middle of a state."""
 
 
 class Active(NamedTuple):
@@ -83,7 +88,7 @@ def branch_and_simulate(
     below : int or None
         Such as a known makespan; None: one more than the horizon.
     stop : callable
-        Whether to give up, asked after each state.
+        Whether to give up, asked after each state, and within one where it has many ways.
     on_better : callable
         Told of each better schedule.
     reach : int
@@ -95,7 +100,7 @@ def branch_and_simulate(
     no later, is not searched again; equal servers are interchangeable, equal jobs start in list
     order. Exponential: about 8 jobs.
     """
-    tree = _Tree(instance, instance.horizon + 1 if below is None else below)
+    tree = _Tree(instance, instance.horizon + 1 if below is None else below, stop)
     number = len(instance.jobs)
     root = State(1, (), tuple(range(number)), None, None)
     best: RingSchedule | None = None
@@ -104,7 +109,10 @@ def branch_and_simulate(
     while stack:
         if stop():
             return Search(best, False, states)
-        state = next(stack[-1], None)
+        try:
+            state = next(stack[-1], None)
+        except _StoppedError:
+            return Search(best, False, states)
         if state is None:
             stack.pop()
             continue
@@ -125,8 +133,9 @@ def branch_and_simulate(
 class _Tree:
     """The states of an instance; `below` only falls."""
 
-    def __init__(self, instance: RingInstance, below: int) -> None:
+    def __init__(self, instance: RingInstance, below: int, stop: Callable[[], bool]) -> None:
         self.instance = instance
+        self._stop, self._steps = stop, 0
         self.table: RateTable = rate_table(instance)
         self.below = below
         self.best_slots = [int(slots) for slots in self.table.best_slots]
@@ -231,17 +240,24 @@ class _Tree:
             default=0,
         )
 
-        def extend(s: int, counts: Counts, left: int, number: int) -> Iterator[tuple[Counts, int]]:
+        def extend(s: int, counts: Counts, left: int, number: int) -> Iterator[Counts]:
+            """Yield ways to put `left` workers on so many of the servers from s on."""
+            self._steps += 1
+            if self._steps % _PAUSE == 0 and self._stop():
+                raise _StoppedError
             if left == 0:
-                yield counts + (0,) * (len(free) - s), number
-            elif s < len(free) and left <= behind[s]:
+                if number == 0:
+                    yield counts + (0,) * (len(free) - s)
+            elif 0 < number <= min(left, len(free) - s) and left <= behind[s]:
                 twin = alike[s]
                 most = min(left, free[s], size if twin is None else counts[twin])
-                for count in range(most, 0 if number < most_servers else most, -1):
-                    yield from extend(s + 1, (*counts, count), left - count, number + 1)
+                for count in range(most, 0, -1):
+                    yield from extend(s + 1, (*counts, count), left - count, number - 1)
                 yield from extend(s + 1, (*counts, 0), left, number)
 
-        yield from sorted(extend(0, (), size, 0), key=lambda way: way[1])
+        for number in range(1, most_servers + 1):
+            for counts in extend(0, (), size, number):
+                yield counts, number
 
     def _pass(
         self, state: State, active: tuple[Active, ...], started: Start | None

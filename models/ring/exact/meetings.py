@@ -7,6 +7,7 @@ before anything is placed they add up to a linear bound that knows which rings m
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -45,16 +46,24 @@ def must_meet(table: RateTable, job: int, others: Sequence[int]) -> bool:
     """
     if not others:
         return False
-    wanted = sum(table.size[k] for k in others)
-    reached = {(0, 0)}  # (servers, their GPUs)
+    least, most = table.size[job], table.gpus - sum(table.size[k] for k in others)
+    if most < least:
+        return True
+    return not _shares(table) >> least & ((1 << most - least + 1) - 1)
+
+
+@lru_cache(maxsize=16)
+def _shares(table: RateTable) -> int:
+    """Return as bits the numbers of GPUs that two servers or more have, of all but two or more."""
+    some = (0, 1, 2)  # servers among these, and among the others: 0, 1, 2 or more
+    sums = {(one, other): int(one == other == 0) for one in some for other in some}
     for room in table.room:
-        reached |= {(number + 1, gpus + room) for number, gpus in reached}
-    return not any(
-        2 <= number <= len(table.room) - 2
-        and gpus >= table.size[job]
-        and table.gpus - gpus >= wanted
-        for number, gpus in reached
-    )
+        after = dict.fromkeys(sums, 0)
+        for (one, other), bits in sums.items():
+            after[min(one + 1, 2), other] |= bits << room
+            after[one, min(other + 1, 2)] |= bits
+        sums = after
+    return sums[2, 2]
 
 
 def add_meetings(made: Program, table: RateTable, horizon: int, sets: Sequence[Rings]) -> None:

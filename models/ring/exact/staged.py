@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from schedgap.errors import ContradictionError
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.bracket import Bracket, Finder, Relay, Report
 from schedgap.models.method import Call, Outcome
@@ -163,8 +164,10 @@ def relax_stage(
     if result.bound is not None:
         found.bound(result.bound)
     refuted = result.status == "infeasible"
+    if refuted and known is not None:
+        raise ContradictionError(f"no plan ends by {horizon}, where a schedule does")
     return Report(
-        infeasible=refuted and known is None,
+        infeasible=refuted,
         trace={"value": result.objective, "bound": result.bound, "seconds": _rounded(clock)},
         value=result.bound,
     )
@@ -238,6 +241,8 @@ def climb_stage(
             lower = target + 1
             found.bound(lower)
         elif plan is not None and known.makespan > target:
+            if detail == "meetings":
+                raise ContradictionError(f"a plan that ends by {target} cannot be executed")
             detail = "meetings"
         elif plan is None:
             if not below:
