@@ -17,6 +17,7 @@ worse than the solution. Whole numbers throughout: no tolerance can forgive a jo
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from schedgap.errors import ScaleError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring.exact.meetings import add_meetings, rings_at_once
 from schedgap.models.ring.intervals_cp_sat import Program, intervals
@@ -25,6 +26,7 @@ from schedgap.models.ring.rates import RateTable, rate_table
 
 Detail = Literal["free", "pairs", "meetings", "slots"]
 
+MOST_PROGRESS = 2**61
 MOST_SETS = 3000  # of rings that run at the same time; slots where there are more
 
 
@@ -51,6 +53,11 @@ def build(
     one_server : bool
         Jobs that fit into one server are not spread: a restriction, which bounds nothing.
 
+    Raises
+    ------
+    ScaleError
+        When progress over all slots is beyond the whole numbers of CP-SAT.
+
     Notes
     -----
     Source: RAR-DDLS, (1)-(9). Booleans: J S, and with `slots` H (J + S p + J p) more, where J
@@ -70,7 +77,10 @@ def build(
         if sets is None:
             detail = "slots"
         else:
+            _hold(made, table, 2 * len(sets) + 1, horizon)
             add_meetings(made, table, horizon, sets)
+    if detail in ("pairs", "slots"):
+        _hold(made, table, len(made.spread) + 1, horizon)
     if detail == "pairs" or (detail == "slots" and pair_cuts):
         _pairs(made, table, horizon)
     if detail == "slots":
@@ -78,6 +88,16 @@ def build(
     for i, k in equal_jobs(instance):
         model.add(made.start[i] <= made.start[k])
     return made
+
+
+def _hold(made: Program, table: RateTable, terms: int, horizon: int) -> None:
+    """Raise ScaleError where so many terms of a job's progress exceed whole numbers of 64 bits."""
+    fastest = max((table.rate(j, n, 1) for j, n in made.number), default=0)
+    if fastest * horizon * terms >= MOST_PROGRESS:
+        raise ScaleError(
+            f"progress of {fastest} units a slot over {horizon} slots is beyond CP-SAT's whole "
+            "numbers: use a smaller rate_scale"
+        )
 
 
 def _pairs(made: Program, table: RateTable, horizon: int) -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from schedgap.errors import ScaleError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Call
 from schedgap.models.ring import program, program_cp_sat, run_programs
@@ -157,6 +158,24 @@ def test_a_plan_that_collides_is_executed_in_its_order() -> None:
     made = in_order(W1, [1, 2], [{0: 2, 1: 2}, {0: 2, 1: 2}])
     assert made is not None
     assert [(run.start, run.end) for run in made.runs.values()] == [(1, 4), (5, 8)]
+
+
+def test_progress_beyond_whole_numbers_is_left_out_not_rounded() -> None:
+    """Rings of one slot, 10^13 units of progress, and one job of 90,000 slots: 10^18 x 60 sets."""
+    short = {"batch_size": 1, "forward_time_per_sample": 4e-10, "backward_time": 5e-10}
+    jobs = [job(f"r{n}", 4, 10**9, 1e-9, **short) for n in range(6)]
+    long = job("long", 1, 90_000, batch_size=1, forward_time_per_sample=0.5, backward_time=0.5)
+    instance = instance_of(
+        [*jobs, long], [3] * 10, horizon=100_000, rate_scale=10_000, overhead_per_server=0.0
+    )
+    assert max(rate_table(instance).need) == 10**13
+    with pytest.raises(ScaleError, match="beyond CP-SAT's whole numbers"):
+        ends_by(instance, 90_000, "meetings")
+    found = first_bracket(instance, Call({}, "cp-sat", Clock(60), 0, Heard()))
+    stage = "schedgap.models.ring.exact.staged:climb_stage"
+    report = found.child("m", stage, instance, None, 1, "meetings", engine="cp-sat")
+    assert report is not None and not report.infeasible and not report.complete
+    assert "whole numbers" in report.trace["left_out"]
 
 
 def test_what_cannot_be_is_infeasible() -> None:

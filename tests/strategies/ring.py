@@ -26,7 +26,9 @@ def ring_instances(
     """Draw a tiny instance with a few iterations per slot and jobs of up to `max_slots` slots.
 
     `placeable`: no job asks for more GPUs than there are. Now and then a literal (7), a finer
-    scale, a power for f, an estimate far off, a spread that stops a job.
+    scale, a power for f, an estimate far off, a spread that stops a job; times of nanoseconds or
+    thirds of milliseconds, with up to 10^13 units of progress for a job; jobs that differ by parts
+    in a million, or in a thousand million.
     """
     servers = draw(st.lists(st.integers(1, 4), min_size=1, max_size=max_servers))
     largest = min(6, sum(servers)) if placeable else 6
@@ -36,18 +38,21 @@ def ring_instances(
     factor = draw(st.sampled_from([0.25, 0.5, 0.7, 1.0]))
     if literal and kind == "linear" and factor * (1 + alpha) <= alpha:
         alpha = 0.2
-    scale = draw(st.sampled_from([1, 1, 1, 3, 1000]))
+    scale = draw(st.sampled_from([1, 1, 1, 3, 1000, 10_000]))
+    unit = draw(st.sampled_from([1.0, 1.0, 1.0, 1e-3 / 3, 1e-7]))  # of times, in slots
+    near = draw(st.sampled_from([0.0, 0.0, 1e-3, 1e-6, 1e-9]))
     between = draw(st.sampled_from([2.0, 10.0, 20.0, 40.0]))
     alone = max(1.0, factor) if not literal else factor
     f_1 = alone + alpha * (alone - 1) if kind == "linear" else alone ** (1 + alpha)
     jobs = []
     for n in range(draw(st.integers(1, max_jobs))):
-        tau = draw(st.integers(8, 40)) / 200  # slots per iteration, without the exchange
+        # slots per iteration, without the exchange
+        tau = draw(st.integers(8, 40)) / 200 * unit * (1 + near * draw(st.integers(0, 2)))
         job: dict[str, Any] = {
             "id": f"j{n + 1}",
             "gpus": draw(st.integers(1, largest)),
             "iterations": max(1, int(draw(st.integers(1, max_slots)) / tau)),
-            "gradient_size": draw(st.sampled_from([0.0, 0.5, 1.0, 4 / 3, 2.0])),
+            "gradient_size": draw(st.sampled_from([0.0, 0.5, 1.0, 4 / 3, 2.0])) * unit,
             "batch_size": draw(st.sampled_from([1, 4])),
             "forward_time_per_sample": tau / 8,
             "backward_time": tau / 2,
@@ -64,7 +69,7 @@ def ring_instances(
         bandwidth_between=between,
         bandwidth_within=max(100.0, between / f_1),
         contention_factor=factor,
-        overhead_per_server=draw(st.sampled_from([0.0, 0.01, 0.03])),
+        overhead_per_server=draw(st.sampled_from([0.0, 0.01, 0.03])) * unit,
         degradation={"kind": kind, "alpha": alpha},
         clamp_contention=not literal,
         rate_scale=scale,

@@ -5,12 +5,13 @@ schedule that ends by H, with H small, most jobs cannot be spread any more, and 
 such questions are answered, so the bound climbs from below (a destructive bound).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from schedgap.errors import ContradictionError
+from schedgap.errors import ContradictionError, ScaleError
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.bracket import Bracket, Finder, Relay, Report
 from schedgap.models.method import Call, Outcome
@@ -127,6 +128,20 @@ def bound_stage(
     return Report(trace={"bound": outcome.bound, "seconds": _rounded(clock)})
 
 
+def _where_numbers_hold(stage: Callable[..., Report]) -> Callable[..., Report]:
+    """Let a stage end with what it has where a program's numbers are too large."""
+
+    @wraps(stage)
+    def careful(*args: Any, **kwargs: Any) -> Report:
+        try:
+            return stage(*args, **kwargs)
+        except ScaleError as error:
+            return Report(trace={"left_out": str(error)})
+
+    return careful
+
+
+@_where_numbers_hold
 def relax_stage(
     found: Finder,
     instance: RingInstance,
@@ -203,6 +218,7 @@ def inside_stage(
     return Report(trace={"asked": asked, "seconds": _rounded(clock)})
 
 
+@_where_numbers_hold
 def climb_stage(
     found: Finder,
     instance: RingInstance,

@@ -1,6 +1,7 @@
 """What is known of a `ring` instance before any search: free bounds, list schedules."""
 
 import math
+from collections.abc import Callable
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.bracket import Bracket
@@ -8,7 +9,7 @@ from schedgap.models.method import Call, Outcome, Unheard
 from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.dispatch import Trial, dispatch, schedule
 from schedgap.models.ring.packing import longest_first, pack, random_orders
-from schedgap.models.ring.rates import past_horizon, rate_table
+from schedgap.models.ring.rates import RateTable, past_horizon, rate_table
 from schedgap.models.ring.sjf_bco import sjf_bco
 from schedgap.solvers.clock import Clock
 
@@ -53,17 +54,24 @@ def first_bracket(instance: RingInstance, call: Call) -> Bracket:
         if trial.feasible:
             found.offer(schedule(instance, trial))
 
-    def done() -> bool:
-        return found.closed or clock.expired()
+    run_lists(table, call.seed, offer, lambda: found.closed or clock.expired())
+    return found
 
+
+def run_lists(
+    table: RateTable, seed: int, offer: Callable[[Trial], None], stop: Callable[[], bool]
+) -> None:
+    """Offer the schedules of `lpt-pack`, SJF-BCO and random orders as they come.
+
+    `stop` is asked between any two runs.
+    """
     for order in longest_first(table):
         offer(dispatch(table, order, pack))
-        if done():
-            return found
-    sjf_bco(table, stop=done, on_better=lambda attempt: offer(attempt.trial))
-    if not done():
-        random_orders(table, call.seed, stop=done, on_better=offer)
-    return found
+        if stop():
+            return
+    sjf_bco(table, stop=stop, on_better=lambda attempt: offer(attempt.trial))
+    if not stop():
+        random_orders(table, seed, stop=stop, on_better=offer)
 
 
 def settled(instance: RingInstance, found: Bracket) -> Outcome | None:

@@ -1,0 +1,99 @@
+"""Searches of family `ring` stopped anywhere: no bound past the optimum, nothing closed falsely."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.ring import RingInstance
+from strategies.clocks import LONG
+from strategies.ring import optimum, ring_instances
+from strategies.ring_examples import W1, W2, W3, instance_of, job
+from strategies.ring_stops import METHODS, STARTS, Task, apart, every_stop
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+# three rings of 3 on five servers of 2: each may meet two others
+THREE = instance_of([job(name, 3, 12, 4 / 3) for name in "abc"], [2] * 5, horizon=40)
+# as W1 with a slot too few; and jobs side by side nowhere, with a slot too few
+LATE = instance_of([job(name, 4, 24, 4 / 3) for name in "ab"], [3, 3, 3], horizon=6)
+WIDE = instance_of([job(name, 2, 28) for name in "abc"], [3], horizon=5)
+EXAMPLES = [(W1, 7), (W2, 6), (W3, 8), (THREE, 3), (LATE, None), (WIDE, None)]
+OWN = ["branch-simulate", "pattern-lp", "class-lp", "bounds", "load-ilp", "theta-feasible"]
+RELAXED = ["contention-free", "pair-contention", "meetings"]
+
+
+def test_the_optima_of_the_examples() -> None:
+    assert optimum(THREE) == 3 and optimum(LATE) is None and optimum(WIDE) is None
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_the_search_from_slot_to_slot_stops_anywhere(start: str) -> None:
+    first = 5 if start == "usual" else 40  # most of its readings are those of the lists
+    stops = [every_stop("branch-simulate", *each, first=first, start=start) for each in EXAMPLES]
+    assert sum(stops) > 40
+
+
+@pytest.mark.parametrize("name", OWN[1:])
+def test_bounds_stop_anywhere(name: str) -> None:
+    stops = [every_stop(name, *each, first=8, spread=2) for each in EXAMPLES]
+    assert sum(stops) > 10
+
+
+def test_the_papers_programs_stop_anywhere() -> None:
+    assert every_stop("rar-ddls", LATE, None, first=5, spread=3, start="none") > 6
+    assert every_stop("rar-ddls", W1, 7, first=1, spread=2, start="bad") > 2
+    assert every_stop("complete-pool", W1, 7, first=5, spread=3) > 6
+
+
+def test_programs_for_cp_sat_stop_anywhere() -> None:
+    tasks: list[Task] = []
+    for instance, best in EXAMPLES:
+        for start in STARTS:
+            most = {"start": start, "first": 2, "spread": 2}
+            tasks += [(name, instance, best, most) for name in (*RELAXED, "rar-ddls-cp", "climb")]
+            most = {"start": start, "first": 1, "spread": 0, "seconds": 0.004}
+            tasks.append(("climb", instance, best, most))
+    assert apart(tasks) > 100
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_exact_stops_anywhere(start: str) -> None:
+    stops = 0
+    for instance, best in ((W1, 7), (THREE, 3), (LATE, None)):
+        stops += every_stop("staged-cp", instance, best, first=2, spread=4, start=start)
+    assert stops > 10
+
+
+@settings(max_examples=3, **QUIET)
+@given(ring_instances(max_jobs=3, max_servers=3, max_slots=3), st.sampled_from(STARTS))
+def test_any_search_stops_anywhere(instance: RingInstance, start: str) -> None:
+    _anywhere(instance, start, first=4, spread=1)
+
+
+@pytest.mark.nightly
+@settings(max_examples=50, **QUIET)
+@given(
+    ring_instances(max_jobs=4, max_servers=3, max_slots=4, placeable=True),
+    st.sampled_from(STARTS),
+)
+def test_any_search_stops_anywhere_at_length(instance: RingInstance, start: str) -> None:
+    print("stops:", _anywhere(instance, start, first=12, spread=4))
+
+
+def _anywhere(instance: RingInstance, start: str, **most: int) -> int:
+    best = optimum(instance)
+    stops = sum(every_stop(name, instance, best, start=start, **most) for name in OWN)
+    stops += every_stop("staged-cp", instance, best, start=start, **most)
+    tasks: list[Task] = []
+    for name in (*RELAXED, "rar-ddls-cp", "climb"):
+        for seconds in (LONG, 0.003):
+            tasks.append((name, instance, best, {"start": start, "seconds": seconds, **most}))
+    return stops + apart(tasks)
+
+
+def test_a_wrong_word_is_caught() -> None:
+    """The optimum of W1 is 7, not 8 and not 6."""
+    with pytest.raises(AssertionError):
+        every_stop("branch-simulate", W1, 8)
+    with pytest.raises(AssertionError):
+        every_stop("branch-simulate", W1, 6)
+    assert METHODS["climb"].kind == "exact"

@@ -1,0 +1,191 @@
+"""Methods of family `ring` stopped at every look at the clock, and held to enumerated optima."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from schedgap.instances.ring import RingInstance
+from schedgap.models.bracket import Report
+from schedgap.models.method import Call, Method, Outcome
+from schedgap.models.ring import rules, run_bounds, run_exact, run_programs
+from schedgap.models.ring.certificates import check_certificate
+from schedgap.models.ring.dispatch import Trial, dispatch
+from schedgap.models.ring.exact.staged import climb_stage, relax_stage
+from schedgap.models.ring.heuristics import starting
+from schedgap.models.ring.heuristics.starting import first_bracket, settled
+from schedgap.models.ring.packing import pack
+from schedgap.models.ring.rates import RateTable, no_schedule
+from schedgap.solvers.children import run_child
+from strategies.clocks import LONG, StopAt
+
+
+def _climb(instance: RingInstance, call: Call) -> Outcome:
+    """Refute makespans from the free bounds on, in this process."""
+    return _stage(climb_stage, "free", instance, call)
+
+
+def _meetings(instance: RingInstance, call: Call) -> Outcome:
+    """Minimise the whole program by meetings, in this process."""
+    return _stage(relax_stage, "meetings", instance, call)
+
+
+def _stage(
+    stage: Callable[..., Report],
+    detail: str,
+    instance: RingInstance,
+    call: Call,
+) -> Outcome:
+    if reason := no_schedule(instance):
+        return Outcome(infeasible=True, note=reason)
+    found = first_bracket(instance, call)
+    if end := settled(instance, found):
+        return end
+    lower = int(found.lower)
+    report = stage(
+        found, instance, found.schedule, lower, detail,
+        clock=call.clock, seed=call.seed, threads=call.threads,
+    )  # fmt: skip
+    found.take("stage", report)
+    assert found.closed or not report.complete
+    return settled(instance, found) or found.outcome()
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for module in (run_exact, run_programs, run_bounds)
+    for method in module.METHODS
+}
+METHODS["climb"] = Method("climb", "exact", _climb, "", "", engines=("cp-sat",))
+METHODS["meetings"] = Method("meetings", "bound", _meetings, "", "", engines=("cp-sat",))
+STARTS = ("usual", "bad", "none")
+MANY = 10**7  # readings: no stop at all
+FEW = 60  # the same of a search whose engine never has enough time
+
+Lists = Callable[[RateTable, int, Callable[[Trial], None], Callable[[], bool]], None]
+
+
+class Witness:
+    """Progress that holds every word to the optimum, None where there is no schedule."""
+
+    def __init__(self, instance: RingInstance, best: int | None) -> None:
+        self.instance, self.best = instance, best
+        self.bounds: list[float] = []
+
+    def incumbent(self, schedule: Any, objective: float) -> None:
+        """Hold a schedule to the rules."""
+        data = schedule.to_data(self.instance)
+        assert list(rules.check(self.instance, data, {})) == []
+        assert self.best is not None
+        assert rules.objective(self.instance, data) == objective >= self.best
+
+    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+        """Hold a bound to the optimum, and its certificate to it."""
+        assert self.best is None or value <= self.best, (value, self.best)
+        assert certificate is None or check_certificate(self.instance, certificate) == value
+        self.bounds.append(value)
+
+    def phase(self, text: str) -> None:
+        """Do not listen."""
+
+    def judge(self, outcome: Outcome) -> None:
+        """Hold what is returned to the same."""
+        if outcome.infeasible:
+            assert self.best is None
+            if outcome.certificate is not None:
+                proved = check_certificate(self.instance, outcome.certificate)
+                assert proved > self.instance.horizon
+            return
+        if outcome.schedule is not None:
+            self.incumbent(outcome.schedule, outcome.schedule.makespan)
+        if outcome.bound is not None:
+            self.bound(outcome.bound, outcome.certificate)
+        assert outcome.bound is not None or outcome.certificate is None
+
+
+def _one_by_one(
+    table: RateTable, seed: int, offer: Callable[[Trial], None], stop: Callable[[], bool]
+) -> None:
+    """Offer a bad schedule: each job waits until all GPUs are idle, in list order."""
+    jobs = range(len(table.size))
+
+    def choose(job: int, cluster: Any) -> Any:
+        return pack(job, cluster) if cluster.idle.all() else None
+
+    offer(dispatch(table, jobs, choose))
+
+
+def _nothing(
+    table: RateTable, seed: int, offer: Callable[[Trial], None], stop: Callable[[], bool]
+) -> None:
+    """Offer no schedule."""
+
+
+@contextmanager
+def starting_with(start: str) -> Iterator[None]:
+    """Let searches begin with the usual lists, with a bad one, or with none."""
+    usual: Lists = starting.run_lists
+    starting.run_lists = {"usual": usual, "bad": _one_by_one, "none": _nothing}[start]
+    try:
+        yield
+    finally:
+        starting.run_lists = usual
+
+
+def attempt(
+    name: str,
+    instance: RingInstance,
+    best: int | None,
+    k: int,
+    *,
+    seconds: float = LONG,
+    **options: Any,
+) -> tuple[Outcome, int]:
+    """Run a method whose time is up at the k-th reading; return its outcome and its readings."""
+    method, witness = METHODS[name], Witness(instance, best)
+    clock = StopAt(k, limit=seconds)
+    call = Call(method.parse(options), method.choose_engine(None), clock, 0, witness)
+    outcome = method.run(instance, call)
+    witness.judge(outcome)
+    return outcome, k - clock.readings_left
+
+
+def every_stop(
+    name: str,
+    instance: RingInstance,
+    best: int | None,
+    *,
+    first: int = 60,
+    spread: int = 10,
+    start: str = "usual",
+    seconds: float = LONG,
+    **options: Any,
+) -> int:
+    """Stop a method at each of its first readings, and at some of the later ones; return how often.
+
+    Without a stop it must end with the optimum if it is exact.
+    """
+    with starting_with(start):
+        most = MANY if seconds == LONG else FEW
+        whole, readings = attempt(name, instance, best, most, seconds=seconds, **options)
+        if METHODS[name].kind == "exact" and seconds == LONG:
+            assert whole.infeasible == (best is None)
+            assert best is None or whole.bound == whole.schedule.makespan == best
+        later = range(first, readings, max(1, (readings - first) // spread)) if spread else ()
+        stops = [*range(min(first, readings)), *later]
+        for k in stops:
+            attempt(name, instance, best, k, seconds=seconds, **options)
+    return len(stops)
+
+
+Task = tuple[str, RingInstance, int | None, dict[str, Any]]
+
+
+def together(send: Callable[[Any], None], tasks: Sequence[Task]) -> int:
+    """Do `every_stop` for each task in this process; return the number of stops."""
+    return sum(every_stop(name, *data, **more) for name, *data, more in tasks)
+
+
+def apart(tasks: Sequence[Task]) -> int:
+    """Do the same in a process for CP-SAT."""
+    stops: int = run_child("strategies.ring_stops:together", tasks, engine="cp-sat").result()
+    return stops
