@@ -8,7 +8,7 @@ from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.models.ring import packing
 from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.dispatch import schedule
-from schedgap.models.ring.heuristics.local_search import local_search
+from schedgap.models.ring.heuristics.local_search import local_search, too_large
 from schedgap.models.ring.heuristics.timetable import Found
 from schedgap.models.ring.measures import measures
 from schedgap.models.ring.rates import past_horizon, rate_table
@@ -31,7 +31,7 @@ def run_local_search(instance: RingInstance, call: Call) -> Outcome:
     if first.feasible:
         found.offer(schedule(instance, first))
     call.progress.phase("moving jobs")
-    search_stage(
+    report = search_stage(
         found,
         instance,
         found.schedule,
@@ -44,6 +44,7 @@ def run_local_search(instance: RingInstance, call: Call) -> Outcome:
     if found.schedule is None:
         return Outcome(note=NO_PLACE)
     trace = {"lpt_pack": first.makespan if first.feasible else None, "lower": lower}
+    trace["end"] = report.trace["end"]
     return Outcome(found.schedule, trace=measures(instance, found.schedule) | trace)
 
 
@@ -65,8 +66,9 @@ def search_stage(
         if made is not None:
             found.offer(made)
 
-    local_search(
-        rate_table(instance),
+    table = rate_table(instance)
+    best = local_search(
+        table,
         lower,
         instance.horizon + 1 if known is None else known.makespan,
         seed,
@@ -74,7 +76,16 @@ def search_stage(
         on_better=offer,
         **options,
     )
-    return Report(trace={"seconds": round(clock.elapsed(), 3)})
+    reached = [each.makespan for each in (best, known) if each is not None]
+    if reached and min(reached) <= lower:
+        end = "the bound is met"
+    elif clock.expired():
+        end = "time is up"
+    elif too_large(table):
+        end = "too many jobs and GPUs to move jobs between lanes"
+    else:
+        end = "all rounds are done"
+    return Report(trace={"seconds": round(clock.elapsed(), 3), "end": end})
 
 
 METHODS: tuple[Method, ...] = (

@@ -6,6 +6,7 @@ from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Call
 from schedgap.models.ring.certificates import check_certificate
+from schedgap.models.ring.exact import staged as staging
 from schedgap.models.ring.exact.staged import staged
 from schedgap.models.ring.heuristics import starting
 from schedgap.models.ring.heuristics.starting import first_bracket, settled, starting_schedule
@@ -13,9 +14,10 @@ from schedgap.models.ring.packing import lpt_pack
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.run_exact import METHODS as EXACT
 from schedgap.models.ring.run_programs import METHODS as PROGRAMS
+from schedgap.models.ring.run_search import search_stage
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
-from strategies.ring_examples import W1, W2, instance_of, job
+from strategies.ring_examples import W1, W2, W3, instance_of, job
 from strategies.ring_methods import Heard, run
 
 BY_NAME = {method.name: method for method in (*EXACT, *PROGRAMS)}
@@ -69,6 +71,30 @@ def test_a_bound_past_the_horizon_leaves_no_schedule(name: str) -> None:
     outcome = run(BY_NAME[name], WIDE, seconds=0)
     assert outcome.infeasible and "takes 6 slots or more, the horizon is 5" in outcome.note
     assert outcome.certificate is not None and check_certificate(WIDE, outcome.certificate) == 6
+
+
+def test_a_search_says_why_it_ended() -> None:
+    """W3's list meets no free bound; W1 has only rings, which no lane holds; area closes W2."""
+    ends = {}
+    for name, instance, clock in (
+        ("met", W2, Clock()), ("rounds", W1, Clock()), ("time", W3, StopAt(3))
+    ):  # fmt: skip
+        found = first_bracket(instance, Call({}, None, Clock(), 0, Heard()))
+        known, lower = found.schedule, int(found.lower)
+        report = search_stage(found, instance, known, lower, clock=clock, seed=0, threads=1)
+        ends[name] = report.trace["end"]
+    assert ends == {
+        "met": "the bound is met", "rounds": "all rounds are done", "time": "time is up"
+    }  # fmt: skip
+
+
+def test_programs_for_too_many_ways_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if W1's two jobs on three servers were too many: its search has all of the time."""
+    monkeypatch.setattr(staging, "MOST_WAYS", 5)
+    found = staged(W1, Call({}, None, Clock(20), 0, Heard()))
+    assert found.schedule.makespan == 8 and found.bound == 4
+    assert found.trace["makespans"] == "left out: more than 5 pairs of job and server"
+    assert found.trace["local-search"]["end"] == "all rounds are done"
 
 
 def test_a_bracket_that_is_open_has_no_outcome() -> None:

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
 from strategies.ring_examples import instance_of
 
+STEPS = 300_000  # of the enumeration, each a decision on one job; some seconds
 Counts = Mapping[int, int]  # workers by index of the server
 
 
@@ -51,7 +53,7 @@ def ring_instances(
         job: dict[str, Any] = {
             "id": f"j{n + 1}",
             "gpus": draw(st.integers(1, largest)),
-            "iterations": max(1, int(draw(st.integers(1, max_slots)) / tau)),
+            "iterations": min(10**9, max(1, int(draw(st.integers(1, max_slots)) / tau))),
             "gradient_size": draw(st.sampled_from([0.0, 0.5, 1.0, 4 / 3, 2.0])) * unit,
             "batch_size": draw(st.sampled_from([1, 4])),
             "forward_time_per_sample": tau / 8,
@@ -157,6 +159,7 @@ def optimum(instance: RingInstance) -> int | None:
 
     From slot to slot: any set of waiting jobs starts in any way that fits, then the slot passes.
     Nothing is pruned but what cannot end before the best schedule known, and what was there before.
+    A drawn instance that takes more than `STEPS` is rejected: a few would take all the time.
     """
     rooms = [server.gpus for server in instance.servers]
     ways = [list(placements_of(instance, job.gpus)) for job in instance.jobs]
@@ -169,6 +172,7 @@ def optimum(instance: RingInstance) -> int | None:
     if None in alone:
         return None
     best = min(instance.horizon, sum(length for length in alone if length is not None)) + 1
+    steps = 0
     seen = set()  # of slot, what runs on with its place and what is left, what waits
 
     def choose(
@@ -179,6 +183,10 @@ def optimum(instance: RingInstance) -> int | None:
         rest: list[int],
     ) -> None:
         """Decide on the waiting jobs from j on, in slot t, then let it pass."""
+        nonlocal steps
+        steps += 1
+        if steps > STEPS:
+            reject()
         if j == len(rest):
             pass_slot(t, running, rest)
             return

@@ -5,6 +5,7 @@ schedule that ends by H, with H small, most jobs cannot be spread any more, and 
 such questions are answered, so the bound climbs from below (a destructive bound).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
@@ -24,6 +25,7 @@ from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import Placement, schedule_of
 from schedgap.solvers import Clock, EngineResult, solve
 
+MOST_WAYS = 300_000  # jobs x servers that a program for CP-SAT is built for
 MANY_JOBS = 40  # from here on schedules with few spread jobs are looked for first
 BOUND_SHARE, BOUND_SECONDS = 0.15, 15.0
 SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
@@ -55,6 +57,8 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
     many = len(instance.jobs) >= MANY_JOBS
     call.progress.phase("local search")
     share, most = (LANES_SHARE, LANES_SECONDS) if many else (SEARCH_SHARE, SEARCH_SECONDS)
+    if large := len(instance.jobs) * len(instance.servers) > MOST_WAYS:
+        share, most = 1.0, math.inf
     found.child(
         "local-search",
         "schedgap.models.ring.run_search:search_stage",
@@ -67,6 +71,9 @@ def staged(instance: RingInstance, call: Call) -> Outcome:
         clock=call.clock.share(share, most=most),
     )
     if found.closed:
+        return found.outcome()
+    if large:
+        found.trace["makespans"] = f"left out: more than {MOST_WAYS} pairs of job and server"
         return found.outcome()
     if many:
         call.progress.phase("jobs inside single servers")

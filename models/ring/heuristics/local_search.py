@@ -124,7 +124,7 @@ def local_search(
     if len(table.size) * len(table.room) * upper <= _TIMETABLE:
         tries = orders * len(table.size)
         order_search(table, lower, upper, rng, tries=tries, clock=clock.share(0.5), on_better=take)
-    if len(table.size) * table.gpus > _LANES:
+    if too_large(table):
         return best
     heat = max(1.0, sum(map(float, table.best_slots)) / len(table.size) / 2)
     begins = prefixes(table, rng)[:_KEPT]
@@ -141,6 +141,11 @@ def local_search(
                 if not anneal(plan, target, most, heat, rng, clock=_part(clock), on_better=note):
                     low = target + 1
     return best
+
+
+def too_large(table: RateTable) -> bool:
+    """Return whether there are too many lanes to move the jobs between."""
+    return len(table.size) * table.gpus > _LANES
 
 
 def _part(clock: Clock) -> Clock:
