@@ -48,25 +48,25 @@ def test_programs_for_cp_sat_stop_anywhere() -> None:
     tasks: list[Task] = []
     for instance, best in EXAMPLES:
         for start in STARTS:
-            most = {"start": start, "first": 2, "spread": 2}
-            tasks += [(name, instance, best, most) for name in (*RELAXED, "rar-ddls-cp", "climb")]
+            most = {"start": start, "first": 2, "spread": 1}
+            names = ["climb"] if start == "none" else [*RELAXED, "rar-ddls-cp", "climb"]
+            tasks += [(name, instance, best, most) for name in names]
             most = {"start": start, "first": 1, "spread": 0, "seconds": 0.004}
             tasks.append(("climb", instance, best, most))
-    assert apart(tasks) > 100
+    assert apart(tasks) > 80
 
 
-@pytest.mark.parametrize("start", STARTS)
-def test_exact_stops_anywhere(start: str) -> None:
-    stops = 0
-    for instance, best in ((W1, 7), (THREE, 3), (LATE, None)):
-        stops += every_stop("staged-cp", instance, best, first=2, spread=4, start=start)
-    assert stops > 10
+@pytest.mark.parametrize(
+    ("start", "instance", "best"), [("usual", W1, 7), ("bad", THREE, 3), ("none", LATE, None)]
+)
+def test_exact_stops_anywhere(start: str, instance: RingInstance, best: int | None) -> None:
+    assert every_stop("staged-cp", instance, best, first=3, spread=5, start=start) > 4
 
 
-@settings(max_examples=3, **QUIET)
+@settings(max_examples=2, **QUIET)
 @given(ring_instances(max_jobs=3, max_servers=3, max_slots=3), st.sampled_from(STARTS))
 def test_any_search_stops_anywhere(instance: RingInstance, start: str) -> None:
-    _anywhere(instance, start, first=4, spread=1)
+    _anywhere(instance, start, first=2, spread=1)
 
 
 @pytest.mark.nightly
@@ -76,7 +76,7 @@ def test_any_search_stops_anywhere(instance: RingInstance, start: str) -> None:
     st.sampled_from(STARTS),
 )
 def test_any_search_stops_anywhere_at_length(instance: RingInstance, start: str) -> None:
-    print("stops:", _anywhere(instance, start, first=12, spread=4))
+    print("stops:", _anywhere(instance, start, first=5, spread=3))
 
 
 def _anywhere(instance: RingInstance, start: str, **most: int) -> int:
