@@ -18,7 +18,7 @@ from schedgap.models.dmlrs.rounding import Gain, Rounding
 from schedgap.models.dmlrs.theta import Arrived, Offer, Slot, arrived
 from schedgap.solvers.clock import Clock
 
-POSITIVE = 1e-9  # a payoff is more than this
+POSITIVE = 1e-9  # a payoff is more than this part of its utility: the rest is rounding
 MOST_QUANTA = 20_000
 
 Offers = Callable[[Slot], list[Offer]]  # what a job can have in a slot
@@ -230,13 +230,13 @@ def best_schedule(
     -----
     Source: Algorithm 2, with one pass of Algorithm 3 for all t~. Ties: the earliest completion.
     """
-    if job.first > len(market.load) or not job.utility[0] > POSITIVE:
+    if job.first > len(market.load) or not job.utility[0] > 0:
         return 0.0, None
     rows = market.offers(job, offers)
     found = _cheapest(job, rows, variant, volume)
-    payoff, last = POSITIVE, None  # A2 L1
+    payoff, last = 0.0, None  # A2 L1
     for k, cost in enumerate(found.cost):  # A2 L2-L3 (E27: inf before f0)
-        if job.utility[k] - cost > payoff:
+        if job.utility[k] - cost > max(payoff, POSITIVE * job.utility[k]):
             payoff, last = float(job.utility[k] - cost), k
     if last is None:
         return 0.0, None

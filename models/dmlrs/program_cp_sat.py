@@ -1,7 +1,8 @@
 """DMLRS (3)-(7) for CP-SAT (ours): whole numbers throughout, so that (2), (3) and (5) are exact.
 
 Numbers of workers and PSs (2) are pairs of a table; (3) is B >= need[A] by an element constraint;
-(5) counts thousandths. Utilities alone are rounded, to whole multiples of 1 / scale.
+(5) counts thousandths. Utilities alone are rounded, up to whole multiples of 1 / scale, so that
+what bounds their sum bounds the true one.
 """
 
 import math
@@ -15,8 +16,7 @@ from schedgap.models.dmlrs.cover import least_external
 from schedgap.models.dmlrs.physics import bundles
 from schedgap.models.dmlrs.program_rows import Part, equal_jobs, equal_machines, parts
 
-LARGEST = 2**52  # that the scaled sum of utilities may have
-FINEST = 1e6
+BITS = 44  # of the scaled sum of utilities
 FARTHEST = 2**60  # that a sum of demands may have
 
 
@@ -28,18 +28,17 @@ class CpProgram:
     scale: float
     completed: dict[tuple[int, int], Any]  # y_if
     counts: dict[tuple[int, int, int], list[tuple[Any, Any]]]  # workers, PSs; by job, slot, machine
-    jobs: int  # that may be admitted
 
     def bound(self, value: float) -> float:
         """Return the bound on the sum of utilities that one on the scaled sum proves."""
-        return value / self.scale + self.jobs * 0.5 / self.scale
+        return value / self.scale
 
 
 def scale_of(instance: DmlrsInstance) -> float:
-    """Return how many steps a unit of utility has."""
+    """Return how many steps a unit of utility has: a power of two, so that none is rounded here."""
     utility = arrays(instance).utility
     most = math.fsum(float(utility[p.job, p.first - p.arrival]) for p in parts(instance))
-    return min(FINEST, LARGEST / most) if most else FINEST
+    return math.ldexp(1.0, BITS - math.frexp(most)[1]) if most else 1.0
 
 
 def too_large(instance: DmlrsInstance) -> str | None:
@@ -73,7 +72,8 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True) -> CpProgram:
         own = {f: model.new_bool_var(f"y[{i},{f}]") for f in range(part.first, T + 1)}
         y |= {(i, f): var for f, var in own.items()}
         gains += [
-            round(scale * float(view.utility[i, f - part.arrival])) * var for f, var in own.items()
+            math.ceil(scale * float(view.utility[i, f - part.arrival])) * var
+            for f, var in own.items()
         ]
         admitted = model.new_bool_var(f"x[{i}]")
         model.add(sum(own.values()) == admitted)
@@ -106,7 +106,7 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True) -> CpProgram:
                 sum(y[i, f] for f in range(first, t + 1))
                 >= sum(y[j, f] for f in range(first, t + 1))
             )
-    return CpProgram(model, scale, y, counts, len(among))
+    return CpProgram(model, scale, y, counts)
 
 
 def _slot(
@@ -157,8 +157,7 @@ def _add_work(
 ) -> None:
     """Add (3): an admitted job has B >= need[A]."""
     if part.across == 0:
-        least = round(part.cover.least + 0.5)
-        model.add(inside >= least).only_enforce_if(admitted)
+        model.add(inside >= part.cover.least).only_enforce_if(admitted)
         return
     need = np.asarray(least_external(instance, part.job)).tolist()
     counted = model.new_int_var(0, len(need) - 1, f"A[{part.job}]")

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.models.dmlrs.cover import Cover, cover, is_close, least_external
+from schedgap.models.dmlrs.cover import Cover, cover, least_external
 from schedgap.models.dmlrs.physics import external_width, first_completions, widths
-from schedgap.solvers.engine import LEAST_TOLERANCES
 
 Work = Mapping[int, tuple[Any, Any]]  # by slot: worker-slots inside a machine, and across
 
@@ -48,16 +47,10 @@ def parts(instance: DmlrsInstance) -> list[Part]:
     ]
 
 
-def tolerances(instance: DmlrsInstance, engine: str) -> dict[str, float] | None:
-    """Return the engine's least tolerances where some row needs them."""
-    close = any(is_close(instance, part.job) for part in parts(instance))
-    return LEAST_TOLERANCES.get(engine) if close else None
-
-
 def least_workers(instance: DmlrsInstance, i: int) -> int:
     """Return how many worker-slots job i needs at least, of both modes together."""
     if external_width(instance, i) == 0:
-        return round(cover(instance, i).least + 0.5)
+        return cover(instance, i).least
     need = least_external(instance, i)
     return int((np.arange(len(need)) + need).min())
 
@@ -126,7 +119,8 @@ def add_work(
     def enough(model: Any, i: int, t: int) -> Any:
         part = by_job[i]
         done = pyo.quicksum(
-            part.cover.stretch * work[i][s][0] + work[i][s][1] for s in range(part.arrival, t + 1)
+            part.cover.inside * work[i][s][0] + part.cover.across * work[i][s][1]
+            for s in range(part.arrival, t + 1)
         )
         complete = sum(model.y[i, f] for f in range(part.first, t + 1))
         return done >= part.cover.least * complete

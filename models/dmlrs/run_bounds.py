@@ -11,6 +11,7 @@ from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.dmlrs.bounds import colgen, fluid
 from schedgap.models.dmlrs.certificates import FINEST, check_certificate, price_certificate
 from schedgap.models.dmlrs.heuristics.starting import alone_bound
+from schedgap.models.dmlrs.units import in_units
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import solve
 
@@ -111,7 +112,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "fluid-lp",
         "bound",
-        _fluid(fluid.compact, fluid.compact_columns),
+        in_units(_fluid(fluid.compact, fluid.compact_columns)),
         "all machines as one, workers divisible; prices judged by whole bundles",
         "(3)-(7), (10), (11)",
         ours=True,
@@ -121,7 +122,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "fluid-lp-disaggregated",
         "bound",
-        _fluid(fluid.disaggregated, fluid.disaggregated_columns),
+        in_units(_fluid(fluid.disaggregated, fluid.disaggregated_columns)),
         "the same with parts of its own for each slot of completion; short horizons",
         "(3)-(7), (10), (11)",
         ours=True,
@@ -131,7 +132,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "colgen",
         "bound",
-        columns,
+        in_units(columns),
         "(8), (9) by columns of whole bundles, all machines as one",
         "(8)-(11), (15)",
         ours=True,
@@ -145,7 +146,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "trivial",
         "bound",
-        trivial,
+        in_units(trivial),
         "every job alone at its soonest",
         "(3)-(7)",
         ours=True,

@@ -8,7 +8,7 @@ from schedgap.models.dmlrs import program_aggregate, program_cp_sat, program_mac
 from schedgap.models.dmlrs.exact.lbbd import lbbd as by_turns
 from schedgap.models.dmlrs.exact.pattern_fix import exact
 from schedgap.models.dmlrs.heuristics.starting import first_bracket
-from schedgap.models.dmlrs.program_rows import tolerances
+from schedgap.models.dmlrs.units import WORD, attained, in_units
 from schedgap.models.method import Call, Method, Option, Outcome
 
 MAX_COLUMNS = Option(
@@ -31,8 +31,7 @@ def _pyomo(module: Any) -> Callable[[DmlrsInstance, Call], Outcome]:
         found.solve(
             model,
             lambda values: module.read(model, instance),
-            real=lambda bound: -bound,
-            options=tolerances(instance, call.engine or "highs"),
+            real=lambda bound: -attained(instance, bound + WORD),
         )
         return found.outcome()
 
@@ -52,7 +51,7 @@ def cp_sat(instance: DmlrsInstance, call: Call) -> Outcome:
     found.solve(
         program.model,
         lambda values: program_cp_sat.read(program, values, instance),
-        real=lambda bound: -program.bound(bound),
+        real=lambda bound: -attained(instance, program.bound(bound)),
         grid=1,
     )
     return found.outcome()
@@ -66,7 +65,7 @@ def lbbd(instance: DmlrsInstance, call: Call) -> Outcome:
     columns, most = program_aggregate.columns(instance), call.options["max_columns"]
     if columns > most:
         return found.outcome(f"too large: {columns} columns > max_columns={most}")
-    by_turns(found, instance, tolerances(instance, call.engine or "highs"))
+    by_turns(found, instance)
     return found.outcome()
 
 
@@ -76,7 +75,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "pattern-fix",
         "exact",
-        exact,
+        in_units(exact, again=True),
         "rents by patterns of machines; a program over the little that they leave",
         "(2)-(7)",
         ours=True,
@@ -87,7 +86,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "milp-onehot",
         "exact",
-        _pyomo(program_onehot),
+        in_units(_pyomo(program_onehot), again=True),
         "the number of workers as one choice: no big M",
         "(2)-(7)",
         ours=True,
@@ -98,7 +97,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "milp-machine",
         "exact",
-        _pyomo(program_machine),
+        in_units(_pyomo(program_machine), again=True),
         "the paper's program made linear, by machine",
         "(2)-(7)",
         engines=_MIP,
@@ -108,7 +107,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "cp-sat",
         "exact",
-        cp_sat,
+        in_units(cp_sat, again=True),
         "whole numbers throughout: (2), (3) and (5) without tolerance",
         "(2)-(7)",
         ours=True,
@@ -120,7 +119,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "lbbd",
         "exact",
-        lbbd,
+        in_units(lbbd, again=True),
         "all machines as one, slots packed in turn; what fits in none is cut off",
         "(2)-(7)",
         ours=True,

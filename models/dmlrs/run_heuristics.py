@@ -7,6 +7,7 @@ from schedgap.models.dmlrs.heuristics.board import Board
 from schedgap.models.dmlrs.heuristics.density import fill
 from schedgap.models.dmlrs.heuristics.incumbents import begin, by_columns, search
 from schedgap.models.dmlrs.heuristics.starting import first_bracket
+from schedgap.models.dmlrs.units import in_units
 from schedgap.models.method import Call, Method, Option, Outcome
 
 COLUMN_TIME = 0.3  # of the limit, for columns
@@ -44,7 +45,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "density",
         "algorithm",
-        _density,
+        in_units(_density),
         "all jobs known: the most utility for its part of the cluster first, each at its soonest",
         "(2)-(7)",
         ours=True,
@@ -52,7 +53,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "colgen-heuristic",
         "algorithm",
-        colgen_heuristic,
+        in_units(colgen_heuristic),
         "all jobs known: columns, an integer program over them, and large neighborhoods",
         "(2)-(9)",
         ours=True,

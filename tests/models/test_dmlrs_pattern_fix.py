@@ -11,6 +11,7 @@ from schedgap.instances.dmlrs import DmlrsSchedule
 from schedgap.models.dmlrs import rules
 from schedgap.models.dmlrs.exact import pattern_fix as exact_module
 from schedgap.models.dmlrs.exact.fixing import left
+from schedgap.models.dmlrs.exact.knapsack import Budget
 from schedgap.models.dmlrs.exact.packing import Item
 from schedgap.models.dmlrs.exact.pattern_fix import FEW, decide, exact
 from schedgap.models.dmlrs.exact.patterns import Part, Parts, judge, solve_patterns
@@ -149,7 +150,7 @@ def test_no_machine_earns_more_than_its_knapsack(instance, data):
     _, schedule = best_schedule(instance)
     for t in range(1, instance.horizon + 1):
         earned = sum(
-            made.machines[q] * made.knapsack(q, t, rent, Clock(30))[0]
+            made.machines[q] * made.knapsack(q, t, rent, Budget(10**6))[0]
             for q in range(len(made.machines))
         )
         paid = 0.0

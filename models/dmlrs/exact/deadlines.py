@@ -23,10 +23,11 @@ from schedgap.models.dmlrs.dynamic_program import Cheapest, exact, not_dominated
 from schedgap.models.dmlrs.exact.bins import OutOfTimeError
 from schedgap.models.dmlrs.exact.packing import Item
 from schedgap.models.dmlrs.exact.slots import Chosen, Plan, Slots, all_levels, best
-from schedgap.models.dmlrs.program_rows import parts, tolerances
+from schedgap.models.dmlrs.program_rows import parts
 from schedgap.models.dmlrs.theta import Offer, arrived
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.column_generation import Columns, Priced, generate_columns
+from schedgap.solvers.engine import USUAL_TOLERANCES
 from schedgap.solvers.linear import LinearProgram
 
 MARGIN = 1e-5  # of z: prices that prove less leave the question open
@@ -214,7 +215,7 @@ class Deadlines:
             "highs",
             clock=self.clock.share(1.0, most=INTEGER_SECONDS),
             seed=self.seed,
-            options=tolerances(self.instance, "highs"),
+            options=USUAL_TOLERANCES["highs"],
         )
         if result.values is None:
             return None

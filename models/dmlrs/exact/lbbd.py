@@ -1,10 +1,12 @@
 """Exact by turns (ours): all machines as one, then slot by slot whether its bundles can be packed.
 
 Logic-based Benders decomposition. The few bundles of a slot that no packing holds, and whatever
-takes as much room, are cut off in every slot; the bound of the relaxation is valid throughout.
+takes as much room, are cut off in every slot; the bound of the relaxation is valid throughout. It
+is an engine's word until the last relaxation has been solved in two ways.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,12 @@ from schedgap.models.dmlrs.exact.deadlines import Cut, Deadlines
 from schedgap.models.dmlrs.exact.packing import Item, dominates
 from schedgap.models.dmlrs.exact.slots import Slots
 from schedgap.models.dmlrs.theta import Offer
+from schedgap.models.dmlrs.units import WORD, attained
 from schedgap.solvers import solve
+from schedgap.solvers.confirm import confirm
 from schedgap.solvers.cuts import CuttingPlaneResult, Rows, cutting_planes
-from schedgap.solvers.linear import Floats
+from schedgap.solvers.engine import USUAL_TOLERANCES, EngineResult
+from schedgap.solvers.linear import Floats, LinearProgram
 from schedgap.solvers.pyomo_arrays import compile_model
 
 CLOSE = 1e-9  # of utility
@@ -28,9 +33,8 @@ CLOSE = 1e-9  # of utility
 def lbbd(
     found: Bracket,
     instance: DmlrsInstance,
-    options: Mapping[str, float] | None,
     model: Any = None,
-    real: Callable[[float], float] = float,
+    real: Callable[[float], float] | None = None,
     *,
     offers: Mapping[int, Sequence[Sequence[Offer]]] | None = None,
     gap: float = 0.0,
@@ -42,12 +46,10 @@ def lbbd(
     found : Bracket
         Hears of the bounds, and of the schedules that the packed slots make; its values are minus
         sums of utilities.
-    options : mapping or None
-        Of the engine, for the relaxation.
     model : ConcreteModel or None
         The relaxation, with more rows and bounds; None builds it.
     real : callable
-        From a bound on that model to one on all schedules.
+        From a bound on that model to one on all schedules; None where it is one.
     offers : mapping or None
         What each job can rent, by slot. With them HiGHS is asked of completions whose slots do not
         fit whether others do: one set of completions can have very many slots.
@@ -72,6 +74,7 @@ def lbbd(
         for j, var in enumerate(compiled.variables)
         if id(var) in completions
     }
+    real = real or (lambda bound: -attained(instance, WORD - bound))
     known = Slots(instance, call.clock)
     judge = None if offers is None else Deadlines(known, offers, call.clock, call.seed)
     cuts: set[tuple[Item, ...]] = set()
@@ -106,22 +109,38 @@ def lbbd(
         view = arrays(instance)
         return sum(float(view.utility[i, f - view.arrival[i]]) for i, f in due.items())
 
+    usual = dict(USUAL_TOLERANCES.get(engine, {}))
+    settings: dict[str, Any] = {"threads": call.threads, "seed": call.seed}
+    asked: list[tuple[LinearProgram, EngineResult]] = []
+
+    def master(program: LinearProgram) -> EngineResult:
+        result = solve(
+            program,
+            engine,
+            clock=call.clock,
+            on_bound=lambda bound: found.bound(real(bound), confirmed=False),
+            options={**usual, "mip_rel_gap": gap} if gap else usual,
+            **settings,
+        )
+        asked[:] = [(program, result)]
+        return result
+
     call.progress.phase(f"solving with {engine}, slots packed in turn")
     result = cutting_planes(
         compiled.program,
         separate,
         clock=call.clock,
-        on_bound=lambda bound: found.bound(real(bound)),
-        solve=lambda program: solve(
-            program,
-            engine,
-            clock=call.clock,
-            threads=call.threads,
-            seed=call.seed,
-            on_bound=lambda bound: found.bound(real(bound)),
-            options={**(options or {}), "mip_rel_gap": gap} if gap else options,
-        ),
+        on_bound=lambda bound: found.bound(real(bound), confirmed=False),
+        solve=master,
     )
+    if result.end != "stopped":
+        program, first = asked[0]
+        again, said = confirm(program, engine, first, clock=call.clock, options=usual, **settings)
+        found.trace["asked_again"] = said
+        if again.bound is not None:
+            found.bound(real(again.bound))
+        if again.status != first.status:
+            result = replace(result, end="stopped")
     found.trace |= {"rounds": result.rounds, "cuts": len(cuts), "packings": len(known)}
     return result
 

@@ -19,8 +19,8 @@ from schedgap.models.dmlrs.exact.lbbd import lbbd
 from schedgap.models.dmlrs.exact.patterns import Parts, Rents, solve_patterns
 from schedgap.models.dmlrs.heuristics.incumbents import begin, by_columns, search
 from schedgap.models.dmlrs.heuristics.starting import first_bracket
-from schedgap.models.dmlrs.program_rows import tolerances
 from schedgap.models.dmlrs.theta import Offer
+from schedgap.models.dmlrs.units import WORD, attained
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers.pyomo_arrays import InfeasibleModelError
 
@@ -83,10 +83,10 @@ def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> bool:
         rest = left(instance, rents, goal)
         sizes = {"completions": len(rest.completions), "bundles": len(rest.items)}
         found.trace["left"] = {"goal": goal, **sizes}
-        found.call.progress.phase(f"a schedule worth {goal:.6g}: {len(rest.items)} bundles")
+        found.call.progress.phase(f"whether {len(rest.items)} bundles make a better schedule")
         end = _search(found, instance, rest, rents, goal)
         if end == "infeasible":
-            found.bound(-goal)
+            found.bound(-attained(instance, goal))
             if last:
                 found.proofs.append("no schedule is better")
                 return True
@@ -98,18 +98,22 @@ def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> bool:
 def _search(found: Bracket, instance: DmlrsInstance, rest: Left, rents: Rents, goal: float) -> str:
     """Look for the best schedule that is worth a goal or more; how that ended.
 
-    An engine's tolerance lets more pass each row, never less, and the rows of (3) lie midway
-    between what whole numbers reach; so `infeasible` is a proof as far as the engine's search is
-    complete. What slots hold is proved in whole numbers.
+    An engine's tolerance lets more pass each row, never less, and the rows of (3) are of whole
+    numbers; so `infeasible` is a proof as far as the engine's search is complete, which it has to
+    say twice, once without presolve. What slots hold is proved in whole numbers.
     """
     made = Parts(instance)
     offers = {i: made.offers(i, rents.rent) for i in made.jobs}
     try:
         model = narrowed(instance, rest, rents, offers, goal)
         # what the model leaves out is worth no more than the goal
-        options = tolerances(instance, "highs")
         return lbbd(
-            found, instance, options, model, lambda bound: min(bound, -goal), offers=offers, gap=GAP
+            found,
+            instance,
+            model,
+            lambda bound: -attained(instance, max(WORD - bound, goal)),
+            offers=offers,
+            gap=GAP,
         ).end
     except InfeasibleModelError:
         return "infeasible"

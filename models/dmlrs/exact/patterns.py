@@ -21,16 +21,17 @@ from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats, Ints
 from schedgap.models.dmlrs.bounds.colgen import Column, payoff
 from schedgap.models.dmlrs.dynamic_program import Cheapest, exact, not_dominated
+from schedgap.models.dmlrs.exact.knapsack import SAFE, Budget, Option, knapsack
 from schedgap.models.dmlrs.physics import bundles, external_width, first_completions, widths
 from schedgap.models.dmlrs.theta import Offer, arrived
-from schedgap.solvers import Clock, solve
+from schedgap.solvers import Clock
 from schedgap.solvers.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.engine import OnBound
 from schedgap.solvers.linear import LinearProgram
 
 POSITIVE = 1e-9  # a rent is more than this, or none
 GAP = 2e-4  # relative, of master and bound: what is left is slow, and a search is faster
-_SAFE = 1 + 1e-9  # for the rounding of a knapsack's bound
+NODES = 400_000  # of all the knapsacks of one judgement; those after it have weaker bounds
 
 
 class Part(NamedTuple):
@@ -86,6 +87,7 @@ class Parts:
             [p.workers * view.worker_milli[p.job] + p.ps * view.ps_milli[p.job] for p in self.parts]
         ).reshape(len(self.parts), len(instance.resources))
         self.arrival = view.arrival[[part.job for part in self.parts]]  # [k]
+        self.most = [self._most(part) for part in self.parts]  # [k] of a machine
         self.links = T * len(self.parts)
         self.shape = T, len(self.machines)
 
@@ -93,6 +95,13 @@ class Parts:
     def rows(self) -> int:
         """How many rows the master has."""
         return self.links + self.shape[0] * self.shape[1] + len(self.jobs)
+
+    def _most(self, part: Part) -> int:
+        """Return how many of a part a slot of any schedule has at most."""
+        if part.inside:
+            return 1
+        some = bundles(self.instance, part.job)
+        return int((some.workers if part.workers else some.ps)[-1])
 
     def rent_of(self, duals: Floats) -> Floats:
         """Return the rents [t, k] of the master's duals [row]."""
@@ -114,44 +123,33 @@ class Parts:
             found.append(row)
         return found
 
-    def knapsack(self, type_: int, slot: int, rent: Floats, clock: Clock) -> tuple[float, Ints]:
+    def knapsack(self, type_: int, slot: int, rent: Floats, budget: Budget) -> tuple[float, Ints]:
         """Return at least the largest rent [k] of a machine in a slot, and a pattern.
 
         A bundle that pays no more than its workers and PSs one by one is left out.
         """
         numbers = np.zeros(len(self.parts), dtype=np.int64)
         room = self.capacity[type_]
-        fits = (self.demand <= room).all(axis=1) & (self.arrival <= slot) & (rent > POSITIVE)
-        some = [k for k in np.flatnonzero(fits).tolist() if not self._apart(k, rent)]
-        if not some:
-            return 0.0, numbers
-        inside = [k for k, at in enumerate(some) if self.parts[at].inside]
-        jobs = sorted({self.parts[some[k]].job for k in inside})
-        once = np.zeros((len(jobs), len(some)))
-        for k in inside:
-            once[jobs.index(self.parts[some[k]].job), k] = 1
-        demand = self.demand[some]
-        most = np.where(demand > 0, room // np.maximum(demand, 1), np.iinfo(np.int64).max)
-        upper = most.min(axis=1).astype(float)
-        upper[inside] = 1
-        sides = np.concatenate([room.astype(float), np.ones(len(jobs))])
-        result = solve(
-            LinearProgram(
-                -rent[some],
-                np.zeros(len(some)),
-                upper,
-                np.concatenate([demand.T, once]),
-                np.full(len(sides), -np.inf),
-                sides,
-                integer=np.ones(len(some), dtype=bool),
-            ),
-            "highs",
-            clock=clock,
-        )
-        if result.values is not None:
-            numbers[some] = np.round(result.values)
-        bound = np.inf if result.bound is None else -result.bound * _SAFE
-        return max(0.0, float(bound)), numbers
+        fits = (self.demand <= room).all(axis=1) & (self.arrival <= slot) & (rent > 0)
+        inside: dict[int, list[Option]] = {}
+        choices: list[list[Option]] = []
+        for k in np.flatnonzero(fits).tolist():
+            demand, value = tuple(self.demand[k].tolist()), float(rent[k])
+            if self.parts[k].inside:
+                if not self._apart(k, rent):
+                    inside.setdefault(self.parts[k].job, []).append(Option(value, demand, (k, 1)))
+                continue
+            most = min(b // a for a, b in zip(demand, room.tolist(), strict=True) if a)
+            choices.append(
+                [
+                    Option(n * value, tuple(n * a for a in demand), (k, n))
+                    for n in range(1, min(most, self.most[k]) + 1)
+                ]
+            )
+        most_rent, names = knapsack([*choices, *inside.values()], room.tolist(), budget)
+        for k, number in names:
+            numbers[k] = number
+        return most_rent, numbers
 
     def _apart(self, k: int, rent: Floats) -> bool:
         part = self.parts[k]
@@ -197,11 +195,12 @@ class Judged(NamedTuple):
 def judge(made: Parts, rent: Floats, clock: Clock) -> Judged | None:
     """Return what rents [t, k] >= 0 prove; any prove something. None when there was no time."""
     room, patterns = np.zeros(made.shape[0]), []
+    budget = Budget(NODES)
     for t, own in enumerate(rent):
         for q, count in enumerate(made.machines):
             if clock.expired():
                 return None
-            most, numbers = made.knapsack(q, t + 1, own, clock)
+            most, numbers = made.knapsack(q, t + 1, own, budget)
             room[t] += count * most
             patterns.append((q, numbers))
     plans, payoffs = {}, {}
@@ -210,7 +209,7 @@ def judge(made: Parts, rent: Floats, clock: Clock) -> Judged | None:
         rows = [not_dominated(job, own) for own in made.offers(i, rent)]
         plans[i] = exact(job, rows)
         payoffs[i] = payoff(made.instance, i, plans[i].cost)
-    bound = float(room.sum() + sum(payoffs.values())) * _SAFE
+    bound = float(room.sum() + sum(payoffs.values())) * SAFE
     return Judged(Rents(rent, bound, room, payoffs), patterns, plans)
 
 

@@ -116,13 +116,13 @@ class _Sets:
 class Levels:
     """The items of a job by rising progress, without those that take more room for no more of it.
 
-    `progress` [l] is in worker-slots across machines, as in `cover`.
+    `progress` [l] is in the whole numbers of the job's row (3), see `cover`.
     """
 
     def __init__(self, instance: DmlrsInstance, part: Part) -> None:
         view, i = arrays(instance), part.job
         both = [
-            (part.cover.stretch * n if internal else float(n), Item(i, internal, n))
+            (n * (part.cover.inside if internal else part.cover.across), Item(i, internal, n))
             for internal, most in ((False, part.across), (True, max(part.inside)))
             for n in bundles(instance, i).workers.tolist()
             if n <= most
@@ -133,7 +133,7 @@ class Levels:
             if not any(more >= done and item != o and dominates(item, o) for more, o in both)
         ]
         self.items = tuple(item for _, item in kept)
-        self.progress: Floats = np.array([done for done, _ in kept])
+        self.progress: Ints = np.array([done for done, _ in kept], dtype=np.int64)
         self.easier = np.array(  # [l, other]: takes no more room
             [[a != b and dominates(a, b) for b in self.items] for a in self.items], dtype=bool
         )
