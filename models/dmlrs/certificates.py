@@ -1,19 +1,77 @@
 """Bounds evaluated again from their certificates: no engine, only the instance and its prices."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
-from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.errors import InputError
+from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.certificates import evaluate
+from schedgap.instances.records import Many
+from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.dmlrs.bounds.colgen import grid_bound
 from schedgap.models.dmlrs.bounds.dual_bound import dual_bound, prices_of
 from schedgap.models.dmlrs.bounds.pricing import priced_bound
+from schedgap.models.dmlrs.exact.patterns import MOST_ROWS, MOST_WORKERS, Parts, judge
+from schedgap.models.dmlrs.units import attained
+from schedgap.solvers import Clock
 
-KINDS = ("prices", "grid-prices", "machine-prices")
 FINEST = 100_000  # parts of the work that a checker puts up with
+MOST_CELLS = 40_000_000  # slots times parts of the work
+MOST_STEPS = 10**10  # slots times bundles times parts of the work, of all jobs
+
+Slot = Annotated[int, Field(ge=1)]
+Index = Annotated[int, Field(ge=0)]
+Price = Annotated[float, Field(ge=0)]
+Grid = Annotated[int, Field(ge=1, le=FINEST)]
+ByResource = Annotated[tuple[Slot, Index, Price], Field(strict=False)]
+ByMachine = Annotated[tuple[Slot, Index, Index, Price], Field(strict=False)]
+
+
+class Prices(Certificate):
+    """Prices of all machines as one; jobs take any part of a bundle."""
+
+    prices: Many[ByResource]
+    """Slot from 1, resource from 0, price; others are 0."""
+
+
+class GridPrices(Prices):
+    """The same; jobs take whole bundles, and their progress is rounded up to parts of the work."""
+
+    grid: Grid
+
+
+class MachinePrices(Certificate):
+    """Prices of each machine."""
+
+    grid: Grid
+    base: Price
+    """The price where no other one is given."""
+    prices: Many[ByMachine]
+    """Slot from 1, machine and resource from 0, price."""
+
+
+class Rents(Certificate):
+    """Rents of what one machine can hold: workers, PSs, bundles."""
+
+    prices: Many[ByResource]
+    """Slot from 1, part from 0 in the order of `Parts`, rent; others are 0."""
+
+
+class Attained(Certificate):
+    """The largest sum of utilities that is no more than another bound."""
+
+    of: dict[str, Any]
+
+
+KINDS: dict[str, type[Certificate]] = {
+    "prices": Prices,
+    "grid-prices": GridPrices,
+    "machine-prices": MachinePrices,
+    "rents": Rents,
+}
 
 
 def price_certificate(prices: Floats, grid: int | None = None) -> dict[str, Any]:
@@ -21,10 +79,35 @@ def price_certificate(prices: Floats, grid: int | None = None) -> dict[str, Any]
 
     `grid`: the parts of the work by which jobs are priced; None prices them by any part.
     """
-    rows = [[int(t) + 1, int(r), float(f"{prices[t, r]:.12g}")] for t, r in np.argwhere(prices > 0)]
     if grid is None:
-        return {"kind": "prices", "prices": rows}
-    return {"kind": "grid-prices", "grid": grid, "prices": rows}
+        return {"kind": "prices", "prices": _rows(prices)}
+    return {"kind": "grid-prices", "grid": grid, "prices": _rows(prices)}
+
+
+def rent_certificate(rent: Floats) -> dict[str, Any]:
+    """Return rents [t, k] by slot and part as plain JSON data."""
+    return {"kind": "rents", "prices": _rows(rent)}
+
+
+def _rows(prices: Floats) -> list[list[Any]]:
+    return [[int(t) + 1, int(r), float(prices[t, r])] for t, r in np.argwhere(prices > 0)]
+
+
+def on_sums(
+    instance: DmlrsInstance, bound: float, certificate: Mapping[str, Any] | None
+) -> tuple[float, Mapping[str, Any] | None]:
+    """Return a bound brought down to a sum that schedules can have, and its certificate."""
+    least = attained(instance, bound)
+    if least < bound and certificate is not None:
+        certificate = {"kind": "attained", "of": dict(certificate)}
+    return least, certificate
+
+
+def too_fine(instance: DmlrsInstance, grid: int) -> bool:
+    """Whether prices on a grid would take a checker too long, or too much room."""
+    view, T = arrays(instance), instance.horizon
+    steps = float(((T - view.arrival + 1) * 2.0 * view.batch).sum()) * (grid + 1000)
+    return T * grid > MOST_CELLS or steps > MOST_STEPS
 
 
 def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -> float:
@@ -33,38 +116,61 @@ def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -
     Parameters
     ----------
     certificate : Mapping
-        `kind` and `prices`, as `price_certificate` and `machine_prices` write them. Its `value` is
-        not read. Prices need not be those of an optimum: any prove some bound, none at all the sum
-        of utilities of the jobs each alone.
+        `kind` and `prices`, as `price_certificate`, `rent_certificate` and `machine_prices` write
+        them. Its `value` is not read. Prices need not be those of an optimum: any prove some bound,
+        none at all the sum of utilities of the jobs each alone.
 
     Raises
     ------
     InputError
         When the certificate is not one of this family, or does not fit the instance.
     """
-    return evaluate(certificate, KINDS, lambda kind: _bound(instance, kind, certificate))
+    record = read(certificate, {**KINDS, "attained": Attained})
+    if not isinstance(record, Attained):
+        return proved(lambda: _bound(instance, record))
+    try:
+        inner = read(record.of, KINDS)
+    except InputError as error:
+        place = (error.path or "").removeprefix("certificate")
+        raise InputError(error.message, path=f"certificate.of{place}") from None
+    return proved(lambda: attained(instance, _bound(instance, inner)))
 
 
-def _bound(instance: DmlrsInstance, kind: str, certificate: Mapping[str, Any]) -> float:
-    if kind == "machine-prices":
-        by_machine = prices_of(instance, certificate["base"], certificate["prices"])
-        found = dual_bound(instance, by_machine, grid=_grid(certificate))
+def _bound(instance: DmlrsInstance, record: Certificate) -> float:
+    T, R = instance.horizon, len(instance.resources)
+    if isinstance(record, MachinePrices):
+        _fits(instance, record.grid)
+        by_machine = prices_of(instance, record.base, record.prices)
+        found = dual_bound(instance, by_machine, grid=record.grid)
         assert found is not None
         return found
-    prices = np.zeros((instance.horizon, len(instance.resources)))
-    for t, r, price in certificate["prices"]:
-        if not (1 <= t <= instance.horizon and 0 <= r < len(instance.resources)):
-            raise IndexError(f"no slot {t} or no resource {r}")
-        if not 0 <= price < np.inf:
-            raise ValueError(f"price {price}")
-        prices[t - 1, r] = price
-    if kind == "prices":
-        return priced_bound(instance, prices)
-    return grid_bound(instance, prices, _grid(certificate))
+    if isinstance(record, Rents):
+        if int(arrays(instance).batch.max(initial=0)) > MOST_WORKERS:
+            raise ValueError(f"rents of jobs with more than {MOST_WORKERS} workers")
+        made = Parts(instance)
+        if made.rows > MOST_ROWS:
+            raise ValueError(f"rents of more than {MOST_ROWS} rows")
+        judged = judge(made, _dense(record.prices, T, len(made.parts)), Clock())
+        assert judged is not None
+        return judged.rents.bound
+    assert isinstance(record, Prices)
+    prices = _dense(record.prices, T, R)
+    if isinstance(record, GridPrices):
+        _fits(instance, record.grid)
+        return grid_bound(instance, prices, record.grid)
+    return priced_bound(instance, prices)
 
 
-def _grid(certificate: Mapping[str, Any]) -> int:
-    grid = certificate["grid"]
-    if type(grid) is not int or not 1 <= grid <= FINEST:
-        raise ValueError(f"grid {grid}")
-    return grid
+def _fits(instance: DmlrsInstance, grid: int) -> None:
+    if too_fine(instance, grid):
+        raise ValueError(f"a grid of {grid} parts is too fine")
+
+
+def _dense(rows: Iterable[tuple[int, int, float]], slots: int, width: int) -> Floats:
+    """Return prices [t, k]; IndexError for what is not there."""
+    found = np.zeros((slots, width))
+    for t, k, price in rows:
+        if t > slots or k >= width:
+            raise IndexError(f"no slot {t} or no place {k}")
+        found[t - 1, k] = price
+    return found

@@ -12,7 +12,7 @@ from schedgap.models.dmlrs.algorithm import OnlineRun, Variant, pd_ors
 from schedgap.models.dmlrs.bounds.dual_bound import GRID, dual_bound, machine_prices, prices_of
 from schedgap.models.dmlrs.certificates import check_certificate, price_certificate
 from schedgap.models.dmlrs.guarantees import conditions, rounding_odds
-from schedgap.models.dmlrs.heuristics.starting import alone_bound
+from schedgap.models.dmlrs.heuristics.starting import NO_PRICES, alone_bound
 from schedgap.models.dmlrs.oasis import oasis
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import solve
@@ -88,7 +88,7 @@ def _greedy(instance: DmlrsInstance, call: Call) -> Outcome:
 
 def _dual_online(instance: DmlrsInstance, call: Call) -> Outcome:
     alone = alone_bound(instance)
-    call.progress.bound(alone)
+    call.progress.bound(alone, NO_PRICES)
     if call.options["of"] == "oasis":
         chosen = {key: call.options[key] for key in ("prices", "price_floor")}
         run = oasis(instance, **chosen, clock=call.clock)
@@ -101,19 +101,19 @@ def _dual_online(instance: DmlrsInstance, call: Call) -> Outcome:
     if bound is None:
         note = "stopped: every job alone"
     if bound is None or bound > alone:
-        bound, certificate = alone, price_certificate(np.zeros((0, 0)))
+        bound, certificate = alone, dict(NO_PRICES)
     trace, certificate = run.trace(instance), certificate | {"value": bound}
     return Outcome(bound=bound, note=note, trace=trace, certificate=certificate)
 
 
 def _dual(instance: DmlrsInstance, call: Call) -> Outcome:
     alone = alone_bound(instance)
-    call.progress.bound(alone)
+    call.progress.bound(alone, NO_PRICES)
     call.progress.phase("building a row for every schedule")
     try:
         model = program_dual.build(instance)
     except UsageError as error:
-        certificate = price_certificate(np.zeros((0, 0))) | {"value": alone}
+        certificate = dict(NO_PRICES) | {"value": alone}
         return Outcome(bound=alone, note=str(error), certificate=certificate)
     result = solve(
         model, call.engine or "highs", clock=call.clock, threads=call.threads, seed=call.seed

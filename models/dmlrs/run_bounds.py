@@ -9,8 +9,13 @@ import numpy as np
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.dmlrs.bounds import colgen, fluid
-from schedgap.models.dmlrs.certificates import FINEST, check_certificate, price_certificate
-from schedgap.models.dmlrs.heuristics.starting import alone_bound
+from schedgap.models.dmlrs.certificates import (
+    FINEST,
+    check_certificate,
+    price_certificate,
+    too_fine,
+)
+from schedgap.models.dmlrs.heuristics.starting import NO_PRICES, alone_bound
 from schedgap.models.dmlrs.units import in_units
 from schedgap.models.method import Call, Method, Option, Outcome
 from schedgap.solvers import solve
@@ -32,7 +37,7 @@ def _fluid(
 ) -> Callable[[DmlrsInstance, Call], Outcome]:
     def run(instance: DmlrsInstance, call: Call) -> Outcome:
         alone = alone_bound(instance)
-        call.progress.bound(alone)
+        call.progress.bound(alone, NO_PRICES)
         columns, most = size(instance), call.options["max_columns"]
         if columns > most:
             note = f"too large: {columns} columns > max_columns={most}"
@@ -63,7 +68,9 @@ def columns(instance: DmlrsInstance, call: Call) -> Outcome:
     """Generate columns from the fluid program's prices; the better of both bounds."""
     grid = call.options["grid"]
     made = fluid.compact(instance)
-    call.progress.bound(alone_bound(instance))
+    call.progress.bound(alone_bound(instance), NO_PRICES)
+    if too_fine(instance, grid):
+        return _proved(instance, _free(instance), f"too large: {grid} parts of the work, grid=")
     call.progress.phase("solving the fluid program")
     result = solve(made.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed)
     if result.duals is None:
@@ -71,7 +78,7 @@ def columns(instance: DmlrsInstance, call: Call) -> Outcome:
     prices = made.prices(instance, result.duals)
     first = _proved(instance, prices)
     assert first.bound is not None
-    call.progress.bound(first.bound)
+    call.progress.bound(first.bound, first.certificate)
     call.progress.phase("generating columns")
     found = colgen.generate(
         instance,
@@ -80,7 +87,7 @@ def columns(instance: DmlrsInstance, call: Call) -> Outcome:
         prices=prices,
         seed=call.seed,
         threads=call.threads,
-        on_bound=lambda bound: call.progress.bound(-bound),
+        on_bound=lambda bound, at: call.progress.bound(bound, price_certificate(at, grid)),
     )
     master = None if found.objective is None else -found.objective + 0.0
     trace = {

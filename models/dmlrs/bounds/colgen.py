@@ -7,6 +7,7 @@ a grid: no plan costs less, so any prices prove a bound, and the master's own va
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,6 @@ from schedgap.solvers.column_generation import (
     Priced,
     generate_columns,
 )
-from schedgap.solvers.engine import OnBound
 from schedgap.solvers.linear import LinearProgram
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -84,7 +84,7 @@ def generate(
     prices: Floats | None = None,
     seed: int = 0,
     threads: int = 1,
-    on_bound: OnBound | None = None,
+    on_bound: Callable[[float, Floats], None] | None = None,
 ) -> ColumnGenerationResult:
     """Solve the master; its `bound` and `prices` are those of minus the sum of utilities.
 
@@ -94,6 +94,8 @@ def generate(
         Parts of the work, Q >= 1.
     prices : array [t, r] or None
         Good prices to begin with.
+    on_bound : callable or None
+        Called with each better bound on the sum of utilities, and its prices [t, r].
     """
     view, T, R = arrays(instance), instance.horizon, len(instance.resources)
     jobs = [i for i, first in enumerate(first_completions(instance)) if first <= T]
@@ -117,6 +119,8 @@ def generate(
             found[(t - 1) * R : t * R] = own.demand[k]
         return found
 
+    best = [-math.inf]
+
     def pricing(duals: Floats) -> Priced | None:
         at = prices_of(instance, duals)
         fresh: list[Column] = []
@@ -134,6 +138,9 @@ def generate(
                 if view.utility[i, f] - found.cost[k] > 1e-9 - duals[place[i]]:
                     fresh.append(Column(i, arrival + f, {arrival + s: o for s, o in way.items()}))
         bound = -_total(instance, at, payoffs)
+        if on_bound is not None and bound > best[0]:
+            best[0] = bound
+            on_bound(-bound, at)
         if not fresh:
             return Priced(None, bound)
         costs = [-float(view.utility[c.job, c.completion - view.arrival[c.job]]) for c in fresh]
@@ -150,7 +157,6 @@ def generate(
         prices=start,
         seed=seed,
         threads=threads,
-        on_bound=on_bound,
     )
 
 

@@ -60,16 +60,13 @@ def _at_least(slot: Slot) -> list[Offer]:
 
 
 def machine_prices(instance: DmlrsInstance, price: Floats, base: float) -> dict[str, Any]:
-    """Return prices [t, h, r] as plain JSON data: those that are not `base`, 12 digits.
+    """Return prices [t, h, r] as plain JSON data: those that are not `base`.
 
     Most machines are empty in most slots, and all ask for the least price L there. What a machine
     does not have may cost anything.
     """
     other = (price != base) & (arrays(instance).capacity_milli > 0)
-    rows = [
-        [int(t) + 1, int(h), int(r), float(f"{price[t, h, r]:.12g}")]
-        for t, h, r in np.argwhere(other)
-    ]
+    rows = [[int(t) + 1, int(h), int(r), float(price[t, h, r])] for t, h, r in np.argwhere(other)]
     return {"kind": "machine-prices", "grid": GRID, "base": base, "prices": rows}
 
 

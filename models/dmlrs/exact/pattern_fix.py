@@ -14,11 +14,18 @@ from typing import Any
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs import program_aggregate
+from schedgap.models.dmlrs.certificates import rent_certificate
 from schedgap.models.dmlrs.exact.fixing import Left, left
 from schedgap.models.dmlrs.exact.lbbd import lbbd
-from schedgap.models.dmlrs.exact.patterns import Parts, Rents, solve_patterns
+from schedgap.models.dmlrs.exact.patterns import (
+    MOST_ROWS,
+    MOST_WORKERS,
+    Parts,
+    Rents,
+    solve_patterns,
+)
 from schedgap.models.dmlrs.heuristics.incumbents import begin, by_columns, search
-from schedgap.models.dmlrs.heuristics.starting import first_bracket
+from schedgap.models.dmlrs.heuristics.starting import first_bracket, tell
 from schedgap.models.dmlrs.theta import Offer
 from schedgap.models.dmlrs.units import WORD, attained
 from schedgap.models.method import Call, Outcome
@@ -28,8 +35,6 @@ MOVES = 80  # of the search, for each job
 SEARCH_TIME, PATTERN_TIME = 0.1, 0.4  # of what is left
 GRID = 3000  # parts of the work, for columns of all machines as one
 BETTER = 5e-7  # relative: a schedule of less more value is as good
-MOST_ROWS = 30_000  # of the master with patterns
-MOST_WORKERS = 64  # of a job in a slot, there
 STEP = 0.25  # of the gap: how far below the bound the first goal lies
 START_SECONDS = 1.0  # left, or no program is begun: what builds it takes a while to load
 GAP = 0.03  # relative: any schedule worth the goal will do
@@ -59,7 +64,13 @@ def exact(instance: DmlrsInstance, call: Call) -> Outcome:
     if not large and not decided:
         call.progress.phase("generating patterns")
         clock = call.clock.share(PATTERN_TIME)
-        rents = solve_patterns(instance, prices, clock=clock, on_bound=found.bound, **settings)
+        rents = solve_patterns(
+            instance,
+            prices,
+            clock=clock,
+            on_bound=lambda bound, rent: tell(found, instance, bound, rent_certificate(rent)),
+            **settings,
+        )
         decided = found.closed or (rents is not None and decide(found, instance, rents))
     if not decided:
         search(found, board, prices, moves=10 * moves, part=1.0)

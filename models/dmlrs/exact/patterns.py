@@ -10,7 +10,7 @@ rents of these parts by slot. Any rents r >= 0 bound every schedule's sum of uti
 a knapsack for each slot and type, and (15) for each job.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,17 +20,20 @@ from scipy import sparse
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats, Ints
 from schedgap.models.dmlrs.bounds.colgen import Column, payoff
-from schedgap.models.dmlrs.dynamic_program import Cheapest, exact, not_dominated
+from schedgap.models.dmlrs.dynamic_program import Cheapest, exact, not_dominated, on_grid_up
 from schedgap.models.dmlrs.exact.knapsack import SAFE, Budget, Option, knapsack
 from schedgap.models.dmlrs.physics import bundles, external_width, first_completions, widths
 from schedgap.models.dmlrs.theta import Offer, arrived
 from schedgap.solvers import Clock
 from schedgap.solvers.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.engine import OnBound
 from schedgap.solvers.linear import LinearProgram
 
 POSITIVE = 1e-9  # a rent is more than this, or none
 GAP = 2e-4  # relative, of master and bound: what is left is slow, and a search is faster
+MOST_ROWS = 30_000  # of the master
+MOST_WORKERS = 64  # of a job in a slot
+MOST_BUNDLES = 1500  # of a job in all its slots together, whose plans are cheapest without rounding
+GRID = 3000  # parts of the work, for jobs with more
 NODES = 400_000  # of all the knapsacks of one judgement; those after it have weaker bounds
 
 
@@ -207,7 +210,8 @@ def judge(made: Parts, rent: Floats, clock: Clock) -> Judged | None:
     for i in made.jobs:
         job = arrived(made.instance, i)
         rows = [not_dominated(job, own) for own in made.offers(i, rent)]
-        plans[i] = exact(job, rows)
+        few = len(rows) * len(job.bundles.workers) <= MOST_BUNDLES
+        plans[i] = exact(job, rows) if few else on_grid_up(job, rows, GRID)
         payoffs[i] = payoff(made.instance, i, plans[i].cost)
     bound = float(room.sum() + sum(payoffs.values())) * SAFE
     return Judged(Rents(rent, bound, room, payoffs), patterns, plans)
@@ -220,11 +224,11 @@ def solve_patterns(
     clock: Clock,
     seed: int = 0,
     threads: int = 1,
-    on_bound: OnBound | None = None,
+    on_bound: Callable[[float, Floats], None] | None = None,
 ) -> Rents | None:
     """Return the best rents found from prices [t, r] of all machines as one, or None.
 
-    `on_bound` hears of bounds on minus the sum of utilities.
+    `on_bound` hears of bounds on the sum of utilities, each with its rents [t, k].
     """
     made = Parts(instance)
     T = made.shape[0]
@@ -247,6 +251,8 @@ def solve_patterns(
             return None
         if not best or found.rents.bound < best[0].bound:
             best[:] = [found.rents]
+            if on_bound is not None:
+                on_bound(found.rents.bound, rent)
         fresh: list[Column | Pattern] = []
         for q, numbers in found.patterns:
             fresh += _patterns(made, q, numbers, rent, rows)
@@ -266,7 +272,6 @@ def solve_patterns(
         prices=start,
         seed=seed,
         threads=threads,
-        on_bound=on_bound,
     )
     return best[0] if best else None
 

@@ -7,10 +7,12 @@ from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs.bounds import colgen, fluid
 from schedgap.models.dmlrs.bounds.pricing import priced_bound
+from schedgap.models.dmlrs.certificates import price_certificate, too_fine
 from schedgap.models.dmlrs.heuristics.board import Board
 from schedgap.models.dmlrs.heuristics.column_choice import choose, completed
 from schedgap.models.dmlrs.heuristics.density import fill
 from schedgap.models.dmlrs.heuristics.neighborhoods import PARTS, improve
+from schedgap.models.dmlrs.heuristics.starting import tell
 from schedgap.solvers import solve
 
 SHARES = 1.0, 0.97, 0.94  # of the capacity, for the choice of columns
@@ -37,7 +39,7 @@ def begin(
         found.trace["fluid"] = result.status
         return None
     prices = made.prices(instance, result.duals)
-    found.bound(-priced_bound(instance, prices))
+    tell(found, instance, priced_bound(instance, prices), price_certificate(prices))
     boards = []
     for share in PARTS:
         boards.append(Board(instance))
@@ -75,13 +77,18 @@ def by_columns(
     """
     call = found.call
     settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
+    checked = not too_fine(instance, grid)
+
+    def proof(at: Floats) -> dict[str, Any] | None:
+        return price_certificate(at, grid) if checked else None
+
     call.progress.phase("generating columns")
     columns = colgen.generate(
         instance,
         grid=grid,
         clock=call.clock.share(part),
         prices=prices,
-        on_bound=found.bound,
+        on_bound=lambda bound, at: tell(found, instance, bound, proof(at)),
         **settings,
     )
     whole = [new for new in (completed(instance, each) for each in columns.tags) if new]

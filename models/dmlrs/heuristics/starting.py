@@ -1,12 +1,18 @@
 """What is known of an instance before any search: every job alone, and nobody admitted."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs.bounds.pricing import priced_bound
+from schedgap.models.dmlrs.certificates import on_sums
 from schedgap.models.dmlrs.rules import check
 from schedgap.models.method import Call
+
+NO_PRICES = {"kind": "prices", "prices": []}  # the certificate of every job alone
 
 
 def alone_bound(instance: DmlrsInstance) -> float:
@@ -27,6 +33,14 @@ def first_bracket(instance: DmlrsInstance, call: Call) -> Bracket:
         real=lambda value: -value + 0.0,  # no -0.0
         keep=kept,
     )
-    found.bound(-alone_bound(instance))
+    tell(found, instance, alone_bound(instance), NO_PRICES)
     found.offer(DmlrsSchedule())
     return found
+
+
+def tell(
+    found: Bracket, instance: DmlrsInstance, bound: float, certificate: Mapping[str, Any] | None
+) -> None:
+    """Tell a bracket a bound on the sum of utilities, brought down to a sum that there can be."""
+    least, proof = on_sums(instance, bound, certificate)
+    found.bound(-least, proof)
