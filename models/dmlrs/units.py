@@ -54,14 +54,14 @@ def _sums(instance: DmlrsInstance) -> Floats | None:
 def attained(instance: DmlrsInstance, bound: float) -> float:
     """Return the largest sum of utilities that is no more than a bound, where jobs are few.
 
-    A job's utility is one of finitely many, by its slot of completion, so sums are. The bound
-    itself where they are too many.
+    A job's utility is one of finitely many, by its slot of completion, so sums are, as floats add
+    them in the order of the list. The bound itself where they are too many.
     """
     sums = _sums(instance)
     if sums is None or not math.isfinite(bound):
         return bound
     place = int(np.searchsorted(sums, bound * (1 + _ROUND) if bound > 0 else bound, side="right"))
-    return min(bound, float(sums[max(0, place - 1)]) * (1 + _ROUND))
+    return min(bound, float(sums[max(0, place - 1)]))
 
 
 # --- units ---------------------------------------------------------------------------------------

@@ -1,0 +1,234 @@
+"""Searches of family `dmlrs` that are stopped anywhere claim nothing that is not so."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.models.dmlrs.exact import pattern_fix
+from schedgap.models.dmlrs.exact.bins import OutOfTimeError
+from schedgap.models.dmlrs.exact.deadlines import Cut, Deadlines
+from schedgap.models.dmlrs.exact.fixing import left
+from schedgap.models.dmlrs.exact.packing import few_that_do_not_fit, pack
+from schedgap.models.dmlrs.exact.patterns import Parts, judge, solve_patterns
+from schedgap.models.dmlrs.exact.slots import Slots, all_levels, best
+from schedgap.models.dmlrs.heuristics.starting import first_bracket
+from schedgap.models.dmlrs.program_rows import parts
+from schedgap.models.method import Call, Unheard
+from schedgap.solvers import Clock
+from strategies.clocks import StopAt
+from strategies.dmlrs import best_schedule, dmlrs_instances, optimum
+from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
+from strategies.dmlrs_methods import run
+from strategies.dmlrs_stops import STARTS, Judge, known_best, places, stop_everywhere
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+IN_PROCESS = ("pattern-fix", "milp-onehot", "milp-machine", "lbbd", "colgen-heuristic", "colgen")
+WHOLE = 10**9
+
+
+def crowd():
+    """Three jobs of one worker of 3 GPUs in slot 1, worth 9, 8, 7; two machines of 4 GPUs."""
+    large = {
+        "epochs": 1, "samples": 1, "batch_size": 1, "worker_ps_ratio": 1.0, "gradient_size": 1.0,
+        "time_per_sample": 0.5, "internal_bandwidth": 4.0, "external_bandwidth": 4.0,
+        "worker_demand": {"gpu": 3, "cpu": 1},
+    }  # fmt: skip
+    jobs = [job(f"j{u}", 1, [u, 0, 0, 0], **large) for u in (9, 8, 7)]
+    return instance_of(jobs, [{"gpu": 4, "cpu": 9}] * 2)
+
+
+def pairs():
+    """Two jobs of 3 worker-slots in pairs of workers, for slots 1 and 2: one of them fits."""
+    paired = {"time_per_sample": 0.05 - 8 / 300, "external_bandwidth": 300.0}
+    jobs = [job(name, 1, [u, u, 0, 0], **paired) for name, u in (("j1", 9), ("j2", 8))]
+    return instance_of(jobs, [{"gpu": 3, "cpu": 9}], ps_rule="exact")
+
+
+def contested():
+    """Three jobs for two machines, each worth less from slot to slot, by thirds."""
+    jobs = [job(f"j{n}", 1, [n + 4 / 3, n + 1, n / 3, 0]) for n in (1, 2, 3)]
+    return instance_of(jobs, [{"gpu": 2, "cpu": 4}, {"gpu": 3, "cpu": 3}])
+
+
+EXAMPLES = {"toy2": TOY_2, "crowd": crowd(), "pairs": pairs(), "contested": contested()}
+
+
+def decide_stopped(instance, k, rents, known):
+    """Run the decision of `exact` up to the k-th reading, from rents; readings that were left."""
+    value, schedule = known_best(instance)
+    ear = Judge(instance, value)
+    clock = StopAt(k)
+    call = Call({"max_columns": 10**6}, "highs", Clock(), seed=0, progress=ear)
+    found = first_bracket(instance, call)
+    if known:
+        found.offer(schedule)
+    if found.closed:
+        return clock.readings_left
+    found.call = replace(call, clock=clock)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pattern_fix, "FEW", 0)
+        patch.setattr(pattern_fix, "STEP", 0.1)
+        proved = pattern_fix.decide(found, instance, rents)
+    assert -found.lower >= value * (1 - 1e-9)
+    if proved:
+        assert -found.upper == pytest.approx(value, rel=1e-6, abs=0)
+    ear.outcome(found.outcome())
+    return clock.readings_left
+
+
+def free_rents(instance):
+    made = Parts(instance)
+    return judge(made, np.zeros((instance.horizon, len(made.parts))), Clock()).rents
+
+
+@pytest.mark.parametrize("name", IN_PROCESS)
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_methods_stopped_anywhere(name, example):
+    starts = STARTS if name == "pattern-fix" else STARTS[1:2]
+    for start in starts:
+        assert stop_everywhere(name, EXAMPLES[example], start, first=3, more=5) >= 1
+
+
+def test_cp_sat_stopped_at_its_few_readings():
+    for k in (0, 1, 3):
+        ear = Judge(TOY_2, 10.0)
+        ear.outcome(run("cp-sat", TOY_2, limit=0 if k == 0 else 10**-k))
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_decisions_stopped_anywhere(example, known):
+    instance = EXAMPLES[example]
+    rents = free_rents(instance)
+    for k in places(lambda k: decide_stopped(instance, k, rents, known), 6, 6):
+        decide_stopped(instance, k, rents, known)
+
+
+@settings(max_examples=30, **QUIET)
+@given(dmlrs_instances(max_machines=3), st.integers(0, 60))
+def test_rents_stopped_anywhere_prove_a_bound(instance, k):
+    best_value = optimum(instance)
+    prices = np.zeros((instance.horizon, len(instance.resources)))
+    heard = []
+    rents = solve_patterns(
+        instance, prices, clock=StopAt(k), on_bound=lambda bound, rent: heard.append(bound)
+    )
+    assert all(bound >= best_value * (1 - 1e-12) for bound in heard)
+    if rents is not None:
+        assert rents.bound == min(heard)
+        rest = left(instance, rents, best_value - 1e-3)
+        _, schedule = best_schedule(instance)
+        done = {(i, max(plan)) for i, plan in schedule.plans(instance).items()}
+        assert done <= rest.completions
+
+
+def some_items(instance, draw):
+    """Items of a slot, one of each job at most."""
+    found = []
+    for part in parts(instance):
+        items = all_levels(instance)[part.job].items
+        if items and draw(st.booleans()):
+            found.append(draw(st.sampled_from(items)))
+    return found
+
+
+@settings(max_examples=40, **QUIET)
+@given(dmlrs_instances(max_machines=3, max_jobs=3), st.data())
+def test_packings_stopped_anywhere_are_unknown_or_right(instance, data):
+    items = some_items(instance, data.draw)
+    if not items:
+        return
+    whole = pack(instance, items, Clock())
+    assert (whole.counts is None) == whole.impossible
+    for k in range(3):
+        found = pack(instance, items, StopAt(k))
+        known = found.impossible or found.counts is not None
+        assert not known or found.impossible == whole.impossible
+        if whole.impossible:
+            few = few_that_do_not_fit(instance, items, StopAt(k))
+            assert pack(instance, few, Clock()).impossible
+
+
+@settings(max_examples=40, **QUIET)
+@given(dmlrs_instances(max_machines=3), st.data())
+def test_deadlines_stopped_anywhere_cut_no_schedule_off(instance, data):
+    """A cut holds for the best schedule of those jobs; a plan is one that slots hold."""
+    _, schedule = best_schedule(instance)
+    done = {i: max(plan) for i, plan in schedule.plans(instance).items()}
+    able = {part.job: part for part in parts(instance)}
+    due = {
+        i: data.draw(st.integers(part.first, instance.horizon))
+        for i, part in able.items()
+        if data.draw(st.booleans())
+    }
+    if not due:
+        return
+    offers = {i: Parts(instance).offers(i, np.ones((instance.horizon, 99))) for i in able}
+    for k in (0, 3, 12, 30, WHOLE):
+        clock = StopAt(k)
+        known = Deadlines(Slots(instance, clock), offers, clock, 0)
+        answer = known.check(due)
+        if isinstance(answer, Cut):
+            assert sum(answer.weight.get((i, f), 0.0) for i, f in done.items()) <= answer.most
+
+
+@settings(max_examples=40, **QUIET)
+@given(dmlrs_instances(max_machines=3), st.data())
+def test_the_best_of_a_slot_is_no_less_where_it_is_told(instance, data):
+    levels = all_levels(instance)
+    values = {
+        i: np.cumsum([data.draw(st.sampled_from([0.0, 1e-7, 1 / 3, 2.0])) for _ in own.items])
+        for i, own in levels.items()
+    }
+    most, chosen = best(Slots(instance, Clock()), levels, values, [], Clock())
+    for k in (0, 1, 2, 4):
+        try:
+            told, items = best(Slots(instance, StopAt(k)), levels, values, [], StopAt(k))
+        except OutOfTimeError:
+            continue
+        assert told == most and items == chosen
+
+
+@pytest.mark.nightly
+def test_ten_thousand_stops():
+    """Hypothesis would draw too many alike; the seeds of a plain generator make the instances."""
+    tried, draws = 0, random.Random(7)
+    many = list(EXAMPLES.items())
+    for name in IN_PROCESS:
+        for _, instance in [*many, ("toy", TOY)]:
+            for start in STARTS:
+                tried += stop_everywhere(name, instance, start, first=60, more=60)
+    for instance in EXAMPLES.values():
+        rents = free_rents(instance)
+        for known in (False, True):
+            for k in places(
+                lambda k, of=(instance, rents, known): decide_stopped(of[0], k, *of[1:]), 60, 60
+            ):
+                decide_stopped(instance, k, rents, known)
+                tried += 1
+    while tried < 10_000:
+        instance = EXAMPLES[draws.choice(list(EXAMPLES))]
+        name, start = draws.choice(IN_PROCESS[:4]), draws.choice(STARTS)
+        tried += stop_everywhere(name, instance, start, first=0, more=draws.randint(10, 40))
+    print(f"{tried} stops")
+    assert tried >= 10_000
+
+
+@pytest.mark.nightly
+@settings(max_examples=150, **QUIET)
+@given(dmlrs_instances(max_machines=3), st.sampled_from(IN_PROCESS[:4]), st.sampled_from(STARTS))
+def test_stops_at_length(instance, name, start):
+    stop_everywhere(name, instance, start, first=10, more=20)
+
+
+def test_a_stopped_call_hears_nothing_false_from_the_first_reading():
+    """Nothing was looked at: nobody admitted, each job alone."""
+    ear = Judge(TOY_2, 10.0)
+    call = Call({"max_columns": 10**6}, "highs", StopAt(0), seed=0, progress=Unheard())
+    found = pattern_fix.exact(TOY_2, call)
+    ear.outcome(found)
+    assert found.bound == 12 and found.schedule.admitted == ()
