@@ -145,6 +145,47 @@ def test_bounds_and_exact_hold_at_any_size(instance, factor):
         assert check_certificate(instance, found.certificate) == found.bound
 
 
+def agree(instance, names):
+    """Exact methods and bounds, against the optimum of brute force."""
+    best = optimum(instance)
+    for name in names:
+        proves(instance, in_process(name, instance), best)
+    for name in ("fluid-lp", "colgen", "colgen-heuristic"):
+        found = in_process(name, instance)
+        assert found.bound >= best * (1 - 1e-12)
+        if found.certificate is not None:
+            assert check_certificate(instance, found.certificate) == found.bound
+        if found.schedule is not None:
+            assert found.schedule.value(instance) <= best * (1 + 1e-12)
+
+
+@settings(max_examples=30, **QUIET)
+@given(dmlrs_instances(wild=True))
+def test_large_beside_small_utilities(instance):
+    agree(instance, ("pattern-fix", "milp-onehot"))
+
+
+@pytest.mark.parametrize("name", ["cp-sat"])
+@settings(max_examples=12, **QUIET)
+@given(instance=dmlrs_instances(wild=True))
+def test_large_beside_small_utilities_in_whole_numbers(name, instance):
+    proves(instance, run(name, instance), optimum(instance))
+
+
+@pytest.mark.nightly
+@settings(max_examples=1500, **QUIET)
+@given(dmlrs_instances(max_machines=3, wild=True))
+def test_large_beside_small_utilities_at_length(instance):
+    agree(instance, ("pattern-fix", "milp-onehot", "milp-machine", "lbbd"))
+
+
+@pytest.mark.nightly
+@settings(max_examples=1500, **QUIET)
+@given(dmlrs_instances(max_machines=3), st.sampled_from(SIZES))
+def test_any_size_at_length(instance, factor):
+    agree(times(instance, factor), ("pattern-fix", "milp-onehot", "milp-machine", "lbbd"))
+
+
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(dmlrs_instances(max_machines=1), st.sampled_from([8e-11, 1e-5, 1.0, 1e9]))
 def test_the_guarantee_holds_at_any_size(instance, factor):

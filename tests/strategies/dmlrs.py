@@ -25,10 +25,12 @@ def dmlrs_instances(
     max_workers: int = 3,
     exact: bool | None = None,
     whole: bool = False,
+    wild: bool = False,
 ) -> DmlrsInstance:
     """Draw a tiny instance; work is often a whole number of worker-slots, just over or just under.
 
     `exact`: the rule on PSs, else either. `whole`: ratios, capacities and demands are integers.
+    `wild`: utilities from 1e-9 to 1e9 side by side, nearly equal ones, and thirds.
     """
     T = draw(st.integers(1, max_slots))
     resources = ["gpu", "cpu"][: draw(st.integers(1, 2))]
@@ -42,7 +44,7 @@ def dmlrs_instances(
     if exact is None:
         exact = draw(st.sampled_from([False, False, True]))
     jobs = [
-        _job(draw, n, T, resources, max_workers, whole)
+        _job(draw, n, T, resources, max_workers, whole, wild)
         for n in range(1, draw(st.integers(min_jobs, max_jobs)) + 1)
     ]
     fields: dict[str, Any] = {"ps_rule": "exact"} if exact else {}
@@ -55,23 +57,30 @@ def dmlrs_instances(
 
 
 def _job(
-    draw: st.DrawFn, n: int, T: int, resources: list[str], most: int, whole: bool
+    draw: st.DrawFn, n: int, T: int, resources: list[str], most: int, whole: bool, wild: bool
 ) -> dict[str, Any]:
     arrival = draw(st.integers(1, T))
     batch = draw(st.integers(1, most))
-    ratio = float(draw(st.sampled_from([1, 1, 2, 3] if whole else [1, 1, 1.5, 2, 2.5, 3])))
+    ratios = [1, 1, 2, 3] if whole else [1, 1, 1.5, 2, 2.5, 3, 4 / 3, 1 + 1e-7, 2 + 1e-10]
+    ratio = float(draw(st.sampled_from(ratios)))
     samples = draw(st.sampled_from([1, 7, 30]))
     internal = draw(st.integers(2, 4 * most + 2)) / 2  # worker-slots
     internal *= draw(st.sampled_from([1, 1, 1, 1 + 1e-8, 1 - 1e-8, 1 + 3e-7, 1 + 1e-12]))
-    stretch = draw(st.sampled_from([1.0, 1.0, 1.2, 1.5, 2.0]))
+    stretch = draw(st.sampled_from([1.0, 1.0, 1.2, 1.5, 2.0, 4 / 3, 1 + 1e-3, None]))
+    if stretch is None:
+        stretch = 1 + 10.0 ** -draw(st.integers(1, 12))
     share = draw(st.sampled_from([0.25, 0.5]))  # of the internal exchange in the time of a sample
     exchange = share * internal / samples
     more = exchange + (stretch - 1) * internal / samples
-    if draw(st.booleans()):
+    if wild:
+        sizes = [0.0, 1e-9, 1e-3, 1 / 3, 2 / 3, 1.0, 1 + 1e-7, 1 + 1e-10, 3.0, 1e4, 1e9]
+        drawn = draw(st.lists(st.sampled_from(sizes), min_size=T, max_size=T))
+        utility: dict[str, Any] = {"type": "table", "values": sorted(drawn, reverse=True)}
+    elif draw(st.booleans()):
         values = [draw(st.integers(0, 9))]
         for _ in range(T - 1):
             values.append(max(0, values[-1] - draw(st.integers(0, 4))))
-        utility: dict[str, Any] = {"type": "table", "values": values}
+        utility = {"type": "table", "values": values}
     else:
         utility = {
             "type": "sigmoid",
