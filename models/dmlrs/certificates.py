@@ -66,12 +66,14 @@ class Attained(Certificate):
     of: dict[str, Any]
 
 
-KINDS: dict[str, type[Certificate]] = {
+KINDS: Mapping[str, type[Certificate]] = {
     "prices": Prices,
     "grid-prices": GridPrices,
     "machine-prices": MachinePrices,
     "rents": Rents,
 }
+
+_ALL: Mapping[str, type[Certificate]] = {**KINDS, "attained": Attained}
 
 
 def price_certificate(prices: Floats, grid: int | None = None) -> dict[str, Any]:
@@ -125,7 +127,7 @@ def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -
     InputError
         When the certificate is not one of this family, or does not fit the instance.
     """
-    record = read(certificate, {**KINDS, "attained": Attained})
+    record = read(certificate, _ALL)
     if not isinstance(record, Attained):
         return proved(lambda: _bound(instance, record))
     try:

@@ -86,8 +86,8 @@ def in_unit(instance: DmlrsInstance, most: float = math.inf) -> tuple[DmlrsInsta
     top = max((own[0] for _, own in kept if own), default=0.0)
     k = TOP - math.frexp(top)[1] if top > 0 else 0
     jobs = []
-    for job, (free, own) in zip(instance.jobs, kept, strict=True):
-        worths = [_times(value, k) for value in own]
+    for job, (free, late) in zip(instance.jobs, kept, strict=True):
+        worths = [_times(value, k) for value in late]
         values = [*worths[:1] * free, *worths, *[0.0] * T][:T]
         table = Table.model_construct(type="table", values=tuple(values))
         jobs.append(job.model_copy(update={"utility": table}))

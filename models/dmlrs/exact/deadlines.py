@@ -49,7 +49,12 @@ class Cut(NamedTuple):
 class _Proof:
     rents: Rents
     room: float  # at least what all slots together can earn
-    part: float  # at least z
+    cost: float  # what all the jobs pay at least
+
+    @property
+    def part(self) -> float:
+        """At least z."""
+        return self.room / self.cost if self.cost > MARGIN else 1.0
 
 
 class Deadlines:
@@ -158,7 +163,7 @@ class Deadlines:
                 if chosen not in self.sets:
                     self.sets.append(chosen)
                 fresh += case.offered(chosen)
-        proofs.append(_Proof(rents, room, room / cost if cost > MARGIN else 1.0))
+        proofs.append(_Proof(rents, room, cost))
         return case.columns(fresh) if fresh else None
 
     def _cheapest(self, case: "_Case", i: int, rents: Rents, last: int) -> Cheapest:
@@ -178,7 +183,7 @@ class Deadlines:
     def _cut(self, case: "_Case", proof: _Proof) -> Cut:
         T = self.instance.horizon
         costs = {i: self._cheapest(case, i, proof.rents, T).cost for i in case.due}
-        scale = SCALE * proof.part / proof.room
+        scale = SCALE / proof.cost
         most = scale * proof.room * (1 + 1e-9)
         return Cut(
             {

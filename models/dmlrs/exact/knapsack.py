@@ -22,6 +22,9 @@ SAFE = 1 + 1e-9  # for the rounding of some thousand sums and products
 _EQUAL = 1e-11  # relative: a bound that is so little above the best value leaves nothing to find
 
 
+Path = tuple[tuple[int, int], "Path"] | None  # names of the options taken, the last one first
+
+
 class Option(NamedTuple):
     """One option of a choice: what it is worth, what it takes, and a name."""
 
@@ -71,7 +74,6 @@ def knapsack(
             free[c], priced[c] + sum(p * r for p, r in zip(price, rest, strict=True))
         )
 
-    Path = tuple[tuple[int, int], "Path"] | None
     most, best = 0.0, None
     start = tuple(int(r) for r in room)
     stack: list[tuple[float, int, float, tuple[int, ...], Path]]

@@ -33,6 +33,7 @@ from schedgap.solvers.pyomo_arrays import InfeasibleModelError
 
 MOVES = 80  # of the search, for each job
 SEARCH_TIME, PATTERN_TIME = 0.1, 0.4  # of what is left
+SEARCHES = 20  # at most, with what time is left where nothing is decided
 GRID = 3000  # parts of the work, for columns of all machines as one
 BETTER = 5e-7  # relative: a schedule of less more value is as good
 STEP = 0.25  # of the gap: how far below the bound the first goal lies
@@ -72,8 +73,10 @@ def exact(instance: DmlrsInstance, call: Call) -> Outcome:
             **settings,
         )
         decided = found.closed or (rents is not None and decide(found, instance, rents))
-    if not decided:
-        search(found, board, prices, moves=10 * moves, part=1.0)
+    for again in range(SEARCHES if not decided else 0):
+        if found.closed or call.clock.expired():
+            break
+        board = search(found, board, prices, moves=10 * moves, part=1.0, again=again)
     return found.outcome("too large to decide: bounded and searched only" if large else "")
 
 

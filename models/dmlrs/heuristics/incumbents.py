@@ -107,18 +107,27 @@ def by_columns(
     return prices, board
 
 
-def search(found: Bracket, board: Board, prices: Floats, *, moves: int, part: float) -> Board:
-    """Search neighborhoods from a board, for so many moves and this part of the time left."""
+def search(
+    found: Bracket, board: Board, prices: Floats, *, moves: int, part: float, again: int = 0
+) -> Board:
+    """Search neighborhoods from a board, for so many moves and this part of the time left.
+
+    The trace says why the last search ended. `again` counts those with other random moves before.
+    """
     call = found.call
     if found.closed:
         return board
     call.progress.phase("large neighborhoods")
-    return improve(
+    clock = call.clock.share(min(part, MOST_TIME))
+    better = improve(
         board,
         prices,
         moves=moves,
-        clock=call.clock.share(min(part, MOST_TIME)),
-        seed=call.seed,
+        clock=clock,
+        seed=call.seed + again,
         on_better=lambda better: found.offer(better.schedule()),
         enough=-found.lower,
     )
+    ended = "out of time" if clock.expired() else f"after {moves} moves"
+    found.trace["search_ended"] = "closed" if found.closed else ended
+    return better
