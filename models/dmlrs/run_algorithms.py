@@ -10,7 +10,8 @@ from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import program_dual
 from schedgap.models.dmlrs.algorithm import OnlineRun, Variant, pd_ors
 from schedgap.models.dmlrs.bounds.dual_bound import GRID, dual_bound, machine_prices, prices_of
-from schedgap.models.dmlrs.certificates import check_certificate, price_certificate
+from schedgap.models.dmlrs.certificates import check_certificate
+from schedgap.models.dmlrs.evidence import price_certificate
 from schedgap.models.dmlrs.guarantees import conditions, rounding_odds
 from schedgap.models.dmlrs.heuristics.starting import NO_PRICES, alone_bound
 from schedgap.models.dmlrs.oasis import oasis

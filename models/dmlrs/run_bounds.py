@@ -9,12 +9,8 @@ import numpy as np
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.dmlrs.bounds import colgen, fluid
-from schedgap.models.dmlrs.certificates import (
-    FINEST,
-    check_certificate,
-    price_certificate,
-    too_fine,
-)
+from schedgap.models.dmlrs.certificates import check_certificate
+from schedgap.models.dmlrs.evidence import FINEST, price_certificate, too_fine
 from schedgap.models.dmlrs.heuristics.starting import NO_PRICES, alone_bound
 from schedgap.models.dmlrs.units import in_units
 from schedgap.models.method import Call, Method, Option, Outcome

@@ -9,13 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.errors import InputError
-from schedgap.models.dmlrs.certificates import (
-    KINDS,
-    check_certificate,
-    price_certificate,
-    rent_certificate,
-    too_fine,
-)
+from schedgap.models.dmlrs.certificates import KINDS, check_certificate
+from schedgap.models.dmlrs.evidence import price_certificate, rent_certificate, too_fine
 from schedgap.models.dmlrs.exact.patterns import Parts, judge
 from schedgap.models.method import Call, Unheard
 from schedgap.solvers import Clock

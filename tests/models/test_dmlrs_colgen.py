@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.models.dmlrs.bounds.colgen import generate, grid_bound, prices_of
-from schedgap.models.dmlrs.certificates import check_certificate, price_certificate
+from schedgap.models.dmlrs.certificates import check_certificate
+from schedgap.models.dmlrs.evidence import price_certificate
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job

@@ -11,7 +11,8 @@ from schedgap.errors import InputError
 from schedgap.instances.generate import generate
 from schedgap.models.dmlrs.bounds.fluid import compact, disaggregated
 from schedgap.models.dmlrs.bounds.pricing import WORK, least_cost, payoff, priced_bound
-from schedgap.models.dmlrs.certificates import check_certificate, price_certificate
+from schedgap.models.dmlrs.certificates import check_certificate
+from schedgap.models.dmlrs.evidence import price_certificate
 from schedgap.models.dmlrs.physics import first_completions
 from schedgap.solvers import Clock, solve
 from strategies.dmlrs import dmlrs_instances, optimum, utility

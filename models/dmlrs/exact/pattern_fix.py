@@ -14,7 +14,7 @@ from typing import Any
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs import program_aggregate
-from schedgap.models.dmlrs.certificates import rent_certificate
+from schedgap.models.dmlrs.evidence import rent_certificate
 from schedgap.models.dmlrs.exact.fixing import Left, left
 from schedgap.models.dmlrs.exact.lbbd import lbbd
 from schedgap.models.dmlrs.exact.patterns import (

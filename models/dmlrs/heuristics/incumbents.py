@@ -7,7 +7,7 @@ from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs.bounds import colgen, fluid
 from schedgap.models.dmlrs.bounds.pricing import priced_bound
-from schedgap.models.dmlrs.certificates import price_certificate, too_fine
+from schedgap.models.dmlrs.evidence import price_certificate, too_fine
 from schedgap.models.dmlrs.heuristics.board import Board
 from schedgap.models.dmlrs.heuristics.column_choice import choose, completed
 from schedgap.models.dmlrs.heuristics.density import fill

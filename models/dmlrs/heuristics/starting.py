@@ -8,7 +8,7 @@ import numpy as np
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs.bounds.pricing import priced_bound
-from schedgap.models.dmlrs.certificates import on_sums
+from schedgap.models.dmlrs.evidence import on_sums
 from schedgap.models.dmlrs.rules import check
 from schedgap.models.method import Call
 
