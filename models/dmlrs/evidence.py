@@ -11,7 +11,7 @@ from schedgap.models.dmlrs.units import attained
 
 FINEST = 100_000  # parts of the work that a checker puts up with
 MOST_CELLS = 40_000_000  # slots times parts of the work
-MOST_STEPS = 10**10  # slots times bundles times parts of the work, of all jobs
+MOST_STEPS = 5 * 10**10  # slots times bundles times parts of the work, of all jobs
 
 
 def price_certificate(prices: Floats, grid: int | None = None) -> dict[str, Any]:

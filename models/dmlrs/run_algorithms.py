@@ -11,7 +11,7 @@ from schedgap.models.dmlrs import program_dual
 from schedgap.models.dmlrs.algorithm import OnlineRun, Variant, pd_ors
 from schedgap.models.dmlrs.bounds.dual_bound import GRID, dual_bound, machine_prices, prices_of
 from schedgap.models.dmlrs.certificates import check_certificate
-from schedgap.models.dmlrs.evidence import price_certificate
+from schedgap.models.dmlrs.evidence import price_certificate, too_fine
 from schedgap.models.dmlrs.guarantees import conditions, rounding_odds
 from schedgap.models.dmlrs.heuristics.starting import NO_PRICES, alone_bound
 from schedgap.models.dmlrs.oasis import oasis
@@ -98,9 +98,10 @@ def _dual_online(instance: DmlrsInstance, call: Call) -> Outcome:
     call.progress.phase("pricing at full capacity")
     certificate = machine_prices(instance, run.price(instance), run.range.least)
     prices = prices_of(instance, certificate["base"], certificate["prices"])  # as the file has them
-    bound, note = dual_bound(instance, prices, clock=call.clock), ""
-    if bound is None:
-        note = "stopped: every job alone"
+    bound, note = None, "too large for a checker: every job alone"
+    if not too_fine(instance, GRID):
+        bound = dual_bound(instance, prices, clock=call.clock)
+        note = "" if bound is not None else "stopped: every job alone"
     if bound is None or bound > alone:
         bound, certificate = alone, dict(NO_PRICES)
     trace, certificate = run.trace(instance), certificate | {"value": bound}

@@ -65,8 +65,6 @@ def columns(instance: DmlrsInstance, call: Call) -> Outcome:
     grid = call.options["grid"]
     made = fluid.compact(instance)
     call.progress.bound(alone_bound(instance), NO_PRICES)
-    if too_fine(instance, grid):
-        return _proved(instance, _free(instance), f"too large: {grid} parts of the work, grid=")
     call.progress.phase("solving the fluid program")
     result = solve(made.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed)
     if result.duals is None:
@@ -75,6 +73,8 @@ def columns(instance: DmlrsInstance, call: Call) -> Outcome:
     first = _proved(instance, prices)
     assert first.bound is not None
     call.progress.bound(first.bound, first.certificate)
+    if too_fine(instance, grid):
+        return replace(first, note=f"too large for columns: grid={grid} parts of the work")
     call.progress.phase("generating columns")
     found = colgen.generate(
         instance,

@@ -12,6 +12,7 @@ from schedgap.errors import InputError
 from schedgap.models.dmlrs.certificates import KINDS, check_certificate
 from schedgap.models.dmlrs.evidence import price_certificate, rent_certificate, too_fine
 from schedgap.models.dmlrs.exact.patterns import Parts, judge
+from schedgap.models.dmlrs.run_algorithms import METHODS as ALGORITHMS
 from schedgap.models.method import Call, Unheard
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
@@ -175,3 +176,17 @@ def test_sums_that_there_can_be_close_what_prices_leave_open():
     found, _ = bounded("pattern-fix", crowd)
     assert found.bound == pytest.approx(17, rel=1e-9)
     assert found.certificate is not None and found.certificate["kind"] == "attained"
+
+
+@pytest.mark.parametrize("name", ["colgen", "dual-online", "colgen-heuristic"])
+def test_no_certificate_is_finer_than_a_checker_takes(name, monkeypatch):
+    """What a checker would refuse is not handed over: other prices are, or none."""
+    monkeypatch.setattr("schedgap.models.dmlrs.evidence.MOST_STEPS", 1)
+    methods = METHODS | {method.name: method for method in ALGORITHMS}
+    found = methods[name].run(
+        TOY, Call(methods[name].parse({}), "highs", Clock(30), seed=0, progress=Unheard())
+    )
+    if found.certificate is not None:
+        assert check_certificate(TOY, found.certificate) == pytest.approx(found.bound, rel=1e-12)
+    if name != "colgen-heuristic":
+        assert found.certificate["kind"] == "prices" and "too large" in found.note
