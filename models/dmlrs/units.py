@@ -111,13 +111,20 @@ class _Heard:
         """Pass a schedule on."""
         self.told.incumbent(schedule, schedule.value(self.instance))
 
-    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
         """Pass a bound on; one for an instance that was cut down has no certificate."""
         value = _times(value, -self.k)
         if self.least == math.inf:
-            self.told.bound(value, certificate and _priced(certificate, -self.k))
+            proof = certificate and _priced(certificate, -self.k)
+            self.told.bound(value, proof, confirmed=confirmed)
         elif value < self.least:
-            self.told.bound(value)
+            self.told.bound(value, confirmed=confirmed)
 
     def phase(self, text: str) -> None:
         """Pass on what is being done."""

@@ -71,9 +71,15 @@ class _Down:
     def incumbent(self, schedule: Any, objective: float) -> None:
         self.progress.incumbent(schedule, down(objective, self.power))
 
-    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
         proof = None if certificate is None else certificate_sized(certificate, -self.power)
-        self.progress.bound(down(value, self.power), proof)
+        self.progress.bound(down(value, self.power), proof, confirmed=confirmed)
 
     def phase(self, text: str) -> None:
         self.progress.phase(text)

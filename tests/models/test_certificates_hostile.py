@@ -79,3 +79,15 @@ def test_a_field_of_the_wrong_shape_is_refused_or_harmless(certified: Any) -> No
                 past = value - optimum if sense == "min" else optimum - value
                 assert past <= slack, (instance.family, certificate["kind"], key, wrong, value)
     assert tried > 300
+
+
+def test_unknown_and_missing_keys_are_refused(certified: Any) -> None:
+    for instance, _, certificate in certified:
+        assert evaluate(instance, {**certificate, "unknown": 1}) is None
+        for key in set(certificate) - {"value"}:
+            left = {name: item for name, item in certificate.items() if name != key}
+            evaluate(instance, left)  # some fields have defaults; none ends in a traceback
+        assert evaluate(instance, {"kind": certificate["kind"], "unknown": 1}) is None
+    for instance in SMALL.values():
+        for wrong in ({}, {"kind": None}, {"kind": []}, {"kind": "magic"}, {"value": 3.0}):
+            assert evaluate(instance, wrong) is None

@@ -40,7 +40,7 @@ class Judge:
         assert value == pytest.approx(objective, rel=CLOSE, abs=0)
         assert value <= self.best * (1 + CLOSE)
 
-    def bound(self, value: float, certificate: Any = None) -> None:
+    def bound(self, value: float, certificate: Any = None, **more: object) -> None:
         """A bound that no schedule exceeds, and that its certificate proves."""
         assert value >= self.best * (1 - CLOSE)
         if certificate is not None:

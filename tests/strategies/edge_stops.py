@@ -119,7 +119,9 @@ class Witness:
         assert rules.objective(self.instance, data) == objective
         assert self.sign * objective >= self.sign * self.optimum
 
-    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+    def bound(
+        self, value: float, certificate: Mapping[str, Any] | None = None, **more: object
+    ) -> None:
         """Every bound holds, and its certificate proves just that."""
         assert self.sign * value <= self.sign * self.optimum, (value, self.optimum)
         self.best = value

@@ -44,7 +44,7 @@ class Heard:
         """Keep a value."""
         self.values.append(objective)
 
-    def bound(self, value: float, certificate: Any = None) -> None:
+    def bound(self, value: float, certificate: Any = None, **more: object) -> None:
         """Keep a bound."""
         self.bounds.append((value, certificate))
 

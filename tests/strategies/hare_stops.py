@@ -61,7 +61,9 @@ class Judge:
         assert rules.objective(self.instance, data) >= self.optimum - self.slack
         assert objective >= self.optimum - self.slack
 
-    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+    def bound(
+        self, value: float, certificate: Mapping[str, Any] | None = None, **more: object
+    ) -> None:
         """Refuse one above the optimum, or that its certificate does not give."""
         self.heard += 1
         assert value <= self.optimum + self.slack, f"{value} > {self.optimum}"

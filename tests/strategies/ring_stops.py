@@ -78,7 +78,9 @@ class Witness:
         assert self.best is not None
         assert rules.objective(self.instance, data) == objective >= self.best
 
-    def bound(self, value: float, certificate: Mapping[str, Any] | None = None) -> None:
+    def bound(
+        self, value: float, certificate: Mapping[str, Any] | None = None, **more: object
+    ) -> None:
         """Hold a bound to the optimum, and its certificate to it."""
         assert self.best is None or value <= self.best, (value, self.best)
         assert certificate is None or check_certificate(self.instance, certificate) == value

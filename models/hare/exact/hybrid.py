@@ -5,6 +5,7 @@ no engine, the others. All values are in grid steps.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -74,9 +75,15 @@ class _Back(Unheard):
         """Offer a schedule, whose times the bracket makes true."""
         self._found.offer(schedule)
 
-    def bound(self, value: float, certificate: object = None) -> None:
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
         """Pass a bound on; certificates are of the other instance."""
-        self._found.bound(self._down.bound(value))
+        self._found.bound(self._down.bound(value), confirmed=confirmed)
 
 
 def _between(
