@@ -130,7 +130,7 @@ class Ear(Unheard):
     def __init__(self):
         self.heard = []
 
-    def bound(self, value, certificate=None):
+    def bound(self, value, certificate=None, **more):
         self.heard.append((value, certificate))
 
 

@@ -137,7 +137,7 @@ class Witness:
         if outcome.infeasible:
             assert self.optimum == math.inf
             return
-        if outcome.bound is not None and not outcome.withdrawn:
+        if outcome.bound is not None:
             assert self.sign * outcome.bound <= self.sign * self.optimum
             if outcome.certificate is not None:
                 assert check_certificate(self.instance, outcome.certificate) == outcome.bound

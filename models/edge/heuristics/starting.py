@@ -31,10 +31,7 @@ def first_bracket(instance: EdgeInstance, call: Call) -> Bracket:
     """
     sign = sense(instance)
 
-    def keep(schedule: EdgeSchedule | None) -> EdgeSchedule | None:
-        if schedule is None:
-            found.trace["answers_dropped"] = found.trace.get("answers_dropped", 0) + 1
-            return None
+    def keep(schedule: EdgeSchedule) -> EdgeSchedule:
         return schedule_of(instance, runs_from(instance, schedule))
 
     found = Bracket(

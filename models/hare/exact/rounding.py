@@ -14,6 +14,7 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+from schedgap.instances.records import LARGEST
 from schedgap.instances.scaling import common_step, decimal
 from schedgap.models.hare.windows import LARGEST_HORIZON, LARGEST_VALUE, Synchronization
 
@@ -39,11 +40,12 @@ def rounded_down(instance: HareInstance) -> Rounded | None:
     view = arrays(instance)
     total = sum(map(decimal, [view.arrival.max(), *view.duration.max(axis=1)]), Fraction(0))
     times = {*view.arrival.tolist(), *view.train.ravel().tolist(), *view.sync.ravel().tolist()}
-    step = _step(times, "times", total, LARGEST_HORIZON, FINE_HORIZON)
+    longest = min(LARGEST_HORIZON, int(LARGEST))  # a file has no larger number
+    step = _step(times, "times", total, longest, FINE_HORIZON)
     if step > decimal(view.train.min()):
         return None
     weight = sum(map(decimal, view.weight), Fraction(0))
-    most = LARGEST_VALUE // max(1, int(total / step) + view.tasks)
+    most = min(LARGEST_VALUE // max(1, int(total / step) + view.tasks), int(LARGEST))
     weight_step = _step(view.weight.tolist(), "weights", weight, most, most)
 
     def down(times: dict[str, float]) -> dict[str, int]:
