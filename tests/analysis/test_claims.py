@@ -8,9 +8,6 @@ import schedgap as sg
 from schedgap.instances.families import FAMILIES
 from schedgap.models import family
 
-# small instances whose optimum some bundled bound meets
-CLOSED = {"dmlrs": "toy", "edge": "toy", "elastic": "toy", "hare": "toy", "ring": "toy"}
-
 
 @pytest.fixture(scope="module", params=FAMILIES)
 def small(request: pytest.FixtureRequest) -> Any:
@@ -21,9 +18,9 @@ def forged(instance: Any) -> dict[str, Any]:
     """Return a poor schedule that says of itself that it is optimal."""
     poor = None
     for method in family(instance.family).methods:
-        if method.kind not in ("algorithm", "baseline") or method.refuses(instance):
+        if method.kind != "baseline" or method.engines or method.refuses(instance):
             continue
-        found = sg.solve(instance, method.name, time_limit=10)
+        found = sg.solve(instance, method.name, time_limit=2)
         if found.objective is None or found.outside:
             continue
         sign = 1 if found.sense == "min" else -1
@@ -43,7 +40,7 @@ def test_a_forged_optimum_is_unchecked_or_refuted(small: Any) -> None:
     for method in family(small.family).methods:
         if method.kind != "bound" or method.refuses(small):
             continue
-        evidence = sg.solve(small, method.name, time_limit=10).certificate
+        evidence = sg.solve(small, method.name, time_limit=3).certificate
         if evidence is not None:
             verdict = sg.verify(small, claim, evidence)
             assert not verdict and verdict.optimality_status == "refuted"
