@@ -287,8 +287,8 @@ def solve_program(
 ) -> tuple[EngineResult, Report]:
     """Solve one program in this process; schedules and bounds go to `found` as they come.
 
-    A last word of a floating-point search that no bound in `found` supports is asked for a second
-    time in another way; until then it is not believed (`schedgap.solvers.confirm`).
+    An engine's last word that no bound in `found` supports is asked for a second time in another
+    way; until then it is not believed (`schedgap.solvers.confirm`).
 
     Parameters
     ----------
@@ -321,7 +321,9 @@ def solve_program(
     trace: dict[str, Any] = {"engine_says": result.log, "seconds": round(result.seconds, 3)}
     proved = result.bound is not None and found.lower >= real(result.bound)
     if not exact and not proved and result.status in ("optimal", "infeasible"):
-        result, said = confirm(program, engine, result, clock=clock, **settings)
+        result, said = confirm(
+            program, engine, result, clock=clock, on_incumbent=better, **settings
+        )
         trace["asked_again"] = said
         if result.objective is not None and "differently" in said:
             found.offer(read(result.values))

@@ -178,6 +178,29 @@ def test_progress_beyond_whole_numbers_is_left_out_not_rounded() -> None:
     assert "whole numbers" in report.trace["left_out"]
 
 
+def test_a_wrong_last_word_of_cp_sat_is_not_believed() -> None:
+    """The presolve of CP-SAT 9.15 says 50, or that 48 cannot be: `branch-simulate` executes 48."""
+    jobs = [
+        job("j1", 2, 36363, 5e-4 / 3, batch_size=4, forward_time_per_sample=6.875e-06,
+            backward_time=2.75e-05),
+        job("j2", 1, 92307, 4e-3 / 9, batch_size=1, forward_time_per_sample=5.416666666666667e-06,
+            backward_time=4 * 5.416666666666667e-06),
+        job("j3", 6, 109090, 4e-3 / 9, batch_size=1, forward_time_per_sample=2.2916666666666666e-06,
+            backward_time=4 * 2.2916666666666666e-06),
+        job("j4", 6, 184615, 0.0, batch_size=1, forward_time_per_sample=2.70833875e-06,
+            backward_time=1.0833355e-05),
+    ]  # fmt: skip
+    instance = instance_of(
+        jobs, [3, 4, 1], horizon=60, rate_scale=10_000, overhead_per_server=1e-5 / 3,
+        bandwidth_between=2.0, bandwidth_within=100.0, contention_factor=1.0,
+        degradation={"kind": "linear", "alpha": 0.0},
+    )  # fmt: skip
+    best = run(BY_NAME["branch-simulate"], instance)
+    assert best.bound == best.schedule.makespan == 48
+    (found,) = answers([instance])
+    assert found.plain == found.cut == found.meetings == exactly(instance) == 48
+
+
 def test_what_cannot_be_is_infeasible() -> None:
     """W1's optimum is 7."""
     jobs = [job(name, 4, 24, 4 / 3) for name in "ab"]

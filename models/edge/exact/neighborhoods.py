@@ -4,6 +4,8 @@ Free jobs may take the groups that the prices leave for something better. The ot
 have, or start and mode alone. CP-SAT settles each neighborhood.
 """
 
+from typing import Any
+
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
@@ -13,6 +15,7 @@ from schedgap.models.edge.exact.fixing import Fixing
 from schedgap.models.edge.placements import Run, runs_from, schedule_of, sound
 from schedgap.models.edge.problem import Group, problem
 from schedgap.solvers import Clock, solve
+from schedgap.solvers.confirm import confirm
 
 FIRST_SIZE = 5  # free jobs
 LONGEST = 2.0  # seconds for one neighborhood
@@ -55,15 +58,15 @@ def improve(
             orders=not rest,
             most=upper - 1,
         )
-        result = solve(
-            model,
-            "cp-sat",
-            clock=clock.share(1.0, most=LONGEST),
-            seed=seed + tried,
-            threads=threads,
-            grid=1,
-            start=program_cp_sat.hints(model, instance, schedule),
-        )
+        settings: dict[str, Any] = {
+            "seed": seed + tried,
+            "threads": threads,
+            "grid": 1,
+            "start": program_cp_sat.hints(model, instance, schedule),
+        }
+        result = solve(model, "cp-sat", clock=clock.share(1.0, most=LONGEST), **settings)
+        if result.status == "infeasible" and not rest:
+            result, _ = confirm(model, "cp-sat", result, clock=clock, **settings)
         tried, vain = tried + 1, vain + 1
         better = None
         if result.values is not None:

@@ -24,6 +24,7 @@ from schedgap.models.ring.program_cp_sat import Detail
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import Placement, schedule_of
 from schedgap.solvers import Clock, EngineResult, solve
+from schedgap.solvers.confirm import confirm
 
 MOST_WAYS = 300_000  # jobs x servers that a program for CP-SAT is built for
 MANY_JOBS = 40  # from here on schedules with few spread jobs are looked for first
@@ -179,19 +180,31 @@ def relax_stage(
         grid=1,
         start=None if known is None else program.start_from(known),
         on_incumbent=better,
-        on_bound=found.bound,
+        on_bound=lambda bound: found.bound(bound, confirmed=False),
     )
     if result.values is not None:
         better(0.0, result.values)
+    if result.status in ("optimal", "infeasible"):
+        result, _ = confirm(
+            program.model,
+            "cp-sat",
+            result,
+            clock=clock,
+            threads=threads,
+            seed=seed,
+            grid=1,
+            on_incumbent=better,
+        )
+    done = result.status in ("optimal", "infeasible")
     if result.bound is not None:
-        found.bound(result.bound)
+        found.bound(result.bound, confirmed=done)
     refuted = result.status == "infeasible"
     if refuted and known is not None:
         raise ContradictionError(f"no plan ends by {horizon}, where a schedule does")
     return Report(
         infeasible=refuted,
         trace={"value": result.objective, "bound": result.bound, "seconds": _rounded(clock)},
-        value=result.bound,
+        value=result.bound if done else None,
     )
 
 
@@ -291,7 +304,10 @@ def _ask(
     if made is None:
         return EngineResult("infeasible", None, None), None
     hints = None if known is None else made.start_from(known)
-    result = solve(made.model, "cp-sat", clock=clock, threads=threads, seed=seed, start=hints)
+    settings: dict[str, Any] = {"clock": clock, "threads": threads, "seed": seed, "start": hints}
+    result = solve(made.model, "cp-sat", **settings)
+    if result.status == "infeasible":
+        result, _ = confirm(made.model, "cp-sat", result, **settings)
     return result, None if result.values is None else made.plan(result.values)
 
 
