@@ -134,6 +134,8 @@ def _claims(
         amount = 0.0 if bound is None or objective is None else abs(objective - bound)
         message = f"'optimal' with objective {_number(objective)} and bound {_number(bound)}"
         yield Violation("status", ("status",), amount, message)
+    if status == "bound" and bound is None:
+        yield Violation("status", ("status",), 0.0, "'bound' without a bound")
     if (status in ("optimal", "feasible")) != (solution.schedule is not None):
         holds = "a" if solution.schedule is not None else "no"
         yield Violation("status", ("status",), 0.0, f"'{status}' with {holds} schedule")
@@ -207,6 +209,9 @@ def _judge_claims(
         else:
             optimality, text = "unchecked", "claimed, not checked"
         lines.append(f"optimal: {text}")
+    elif solution.status == "infeasible":
+        optimality = "refuted" if found else "unchecked"
+        lines.append(f"infeasible: {'refuted' if found else 'claimed, not checked'}")
     return bound, optimality, tuple(lines)
 
 

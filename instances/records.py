@@ -123,6 +123,12 @@ def _as_written(value: Any, before: Any) -> Any:
     if isinstance(value, dict) and isinstance(before, dict):
         return {key: _as_written(item, before.get(key)) for key, item in value.items()}
     if isinstance(value, list) and isinstance(before, list):
+        named = {each["id"]: each for each in before if isinstance(each, dict) and "id" in each}
+        if named:
+            return [
+                _as_written(each, named.get(each.get("id")) if isinstance(each, dict) else None)
+                for each in value
+            ]
         return [_as_written(*pair) for pair in zip_longest(value, before[: len(value)])]
     same = type(value) in (int, float) and type(before) in (int, float) and value == before
     return before if same else value

@@ -31,7 +31,8 @@ class Verdict:
     `relaxed` names the rules of the program that the schedule says it leaves out. `bound_status`
     and `optimality_status` say of the claims of a solution whether they were evaluated again
     (`checked`), could not be (`unchecked`), or are wrong (`refuted`); None where nothing is
-    claimed. `claims` says the same in words, a line each.
+    claimed. A claim that there is no schedule counts as one of optimality. `claims` says the same
+    in words, a line each.
     """
 
     feasible: bool

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from schedgap.errors import ScaleError
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.engine import (
     INFINITE,
@@ -119,7 +120,10 @@ def pass_program(engine: Any, program: LinearProgram, *, relaxed: bool = False) 
         kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
         lp.integrality_ = [kinds[whole] for whole in program.integer.tolist()]
     # A column whose bounds cross is a warning here and an infeasible program later.
-    accept(engine.passModel(lp), "the model", ("kOk", "kWarning"))
+    if engine.passModel(lp).name not in ("kOk", "kWarning"):
+        raise ScaleError(
+            "HiGHS refuses the program: its coefficients are too large or too far apart"
+        )
 
 
 def pass_start(engine: Any, start: Floats) -> None:

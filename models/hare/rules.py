@@ -86,24 +86,47 @@ def objective(instance: HareInstance, schedule: Any) -> float:
 
 
 def _waiting(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Run]:
-    """Yield the runs of a schedule without violations, each moved to where it may start."""
+    """Yield the runs of a schedule without violations, each moved to where it may start.
+
+    Tasks of a round that start together move together. They come after what they wait for: the
+    round before, and the tasks before them on their GPUs. Runs that wait for each other, which
+    only what the tolerance admits can bring about, are left out.
+    """
     rounds: dict[tuple[int, int], list[Run]] = {}
     for run in runs:
         rounds.setdefault((run.job, run.round), []).append(run)
     groups: list[tuple[Run, ...]] = []
-    for own in rounds.values():
+    of_round: dict[tuple[int, int], list[int]] = {}
+    for key, own in rounds.items():
         apart = len({run.gpu for run in own}) == len(own)
         together = apart and len({run.start for run in own}) == 1
-        groups += [tuple(own)] if together else [(run,) for run in own]
-    # Whatever a run waits for starts before it, by most of its length at least.
-    groups.sort(key=lambda group: (group[0].start, group[0].trained, group[0].round))
+        made = [tuple(own)] if together else [(run,) for run in own]
+        of_round[key] = list(range(len(groups), len(groups) + len(made)))
+        groups += made
+    on_gpu: dict[int, list[tuple[float, float, int]]] = {}
+    for g, group in enumerate(groups):
+        for run in group:
+            on_gpu.setdefault(run.gpu, []).append((run.start, run.trained, g))
+    pairs = [pair for own in on_gpu.values() for pair in pairwise(g for _, _, g in sorted(own))]
+    for (n, r), members in of_round.items():  # a round's end stands between it and the next
+        groups.append(())
+        pairs += [(first, len(groups) - 1) for first in members]
+        pairs += [(len(groups) - 1, second) for second in of_round.get((n, r + 1), ())]
+    after: list[list[int]] = [[] for _ in groups]
+    waits = [0] * len(groups)
+    for first, second in pairs:
+        after[first].append(second)
+        waits[second] += 1
     free = [0.0] * len(instance.gpus)
     barrier: dict[tuple[int, int], float] = {}
-    for group in groups:
-        n, r = group[0].job, group[0].round
-        ready = max(instance.jobs[n].arrival, barrier.get((n, r - 1), 0.0))
-        start = max(ready, *(max(run.start, free[run.gpu]) for run in group))
+    ready = [g for g, count in enumerate(waits) if not count]
+    while ready:
+        g = ready.pop()
+        group = groups[g]
+        start = max((max(run.start, free[run.gpu]) for run in group), default=0.0)
         for run in group:
+            n, r = run.job, run.round
+            start = max(start, instance.jobs[n].arrival, barrier.get((n, r - 1), 0.0))
             delay = start - run.start
             moved = run._replace(
                 start=start,
@@ -113,6 +136,10 @@ def _waiting(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Run]:
             free[run.gpu] = moved.trained
             barrier[n, r] = max(barrier.get((n, r), 0.0), moved.synchronized)
             yield moved
+        for other in after[g]:
+            waits[other] -= 1
+            if not waits[other]:
+                ready.append(other)
 
 
 def _violations(
@@ -124,13 +151,16 @@ def _violations(
     found: list[Violation] = []
     times: Counter[tuple[int, int, int]] = Counter()  # how often each task is named
     runs = _read(instance, schedule["assignments"], times, found)
-    yield from found
-    yield from assigned_once(instance, times)
-    yield from not_before_arrival(instance, runs)
-    yield from rounds_in_order(instance, runs)
-    yield from no_overlap(instance, runs)
+    found += assigned_once(instance, times)
+    found += not_before_arrival(instance, runs)
+    found += rounds_in_order(instance, runs)
+    found += no_overlap(instance, runs)
     if fixed:
-        yield from one_start_per_round(instance, runs)
+        found += one_start_per_round(instance, runs)
+    yield from found
+    if not found and sum(1 for _ in _waiting(instance, runs)) < len(runs):
+        message = "tasks wait for each other, each within the tolerance"
+        yield Violation("V4", ("schedule",), TOLERANCE, message)
 
 
 def _read(
@@ -242,10 +272,10 @@ def not_before_arrival(instance: HareInstance, runs: Sequence[Run]) -> Iterator[
 
 def rounds_in_order(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Violation]:
     """Rule V4, (7): a round starts when every task of the round before is synchronized."""
-    barrier: dict[tuple[int, int], Run] = {}  # of each round, its task that synchronizes last
+    barrier: dict[tuple[int, int], Run] = {}  # of each round, the task that allows the least
     for run in runs:
         last = barrier.setdefault((run.job, run.round), run)
-        if run.synchronized > last.synchronized:
+        if _earliest(run) > _earliest(last):
             barrier[run.job, run.round] = run
     for run in runs:
         last = barrier.get((run.job, run.round - 1), run)
@@ -299,6 +329,12 @@ def one_start_per_round(instance: HareInstance, runs: Sequence[Run]) -> Iterator
                 message = f"{task} is on {gpu}, as is another task of its round"
                 yield Violation("V6", (task, gpu), 1, message)
             taken.add(run.gpu)
+
+
+def _earliest(run: Run) -> float:
+    """Return the earliest start that the tolerance admits of a task which waits for this one."""
+    end = run.synchronized
+    return end - min(TOLERANCE, PART * run.train) - 2 * math.ulp(end)
 
 
 def _exceeds(bound: float, value: float, run: Run, part: float = PART) -> bool:

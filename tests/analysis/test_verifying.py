@@ -138,3 +138,17 @@ def test_claims_do_not_depend_on_the_unit(unit: float) -> None:
     for bound, broken in ((0.9 * unit, ["status"]), (1.1 * unit, ["bound", "status"])):
         verdict = sg.verify(instance, data | {"bound": bound})
         assert [violation.rule for violation in verdict.violations] == broken
+
+
+def test_a_claim_that_there_is_no_schedule_is_not_checked() -> None:
+    """A certificate of a bound says nothing of it."""
+    claim = sg.solve(toy(3, 1, 2), "weak").to_data() | {"status": "infeasible"}
+    verdict = sg.verify(toy(3, 1, 2), claim, {"kind": "toy", "value": 0.75})
+    assert verdict and verdict.optimality_status == "unchecked" and not verdict.complete
+    assert verdict.claims[-1] == "infeasible: claimed, not checked"
+
+
+def test_the_status_bound_needs_a_bound() -> None:
+    claim = sg.solve(toy(3, 1, 2), "weak").to_data() | {"bound": None}
+    verdict = sg.verify(toy(3, 1, 2), claim, {"kind": "toy", "value": 0.75})
+    assert [violation.rule for violation in verdict.violations] == ["status"]

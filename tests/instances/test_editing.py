@@ -190,3 +190,14 @@ def test_a_changed_solution_stays_with_its_instance() -> None:
     assert other.bound == 1.0 and other.certificate is None
     with pytest.raises(InputError, match="instance_sha256"):
         solution.replace(instance_sha256="0" * 64)
+
+
+def test_numbers_stay_as_written_where_a_list_is_shifted() -> None:
+    """1000.0 of a file stays 1000.0, and with it the hash."""
+    data = SMALL["hare"].to_data()
+    data["jobs"][1]["weight"] = 1000.0
+    instance = from_data(data)
+    less = instance.replace(jobs=instance.jobs[1:])
+    assert less == from_data({**data, "jobs": data["jobs"][1:]})
+    other = instance.replace(jobs=[*reversed(instance.jobs)])
+    assert other == from_data({**data, "jobs": [*reversed(data["jobs"])]})

@@ -1,6 +1,7 @@
 """Near-equal, unrepresentable and far-apart numbers: bounds and schedules against enumeration."""
 
 import warnings
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -171,3 +172,36 @@ def test_thousands_of_nasty_instances(instance: HareInstance) -> None:
     optimum = brute_force(instance)
     _schedules_hold(instance, optimum)
     _bounds_hold(instance, optimum)
+
+
+FAR: list[dict[str, Any]] = [
+    {"id": "J1", "arrival": 0, "weight": 1, "rounds": 1, "tasks_per_round": 2,
+     "training_time": {"k": 1e9, "l": 0.001}},
+    {"id": "J2", "arrival": 0, "weight": 1e-9, "rounds": 2, "tasks_per_round": 1,
+     "training_time": {"k": 1.0, "l": 1e6}},
+]  # fmt: skip
+TINY: list[dict[str, Any]] = [
+    {"id": "J1", "arrival": 0, "weight": 1e-9, "rounds": 3, "tasks_per_round": 1,
+     "training_time": {"k": 0.001, "l": 0.001}, "synchronization_time": {"k": 1, "l": 1}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("jobs", "optimum"), [(FAR, 0.002000002), (TINY, 3.003e-9)])
+@pytest.mark.parametrize("method", ["relaxed-prefix", "relaxed-miqcp"])
+def test_an_engines_tolerance_lifts_no_bound(
+    jobs: list[dict[str, Any]], optimum: float, method: str
+) -> None:
+    """Engines said 3.0035 and 4.004e-9."""
+    instance = HareInstance.from_data(
+        {
+            "family": "hare", "version": 1, "name": "t", "meta": {"time_unit": "s"},
+            "gpu_kinds": [{"id": "k"}, {"id": "l"}],
+            "gpus": [{"id": "g1", "kind": "k"}, {"id": "g2", "kind": "l"}], "jobs": jobs,
+        }
+    )  # fmt: skip
+    for engine in ("highs", "gurobi"):
+        try:
+            bound = sg.solve(instance, method, engine=engine, time_limit=10).bound
+        except ScaleError:
+            continue
+        assert bound is None or bound <= optimum * (1 + 1e-6)

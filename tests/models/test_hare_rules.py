@@ -6,6 +6,7 @@ import time
 import pytest
 
 from schedgap.errors import InputError
+from schedgap.instances.hare import HareInstance
 from schedgap.models.hare.rules import check, objective
 from strategies.hare import instance_of
 from strategies.hare_examples import FIGURE_4, TOY
@@ -331,3 +332,39 @@ def test_starts_of_a_round_that_are_to_be_equal_are_almost():
 def test_a_schedule_that_waits_longer_than_it_must_is_taken_as_it_is():
     assert objective(PAIR, changed(3, start=7.0)) == 3 * 10
     assert objective(PAIR, changed(3, start=5.25)) == 3 * 8.25
+
+
+def test_a_short_task_in_the_tolerance_of_a_long_one_hides_no_wait() -> None:
+    """Round 2 starts before the short task of round 1 ends, which X's overlap pushes later still.
+
+    The optimum is 1.1034; judged in the order of the starts, the schedule was worth 1.102411.
+    """
+    gpus = [{"id": "g1", "kind": "f"}, {"id": "g2", "kind": "s"}]
+    rounds = [
+        [{"training_time": {"f": 0.0005, "s": 1}}, {"training_time": {"f": 1, "s": 4e-07}}],
+        [{"training_time": {"f": 0.0001, "s": 1}}],
+    ]
+    instance = HareInstance.from_data(
+        {
+            "family": "hare",
+            "version": 1,
+            "name": "t",
+            "meta": {"time_unit": "s"},
+            "gpu_kinds": [{"id": "f"}, {"id": "s"}],
+            "gpus": gpus,
+            "jobs": [
+                {"id": "X", "arrival": 0, "weight": 3,
+                 "task_rounds": [[{"training_time": {"f": 1, "s": 0.001}}]]},
+                {"id": "J", "arrival": 0.000499411, "weight": 1000, "task_rounds": rounds},
+            ],
+        }
+    )  # fmt: skip
+    starts = [("X", 1, 1, "g2", 0), ("J", 1, 1, "g1", 0.000499411)]
+    starts += [("J", 1, 2, "g2", 0.00099901), ("J", 2, 1, "g1", 0.0009989159999999999)]
+    keys = ("job", "round", "task", "gpu", "start")
+    schedule = {"assignments": [dict(zip(keys, each, strict=True)) for each in starts]}
+    assert "V4" in {violation.rule for violation in check(instance, schedule, {})}
+    late = {"assignments": [*schedule["assignments"][:3], {**schedule["assignments"][3]}]}
+    late["assignments"][3]["start"] = 0.0009994108  # within the tolerance of both tasks
+    assert not list(check(instance, late, {}))
+    assert objective(instance, late) >= 1.1034 - 1e-9

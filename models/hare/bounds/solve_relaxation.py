@@ -1,5 +1,6 @@
 """Hare_Sched_RL and its repair solved by an engine: what the bounds and `hare*` start from."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,13 +30,14 @@ from schedgap.solvers.engine import OnBound
 from schedgap.solvers.linear import Floats, LinearProgram
 
 INTEGER_CELLS = 400  # tasks x GPUs up to which `relaxed-prefix` keeps y binary by default
+FARTHEST = 1e6  # of weights, or of times: what lies farther apart is beyond engines' tolerances
 _LINEAR_SHARE = 0.3  # of the time, for cuts on the linear relaxation before the binary one
 _PRECISE: dict[str, dict[str, Any]] = {  # U is large: y = 1e-6 would free a start by U x 1e-6
     "highs": {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
     "gurobi": {"FeasibilityTol": 1e-9, "OptimalityTol": 1e-9},
 }
 _PRECISE_INTEGER: dict[str, dict[str, Any]] = {
-    "highs": {"mip_feasibility_tolerance": 1e-9},
+    "highs": {"mip_feasibility_tolerance": 1e-9, "presolve": "off"},  # it errs at 1e-9
     "gurobi": {"IntFeasTol": 1e-9},
 }
 
@@ -92,8 +94,20 @@ def solve_relaxation(
     def solver(clock: Clock) -> Callable[[LinearProgram], EngineResult]:
         def run(program: LinearProgram) -> EngineResult:
             options = _PRECISE[engine] | (_PRECISE_INTEGER[engine] if program.is_mixed else {})
-            return solve(
-                program, engine, clock=clock, threads=call.threads, seed=call.seed, options=options
+            unit = _unit(program)
+            result = solve(
+                replace(program, cost=program.cost * unit, offset=program.offset * unit),
+                engine,
+                clock=clock,
+                threads=call.threads,
+                seed=call.seed,
+                options=options,
+            )
+            return replace(
+                result,
+                objective=None if result.objective is None else result.objective / unit,
+                bound=None if result.bound is None else result.bound / unit,
+                duals=None if result.duals is None else np.asarray(result.duals) / unit,
             )
 
         return run
@@ -106,16 +120,40 @@ def solve_relaxation(
         call.progress.phase("adding cuts to the relaxation with binary y")
         weaker, relaxed = found, build(instance, limit=most, integer=True)
         cuts = single(weaker.cuts, arrays(instance))
+        apart = far_apart(instance)
         found = tighten_binary(
-            relaxed, separate, solver(call.clock), call.clock, cuts=cuts, on_bound=on_bound
+            relaxed,
+            separate,
+            solver(call.clock),
+            call.clock,
+            cuts=cuts,
+            on_bound=None if apart else on_bound,
         )
-        if weaker.bound is not None and (found.bound is None or found.bound < weaker.bound):
+        better = weaker.bound is not None and (found.bound is None or found.bound < weaker.bound)
+        if apart or better:
             found = replace(found, bound=weaker.bound)
     point = found.values
     if choose_point and point is not None and found.closed:
         call.progress.phase("choosing the canonical point")
         point = canonical(relaxed, found, separate, solver(call.clock), call.clock)
     return RelaxationSolution(relaxed, found, point)
+
+
+def _unit(program: LinearProgram) -> float:
+    """Return a power of two that brings the largest cost to 512 or more, below 1024."""
+    largest = float(np.abs(program.cost).max(initial=0.0))
+    return 2.0 ** (10 - math.frexp(largest)[1]) if largest > 0 else 1.0
+
+
+def far_apart(instance: HareInstance) -> bool:
+    """Whether weights or times differ so much that an engine's tolerances can hide some of them.
+
+    Then an integer program's bound is no proof: engines have reported some above the optimum.
+    """
+    view = arrays(instance)
+    parts = (view.weight, np.concatenate([view.duration.ravel(), view.train.ravel(), view.arrival]))
+    positive = (part[part > 0] for part in parts)
+    return any(len(part) and part.max() > FARTHEST * part.min() for part in positive)
 
 
 def solve_literal(
@@ -140,6 +178,12 @@ def solve_literal(
     )
 
 
+def _without_unit(instance: HareInstance) -> bool:
+    """Whether a program in the instance's own numbers is beyond an engine's tolerances."""
+    largest = float(arrays(instance).weight.max())
+    return far_apart(instance) or not 1e-3 <= largest <= FARTHEST
+
+
 def _solve_quadratic(
     instance: HareInstance,
     call: Call,
@@ -158,7 +202,7 @@ def _solve_quadratic(
         clock=call.clock,
         threads=call.threads,
         seed=call.seed,
-        on_bound=on_bound,
+        on_bound=None if _without_unit(instance) else on_bound,
         options=options,
     )
     most = relaxation.limit(instance, horizon_cap=horizon_cap)
@@ -170,7 +214,8 @@ def _solve_quadratic(
         barrier = np.array([model.b[q].value for q in model.R])
         point = np.concatenate([x, y.ravel(), (y * x[:, None]).ravel(), barrier])
     closed = result.status == "optimal"
-    found = Tightened(point, result.bound, closed, [], 1, relaxed.program)
+    bound = None if _without_unit(instance) else result.bound
+    found = Tightened(point, bound, closed, [], 1, relaxed.program)
     if choose_point and closed:
 
         def run(program: LinearProgram) -> EngineResult:
