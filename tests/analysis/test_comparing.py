@@ -111,7 +111,7 @@ def test_every_way_to_end_is_recorded(tmp_path: Path) -> None:
 def test_a_memory_hog_is_stopped(tmp_path: Path) -> None:
     run = quick(tmp_path, "hog", targets=INSTANCES[0], memory_limit=200, time_limit=20)
     assert run.records[0].outcome == "memory"
-    assert (run.records[0].peak_memory_mb or 0) > 200
+    assert (run.records[0].peak_memory_mb or 0) >= 200
 
 
 @pytest.mark.parametrize(
