@@ -9,6 +9,7 @@ import pytest
 from engine_tasks import program as example
 from scipy import sparse
 
+from schedgap.errors import ScaleError
 from schedgap.solvers import Clock
 from schedgap.solvers.highs import Relaxation, solve_arrays
 from schedgap.solvers.linear import LinearProgram, safe_bound
@@ -125,3 +126,8 @@ def test_programs_without_columns_or_rows() -> None:
     assert solve_arrays(free, clock=Clock(9)).objective == -1
     crossed = LinearProgram([1], [2], [1], [[1]], [0], [9])
     assert solve_arrays(crossed, clock=Clock(9)).status == "infeasible"
+
+
+def test_a_program_that_highs_refuses_is_said_to_be_out_of_scale() -> None:
+    with pytest.raises(ScaleError, match="too large or too far apart"):
+        solve_arrays(LinearProgram([1], [0], [1], [[1e20]], [0], [1]), clock=Clock(5))
