@@ -1,6 +1,8 @@
 """Contracts that every method of every family keeps: held over the registry."""
 
 import math
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pytest
@@ -14,42 +16,56 @@ NAMES = [f"{family.name}-{method.name}" for family, method in CASES]
 MEETS = 1e-6
 
 
-def _solve(family: Family, method: Method, instance: Any, **settings: Any) -> sg.Solution:
+@dataclass(frozen=True)
+class Case:
+    """A method, the first instance of the quick suite that it takes, and what it makes of it."""
+
+    family: Family
+    method: Method
+    instance: Any
+    solution: sg.Solution
+
+
+def _solve(method: Method, instance: Any) -> sg.Solution:
     for engine in method.engines if method.drives else method.engines[:1]:
         needs(engine)
-    return sg.solve(instance, method.name, time_limit=20, seed=3, **settings)
+    return sg.solve(instance, method.name, time_limit=20, seed=3)
 
 
-def _tiny(family: Family, method: Method) -> Any:
-    """Return the first instance of the quick suite that the method takes."""
-    return next(instance for instance in family.suite() if not method.refuses(instance))
+@pytest.fixture(scope="session", params=CASES, ids=NAMES)
+def case(request: pytest.FixtureRequest) -> Case:
+    """Solve once for all contracts: pytest runs the tests of one parameter together."""
+    family, method = request.param
+    instance = next(each for each in family.suite() if not method.refuses(each))
+    return Case(family, method, instance, _solve(method, instance))
 
 
-@pytest.mark.parametrize(("family", "method"), CASES, ids=NAMES)
-def test_a_schedule_is_feasible_and_its_objective_recomputed(
-    family: Family, method: Method
-) -> None:
-    instance = _tiny(family, method)
-    solution = _solve(family, method, instance)
+@cache
+def _optimum(instance: Any) -> float:
+    best = sg.solve(instance, "exact", time_limit=20)
+    assert best.status == "optimal" and best.objective is not None
+    return best.objective
+
+
+def test_a_schedule_is_feasible_and_its_objective_recomputed(case: Case) -> None:
+    solution = case.solution
     if solution.schedule is None:
         assert solution.status in ("bound", "infeasible", "unknown")
         assert solution.objective is None
         return
-    verdict = sg.verify(instance, solution)
+    verdict = sg.verify(case.instance, solution)
     assert verdict, str(verdict)
     assert verdict.objective == pytest.approx(solution.objective, rel=1e-12)
 
 
-@pytest.mark.parametrize(("family", "method"), CASES, ids=NAMES)
-def test_a_kind_keeps_its_word(family: Family, method: Method) -> None:
+def test_a_kind_keeps_its_word(case: Case) -> None:
     """A bound brings no schedule, an algorithm no bound, an exact method proves a small optimum."""
-    instance = _tiny(family, method)
-    solution = _solve(family, method, instance)
-    if method.kind == "bound":
+    solution, kind = case.solution, case.method.kind
+    if kind == "bound":
         assert solution.status == "bound"
         assert solution.schedule is None
         assert solution.bound is not None and math.isfinite(solution.bound)
-    elif method.kind == "exact":
+    elif kind == "exact":
         assert solution.status == "optimal"
         assert solution.bound == pytest.approx(solution.objective, rel=MEETS)
     else:
@@ -57,29 +73,20 @@ def test_a_kind_keeps_its_word(family: Family, method: Method) -> None:
         assert solution.bound is None
 
 
-@pytest.mark.parametrize(("family", "method"), CASES, ids=NAMES)
-def test_bounds_and_schedules_lie_on_their_sides_of_the_optimum(
-    family: Family, method: Method
-) -> None:
-    instance = _tiny(family, method)
-    best = sg.solve(instance, "exact", time_limit=20)
-    assert best.status == "optimal" and best.objective is not None
-    solution = _solve(family, method, instance)
-    sign = 1 if best.sense == "min" else -1
-    slack = MEETS * max(1.0, abs(best.objective))
+def test_bounds_and_schedules_lie_on_their_sides_of_the_optimum(case: Case) -> None:
+    solution, best = case.solution, _optimum(case.instance)
+    sign = 1 if solution.sense == "min" else -1
+    slack = MEETS * max(1.0, abs(best))
     if solution.bound is not None:
-        assert sign * solution.bound <= sign * best.objective + slack
-    if solution.objective is not None and not family.relaxed(solution.schedule):
-        assert sign * solution.objective >= sign * best.objective - slack
+        assert sign * solution.bound <= sign * best + slack
+    if solution.objective is not None and not case.family.relaxed(solution.schedule):
+        assert sign * solution.objective >= sign * best - slack
 
 
-@pytest.mark.parametrize(("family", "method"), CASES, ids=NAMES)
-def test_a_seed_repeats_an_algorithm(family: Family, method: Method) -> None:
-    if method.kind not in ("algorithm", "baseline"):
-        return
-    instance = _tiny(family, method)
-    first, second = _solve(family, method, instance), _solve(family, method, instance)
-    assert first.schedule == second.schedule
+def test_a_seed_repeats_an_algorithm(case: Case) -> None:
+    if case.method.kind in ("algorithm", "baseline"):
+        again = _solve(case.method, case.instance)
+        assert again.schedule == case.solution.schedule
 
 
 @pytest.mark.parametrize(("family", "method"), CASES, ids=NAMES)
