@@ -24,7 +24,7 @@ from schedgap.models.method import Call, Outcome
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on all groups
 FEW_PLACES, EARLY_SECONDS = 40, 5.0  # jobs x servers where it comes first
 TYPE_SHARE = 0.5  # of the bound by worker types, which ends by itself far sooner as a rule
-PROOF_SHARE, PROOF_SECONDS = 0.5, 4.0  # of prices for what is proved; or as long as that took
+PROOF_SHARE, PROOF_SECONDS = 0.5, 2.0  # of prices for what is proved; or as long as that took
 LIST_SHARE = 0.2  # of a search over lists
 PRICE_SHARE = 0.4
 PART_SHARE = 0.6  # of the first steps with the parts
