@@ -3,6 +3,8 @@
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs.heuristics.board import Board
 from schedgap.models.dmlrs.heuristics.density import fill
 from schedgap.models.dmlrs.heuristics.incumbents import begin, by_columns, search
@@ -10,6 +12,8 @@ from schedgap.models.dmlrs.heuristics.starting import first_bracket
 from schedgap.models.dmlrs.units import in_units
 from schedgap.models.method import Call, Method, Option, Outcome
 
+MOVES = 2000  # of a search without a limit, in its first round
+PATIENCE = 2  # rounds in a row that find nothing better, before such a search ends
 COLUMN_TIME = 0.3  # of the limit, for columns
 BRIEF = 0.1  # of the moves, before the last search
 
@@ -27,7 +31,8 @@ def colgen_heuristic(instance: DmlrsInstance, call: Call) -> Outcome:
     """
     found, note = first_bracket(instance, call), ""
     if not found.closed:
-        moves = max(1, round(BRIEF * call.options["moves"]))
+        limit = call.options["moves"]
+        moves = max(1, round(BRIEF * (limit or MOVES)))
         begun = begin(found, instance, moves=moves, part=BRIEF)
         if begun is None:
             note = "the fluid program was not solved"
@@ -36,9 +41,25 @@ def colgen_heuristic(instance: DmlrsInstance, call: Call) -> Outcome:
             prices, best = by_columns(
                 found, instance, *begun, grid=grid, moves=moves, part=COLUMN_TIME
             )
-            search(found, best, prices, moves=call.options["moves"], part=1.0)
+            if limit is None:
+                _search_on(found, best, prices)
+            else:
+                search(found, best, prices, moves=limit, part=1.0)
     found.trace["bound"] = -found.lower
     return found.outcome(note)
+
+
+def _search_on(found: Bracket, board: Board, prices: Floats) -> None:
+    """Search again and again, each round twice as long, until time is up or rounds are in vain."""
+    moves, patience, again = MOVES, PATIENCE, 0
+    while patience and not (found.closed or found.call.clock.expired()):
+        better = search(found, board, prices, moves=moves, part=1.0, again=again)
+        if found.trace["search_ended"] == "out of time":
+            return
+        patience = PATIENCE if better.value() > board.value() else patience - 1
+        board, moves, again = better, 2 * moves, again + 1
+    if not patience:
+        found.trace["search_ended"] = f"{PATIENCE} rounds in a row found nothing better"
 
 
 METHODS: tuple[Method, ...] = (
@@ -60,7 +81,14 @@ METHODS: tuple[Method, ...] = (
         engines=("highs",),
         options=(
             Option("grid", "int", 400, "parts of the work, for columns", least=1, most=100_000),
-            Option("moves", "int", 2000, "of the last search, at most", least=1),
+            Option(
+                "moves",
+                "int",
+                None,
+                "of the last search, at most (default: 2000, then twice as many each time, until "
+                "time is up or two such rounds find nothing better)",
+                least=1,
+            ),
         ),
         seeded=True,
     ),

@@ -27,9 +27,13 @@ def run_list(instance: EdgeInstance, call: Call) -> Outcome:
     if search.complete:
         report(search)
     call.progress.phase("moving jobs")
-    moves = call.options["moves"] * len(instance.jobs)
-    search.run(moves, stop=call.clock.expired, on_better=report)
-    ended = "time is up" if call.clock.expired() else f"{moves} moves are made (option moves)"
+    stop, each = call.clock.expired, call.options["moves"]
+    if each is None:
+        ended = search.run_until(stop=stop, on_better=report)
+    else:
+        moves = each * len(instance.jobs)
+        search.run(moves, stop=stop, on_better=report)
+        ended = "time is up" if stop() else f"{moves} moves are made (option moves)"
     trace = {"order": name, "first": first, "ended": ended}
     return deliver(instance, search.schedule(), trace)
 
@@ -44,7 +48,14 @@ METHODS: tuple[Method, ...] = (
         ours=True,
         options=(
             Option("order", "choice", "best", "best, improved; or arrival, as it is", ORDERS),
-            Option("moves", "int", 30, "tries to improve, for each job", least=0),
+            Option(
+                "moves",
+                "int",
+                None,
+                "tries to improve, for each job (default: 30, then twice as many each time, until "
+                "time is up or three such rounds find nothing better)",
+                least=0,
+            ),
         ),
         seeded=True,
         refuses=no_batches,

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import schedgap as sg
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, arrays
-from schedgap.models.dmlrs import rules
+from schedgap.models.dmlrs import rules, run_heuristics
 from schedgap.models.dmlrs.bounds.colgen import Column, generate
 from schedgap.models.dmlrs.heuristics.board import Board
 from schedgap.models.dmlrs.heuristics.column_choice import choose, completed
@@ -14,7 +15,9 @@ from schedgap.models.dmlrs.heuristics.density import densities, fill
 from schedgap.models.dmlrs.heuristics.neighborhoods import improve
 from schedgap.models.dmlrs.heuristics.placing import fit, place
 from schedgap.models.dmlrs.physics import FULL, bundles, progress, ps_needed
+from schedgap.models.dmlrs.run_heuristics import colgen_heuristic
 from schedgap.models.dmlrs.theta import Offer
+from schedgap.models.method import Call, Unheard
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
@@ -169,6 +172,15 @@ def test_the_heuristic_solves_the_toys(instance, best):
     found = run("colgen-heuristic", instance, moves=200)
     assert judged(instance, found.schedule) == best
     assert found.trace["bound"] == found.bound == pytest.approx(best)
+
+
+def test_a_heuristic_without_a_limit_goes_on_while_it_helps(monkeypatch):
+    instance = sg.generate("dmlrs", preset="small", seed=1)  # the bound of columns is above
+    monkeypatch.setattr(run_heuristics, "MOVES", 5)
+    for moves, ended in ((None, "2 rounds in a row found nothing better"), (7, "after 7 moves")):
+        options = {"grid": 20, "moves": moves}
+        call = Call(options, "highs", Clock(), seed=0, progress=Unheard())
+        assert colgen_heuristic(instance, call).trace["search_ended"] == ended
 
 
 def test_a_seed_repeats_the_search():

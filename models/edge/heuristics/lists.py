@@ -19,6 +19,8 @@ from schedgap.models.edge.problem import problem
 REACH = 3  # places that a move shifts a job, at most
 FLIPS = 0.3  # part of the moves that change where a job's workers may be, instead of its place
 WARMTH = 0.01  # of the mean c_j - a_j: what a move may lose at the start of the search
+ROUND = 30  # moves for each job in the first round of a search without a limit
+PATIENCE = 3  # rounds in a row that find nothing better, before such a search ends
 SHARES = 0.5, 1, 2, 3, 4, 6  # in keys of orders: of a job's time on all workers of its type
 
 
@@ -168,6 +170,7 @@ class Search:
             team.before += before
             team.ends += ends
         self._arrivals = sum(task.arrival for task in tasks)
+        self.least = sum(self._least[job] for job in order) - self._arrivals
         self._jobs = list(order)
         self.best = dict(self._timetable.runs)
         self.value = self._total()
@@ -182,6 +185,27 @@ class Search:
         timetable = Timetable(self.instance)
         timetable.runs = self.best
         return timetable.schedule()
+
+    def run_until(
+        self,
+        *,
+        stop: Callable[[], bool] = lambda: False,
+        on_better: Callable[["Search"], None] = lambda search: None,
+    ) -> str:
+        """Anneal again and again, each round twice as long; return why the search ended.
+
+        It ends when told to stop, when every job ends as soon as it could alone, or when `PATIENCE`
+        rounds in a row find nothing better.
+        """
+        moves, patience = ROUND * len(self._jobs), PATIENCE
+        while patience and not stop():
+            if self.value <= self.least:
+                return "every job ends as soon as it can alone"
+            value = self.value
+            self.run(moves, stop=stop, on_better=on_better)
+            patience = PATIENCE if self.value < value else patience - 1
+            moves *= 2
+        return "time is up" if stop() else f"{PATIENCE} rounds in a row found nothing better"
 
     def run(
         self,
