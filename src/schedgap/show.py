@@ -150,7 +150,11 @@ def _ratio(found: "Solution") -> str:
     from schedgap.analysis.ratios import bracket
 
     ratio = bracket(found.objective, found.objective, found.bound, found.sense)
-    return "1 (proved)" if found.status == "optimal" else f"at most {ratio.high:.4f}"
+    if found.status != "optimal":
+        return f"at most {ratio.high:.4f}"
+    if found.certificate is None:
+        return "1 (the method's word: no certificate)"
+    return f"1 (certificate: {found.certificate.get('kind')})"
 
 
 def verdict(found: "Verdict", *, as_json: bool) -> None:

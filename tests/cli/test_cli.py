@@ -109,7 +109,11 @@ def test_solve_prints_the_solution_that_it_writes(
     assert (done.json["status"], done.json["options"]) == ("optimal", {"time_limit": 20.0})
     plain = schedgap("solve", toy_file(3, 1, 2), "--method", "first", "--set", "pause=0")
     assert "objective  3" in plain.out and "bound      -" in plain.out
-    assert "ratio      1 (proved)" in schedgap("solve", toy_file(3, 1, 2)).out
+    shown = schedgap("solve", toy_file(3, 1, 2)).out
+    assert "ratio      1 (the method's word: no certificate)" in shown
+    edge = tmp_path / "edge.json"
+    schedgap("generate", "edge", "--preset", "toy", "--out", edge)
+    assert "1 (certificate: cg-bound)" in schedgap("solve", edge, "--method", "exact").out
 
 
 @pytest.mark.parametrize(
