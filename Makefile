@@ -36,7 +36,7 @@ test: $(VENV)/dev.stamp  ## the test suite
 check: $(VENV)/dev.stamp  ## style, types and import contracts, against the package as users get it
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	rm -rf build/check && mkdir -p build/check
+	rm -rf build/check build/lib build/bdist.* && mkdir -p build/check
 	$(BIN)/python -m pip install --quiet --no-deps --target build/check/site .
 	cd build/check && PYTHONPATH=site ../../$(BIN)/python -m mypy --config-file ../../pyproject.toml -p schedgap
 	cd build/check && PYTHONPATH=site ../../$(BIN)/lint-imports --config ../../pyproject.toml --no-cache

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Protocol
 
 from schedgap.errors import UsageError
@@ -10,7 +11,37 @@ from schedgap.instances.settings import Option, parse_settings
 from schedgap.instances.solution import Kind
 from schedgap.solvers.clock import Clock
 
-__all__ = ["Call", "Method", "Option", "Outcome", "Progress", "Unheard", "check_instance"]
+__all__ = [
+    "Algorithm",
+    "Call",
+    "Lazy",
+    "Method",
+    "Option",
+    "Outcome",
+    "Progress",
+    "Unheard",
+    "check_instance",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy:
+    """A function by its name, `package.module:function`, imported when it is first called.
+
+    Tables of methods refer to what they run in this way, so that reading a table loads no search.
+    """
+
+    name: str
+
+    def load(self) -> Callable[..., Any]:
+        """Return the function itself."""
+        module, _, function = self.name.partition(":")
+        found: Callable[..., Any] = getattr(import_module(module), function)
+        return found
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Call the function."""
+        return self.load()(*arguments, **keywords)
 
 
 class Progress(Protocol):
@@ -87,6 +118,17 @@ class Outcome:
     partial: Any = None
     trace: Mapping[str, Any] = field(default_factory=dict)
     certificate: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """A method that is one function from an instance and its options to a schedule."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, instance: Any, call: Call) -> Outcome:
+        """Run the function with the options of a call."""
+        return Outcome(self.function(instance, **call.options))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,31 +2,9 @@
 
 from schedgap.instances.hare import HareInstance
 from schedgap.models.family import Family
-from schedgap.models.hare import (
-    certificates,
-    paper,
-    picture,
-    programs,
-    rules,
-    run_baselines,
-    run_bounds,
-    run_exact,
-    run_hare,
-    run_search,
-    windows,
-)
-from schedgap.models.hare.figures import experiments
-from schedgap.models.hare.suite import suite
-from schedgap.models.method import Method
-
-METHODS: tuple[Method, ...] = (
-    *run_exact.METHODS,
-    *run_bounds.METHODS,
-    *run_hare.METHODS,
-    *run_search.METHODS,
-    *run_baselines.METHODS,
-)
-ALIASES = {"exact": "hybrid"}
+from schedgap.models.hare import methods, paper, rules
+from schedgap.models.hare.methods import ALIASES, METHODS
+from schedgap.models.method import Lazy
 
 FAMILY = Family(
     name="hare",
@@ -37,13 +15,13 @@ FAMILY = Family(
     sense=lambda instance: "min",
     check=rules.check,
     objective=rules.objective,
-    chart=picture.chart,
+    chart=Lazy("schedgap.models.hare.gantt:chart"),
     problem=lambda options: "fixed" if options.get("synchronization") == "fixed" else "",
-    grid=windows.grid,
-    check_certificate=certificates.check_certificate,
-    programs=programs.PROGRAMS,
-    suite=suite,
-    experiments=experiments,
+    grid=Lazy("schedgap.models.hare.integer_time:grid"),
+    check_certificate=Lazy("schedgap.models.hare.bounds.certificates:check_certificate"),
+    programs=methods.PROGRAMS,
+    suite=methods.suite,
+    experiments=Lazy("schedgap.models.hare.figures:experiments"),
 )
 
 __all__ = ["ALIASES", "FAMILY", "METHODS"]

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
-from schedgap.models.hare.windows import Ints, Synchronization, steps
+from schedgap.models.hare.integer_time import Ints, Synchronization, steps
 
 
 def to_schedule(instance: HareInstance, start: ArrayLike, gpu: ArrayLike) -> HareSchedule:

@@ -3,7 +3,7 @@
 Longer than other modules because it is a table, not code.
 """
 
-from schedgap.models.hare.algorithm import theorem_4
+from schedgap.models.method import Lazy
 from schedgap.models.paper import Algorithm, Equation, Erratum, Guarantee, Paper, Symbol
 
 CITATION = (
@@ -102,7 +102,7 @@ GUARANTEES = {
             "the relaxation was solved to optimality",
             "the tasks of one job are alike",
         ),
-        evaluate=theorem_4,
+        evaluate=Lazy("schedgap.models.hare.algorithms.guarantees:theorem_4"),
         verdict=(
             "false for the relaxation as printed (E1: ratio 9.02 against 3 on CE2); open for "
             "hare-prefix, where no counterexample is known; never assumed here"

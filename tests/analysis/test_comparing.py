@@ -199,7 +199,7 @@ def test_workers_give_the_records_of_one(tmp_path: Path) -> None:
     """On real instances: worker processes know only what is installed."""
     instances = [sg.generate("hare", preset="small", seed=seed) for seed in (1, 2)]
     known = [method.name for method in sg.models.family("hare").methods]
-    names = [name for name in ("srtf", "list-wspt", "critical-path") if name in known]
+    names = [name for name in ("srtf", "list-wspt", "job-alone") if name in known]
     runs = [compare(instances, run=tmp_path / str(n), methods=names, workers=n) for n in (1, 2)]
     columns = ["instance", "method", "objective", "bound", "ratio_low", "key"]
     assert runs[0].table()[columns].equals(runs[1].table()[columns])

@@ -8,7 +8,7 @@ from scale import Row, main
 from schedgap.models.hare import rules
 
 ROWS: tuple[Row, ...] = (
-    ("critical-path", {}, None),
+    ("job-alone", {}, None),
     ("fluid-lp", {"cells": 60}, None),
     ("fluid-lp", {}, None),
     ("lagrangian", {"rounds": 0}, None),

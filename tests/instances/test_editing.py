@@ -184,7 +184,7 @@ def test_numpy_numbers_as_settings() -> None:
 
 
 def test_a_changed_solution_stays_with_its_instance() -> None:
-    solution = sg.solve(SMALL["hare"], "critical-path")
+    solution = sg.solve(SMALL["hare"], "job-alone")
     kept, other = solution.replace(seconds=1.0), solution.replace(bound=1.0)
     assert kept.certificate == solution.certificate
     assert other.bound == 1.0 and other.certificate is None

@@ -8,15 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.hare import arrays
-from schedgap.models.hare.algorithm import (
-    algorithm_1,
-    alpha,
-    lemma_report,
-    list_wspt,
-    middles,
-    raised,
-    theorem_4,
-)
+from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1, middles, raised
+from schedgap.models.hare.algorithms.guarantees import alpha, lemma_report, theorem_4
+from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.rules import check, objective
 from strategies.hare import brute_force, hare_instances, instance_of
 from strategies.hare_examples import (

@@ -8,7 +8,7 @@ import pytest
 
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare.exact.columns import Column, JobData, Pricer, column, job_data
-from schedgap.models.hare.windows import steps
+from schedgap.models.hare.integer_time import steps
 from strategies.hare import instance_of
 
 SPAN = 9

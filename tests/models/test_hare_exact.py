@@ -3,7 +3,7 @@
 import pytest
 
 from schedgap.instances.generate import generate
-from schedgap.models.hare.windows import steps
+from schedgap.models.hare.integer_time import steps
 from strategies.hare import brute_force
 from strategies.hare_batch import answers_of, tiny_instances, trees_of
 
@@ -75,7 +75,7 @@ def test_fixed_synchronization_is_solved_by_its_own_windows() -> None:
 def test_exact_proves_small_instances() -> None:
     """By branch and price, and by CP-SAT too where its process starts in time."""
     instances = [generate("hare", preset="small", seed=seed) for seed in range(3)]
-    for answer in answers_of("hybrid", None, instances, seconds=60.0):  # type: ignore[arg-type]  # hare
+    for answer in answers_of("exact", None, instances, seconds=60.0):  # type: ignore[arg-type]  # hare
         assert not answer["violations"]
         assert answer["objective"] == pytest.approx(answer["bound"], rel=MEETS)
         assert answer["trace"]["proof"][-1] == "branch-and-price"

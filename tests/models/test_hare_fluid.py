@@ -9,7 +9,7 @@ from numpy.random import default_rng
 from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.bounds import fluid
-from schedgap.models.hare.certificates import certify, check_certificate
+from schedgap.models.hare.bounds.certificates import certify, check_certificate
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.highs import solve_arrays
 from strategies.hare import brute_force, hare_instances, instance_of

@@ -11,6 +11,7 @@ from numpy.random import default_rng
 from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare.bounds import fluid
+from schedgap.models.hare.bounds.certificates import check_certificate, lagrangian_certificate
 from schedgap.models.hare.bounds.lagrangian import (
     Prices,
     bound,
@@ -20,7 +21,6 @@ from schedgap.models.hare.bounds.lagrangian import (
     prices_of,
     pricing,
 )
-from schedgap.models.hare.certificates import check_certificate, lagrangian_certificate
 from schedgap.solvers import Clock
 from schedgap.solvers.column_generation import generate_columns
 from schedgap.solvers.highs import solve_arrays

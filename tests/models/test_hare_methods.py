@@ -10,16 +10,20 @@ from hypothesis import strategies as st
 from schedgap.errors import UsageError
 from schedgap.instances.hare import HareInstance
 from schedgap.models.hare import rules
-from schedgap.models.hare.certificates import check_certificate
-from schedgap.models.hare.run_bounds import METHODS as BOUNDS
-from schedgap.models.hare.run_hare import METHODS as ALGORITHMS
+from schedgap.models.hare.bounds.certificates import check_certificate
+from schedgap.models.hare.methods import METHODS as ALL
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers.clock import Clock
 from strategies.engines import needs
 from strategies.hare import brute_force, hare_instances
 from strategies.hare_examples import FIGURE_4, TOY, TWO_GPUS, UNLIKE_ROUNDS, lights_and_sponge
 
-METHODS = {method.name: method for method in (*BOUNDS, *ALGORITHMS)}
+METHODS = {
+    method.name: method
+    for method in ALL
+    if (method.kind == "bound" and method.name != "time-indexed-lp")
+    or method.source[:11] == "Algorithm 1"
+}
 
 
 class Silence:
@@ -60,7 +64,7 @@ def value(instance: HareInstance, outcome: Outcome) -> float:
 
 def test_the_critical_path_of_the_toy() -> None:
     """J1: 1; J2: 2 rounds of 1.5; J3: 2 rounds of 0.5: 1 + 3 + 1 = 5."""
-    assert run("critical-path", TOY).bound == 5
+    assert run("job-alone", TOY).bound == 5
 
 
 CERTIFIED = [
@@ -77,7 +81,7 @@ CERTIFIED = [
 @settings(max_examples=40, deadline=None)
 @given(hare_instances(max_total=6))
 def test_bounds_of_methods_are_certified_and_below_the_optimum(instance: HareInstance) -> None:
-    optimum, path = brute_force(instance), run("critical-path", instance).bound
+    optimum, path = brute_force(instance), run("job-alone", instance).bound
     assert path is not None
     for name, options in CERTIFIED:
         outcome = run(name, instance, **options)
@@ -169,7 +173,7 @@ def test_hare_fluid_schedules_keep_the_rules(instance: HareInstance) -> None:
 
 def test_a_stopped_relaxation_leaves_no_schedule_and_no_bound_without_proof() -> None:
     for name in METHODS:
-        if name == "critical-path" or METHODS[name].engines == ("clarabel",):
+        if name == "job-alone" or METHODS[name].engines == ("clarabel",):
             continue
         outcome = run(name, TOY, limit=0)
         assert outcome.schedule is None
@@ -210,7 +214,7 @@ def test_no_bound_passes_the_optimum_and_no_algorithm_beats_it(
 ) -> None:
     optimum = brute_force(instance)
     bounds: list[tuple[str, dict[str, object]]] = [
-        ("critical-path", {}),
+        ("job-alone", {}),
         ("fluid-lp", {"cells": cells, "sync_rows": switch}),
         ("lagrangian", {"cells": cells, "rounds": 5 * switch, "steps": 1 + cells % 8}),
         ("relaxed-miqcp", {"horizon_cap": switch}),

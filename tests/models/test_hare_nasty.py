@@ -9,15 +9,19 @@ from hypothesis import HealthCheck, given, settings
 import schedgap as sg
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare import rules, run_bounds
-from schedgap.models.hare.baselines import gavel_fifo, sched_allox, sched_homo, srtf
-from schedgap.models.hare.certificates import check_certificate
+from schedgap.models.hare import rules
+from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
+from schedgap.models.hare.baselines.sched_allox import sched_allox
+from schedgap.models.hare.baselines.sched_homo import sched_homo
+from schedgap.models.hare.baselines.srtf import srtf
+from schedgap.models.hare.bounds.certificates import check_certificate
 from schedgap.models.hare.decode import to_steps, value_of
-from schedgap.models.hare.exact import tree
+from schedgap.models.hare.exact import branch_and_price
 from schedgap.models.hare.exact.rounding import left_shifted, rounded_down
-from schedgap.models.hare.heuristics.search import local_search
-from schedgap.models.hare.heuristics.starting import starting_schedules
-from schedgap.models.hare.windows import steps
+from schedgap.models.hare.heuristics.initial import starting_schedules
+from schedgap.models.hare.heuristics.local_search import local_search
+from schedgap.models.hare.integer_time import steps
+from schedgap.models.hare.methods import METHODS
 from schedgap.models.method import Call, Unheard
 from schedgap.solvers import Clock
 from strategies.hare import brute_force, instance_of, nasty_instances
@@ -41,18 +45,18 @@ def _schedules_hold(instance: HareInstance, optimum: float) -> None:
 
 def _bounds_hold(instance: HareInstance, optimum: float) -> None:
     for name, options in (
-        ("critical-path", {}),
+        ("job-alone", {}),
         ("fluid-lp", {"cells": 5}),
         ("lagrangian", {"cells": 5, "rounds": 3, "steps": 4}),
         ("relaxed-prefix", {"integer": False}),
     ):
-        [method] = [method for method in run_bounds.METHODS if method.name == name]
+        [method] = [method for method in METHODS if method.name == name]
         engine = next(iter(method.engines), None)
         call = Call(method.parse(options), engine, Clock(20), 0, Unheard())
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             outcome = method.run(instance, call)
-        if name in ("critical-path", "fluid-lp", "lagrangian"):
+        if name in ("job-alone", "fluid-lp", "lagrangian"):
             assert outcome.bound is not None
         if outcome.bound is not None:
             assert outcome.bound <= optimum * (1 + SLACK), name
@@ -97,9 +101,11 @@ def test_a_tree_of_nasty_numbers_is_right_or_refuses(instance: HareInstance) -> 
         return
     start = gavel_fifo(instance)
     try:
-        found = tree.Tree(instance, start, clock=Clock(), rounding=False).run()
+        found = branch_and_price.Tree(instance, start, clock=Clock(), rounding=False).run()
     except ValueError:
-        assert tree.refusal(instance, value_of(instance, to_steps(instance, start), start.gpu))
+        assert branch_and_price.refusal(
+            instance, value_of(instance, to_steps(instance, start), start.gpu)
+        )
         return
     optimum = brute_force(instance)
     assert found.lower == found.upper

@@ -7,9 +7,9 @@ import pytest
 
 from schedgap.errors import InputError, ScaleError
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare import program, program_time_indexed
-from schedgap.models.hare.certificates import check_certificate
-from schedgap.models.hare.windows import steps
+from schedgap.models.hare.bounds.certificates import check_certificate
+from schedgap.models.hare.integer_time import steps
+from schedgap.models.hare.programs import printed, time_indexed
 from strategies.hare import brute_force, instance_of
 from strategies.hare_batch import answers_of, tiny_instances
 from strategies.hare_examples import FIGURE_4, THREE_UNIT_TASKS, TOY, TWO_GPUS, UNLIKE_ROUNDS
@@ -27,7 +27,7 @@ FIXED = [10, 12.5, None, 2, 6.4]  # a round of 7 tasks cannot start together on 
         ("cp-sat-gpu", "cp-sat"),
         ("time-indexed", "highs"),
         ("time-indexed", "cp-sat"),
-        ("hybrid", None),
+        ("exact", None),
     ],
 )
 def test_the_worked_examples(name: str, engine: str | None) -> None:
@@ -39,7 +39,7 @@ def test_the_worked_examples(name: str, engine: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("name", "engine"),
-    [("big-m", "highs"), ("cp-sat", "cp-sat"), ("cp-sat-gpu", "cp-sat"), ("hybrid", None)],
+    [("big-m", "highs"), ("cp-sat", "cp-sat"), ("cp-sat-gpu", "cp-sat"), ("exact", None)],
 )
 def test_tasks_of_a_round_start_together_when_synchronization_is_fixed(
     name: str, engine: str | None
@@ -56,7 +56,7 @@ def test_the_rows_carry_the_papers_labels() -> None:
     import pyomo.environ as pyo
 
     def rows(**options: Any) -> set[str]:
-        model = program.build(TOY, **options)
+        model = printed.build(TOY, **options)
         return {row.local_name for row in model.component_objects(pyo.Constraint)}
 
     common = {"eq_4", "eq_5", "eq_6", "eq_8_first", "eq_8_second"}
@@ -76,8 +76,8 @@ def test_arrays_and_pyomo_hold_the_same_program(instance: HareInstance, narrow: 
     from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
     upper = steps(instance).least + 10 if narrow else None
-    model = program_time_indexed.build(instance, upper=upper)
-    ours = program_time_indexed.program(instance, upper)
+    model = time_indexed.build(instance, upper=upper)
+    ours = time_indexed.program(instance, upper)
     theirs = LinearStandardFormCompiler().write(model, mixed_form=True)
     place = {var.name: j for j, var in enumerate(theirs.columns)}
     variables = [*model.u.values(), *model.z.values()]
@@ -135,7 +135,7 @@ def test_too_many_columns_are_refused_in_words() -> None:
 
 def test_a_bound_of_a_stopped_search_is_valid() -> None:
     instances = tiny_instances(12, seed=3, most_tasks=7)
-    for name, engine in (("cp-sat", "cp-sat"), ("time-indexed", "highs"), ("hybrid", None)):
+    for name, engine in (("cp-sat", "cp-sat"), ("time-indexed", "highs"), ("exact", None)):
         for answer, instance in zip(
             answers_of(name, engine, instances, seconds=0.02), instances, strict=True
         ):
@@ -150,4 +150,4 @@ def test_a_bound_of_a_stopped_search_is_valid() -> None:
 def test_times_that_need_more_than_a_million_steps_are_refused() -> None:
     job = {"rounds": 1, "tasks_per_round": 1, "training_time": {"k": 1.0000001}}
     with pytest.raises(ScaleError):
-        program.build(instance_of({"g": "k"}, [job]))
+        printed.build(instance_of({"g": "k"}, [job]))

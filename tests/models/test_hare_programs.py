@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import schedgap as sg
-from schedgap.models.hare.programs import PROGRAMS
+from schedgap.models.hare.methods import PROGRAMS
 from schedgap.solvers.children import run_child
 from schedgap.solvers.export import write_model
 

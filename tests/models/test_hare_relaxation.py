@@ -11,10 +11,11 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare import relaxation
-from schedgap.models.hare.algorithm import algorithm_1
+from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
 from schedgap.models.hare.bounds import relaxation_conic
-from schedgap.models.hare.bounds.relaxation_linear import (
+from schedgap.models.hare.bounds.certificates import check_certificate, cut_certificate
+from schedgap.models.hare.programs import relaxation
+from schedgap.models.hare.programs.relaxation_arrays import (
     Cut,
     Relaxed,
     Separate,
@@ -24,13 +25,12 @@ from schedgap.models.hare.bounds.relaxation_linear import (
     prefixes_from_release,
     with_cuts,
 )
-from schedgap.models.hare.bounds.relaxation_loop import (
+from schedgap.models.hare.programs.relaxation_cuts import (
     Tightened,
     canonical,
     tighten,
     tighten_binary,
 )
-from schedgap.models.hare.certificates import check_certificate, cut_certificate
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.linear import LinearProgram
 from strategies.engines import needs

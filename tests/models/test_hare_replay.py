@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
-from schedgap.models.hare.algorithm import algorithm_1
-from schedgap.models.hare.replay import TABLE_3, omega, replay, sequences_of
+from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
 from schedgap.models.hare.rules import check
 from strategies.hare import hare_instances, instance_of
 from strategies.hare_examples import TOY, one_task
+from strategies.hare_replay import TABLE_3, omega, replay, sequences_of
 
 MODES = ["default", "pipeswitch", "hare", "hare-memory"]
 

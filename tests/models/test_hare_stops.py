@@ -7,12 +7,12 @@ import pytest
 import schedgap as sg
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare import run_exact
-from schedgap.models.hare.baselines import gavel_fifo
-from schedgap.models.hare.certificates import check_certificate
-from schedgap.models.hare.exact import hybrid, tree
-from schedgap.models.hare.heuristics import starting
-from schedgap.models.hare.windows import steps
+from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
+from schedgap.models.hare.bounds.certificates import check_certificate
+from schedgap.models.hare.exact import branch_and_price, exact
+from schedgap.models.hare.heuristics import initial
+from schedgap.models.hare.integer_time import steps
+from schedgap.models.hare.methods import METHODS
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
 from strategies.hare import brute_force, instance_of
@@ -65,13 +65,15 @@ def test_an_integral_program_closes_nothing_before_its_columns_are_complete() ->
     for start in STARTS.values():
         for rounding in (False, True):
             schedule = start(INTEGRAL_TOO_EARLY)
-            found = tree.Tree(INTEGRAL_TOO_EARLY, schedule, clock=Clock(), rounding=rounding).run()
+            found = branch_and_price.Tree(
+                INTEGRAL_TOO_EARLY, schedule, clock=Clock(), rounding=rounding
+            ).run()
             assert (found.lower, found.upper, found.stopped) == (4799, 4799, "")
 
 
 def test_a_tree_that_branches_on_anything_open_ends_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """The branch of last resort is enough for a proof by itself."""
-    monkeypatch.setattr(tree.Tree, "_choose", lambda self, support: None)
+    monkeypatch.setattr(branch_and_price.Tree, "_choose", lambda self, support: None)
     for instance in tiny_instances(12, seed=31, most_tasks=4):
         optimum = brute_force(instance)
         for start in ("usual", "fifo"):
@@ -100,7 +102,7 @@ def test_local_search_stopped_anywhere_offers_schedules_only() -> None:
         for k in range(1, 40, 3):
             judge = Judge(instance, optimum)
             found = whole_bracket(instance, judge.call(StopAt(k)))
-            hybrid._search(instance, found, found.call.clock, 20)
+            exact._search(instance, found, found.call.clock, 20)
             judge.outcome(found.outcome())
             assert found.schedule is not None and found.lower == float("-inf")
 
@@ -112,7 +114,7 @@ def test_prices_of_gpu_time_stopped_anywhere_prove_what_they_claim() -> None:
             judge = Judge(instance, optimum)
             clock = StopAt(k)
             found = whole_bracket(instance, judge.call(clock))
-            hybrid.lagrangian_stage(found, instance, clock=clock, seed=0, threads=1)
+            exact.lagrangian_stage(found, instance, clock=clock, seed=0, threads=1)
             outcome = found.outcome()
             assert outcome.bound is not None and outcome.certificate is not None
             judge.outcome(outcome)
@@ -144,11 +146,11 @@ def test_exact_stopped_anywhere_claims_no_more_than_it_has_proved(
     start: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if start == "fifo":  # and no search before the complete ones
-        monkeypatch.setattr(hybrid, "MOVES", 0)
+        monkeypatch.setattr(exact, "MOVES", 0)
         monkeypatch.setattr(
-            starting, "starting_schedules", lambda instance, variant: [gavel_fifo(instance)]
+            initial, "starting_schedules", lambda instance, variant: [gavel_fifo(instance)]
         )
-    [method] = [method for method in run_exact.METHODS if method.name == "hybrid"]
+    [method] = [method for method in METHODS if method.name == "exact"]
     instance, optimum = next(
         (instance, optimum)
         for instance, optimum in _tiny(80, seed=61)
@@ -160,7 +162,7 @@ def test_exact_stopped_anywhere_claims_no_more_than_it_has_proved(
 
 
 def test_exact_of_fixed_synchronization_stopped_anywhere() -> None:
-    [method] = [method for method in run_exact.METHODS if method.name == "hybrid"]
+    [method] = [method for method in METHODS if method.name == "exact"]
     instance = next(
         instance
         for instance in tiny_instances(40, seed=67, most_tasks=5)

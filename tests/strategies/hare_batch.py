@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare import rules, run_exact
+from schedgap.models.hare import rules
+from schedgap.models.hare.methods import METHODS
 from schedgap.models.method import Call
 from schedgap.solvers import Clock
 from schedgap.solvers.children import run_child
@@ -91,7 +92,7 @@ def solve_batch(
     seconds: float | None,
 ) -> list[dict[str, Any]]:
     """Run one method on many instances in this process, and judge its schedules by the rules."""
-    [method] = [method for method in run_exact.METHODS if method.name == name]
+    [method] = [method for method in METHODS if method.name == name]
     options = method.parse(settings)
     answers = []
     for instance in instances:
@@ -137,8 +138,8 @@ def tree_batch(
     send: Callable[[Any], None], instances: Sequence[HareInstance]
 ) -> list[tuple[int, int, list[int]]]:
     """Run branch and price on many instances: upper, lower, and the bounds on the way, in steps."""
-    from schedgap.models.hare.exact.tree import Tree
-    from schedgap.models.hare.heuristics.starting import starting_schedule
+    from schedgap.models.hare.exact.branch_and_price import Tree
+    from schedgap.models.hare.heuristics.initial import starting_schedule
 
     answers = []
     for instance in instances:

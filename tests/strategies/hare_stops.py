@@ -6,11 +6,13 @@ from typing import Any
 from schedgap.analysis.bounds import on_grid
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.models.bracket import Bracket, Report
-from schedgap.models.hare import rules, run_exact, windows
-from schedgap.models.hare.baselines import gavel_fifo, srtf
-from schedgap.models.hare.certificates import check_certificate
-from schedgap.models.hare.exact.tree import Tree
-from schedgap.models.hare.heuristics.starting import starting_schedule
+from schedgap.models.hare import integer_time, rules
+from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
+from schedgap.models.hare.baselines.srtf import srtf
+from schedgap.models.hare.bounds.certificates import check_certificate
+from schedgap.models.hare.exact.branch_and_price import Tree
+from schedgap.models.hare.heuristics.initial import starting_schedule
+from schedgap.models.hare.methods import METHODS
 from schedgap.models.method import Call, Method, Outcome
 from schedgap.solvers.children import run_child
 from strategies.clocks import StopAt
@@ -70,7 +72,7 @@ class Judge:
         if certificate is not None:
             proved = check_certificate(self.instance, certificate)
             assert proved <= self.optimum + self.slack
-            reached = on_grid(proved, windows.grid(self.instance), "min")
+            reached = on_grid(proved, integer_time.grid(self.instance), "min")
             assert abs(reached - value) <= MEETS * max(1.0, abs(value)), certificate["kind"]
 
     def phase(self, text: str) -> None:
@@ -91,7 +93,7 @@ class Judge:
 
 def whole_bracket(instance: HareInstance, call: Call) -> Bracket:
     """Return an empty bracket in grid steps."""
-    whole = windows.steps(instance)
+    whole = integer_time.steps(instance)
 
     def measure(schedule: HareSchedule) -> int:
         return round(schedule.value(instance) / float(whole.grid))
@@ -116,7 +118,7 @@ def tree_at(
         on_bound=found.bound,
     )
     result = tree.run()
-    real = windows.steps(instance).real
+    real = integer_time.steps(instance).real
     complete = result.lower >= result.upper
     assert real(result.lower) <= optimum + judge.slack
     assert real(result.upper) >= optimum - judge.slack
@@ -154,7 +156,7 @@ def stops_in_process(
 ) -> int:
     """Run methods up to readings of the clock: (name, instance, optimum, k, settings) each."""
     for name, instance, optimum, k, settings in cases:
-        [method] = [method for method in run_exact.METHODS if method.name == name]
+        [method] = [method for method in METHODS if method.name == name]
         method_at(instance, optimum, method, k, **settings)
     return len(cases)
 

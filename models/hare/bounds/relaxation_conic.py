@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from schedgap.models.hare.bounds.relaxation_linear import Cut, Relaxed
+from schedgap.models.hare.programs.relaxation_arrays import Cut, Relaxed
 from schedgap.solvers.linear import Floats
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare.windows import Ints, steps
+from schedgap.models.hare.integer_time import Ints, steps
 
 Floats = NDArray[np.float64]
 

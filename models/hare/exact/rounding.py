@@ -16,7 +16,7 @@ from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.instances.records import LARGEST
 from schedgap.instances.scaling import common_step, decimal
-from schedgap.models.hare.windows import LARGEST_HORIZON, LARGEST_VALUE, Synchronization
+from schedgap.models.hare.integer_time import LARGEST_HORIZON, LARGEST_VALUE, Synchronization
 
 FINE_HORIZON = 2**36  # steps of rounded times; what is left up to 2^60 is for the weights
 FINEST = 18  # decimals

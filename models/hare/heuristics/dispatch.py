@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
-from schedgap.models.hare.windows import steps
+from schedgap.models.hare.integer_time import steps
 
 Time = float  # in steps: an int unless the instance has no scale
 Slot = tuple[int, Time, int]  # class k of GPUs, start, number of tasks that start there

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from schedgap.errors import ScaleError
-from schedgap.models.hare.windows import alike_jobs, grid, latest, steps
+from schedgap.models.hare.integer_time import alike_jobs, grid, latest, steps
 from strategies.hare import instance_of
 from strategies.hare_examples import TOY, one_task
 

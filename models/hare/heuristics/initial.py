@@ -6,10 +6,11 @@ import numpy as np
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.bracket import Bracket
-from schedgap.models.hare.algorithm import algorithm_1, list_wspt
-from schedgap.models.hare.certificates import critical_certificate
+from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
+from schedgap.models.hare.algorithms.list_wspt import list_wspt
+from schedgap.models.hare.bounds.certificates import critical_certificate
 from schedgap.models.hare.decode import to_schedule, to_steps, value_of
-from schedgap.models.hare.windows import Synchronization, steps
+from schedgap.models.hare.integer_time import Synchronization, steps
 from schedgap.models.method import Call
 
 

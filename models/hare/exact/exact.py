@@ -12,14 +12,16 @@ from typing import Any
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.bracket import Bracket, Finder, Relay, Report, solve_program
-from schedgap.models.hare import program_cp_sat
-from schedgap.models.hare.certificates import critical_certificate
+from schedgap.models.hare.bounds.certificates import critical_certificate
+from schedgap.models.hare.bounds.solve_lagrangian import lagrangian_bound
 from schedgap.models.hare.decode import to_steps, value_of
+from schedgap.models.hare.exact.branch_and_price import OUT_OF_TIME, Tree, cells, refusal
 from schedgap.models.hare.exact.rounding import Rounded, left_shifted, rounded_down
-from schedgap.models.hare.exact.tree import OUT_OF_TIME, Tree, cells, refusal
-from schedgap.models.hare.heuristics.search import local_search
-from schedgap.models.hare.heuristics.starting import first_bracket, starting_schedules
-from schedgap.models.hare.windows import Synchronization, grid, steps
+from schedgap.models.hare.exact.solve_programs import no_schedule
+from schedgap.models.hare.heuristics.initial import first_bracket, starting_schedules
+from schedgap.models.hare.heuristics.local_search import local_search
+from schedgap.models.hare.integer_time import Synchronization, grid, steps
+from schedgap.models.hare.programs import intervals
 from schedgap.models.method import Call, Outcome, Unheard
 from schedgap.solvers import Clock
 
@@ -31,13 +33,16 @@ LAGRANGIAN_LARGE = 0.6  # of the time for instances that only bounds and searche
 LEAST_SEARCH = 30.0  # seconds of a search without a time limit
 ROUNDED_SHARE = 0.7  # of the time for an instance rounded down to whole steps
 CLOSE = 5e-7  # relative: what meets so nearly is one value where there is no grid
+LAGRANGIAN = {"cells": 100, "rounds": 40, "steps": 16}  # the method's own defaults
 MANY_CELLS = 2_000_000
 MOST_TASKS = 5000  # larger ones are for the bounds and algorithms that scale
 
 
-def hybrid(instance: HareInstance, call: Call) -> Outcome:
+def exact(instance: HareInstance, call: Call) -> Outcome:
     """Run `exact`."""
     synchronization: Synchronization = call.options["synchronization"]
+    if proof := no_schedule(instance, synchronization):
+        return proof
     try:
         steps(instance)
     except ScaleError as error:
@@ -111,7 +116,7 @@ def _between(
         )
     if not found.closed and down is not None:
         share = call.clock.share(ROUNDED_SHARE)
-        inner = hybrid(down.instance, replace(call, progress=_Back(found, down), clock=share))
+        inner = exact(down.instance, replace(call, progress=_Back(found, down), clock=share))
         found.trace["rounded_down"] = dict(inner.trace)
     if not found.closed:
         _lagrangian(instance, found, call.clock)
@@ -207,9 +212,7 @@ def cp_sat_stage(
     """Search with CP-SAT from a schedule and a bound."""
     begin = to_steps(instance, schedule, synchronization)
     upper = value_of(instance, begin, schedule.gpu)
-    model = program_cp_sat.build(
-        instance, synchronization=synchronization, upper=upper, lower=lower
-    )
+    model = intervals.build(instance, synchronization=synchronization, upper=upper, lower=lower)
     _, report = solve_program(
         found,
         model,
@@ -218,8 +221,8 @@ def cp_sat_stage(
         threads=threads,
         seed=seed,
         grid=1,
-        start=program_cp_sat.start_from(instance, schedule, synchronization=synchronization),
-        read=lambda values: program_cp_sat.read(values, instance),
+        start=intervals.start_from(instance, schedule, synchronization=synchronization),
+        read=lambda values: intervals.read(values, instance),
     )
     return report
 
@@ -266,17 +269,14 @@ def lagrangian_stage(
     found: Finder, instance: HareInstance, *, clock: Clock, seed: int, threads: int
 ) -> Report:
     """Find the bound that scales; what is proved on the way is sent at once."""
-    from schedgap.models.hare.run_bounds import METHODS
-
     scale = grid(instance)
 
     def to_grid(bound: float) -> float:
         """Round up to whole steps, with room for round-off."""
         return bound if scale is None else math.ceil(bound / scale * (1 - 1e-9) - 1e-6)
 
-    [method] = [method for method in METHODS if method.name == "lagrangian"]
     progress = Relay(found, to_grid)
-    outcome = method.run(instance, Call(method.parse({}), "highs", clock, seed, progress, threads))
+    outcome = lagrangian_bound(instance, Call(LAGRANGIAN, "highs", clock, seed, progress, threads))
     if outcome.bound is not None:
         progress.bound(outcome.bound, outcome.certificate)
     return Report(trace={"bound": outcome.bound})

@@ -12,7 +12,7 @@ import numpy as np
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.decode import left_shifted, to_schedule
-from schedgap.models.hare.windows import Synchronization, latest, steps
+from schedgap.models.hare.integer_time import Synchronization, latest, steps
 
 
 def build(

@@ -10,11 +10,11 @@ from schedgap.errors import InputError, ScaleError
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.instances.records import Many, NonEmpty, Record
 from schedgap.models.certificates import Certificate, dense, proved, read, sparse
-from schedgap.models.hare import program_time_indexed, relaxation
-from schedgap.models.hare.bounds import fluid, lagrangian, relaxation_linear
+from schedgap.models.hare.bounds import fluid, lagrangian
 from schedgap.models.hare.bounds.lagrangian import Prices
-from schedgap.models.hare.bounds.relaxation_linear import Cut, Relaxed
-from schedgap.models.hare.windows import LARGEST_VALUE, steps
+from schedgap.models.hare.integer_time import LARGEST_VALUE, steps
+from schedgap.models.hare.programs import relaxation, relaxation_arrays, time_indexed
+from schedgap.models.hare.programs.relaxation_arrays import Cut, Relaxed
 from schedgap.solvers.linear import Floats, LinearProgram, safe_bound
 
 Index = Annotated[int, Field(ge=0)]
@@ -186,15 +186,15 @@ def _fluid(instance: HareInstance, certificate: FluidLp) -> LinearProgram:
 def _time_indexed(instance: HareInstance, certificate: TimeIndexedLp) -> float:
     upper = certificate.upper
     try:
-        place = program_time_indexed.layout(instance, upper)
+        place = time_indexed.layout(instance, upper)
     except ScaleError as error:
         raise InputError(str(error), path="certificate") from None
     _refuse(place.columns, MOST_COLUMNS, "columns")
     _refuse(place.entries, MOST_ENTRIES, "entries")
-    program = program_time_indexed.program(instance, upper)
+    program = time_indexed.program(instance, upper)
     # in grid steps, and of the schedules up to `upper` only
     bound = safe_bound(program, dense(certificate.duals, len(program.row_lower)))
-    return program_time_indexed.real_bound(instance, upper, bound)
+    return time_indexed.real_bound(instance, upper, bound)
 
 
 def cut_certificate(
@@ -209,7 +209,7 @@ def cut_certificate(
     paid = [at for at in range(len(program.row_lower) - base) if duals[base + at]]
     kept = [cuts[at] for at in paid]
     chosen = np.concatenate([duals[:base], duals[base + np.array(paid, dtype=np.int64)]])
-    bound, pairs = certify(relaxation_linear.with_cuts(relaxed, kept), chosen)
+    bound, pairs = certify(relaxation_arrays.with_cuts(relaxed, kept), chosen)
     return bound, {
         "kind": kind,
         "cuts": [
@@ -229,7 +229,7 @@ def cut_certificate(
 def _cuts(instance: HareInstance, certificate: Cuts) -> LinearProgram:
     view = arrays(instance)
     _refuse(len(view.alike) * len(view.class_gpus), MOST_ITEMS, "items and machines")
-    relaxed = relaxation_linear.build(
+    relaxed = relaxation_arrays.build(
         instance, limit=relaxation.limit(instance, horizon_cap=True), integer=False
     )
     items, machines = relaxed.items.train.shape
@@ -240,7 +240,7 @@ def _cuts(instance: HareInstance, certificate: Cuts) -> LinearProgram:
         if chosen[-1] >= items or row.machine >= machines:
             raise InputError("no such items or machine", path="certificate.cuts")
         cuts.append(Cut(row.machine, chosen, row.load, row.release))
-    return relaxation_linear.with_cuts(relaxed, cuts)
+    return relaxation_arrays.with_cuts(relaxed, cuts)
 
 
 # Each kind of certificate: its record, and the evaluation of one.

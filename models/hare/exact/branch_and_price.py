@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
-from schedgap.models.hare.algorithm import algorithm_1
+from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
 from schedgap.models.hare.decode import left_shifted, on_gpus, to_schedule, to_steps, value_of
 from schedgap.models.hare.exact.columns import (
     Allowed,
@@ -33,7 +33,7 @@ from schedgap.models.hare.exact.columns import (
     job_data,
 )
 from schedgap.models.hare.exact.columns import column as cheapest_column
-from schedgap.models.hare.windows import Ints, latest, steps
+from schedgap.models.hare.integer_time import Ints, latest, steps
 from schedgap.solvers import Clock
 from schedgap.solvers.highs import Relaxation
 from schedgap.solvers.linear import LinearProgram

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare import relaxation
-from schedgap.models.hare.bounds.relaxation_linear import (
+from schedgap.models.hare.programs import relaxation
+from schedgap.models.hare.programs.relaxation_arrays import (
     Relaxed,
     Separate,
     build,
@@ -18,7 +18,7 @@ from schedgap.models.hare.bounds.relaxation_linear import (
     prefixes_from_release,
     single,
 )
-from schedgap.models.hare.bounds.relaxation_loop import (
+from schedgap.models.hare.programs.relaxation_cuts import (
     Tightened,
     canonical,
     tighten,

@@ -11,7 +11,7 @@ import numpy as np
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.decode import on_gpus, to_schedule, to_steps
-from schedgap.models.hare.windows import Synchronization, alike_jobs, latest, steps
+from schedgap.models.hare.integer_time import Synchronization, alike_jobs, latest, steps
 
 By = Literal["kind", "gpu"]
 

@@ -5,9 +5,9 @@ import pytest
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
 from schedgap.models.bracket import Bracket
-from schedgap.models.hare import run_exact
-from schedgap.models.hare.exact import hybrid
-from schedgap.models.hare.heuristics.starting import starting_schedules
+from schedgap.models.hare.exact import exact
+from schedgap.models.hare.heuristics.initial import starting_schedules
+from schedgap.models.hare.methods import METHODS
 from schedgap.models.method import Call, Unheard
 from schedgap.solvers import Clock
 from strategies.hare import brute_force, instance_of
@@ -22,7 +22,7 @@ def sent(instance: HareInstance) -> list[float]:
             heard.append(value)
 
     found = Bracket(Call({}, None, Clock(20), 0, Ear()), lambda schedule: 0)
-    stage = "schedgap.models.hare.exact.hybrid:lagrangian_stage"
+    stage = "schedgap.models.hare.exact.exact:lagrangian_stage"
     report = found.child("lagrangian", stage, instance, engine="highs")
     assert report is not None and not report.complete and found.schedule is None
     return heard
@@ -55,10 +55,10 @@ def test_an_instance_too_large_for_exact_searches_is_searched_and_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first schedules of this one cost 398 and more; the search finds 357."""
-    monkeypatch.setattr(hybrid, "MOST_TASKS", 3)
+    monkeypatch.setattr(exact, "MOST_TASKS", 3)
     instance = generate("hare", preset="small", seed=4)
     first = min(schedule.value(instance) for schedule in starting_schedules(instance))
-    [method] = [method for method in run_exact.METHODS if method.name == "hybrid"]
+    [method] = [method for method in METHODS if method.name == "exact"]
     outcome = method.run(instance, Call(method.parse({}), None, Clock(12), 0, Unheard()))
     assert "too large" in outcome.note and outcome.bound is not None
     assert outcome.schedule is not None and outcome.schedule.value(instance) < first

@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from schedgap.models.hare.bounds.relaxation_linear import Cut, Relaxed, Separate, rows_of, with_cuts
+from schedgap.models.hare.programs.relaxation_arrays import (
+    Cut,
+    Relaxed,
+    Separate,
+    rows_of,
+    with_cuts,
+)
 from schedgap.solvers import Clock
 from schedgap.solvers.cuts import Rows as NewRows
 from schedgap.solvers.cuts import Solve, cutting_planes

@@ -1,15 +1,15 @@
 """The programs that `schedgap export` writes, by the name of the method that solves them."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare import relaxation, run_bounds
-from schedgap.models.hare.bounds import fluid, relaxation_linear
+from schedgap.models.hare.bounds import fluid
+from schedgap.models.hare.bounds.solve_fluid import default_grid
 from schedgap.models.hare.decode import to_steps, value_of
-from schedgap.models.hare.heuristics.starting import starting_schedule
+from schedgap.models.hare.heuristics.initial import starting_schedule
+from schedgap.models.hare.programs import relaxation, relaxation_arrays
 
 
 def _upper(instance: HareInstance) -> int:
@@ -20,16 +20,16 @@ def _upper(instance: HareInstance) -> int:
 
 def big_m(instance: HareInstance) -> Any:
     """Return (4)-(8) with big-M rows."""
-    from schedgap.models.hare import program
+    from schedgap.models.hare.programs import printed
 
-    return program.build(instance, upper=_upper(instance))
+    return printed.build(instance, upper=_upper(instance))
 
 
 def time_indexed(instance: HareInstance) -> Any:
     """Return the program over starts in steps."""
-    from schedgap.models.hare import program_time_indexed
+    from schedgap.models.hare.programs import time_indexed
 
-    return program_time_indexed.build(instance, upper=_upper(instance))
+    return time_indexed.build(instance, upper=_upper(instance))
 
 
 def relaxed_miqcp(instance: HareInstance) -> Any:
@@ -45,15 +45,15 @@ def relaxed_conic(instance: HareInstance) -> Any:
 def relaxed_prefix(instance: HareInstance) -> Any:
     """Return the rows that the loop of cuts starts from: (9) for every single task."""
     limit = relaxation.limit(instance, horizon_cap=True)
-    relaxed = relaxation_linear.build(instance, limit=limit, integer=True)
+    relaxed = relaxation_arrays.build(instance, limit=limit, integer=True)
     view = arrays(instance)
     items = range(view.tasks)
     cuts = [
-        relaxation_linear.Cut(m, np.array([i]), float(view.train[i, k]))
+        relaxation_arrays.Cut(m, np.array([i]), float(view.train[i, k]))
         for m, k in enumerate(view.gpu_class.tolist())
         for i in items
     ]
-    return relaxation_linear.with_cuts(relaxed, cuts)
+    return relaxation_arrays.with_cuts(relaxed, cuts)
 
 
 def time_indexed_lp(instance: HareInstance) -> Any:
@@ -63,7 +63,7 @@ def time_indexed_lp(instance: HareInstance) -> Any:
 
 def fluid_lp(instance: HareInstance) -> Any:
     """Return the fluid program on its default grid."""
-    return fluid.build(instance, run_bounds.default_grid(instance, 100)).program
+    return fluid.build(instance, default_grid(instance, 100)).program
 
 
 def _continuous(model: Any) -> Any:
@@ -71,14 +71,3 @@ def _continuous(model: Any) -> Any:
 
     pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
     return model
-
-
-PROGRAMS: Mapping[str, Callable[[HareInstance], Any]] = {
-    "big-m": big_m,
-    "time-indexed": time_indexed,
-    "time-indexed-lp": time_indexed_lp,
-    "relaxed-miqcp": relaxed_miqcp,
-    "relaxed-prefix": relaxed_prefix,
-    "relaxed-conic": relaxed_conic,
-    "fluid-lp": fluid_lp,
-}

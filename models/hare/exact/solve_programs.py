@@ -1,4 +1,4 @@
-"""The exact methods: each joins one program to the engines that can solve it."""
+"""The programs as exact methods: each is joined to the engines that can solve it."""
 
 import math
 from collections.abc import Callable
@@ -7,24 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare import program, program_cp_sat, program_time_indexed
-from schedgap.models.hare.certificates import certify
+from schedgap.models.hare.bounds.certificates import certify
 from schedgap.models.hare.decode import to_steps, value_of
-from schedgap.models.hare.exact.hybrid import hybrid
-from schedgap.models.hare.heuristics.starting import first_bracket, starting_schedule
-from schedgap.models.hare.windows import steps
-from schedgap.models.method import Call, Method, Option, Outcome
+from schedgap.models.hare.heuristics.initial import first_bracket, starting_schedule
+from schedgap.models.hare.integer_time import steps
+from schedgap.models.hare.programs import intervals, printed
+from schedgap.models.hare.programs import time_indexed as by_start
+from schedgap.models.method import Call, Outcome
 
-SYNCHRONIZATION = Option(
-    "synchronization",
-    "choice",
-    "relaxed",
-    "relaxed: tasks of a round may start apart; fixed: they start together on different GPUs",
-    choices=("relaxed", "fixed"),
-)
-MAX_COLUMNS = Option(
-    "max_columns", "int", 300_000, "give up when the program has more columns", least=1
-)
 MOST_ROWS = 2_000_000  # of big-m rows or intervals; Python would need minutes to build more
 MOST_ENTRIES = 30_000_000  # nonzeros of the time-indexed program
 
@@ -59,7 +49,7 @@ def big_m(instance: HareInstance, call: Call) -> Outcome:
     if found.closed:
         return found.outcome()
     call.progress.phase("building the program")
-    model = program.build(
+    model = printed.build(
         instance,
         pairwise=call.options["pairwise"],
         synchronization=synchronization,
@@ -67,27 +57,29 @@ def big_m(instance: HareInstance, call: Call) -> Outcome:
     )
     found.solve(
         model,
-        lambda values: program.read(model, instance, synchronization=synchronization),
+        lambda values: printed.read(model, instance, synchronization=synchronization),
         grid=float(whole.grid),
         real=lambda bound: round_up(bound / float(whole.grid)),
     )
     return found.outcome()
 
 
-def _cp_sat(by: program_cp_sat.By) -> Callable[[HareInstance, Call], Outcome]:
+def _cp_sat(by: intervals.By) -> Callable[[HareInstance, Call], Outcome]:
+    """Return the method that solves the interval model by kinds of GPUs or by GPU."""
+
     def run(instance: HareInstance, call: Call) -> Outcome:
         synchronization = call.options["synchronization"]
         if proof := no_schedule(instance, synchronization):
             return proof
         view, whole = arrays(instance), steps(instance)
-        intervals = view.tasks * (len(view.class_gpus) if by == "kind" else view.gpus)
-        if intervals > MOST_ROWS:
-            return Outcome(note=f"too large: {intervals} intervals, at most {MOST_ROWS} are built")
+        size = view.tasks * (len(view.class_gpus) if by == "kind" else view.gpus)
+        if size > MOST_ROWS:
+            return Outcome(note=f"too large: {size} intervals, at most {MOST_ROWS} are built")
         found = first_bracket(instance, call, synchronization)
         if found.closed:
             return found.outcome()
         call.progress.phase("building the model")
-        model = program_cp_sat.build(
+        model = intervals.build(
             instance,
             by=by,
             synchronization=synchronization,
@@ -96,10 +88,10 @@ def _cp_sat(by: program_cp_sat.By) -> Callable[[HareInstance, Call], Outcome]:
         )
         found.solve(
             model,
-            lambda values: program_cp_sat.read(values, instance, by=by),
+            lambda values: intervals.read(values, instance, by=by),
             real=round_up,
             grid=1,
-            start=program_cp_sat.start_from(
+            start=intervals.start_from(
                 instance, found.schedule, by=by, synchronization=synchronization
             ),
         )
@@ -108,8 +100,11 @@ def _cp_sat(by: program_cp_sat.By) -> Callable[[HareInstance, Call], Outcome]:
     return run
 
 
+cp_sat, cp_sat_gpu = _cp_sat("kind"), _cp_sat("gpu")
+
+
 def _too_large(instance: HareInstance, call: Call, upper: int) -> Outcome | None:
-    place = program_time_indexed.layout(instance, upper)
+    place = by_start.layout(instance, upper)
     most = call.options["max_columns"]
     size = {"columns": place.columns, "entries": place.entries}
     if place.columns > most:
@@ -131,21 +126,21 @@ def time_indexed(instance: HareInstance, call: Call) -> Outcome:
     if found.closed:
         return found.outcome()
     call.progress.phase("building the program")
-    arrays_program = program_time_indexed.program(instance, upper)
+    arrays_program = by_start.program(instance, upper)
     found.trace |= {"columns": len(arrays_program.cost), "rows": len(arrays_program.row_lower)}
-    values = program_time_indexed.start_from(
+    values = by_start.start_from(
         instance,
         to_steps(instance, found.schedule),
         arrays(instance).gpu_class[found.schedule.gpu],
         upper=upper,
     )
-    cp_sat = call.engine == "cp-sat"
+    whole = call.engine == "cp-sat"
     found.solve(
-        program_time_indexed.to_cp_sat(arrays_program) if cp_sat else arrays_program,
-        lambda values: program_time_indexed.read(values, instance, upper=upper),
+        by_start.to_cp_sat(arrays_program) if whole else arrays_program,
+        lambda values: by_start.read(values, instance, upper=upper),
         real=round_up,
         grid=1,
-        start=values.tolist() if cp_sat else values,
+        start=values.tolist() if whole else values,
     )
     return found.outcome()
 
@@ -160,92 +155,16 @@ def time_indexed_lp(instance: HareInstance, call: Call) -> Outcome:
     if refusal := _too_large(instance, call, upper):
         return refusal
     call.progress.phase("building the program")
-    relaxed = replace(program_time_indexed.program(instance, upper), integer=None)
+    relaxed = replace(by_start.program(instance, upper), integer=None)
     call.progress.phase("solving the relaxation")
     result = solve_arrays(relaxed, clock=call.clock, threads=call.threads, seed=call.seed)
     size = {"columns": len(relaxed.cost), "rows": len(relaxed.row_lower), "step": str(whole.step)}
     if result.duals is None:
         return Outcome(note=f"the relaxation was not solved ({result.status})", trace=size)
     proved, duals = certify(relaxed, result.duals)
-    bound = program_time_indexed.real_bound(instance, upper, proved)
+    bound = by_start.real_bound(instance, upper, proved)
     return Outcome(
         bound=bound,
         trace=size,
         certificate={"kind": "time-indexed-lp", "upper": upper, "duals": duals, "value": bound},
     )
-
-
-def run_hybrid(instance: HareInstance, call: Call) -> Outcome:
-    """Run `exact`."""
-    return no_schedule(instance, call.options["synchronization"]) or hybrid(instance, call)
-
-
-METHODS: tuple[Method, ...] = (
-    Method(
-        "hybrid",
-        "exact",
-        run_hybrid,
-        "local search, CP-SAT, and branch and price over schedules of single jobs",
-        "ours",
-        ours=True,
-        engines=("cp-sat", "highs"),
-        drives=True,
-        options=(SYNCHRONIZATION,),
-        seeded=True,
-    ),
-    Method(
-        "big-m",
-        "exact",
-        big_m,
-        "the paper's program with one big-M row for each order of two tasks on a GPU",
-        "(4)-(8)",
-        engines=("highs", "gurobi"),
-        options=(
-            Option("pairwise", "bool", False, "(7) for each pair of tasks, as printed"),
-            SYNCHRONIZATION,
-        ),
-        seeded=True,
-    ),
-    Method(
-        "cp-sat",
-        "exact",
-        _cp_sat("kind"),
-        "intervals by task and kind of GPUs, one cumulative constraint for each kind",
-        "(4)-(8)",
-        ours=True,
-        engines=("cp-sat",),
-        options=(SYNCHRONIZATION,),
-        seeded=True,
-    ),
-    Method(
-        "cp-sat-gpu",
-        "exact",
-        _cp_sat("gpu"),
-        "intervals by task and GPU, no overlap on any GPU",
-        "(4)-(8)",
-        engines=("cp-sat",),
-        options=(SYNCHRONIZATION,),
-        seeded=True,
-    ),
-    Method(
-        "time-indexed",
-        "exact",
-        time_indexed,
-        "tasks counted by kind of GPU and step in which they start",
-        "ours",
-        ours=True,
-        engines=("highs", "cp-sat", "gurobi"),
-        options=(MAX_COLUMNS,),
-        seeded=True,
-    ),
-    Method(
-        "time-indexed-lp",
-        "bound",
-        time_indexed_lp,
-        "the linear relaxation of time-indexed",
-        "ours",
-        ours=True,
-        engines=("highs",),
-        options=(MAX_COLUMNS,),
-    ),
-)

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.decode import on_gpus, to_schedule
-from schedgap.models.hare.windows import Ints, latest, steps
+from schedgap.models.hare.integer_time import Ints, latest, steps
 from schedgap.solvers.linear import LinearProgram
 
 

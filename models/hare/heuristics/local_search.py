@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from random import Random
 
 from schedgap.instances.hare import HareInstance, HareSchedule
-from schedgap.models.hare.algorithm import GpuRule, list_wspt
+from schedgap.models.hare.algorithms.algorithm_1 import GpuRule
+from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.heuristics.dispatch import Partial, Slot, to_schedule, workload
+from schedgap.models.method import Call, Outcome
 from schedgap.solvers.clock import Clock
 
 # What time on a GPU that is the fastest for every task costs, in mean weights of a job. With 0 a
@@ -23,6 +25,8 @@ SPLIT = 200  # up to so many tasks each is placed on its own: more moves, and sl
 MARKS = 32  # partial schedules kept along a plan; a changed plan starts from the last in common
 STALL = 10  # moves in vain, for each batch of the instance, before a kick
 PATIENCE = 100  # kicks in a row that led to nothing better, before the search ends by itself
+
+MOVES_WITHOUT_LIMIT = 2000  # of `local-search`, where neither moves nor a time limit were given
 
 OnImprovement = Callable[[HareSchedule, float], None]  # with its value, in the instance's units
 
@@ -210,3 +214,20 @@ def local_search(
             best, patience = current, PATIENCE
             show(best)
     return shown
+
+
+def run_local_search(instance: HareInstance, call: Call) -> Outcome:
+    """Run `local-search`."""
+    moves = call.options["moves"]
+    if moves is None and call.clock.limit is None:
+        moves = MOVES_WITHOUT_LIMIT
+    call.progress.phase("searching")
+    schedule = local_search(
+        instance,
+        clock=call.clock,
+        seed=call.seed,
+        moves=moves,
+        gpu_rule=call.options["gpu_rule"],
+        on_improvement=call.progress.incumbent,
+    )
+    return Outcome(schedule)

@@ -1,0 +1,86 @@
+"""Hare as a whole: the paper's relaxation, then Algorithm 1 on its solution."""
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+from schedgap.instances.hare import HareInstance
+from schedgap.models.hare import rules
+from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1, middles
+from schedgap.models.hare.algorithms.guarantees import lemma_report
+from schedgap.models.hare.programs.solve_relaxation import (
+    RelaxationSolution,
+    solve_literal,
+    solve_prefix,
+)
+from schedgap.models.method import Call, Outcome
+from schedgap.solvers.linear import Floats
+
+ROUNDING = 5  # decimals of H: what an engine leaves below is noise, and must not decide the order
+_SHOWN = 20  # violations kept in a trace
+
+
+def place(
+    instance: HareInstance,
+    call: Call,
+    start: Floats,
+    gpu: Any,
+    *,
+    relaxation_proved: bool,
+    trace: dict[str, Any],
+) -> Outcome:
+    """Run Algorithm 1 on a relaxation's starts [i] and GPUs [i], and measure its lemmas."""
+    options = call.options
+    middle = middles(instance, start, gpu, midpoint=options["midpoint"]).round(ROUNDING)
+    schedule = algorithm_1(
+        instance, middle, gpu_rule=options["gpu_rule"], order_guard=options["order_guard"]
+    )
+    trace["relaxation_proved"] = relaxation_proved
+    if not options["order_guard"]:  # E4
+        data = schedule.to_data(instance)
+        broken = [
+            {"rule": item.rule, "message": item.message}
+            for item in islice(rules.check(instance, data, {}), _SHOWN)
+        ]
+        if broken:
+            note = f"without the order guard the schedule breaks {broken[0]['rule']}"
+            return Outcome(note=note, partial=data, trace=trace | {"violations": broken})
+    trace["lemmas"] = lemma_report(instance, middle, schedule, relaxation_proved=relaxation_proved)
+    return Outcome(schedule=schedule, trace=trace)
+
+
+def hare(instance: HareInstance, call: Call) -> Outcome:
+    """Run Algorithm 1 on the optimum of Hare_Sched_RL as printed."""
+    return _cut_loop(instance, call, "relaxed-miqcp", solve_literal)
+
+
+def hare_prefix(instance: HareInstance, call: Call) -> Outcome:
+    """Run Algorithm 1 on the relaxation that Lemma 2 uses: row (9) for every set of tasks."""
+    return _cut_loop(instance, call, "relaxed-prefix", solve_prefix)
+
+
+def _cut_loop(
+    instance: HareInstance,
+    call: Call,
+    name: str,
+    relax: Callable[..., RelaxationSolution],
+) -> Outcome:
+    size, most = instance.number_of_tasks * len(instance.gpus), call.options["max_relaxation"]
+    if size > most:
+        return Outcome(
+            note=f"the relaxation has {size} tasks x GPUs, more than max_relaxation={most}; "
+            "take hare-fluid"
+        )
+    solution = relax(instance, call, choose_point=call.options["canonical"])
+    trace = {"relaxation": name} | solution.trace()
+    if solution.point is None:
+        return Outcome(note="the relaxation was stopped without a point", trace=trace)
+    call.progress.phase("placing the tasks")
+    return place(
+        instance,
+        call,
+        solution.start,
+        solution.gpu,
+        relaxation_proved=solution.found.closed,
+        trace=trace,
+    )

@@ -1,0 +1,96 @@
+"""The fluid program solved, and the bound `fluid-lp` that its prices prove."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from schedgap.instances.hare import HareInstance, arrays
+from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
+from schedgap.models.hare.algorithms.list_wspt import list_wspt
+from schedgap.models.hare.bounds import fluid
+from schedgap.models.hare.bounds.certificates import certify
+from schedgap.models.method import Call, Outcome
+from schedgap.solvers import EngineResult
+from schedgap.solvers.linear import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class FluidSolution:
+    """A solved fluid program; `values` [j] of `model.program`, None when HiGHS was stopped.
+
+    `duals` [i] of its rows are all 0 where HiGHS has none: they too prove a bound.
+    """
+
+    model: fluid.Fluid
+    result: EngineResult
+    values: Floats | None
+    duals: Floats
+
+
+def solve_fluid(instance: HareInstance, call: Call) -> FluidSolution:
+    """Solve the fluid program with the options `cells` and `sync_rows` of a call."""
+    from schedgap.solvers.highs import solve_arrays
+
+    call.progress.phase("building the fluid program")
+    grid = default_grid(instance, call.options["cells"])
+    model = fluid.build(instance, grid, sync_rows=call.options.get("sync_rows", False))
+    call.progress.phase("solving the fluid program")
+    # Weights of any size look alike to the engine.
+    size = float(model.program.cost.max()) or 1.0
+    scaled = replace(model.program, cost=model.program.cost / size)
+    settings: dict[str, Any] = {"clock": call.clock, "threads": call.threads, "seed": call.seed}
+    # The interior point is precise enough: prices prove what they prove, and a vertex costs more.
+    result = solve_arrays(scaled, algorithm="ipm", crossover=False, **settings)
+    if result.duals is None and not call.clock.expired():
+        result = solve_arrays(scaled, algorithm="simplex", **settings)
+    if result.objective is not None:
+        result = replace(result, objective=result.objective * size)
+    rows = len(model.program.row_lower)
+    duals = np.zeros(rows) if result.duals is None else np.asarray(result.duals) * size
+    return FluidSolution(model, result, result.values, duals)
+
+
+def default_grid(instance: HareInstance, cells: int) -> Floats:
+    """Return a grid up to the makespan of the shorter of two list schedules."""
+    by_head = algorithm_1(instance, arrays(instance).head, gpu_rule="finish")
+    end = min(
+        float(schedule.completion(instance).max()) for schedule in (by_head, list_wspt(instance))
+    )
+    return fluid.power_grid(end, cells)
+
+
+def fluid_lp(instance: HareInstance, call: Call) -> Outcome:
+    """Solve the fluid program and return what its prices prove."""
+    solution = solve_fluid(instance, call)
+    model, result = solution.model, solution.result
+    trace: dict[str, Any] = {
+        "rows": len(model.program.row_lower),
+        "columns": len(model.program.cost),
+        "grid_end": float(model.grid[-1]),
+    }
+    bound, duals = certify(model.program, solution.duals)
+    if solution.values is not None:
+        trace |= {
+            "engine_value": result.objective,
+            "midpoint_value_no_bound": fluid.midpoint_value(instance, model, solution.values),
+        }
+    return Outcome(
+        bound=bound,
+        trace=trace,
+        certificate={
+            "kind": "fluid-lp",
+            "grid": model.grid.tolist(),
+            "sync_rows": call.options["sync_rows"],
+            "duals": duals,
+            "value": bound,
+        },
+        note=unsolved(result),
+    )
+
+
+def unsolved(result: EngineResult) -> str:
+    """Say that prices are 0 for want of better ones, or nothing."""
+    if result.duals is not None:
+        return ""
+    return f"the fluid program was not solved ({result.status}): prices are 0"

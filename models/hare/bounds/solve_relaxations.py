@@ -1,0 +1,98 @@
+"""The paper's relaxation as bounds: as printed, with prefix cuts, and as a conic program."""
+
+from dataclasses import replace
+from typing import Any
+
+from schedgap.errors import UsageError
+from schedgap.instances.hare import HareInstance, arrays
+from schedgap.models.hare.bounds import relaxation_conic
+from schedgap.models.hare.bounds.certificates import (
+    cut_certificate,
+)
+from schedgap.models.hare.programs import relaxation
+from schedgap.models.hare.programs.relaxation_arrays import build, with_cuts
+from schedgap.models.hare.programs.solve_relaxation import (
+    INTEGER_CELLS,
+    RelaxationSolution,
+    solve_literal,
+    solve_prefix,
+)
+from schedgap.models.method import Call, Outcome
+from schedgap.solvers import solve
+
+MOST_CELLS = 20_000  # items x machines beyond which no loop of cuts comes to an end
+
+
+def _too_large(instance: HareInstance, *, integer: bool) -> str:
+    """Why a loop of cuts is not begun, or nothing."""
+    view = arrays(instance)
+    if integer:
+        size, words = view.tasks * view.gpus, "tasks x GPUs"
+    else:
+        size, words = len(view.alike) * len(view.class_gpus), "classes of tasks x classes of GPUs"
+    if size <= MOST_CELLS:
+        return ""
+    return f"{size} {words} are too many (at most {MOST_CELLS}); take fluid-lp"
+
+
+def _outcome(solution: RelaxationSolution, **more: Any) -> Outcome:
+    note = "" if solution.found.bound is not None else "stopped before the first bound"
+    return Outcome(bound=solution.found.bound, trace=solution.trace(), note=note, **more)
+
+
+def relaxed_miqcp(instance: HareInstance, call: Call) -> Outcome:
+    """Solve Hare_Sched_RL as printed; the engine's bound on it is the bound."""
+    if reason := _too_large(instance, integer=True):
+        return Outcome(note=reason)
+    if call.options["literal"] and call.engine != "gurobi":
+        raise UsageError("option literal=true is a nonconvex program: it needs --engine gurobi")
+    horizon_cap = call.options["horizon_cap"]
+    return _outcome(
+        solve_literal(instance, call, horizon_cap=horizon_cap, on_bound=call.progress.bound)
+    )
+
+
+def relaxed_prefix(instance: HareInstance, call: Call) -> Outcome:
+    """Solve the relaxation with row (9) for all sets; with continuous y its prices prove it."""
+    integer = call.options["integer"]
+    if integer is None:
+        integer = instance.number_of_tasks * len(instance.gpus) <= INTEGER_CELLS
+    if reason := _too_large(instance, integer=integer):
+        return Outcome(note=reason)
+    release_cuts = call.options["release_cuts"]
+    solution = solve_prefix(
+        instance,
+        call,
+        integer=integer,
+        release_cuts=release_cuts,
+        on_bound=call.progress.bound,
+    )
+    found = solution.found
+    if integer or found.duals is None:
+        return _outcome(solution)
+    bound, certificate = cut_certificate(
+        "relaxed-prefix", solution.relaxed, found.program, found.cuts, found.duals
+    )
+    solution = replace(solution, found=replace(found, bound=bound))
+    return _outcome(solution, certificate=certificate)
+
+
+def relaxed_conic(instance: HareInstance, call: Call) -> Outcome:
+    """Solve the relaxation as printed with continuous y, and return what its prices prove."""
+    if reason := _too_large(instance, integer=False):
+        return Outcome(note=reason)
+    most = relaxation.limit(instance, horizon_cap=True)
+    relaxed = build(instance, limit=most, integer=False)
+    problem = relaxation_conic.build(relaxed)
+    call.progress.phase("solving the conic program")
+    result = solve(problem, "clarabel", clock=call.clock, threads=call.threads, seed=call.seed)
+    if result.duals is None:
+        return Outcome(note=f"the conic program was not solved ({result.status})")
+    cuts, duals = relaxation_conic.tangents(relaxed, problem, result.duals)
+    program = with_cuts(relaxed, cuts)
+    bound, certificate = cut_certificate("relaxed-conic", relaxed, program, cuts, duals)
+    return Outcome(
+        bound=bound,
+        trace={"relaxation_value": result.objective},
+        certificate=certificate,
+    )

@@ -1,0 +1,345 @@
+"""The methods of family `hare`, its programs to export, and its small instances: one table."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from schedgap.instances.generate import generate
+from schedgap.instances.hare import HareInstance
+from schedgap.instances.instance import Instance
+from schedgap.models.method import Algorithm, Lazy, Method, Option
+
+
+def _at(name: str) -> Lazy:
+    """Return a function of this family, by `module:function`."""
+    return Lazy(f"schedgap.models.hare.{name}")
+
+
+SYNCHRONIZATION = Option(
+    "synchronization",
+    "choice",
+    "relaxed",
+    "relaxed: tasks of a round may start apart; fixed: they start together on different GPUs",
+    choices=("relaxed", "fixed"),
+)
+MAX_COLUMNS = Option(
+    "max_columns", "int", 300_000, "give up when the program has more columns", least=1
+)
+CELLS = Option("cells", "int", 100, "cells of time up to the makespan of a list schedule", least=1)
+_ALGORITHM_1 = (
+    Option(
+        "gpu_rule",
+        "choice",
+        "available",
+        "GPU that is free first (as printed), or on which the task is synchronized first (ours)",
+        choices=("available", "finish"),
+    ),
+    Option("order_guard", "bool", True, "raise H along the rounds of a job (ours, E4)"),
+    Option(
+        "midpoint",
+        "choice",
+        "max",
+        "H on the slowest GPU (as printed), or on the relaxation's own (E14)",
+        choices=("max", "assigned"),
+    ),
+)
+_RELAXATION_OPTIONS = (
+    Option("canonical", "bool", True, "of all optima, the one of least sum of starts (E28)"),
+    Option("max_relaxation", "int", 400, "refuse beyond so many tasks x GPUs", least=1),
+)
+
+METHODS: tuple[Method, ...] = (
+    # exact
+    Method(
+        "exact",
+        "exact",
+        _at("exact.exact:exact"),
+        "local search, CP-SAT, and branch and price over schedules of single jobs",
+        "ours",
+        ours=True,
+        engines=("cp-sat", "highs"),
+        drives=True,
+        options=(SYNCHRONIZATION,),
+        seeded=True,
+    ),
+    Method(
+        "big-m",
+        "exact",
+        _at("exact.solve_programs:big_m"),
+        "the paper's program with one big-M row for each order of two tasks on a GPU",
+        "(4)-(8)",
+        engines=("highs", "gurobi"),
+        options=(
+            Option("pairwise", "bool", False, "(7) for each pair of tasks, as printed"),
+            SYNCHRONIZATION,
+        ),
+        seeded=True,
+    ),
+    Method(
+        "cp-sat",
+        "exact",
+        _at("exact.solve_programs:cp_sat"),
+        "intervals by task and kind of GPUs, one cumulative constraint for each kind",
+        "(4)-(8)",
+        ours=True,
+        engines=("cp-sat",),
+        options=(SYNCHRONIZATION,),
+        seeded=True,
+    ),
+    Method(
+        "cp-sat-gpu",
+        "exact",
+        _at("exact.solve_programs:cp_sat_gpu"),
+        "intervals by task and GPU, no overlap on any GPU",
+        "(4)-(8)",
+        engines=("cp-sat",),
+        options=(SYNCHRONIZATION,),
+        seeded=True,
+    ),
+    Method(
+        "time-indexed",
+        "exact",
+        _at("exact.solve_programs:time_indexed"),
+        "tasks counted by kind of GPU and step in which they start",
+        "ours",
+        ours=True,
+        engines=("highs", "cp-sat", "gurobi"),
+        options=(MAX_COLUMNS,),
+        seeded=True,
+    ),
+    Method(
+        "time-indexed-lp",
+        "bound",
+        _at("exact.solve_programs:time_indexed_lp"),
+        "the linear relaxation of time-indexed",
+        "ours",
+        ours=True,
+        engines=("highs",),
+        options=(MAX_COLUMNS,),
+    ),
+    # bounds
+    Method(
+        "lagrangian",
+        "bound",
+        _at("bounds.solve_lagrangian:lagrangian_bound"),
+        "priced GPU time, every job scheduled alone; the strongest bound of full scale",
+        "Lagrangian relaxation of (8)",
+        ours=True,
+        engines=("highs",),
+        options=(
+            CELLS,
+            Option("rounds", "int", 40, "rounds of column generation for better prices", least=0),
+            Option("steps", "int", 16, "steps of time in a job's shortest task", least=1),
+        ),
+    ),
+    Method(
+        "job-alone",
+        "bound",
+        _at("bounds.job_alone:job_alone"),
+        "every job alone on the fastest GPUs",
+        "(4), (6), (7)",
+        ours=True,
+    ),
+    Method(
+        "relaxed-miqcp",
+        "bound",
+        _at("bounds.solve_relaxations:relaxed_miqcp"),
+        "the paper's relaxation: row (9) for all tasks of a GPU",
+        "Hare_Sched_RL, Section 5.2",
+        engines=("highs", "gurobi"),
+        options=(
+            Option("horizon_cap", "bool", False, "limit starts to the horizon: stronger (E31)"),
+            Option("literal", "bool", False, "products as printed, nonconvex: Gurobi only (E3)"),
+        ),
+    ),
+    Method(
+        "relaxed-prefix",
+        "bound",
+        _at("bounds.solve_relaxations:relaxed_prefix"),
+        "the relaxation that Lemma 2 uses: row (9) for every set of tasks",
+        "Hare_Sched_RL, Lemma 2",
+        ours=True,
+        engines=("highs", "gurobi"),
+        options=(
+            Option(
+                "integer",
+                "bool",
+                None,
+                "binary y; unless given, when tasks x GPUs <= 400",
+            ),
+            Option("release_cuts", "bool", False, "count starts from the earliest head of a set"),
+        ),
+    ),
+    Method(
+        "relaxed-conic",
+        "bound",
+        _at("bounds.solve_relaxations:relaxed_conic"),
+        "the paper's relaxation with continuous y, as a conic program",
+        "Hare_Sched_RL, Section 5.2",
+        engines=("clarabel",),
+    ),
+    Method(
+        "fluid-lp",
+        "bound",
+        _at("bounds.solve_fluid:fluid_lp"),
+        "linear program over jobs, classes of GPUs and cells of time; for full scale",
+        "mean busy times",
+        ours=True,
+        engines=("highs",),
+        options=(
+            CELLS,
+            Option("sync_rows", "bool", False, "add rows that pay for long synchronization"),
+        ),
+    ),
+    # the paper's algorithm, and ours
+    Method(
+        "hare",
+        "algorithm",
+        _at("algorithms.hare:hare"),
+        "Algorithm 1 on the paper's relaxation",
+        "Algorithm 1, Section 5.2",
+        engines=("highs", "gurobi"),
+        options=(*_ALGORITHM_1, *_RELAXATION_OPTIONS),
+    ),
+    Method(
+        "hare-prefix",
+        "algorithm",
+        _at("algorithms.hare:hare_prefix"),
+        "Algorithm 1 on the relaxation that Lemma 2 uses",
+        "Algorithm 1, Lemma 2",
+        ours=True,
+        engines=("highs", "gurobi"),
+        options=(*_ALGORITHM_1, *_RELAXATION_OPTIONS),
+    ),
+    Method(
+        "hare-fluid",
+        "algorithm",
+        _at("heuristics.hare_fluid:hare_fluid"),
+        "Algorithm 1 on the fluid program's progress; for full scale",
+        "Algorithm 1",
+        ours=True,
+        engines=("highs",),
+        options=(*_ALGORITHM_1, CELLS),
+    ),
+    Method(
+        name="local-search",
+        kind="algorithm",
+        run=_at("heuristics.local_search:run_local_search"),
+        summary="iterated local search over the order in which rounds move into free time",
+        source="ours",
+        ours=True,
+        options=(
+            Option(
+                "gpu_rule",
+                "choice",
+                "finish",
+                "prefer the GPU time in which a task is synchronized first, or that is free first",
+                choices=("finish", "available"),
+            ),
+            Option(
+                "moves",
+                "int",
+                None,
+                "plans to try (default: 2000; with a time limit, until it is up "
+                "or a hundred kicks were in vain)",
+                least=0,
+            ),
+        ),
+        seeded=True,
+    ),
+    # the paper's baselines, and our list rule
+    Method(
+        name="gavel-fifo",
+        kind="baseline",
+        run=Algorithm(_at("baselines.gavel_fifo:gavel_fifo")),
+        summary="jobs in order of arrival, each on the fastest idle GPUs, never overtaken",
+        source="Section 7.1, Gavel_FIFO; completed by us",
+        online=True,
+    ),
+    Method(
+        name="srtf",
+        kind="baseline",
+        run=Algorithm(_at("baselines.srtf:srtf")),
+        summary="shortest remaining time first, preemptive between rounds",
+        source="Section 7.1, SRTF; completed by us",
+        options=(
+            Option(
+                "backfill",
+                "bool",
+                True,
+                "let later jobs start when too few GPUs are idle for the first",
+            ),
+        ),
+        online=True,
+    ),
+    Method(
+        name="sched-homo",
+        kind="baseline",
+        run=Algorithm(_at("baselines.sched_homo:sched_homo")),
+        summary="weight over work first, blind to the speed of GPUs, in equal shares",
+        source="Section 7.1, Sched_Homo; completed by us",
+        online=True,
+    ),
+    Method(
+        name="sched-allox",
+        kind="baseline",
+        run=Algorithm(_at("baselines.sched_allox:sched_allox")),
+        summary="one GPU for each job by matchings of least total completion time",
+        source="Section 7.1, Sched_Allox; completed by us",
+        options=(
+            Option(
+                "weighted",
+                "bool",
+                False,
+                "start by weight over length instead of the matching's order",
+            ),
+        ),
+        online=True,
+    ),
+    Method(
+        name="list-wspt",
+        kind="algorithm",
+        run=Algorithm(_at("algorithms.list_wspt:list_wspt")),
+        summary="Algorithm 1 with jobs in Smith's order: least work over weight first",
+        source="ours, after Algorithm 1",
+        ours=True,
+        options=(
+            Option(
+                "gpu_rule",
+                "choice",
+                "finish",
+                "GPU on which a task is done first, or that is free first (Algorithm 1, line 12)",
+                choices=("finish", "available"),
+            ),
+        ),
+    ),
+)
+ALIASES = {
+    "hybrid": "exact",
+    "paper": "big-m",
+    "lp": "time-indexed-lp",
+    "critical-path": "job-alone",
+}
+
+PROGRAMS: Mapping[str, Callable[[HareInstance], Any]] = {
+    name: _at(f"exact.export:{function}")
+    for name, function in (
+        ("big-m", "big_m"),
+        ("time-indexed", "time_indexed"),
+        ("time-indexed-lp", "time_indexed_lp"),
+        ("relaxed-miqcp", "relaxed_miqcp"),
+        ("relaxed-prefix", "relaxed_prefix"),
+        ("relaxed-conic", "relaxed_conic"),
+        ("fluid-lp", "fluid_lp"),
+    )
+}
+
+
+def suite() -> list[Instance]:
+    """Return the toy, a counterexample to the printed relaxation, and random instances."""
+    return [
+        generate("hare", preset="toy"),
+        generate("hare", preset="ce2"),
+        generate("hare", preset="small", seed=1),
+        generate("hare", preset="small", seed=2),
+        generate("hare", preset="medium", seed=1),
+    ]
