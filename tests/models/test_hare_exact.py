@@ -31,7 +31,7 @@ def _agree(count: int, seed: int) -> None:
 
 
 def test_branch_and_price_and_cp_sat_find_the_optima_of_tiny_instances() -> None:
-    _agree(200, seed=1)
+    _agree(120, seed=1)
 
 
 @pytest.mark.nightly

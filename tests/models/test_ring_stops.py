@@ -70,7 +70,7 @@ def test_any_search_stops_anywhere(instance: RingInstance, start: str) -> None:
 
 
 @pytest.mark.nightly
-@settings(max_examples=50, **QUIET)
+@settings(max_examples=180, **QUIET)
 @given(
     ring_instances(max_jobs=4, max_servers=3, max_slots=4, placeable=True),
     st.sampled_from(STARTS),
