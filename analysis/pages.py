@@ -1,7 +1,9 @@
 """The document page of a family, written from what its `paper.py` and its registry say."""
 
+import ast
+import importlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from schedgap.instances import FAMILIES
@@ -10,7 +12,7 @@ from schedgap.models import Family, family
 
 def page(name: str) -> str:
     """Return a family's page in Markdown, from the symbols to the errata."""
-    found = family(name)
+    found, places = family(name), _places(name)
     paper = found.paper
     parts = [
         f"# Family `{name}`: {found.title}",
@@ -32,8 +34,16 @@ def page(name: str) -> str:
         "## Equations",
         _table(
             ("equation", "status", "where", "note"),
-            ((f"({label})", item.status, ", ".join(f"`{row}`" for row in item.by), item.note)
+            ((f"({label})", item.status, _where(name, item.by, places), item.note)
              for label, item in paper.equations.items()),
+        ),
+        "## Algorithms",
+        "A comment `# L4` stands where line 4 of the printed algorithm is; `# A2 L4` where a paper "
+        "has several.",
+        _table(
+            ("algorithm", "title", "lines", "where"),
+            ((label, item.title, f"{item.lines}", _where(name, (item.function,), places))
+             for label, item in paper.algorithms.items()),
         ),
         "## Guarantees",
         *(
@@ -55,11 +65,48 @@ def page(name: str) -> str:
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
+def _places(name: str) -> dict[str, str]:
+    """Return the file of each row of a program and of each function, the paper's rooms first."""
+    folder = Path(str(importlib.import_module(f"schedgap.models.{name}").__file__)).parent
+    rooms = ("programs", "algorithms", "baselines", "bounds", "heuristics", "exact")
+
+    def rank(file: Path) -> tuple[int, bool, str]:
+        room = file.relative_to(folder).parts[0]
+        place = rooms.index(room) if room in rooms else len(rooms)
+        return place, file.stem != "printed", str(file)
+
+    found: dict[str, str] = {}
+    for file in sorted(folder.rglob("*.py"), key=rank):
+        if file.name == "paper.py":
+            continue
+        here = file.relative_to(folder).as_posix()
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            match node:
+                case ast.FunctionDef(name=word) | ast.Attribute(attr=word):
+                    found.setdefault(word, here)
+                case ast.Constant(value=str(word)) if word.isidentifier():
+                    found.setdefault(word, here)
+    return found
+
+
+def _where(name: str, words: Sequence[str], places: Mapping[str, str]) -> str:
+    """Return rows or functions with links to the files in which they stand."""
+    files: dict[str, list[str]] = {}
+    for word in words:
+        files.setdefault(places.get(word, ""), []).append(f"`{word}`")
+    return "; ".join(
+        ", ".join(own) + (f" in [{file}](../models/{name}/{file})" if file else "")
+        for file, own in files.items()
+    )
+
+
 def _methods(found: Family) -> str:
-    names = {target: alias for alias, target in found.aliases.items()}
+    names: dict[str, list[str]] = {}
+    for alias, target in found.aliases.items():
+        names.setdefault(target, []).append(f"`{alias}`")
     rows = []
     for method in found.methods:
-        alias = f" (`{names[method.name]}`)" if method.name in names else ""
+        alias = f" ({', '.join(names[method.name])})" if method.name in names else ""
         options = "; ".join(
             f"`{item.name}` = {_default(item.default)}: {item.help}" for item in method.options
         )
