@@ -102,6 +102,14 @@ def test_a_false_infeasible_is_not_believed() -> None:
     )
     assert result.status == "optimal" and result.objective == -15
     assert "differently" in said and "before: infeasible" in said
+    ends = set()
+    for k in range(1, 40):  # of two answers that differ, the solution is kept
+        result, _ = confirm(
+            program, "highs", EngineResult("infeasible", None, None), clock=StopAt(k)
+        )
+        assert result.objective == (None if result.status == "unknown" else -15)
+        ends.add(result.status)
+    assert ends == {"unknown", "feasible", "optimal"}
 
 
 def test_a_false_optimum_that_nothing_confirms_has_no_bound() -> None:
