@@ -5,6 +5,7 @@ import importlib.metadata
 import math
 import platform
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -41,6 +42,16 @@ class Plan:
         if self.method.drives:
             return self.method.engines
         return () if self.engine is None else (self.engine,)
+
+    @property
+    def process(self) -> str | None:
+        """The engine of the child process that the method runs in; None where it loads none."""
+        return None if self.method.drives else self.engine
+
+    @property
+    def module(self) -> str:
+        """The module of the family, for a child process to import."""
+        return sys.modules[f"schedgap.models.{self.family.name}"].__name__
 
     def recorded_options(self) -> dict[str, Any]:
         """The `options` of the solution file: all of them, and the time limit where given."""
@@ -152,8 +163,16 @@ class Attempt:
                     self.certificate = certificate
 
 
-def attempt(instance: Instance, plan: Plan, on_message: OnMessage | None = None) -> Attempt:
-    """Run a plan in a child process and return how it ended; never raises for what it did."""
+def attempt(
+    instance: Instance,
+    plan: Plan,
+    on_message: OnMessage | None = None,
+    interrupt: threading.Event | None = None,
+) -> Attempt:
+    """Run a plan in a child process and return how it ended; never raises for what it did.
+
+    In a thread, `interrupt` stands for Ctrl-C (see `run_child`).
+    """
     from schedgap.solvers.children import run_child
 
     kept = Attempt()
@@ -166,7 +185,7 @@ def attempt(instance: Instance, plan: Plan, on_message: OnMessage | None = None)
 
     reply = run_child(
         "schedgap.analysis.attempts:run_method",
-        sys.modules[f"schedgap.models.{plan.family.name}"].__name__,
+        plan.module,
         instance,
         plan.method.name,
         dict(plan.options),
@@ -176,7 +195,8 @@ def attempt(instance: Instance, plan: Plan, on_message: OnMessage | None = None)
         limit=plan.time_limit,
         memory_mb=plan.memory_limit,
         on_message=receive,
-        engine=None if plan.method.drives else plan.engine,
+        engine=plan.process,
+        interrupt=interrupt,
     )
     kept.end, kept.seconds = reply.outcome, reply.seconds
     kept.start_seconds, kept.peak_memory_mb = reply.start_seconds, reply.peak_mb

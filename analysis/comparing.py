@@ -3,21 +3,20 @@
 import logging
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
-
-import psutil
 
 from schedgap.analysis import experiments
 from schedgap.analysis.attempts import Attempt, Plan, attempt, plan
 from schedgap.analysis.choices import Choice, label
 from schedgap.analysis.runs import FAILURES, Folder, Run, TaskOutcome, TaskRecord, task_key
-from schedgap.analysis.solving import conclude
+from schedgap.analysis.solving import conclude, verified_in_child
 from schedgap.errors import (
     ContradictionError,
     EngineUnavailableError,
@@ -30,6 +29,7 @@ from schedgap.instances.instance import Instance
 from schedgap.instances.records import validate
 from schedgap.models.experiment import Experiment
 from schedgap.models.family import families, family
+from schedgap.solvers.children import cores
 
 Target = Instance | Experiment | str | os.PathLike[str]
 Given = tuple[Instance, list[str] | None]  # None: all methods that are installed
@@ -245,6 +245,9 @@ def _open(folder: Folder, task: Task, retry: bool) -> bool:
 # --- doing it --------------------------------------------------------------------------------
 
 
+Submit = Callable[[Task], "Future[dict[str, Any]]"]
+
+
 def _records(
     folder: Folder,
     todo: Sequence[Task],
@@ -257,38 +260,28 @@ def _records(
     A task is claimed when it is handed out. What other processes have claimed is waited for at
     the end, and taken over if they died.
     """
-    import joblib
-
-    count = workers or joblib.cpu_count()
+    count = workers or cores()
     if cluster is None:
-        count = min(count, joblib.cpu_count())
-    claims: dict[str, ExitStack] = {}
+        count = min(count, cores())
     elsewhere: list[Task] = []
-
-    def claimed() -> Iterator[Any]:
-        for task in todo:
-            stack = ExitStack()
-            if not stack.enter_context(folder.claim(task.key, wait=False)):
-                elsewhere.append(task)
-            elif not _open(folder, task, retry):
-                stack.close()
-                elsewhere.append(task)
-            else:
-                claims[task.key] = stack
-                yield joblib.delayed(_perform)(task, None if cluster else os.getpid())
-
-    with _backend(cluster):
-        parallel = joblib.Parallel(
-            n_jobs=count, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
-        )
-        try:
-            for data in parallel(claimed()):
-                folder.store(data)
-                claims.pop(data["key"]).close()
-                yield validate(TaskRecord, data)
-        finally:
-            for stack in list(claims.values()):
-                stack.close()
+    claimed = _claimed(folder, todo, retry, elsewhere)
+    running: dict[Future[dict[str, Any]], ExitStack] = {}
+    try:
+        with _pool(count) if cluster is None else _cluster(cluster) as submit:
+            while True:
+                for task, claim in islice(claimed, count - len(running)):
+                    running[submit(task)] = claim
+                if not running:
+                    break
+                # Windows hears Ctrl-C between two waits.
+                for future in wait(running, timeout=1, return_when=FIRST_COMPLETED).done:
+                    data = future.result()
+                    folder.store(data)
+                    running.pop(future).close()
+                    yield validate(TaskRecord, data)
+    finally:
+        for claim in running.values():
+            claim.close()
     for task in elsewhere:
         with folder.claim(task.key, wait=True):
             if _open(folder, task, retry):
@@ -299,14 +292,33 @@ def _records(
                 yield None
 
 
-@contextmanager
-def _backend(cluster: str | None) -> Iterator[None]:
-    """Hold the context in which tasks run: this machine, or a Dask cluster."""
-    if cluster is None:
-        yield
-        return
-    import joblib
+def _claimed(
+    folder: Folder, todo: Sequence[Task], retry: bool, elsewhere: list[Task]
+) -> Iterator[tuple[Task, ExitStack]]:
+    """Yield each task with this process's claim on it; note those that another one has or did."""
+    for task in todo:
+        claim = ExitStack()
+        if claim.enter_context(folder.claim(task.key, wait=False)) and _open(folder, task, retry):
+            yield task, claim
+        else:
+            claim.close()
+            elsewhere.append(task)
 
+
+@contextmanager
+def _pool(count: int) -> Iterator[Submit]:
+    """Hold threads of this process, each of which waits for the child that does its task."""
+    interrupt = threading.Event()
+    with ThreadPoolExecutor(count, thread_name_prefix="schedgap-task") as pool:
+        try:
+            yield lambda task: pool.submit(perform, task, interrupt)
+        finally:
+            interrupt.set()
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Submit]:
+    """Hold a Dask cluster."""
     try:
         from distributed import Client
     except ImportError:
@@ -315,42 +327,31 @@ def _backend(cluster: str | None) -> Iterator[None]:
         ) from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it would say it all twice
     try:
-        client = Client(cluster, timeout="10s")
+        client = Client(address, timeout="10s")
     except (OSError, ValueError, TimeoutError) as error:
-        raise UsageError(f"cluster {cluster}: cannot be reached ({error})") from None
-    with client, joblib.parallel_config(backend="dask", client=client):
-        yield
+        raise UsageError(f"cluster {address}: cannot be reached ({error})") from None
+    with client:
+        pool = client.get_executor(pure=False)
+        try:
+            yield lambda task: pool.submit(perform, task)
+        finally:
+            pool.shutdown(wait=False)  # cancels what it has not begun
 
 
-def _perform(task: Task, parent: int | None) -> dict[str, Any]:
-    """Do one task in a worker process, which does not outlive the process that started it."""
-    if parent is not None and parent != os.getpid():
-        _die_with(parent)
-    return perform(task)
+def perform(task: Task, interrupt: threading.Event | None = None) -> dict[str, Any]:
+    """Do one task and return its record as plain data; whatever happens is in the record.
 
-
-@lru_cache
-def _die_with(parent: int) -> None:
-    """End this process, and with it its child, soon after the parent has gone (kill -9 too)."""
-
-    def watch() -> None:
-        while os.getppid() == parent and psutil.pid_exists(parent):
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def perform(task: Task) -> dict[str, Any]:
-    """Do one task and return its record as plain data; whatever happens is in the record."""
+    In a thread, `interrupt` stands for Ctrl-C (see `run_child`).
+    """
     made = _plan(task)
     reason = made.method.refuses(task.instance)
     if reason:
         return _record(task, made, None, "skipped", reason)
     ended: Attempt | None = None
     try:
-        ended = attempt(task.instance, made)
-        solution = conclude(task.instance, made, ended)
+        ended = attempt(task.instance, made, interrupt=interrupt)
+        verified = partial(verified_in_child, interrupt=interrupt)
+        solution = conclude(task.instance, made, ended, verified)
     except SchedgapError as error:  # the method found out itself that it is not for this one
         return _record(task, made, ended, "skipped", str(error))
     except ContradictionError as error:

@@ -1,6 +1,8 @@
 """Solve one instance with one method, and let the family's rules judge the answer."""
 
+import importlib
 import math
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +12,7 @@ from schedgap.analysis.solution import Solution
 from schedgap.errors import ContradictionError
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Sense
+from schedgap.models.family import Family
 from schedgap.models.method import check_instance
 
 
@@ -59,8 +62,15 @@ def solve(
     return conclude(instance, made, attempt(instance, made, on_message))
 
 
-def conclude(instance: Instance, plan: Plan, ended: Attempt) -> Solution:
+def conclude(
+    instance: Instance, plan: Plan, ended: Attempt, verified: "Verified | None" = None
+) -> Solution:
     """Return the solution that an attempt earned: schedule verified, objective recomputed.
+
+    Parameters
+    ----------
+    verified : callable, optional
+        Where to verify: `verified_in_child`, or here.
 
     Raises
     ------
@@ -89,7 +99,7 @@ def conclude(instance: Instance, plan: Plan, ended: Attempt) -> Solution:
     if data is None and not infeasible and plan.method.kind != "bound":
         data = plan.family.idle(instance)
     options = plan.recorded_options()
-    objective = None if data is None else verified(instance, plan, data, options)
+    objective = None if data is None else (verified or verified_here)(instance, plan, data)
     relaxed = () if data is None else plan.family.relaxed(data)
     bound, certificate = None, None
     if plan.method.kind in ("exact", "bound") and not relaxed:
@@ -127,16 +137,57 @@ def conclude(instance: Instance, plan: Plan, ended: Attempt) -> Solution:
     )
 
 
-def verified(instance: Instance, plan: Plan, schedule: Any, options: dict[str, Any]) -> float:
+Verified = Callable[[Instance, Plan, Any], float]  # (instance, plan, schedule) -> objective
+
+
+def verified_here(instance: Instance, plan: Plan, schedule: Any) -> float:
     """Return a schedule's objective by the family's rules; ContradictionError if one is broken."""
-    violations = list(plan.family.check(instance, schedule, options))
+    options = plan.recorded_options()
+    return _objective(plan.family, plan.method.name, instance, schedule, options)
+
+
+def verified_in_child(
+    instance: Instance, plan: Plan, schedule: Any, *, interrupt: threading.Event | None = None
+) -> float:
+    """Do the same in a child process, so that threads may verify large schedules side by side."""
+    from schedgap.solvers.children import run_child
+
+    reply = run_child(
+        "schedgap.analysis.solving:verify_schedule",
+        plan.module,
+        plan.method.name,
+        instance,
+        schedule,
+        plan.recorded_options(),
+        engine=plan.process,
+        interrupt=interrupt,
+    )
+    return float(reply.result())
+
+
+def verify_schedule(
+    send: Callable[[object], None],
+    module: str,
+    method: str,
+    instance: Instance,
+    schedule: Any,
+    options: Mapping[str, Any],
+) -> float:
+    """Verify a schedule in this process (a child); return its objective."""
+    return _objective(importlib.import_module(module).FAMILY, method, instance, schedule, options)
+
+
+def _objective(
+    owner: Family, method: str, instance: Instance, schedule: Any, options: Mapping[str, Any]
+) -> float:
+    violations = list(owner.check(instance, schedule, options))
     if violations:
         first, more = violations[0], len(violations) - 1
         raise ContradictionError(
-            f"method {plan.method.name} returned a schedule that breaks {first.rule}: "
+            f"method {method} returned a schedule that breaks {first.rule}: "
             f"{first.message}{f' (and {more} more)' if more else ''}"
         )
-    return float(plan.family.objective(instance, schedule))
+    return float(owner.objective(instance, schedule))
 
 
 def _best_bound(ended: Attempt, objective: float | None, sense: Sense) -> tuple[float | None, Any]:

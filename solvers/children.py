@@ -8,6 +8,7 @@ eats the memory can be killed without harm: what it sent before that is kept. Th
 import atexit
 import contextlib
 import json
+import math
 import os
 import pickle
 import queue
@@ -21,6 +22,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
 import psutil
@@ -31,6 +33,7 @@ ReplyOutcome = Literal["done", "timeout", "memory", "crash", "error"]
 
 _LOOK = 0.1  # seconds between two looks at the memory
 _MOST_IDLE_MB = 500  # a larger idle worker is closed
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container on Linux: "quota period", or "max ..."
 _DEPTH = "SCHEDGAP_CHILD_DEPTH"
 _ENVIRONMENT = {
     **dict.fromkeys(
@@ -84,6 +87,7 @@ def run_child(
     memory_mb: float | None = None,
     on_message: Callable[[Any], None] | None = None,
     engine: str | None = None,
+    interrupt: threading.Event | None = None,
     **kwargs: Any,
 ) -> Reply:
     """Run `function(send, *args, **kwargs)` in a child process and wait for it.
@@ -103,6 +107,9 @@ def run_child(
     engine : str or None
         The engine that the function will load, None for none: it is imported before the function
         starts, and the idle process of an earlier call with the same engine is used again.
+    interrupt : threading.Event or None
+        For a call from a thread, which Ctrl-C does not reach: once it is set, the child is killed
+        and KeyboardInterrupt raised.
 
     Returns
     -------
@@ -127,11 +134,11 @@ def run_child(
     try:
         worker.give(task)
         try:
-            reply = _attend(worker, begin, limit, memory_mb, on_message)
+            reply = _attend(worker, begin, limit, memory_mb, on_message, interrupt)
         except _DiedIdleError:
             worker = _spawn()
             worker.give(task)
-            reply = _attend(worker, begin, limit, memory_mb, on_message)
+            reply = _attend(worker, begin, limit, memory_mb, on_message, interrupt)
         healthy = reply.outcome in ("done", "error") and worker.process.poll() is None
         kept = healthy and worker.megabytes() < _MOST_IDLE_MB
     finally:
@@ -246,6 +253,7 @@ def _attend(
     limit: float | None,
     memory_mb: float | None,
     on_message: Callable[[Any], None] | None,
+    interrupt: threading.Event | None,
 ) -> Reply:
     """Wait for the end of a task, deliver its messages, and enforce its limits."""
     started: float | None = None
@@ -258,6 +266,8 @@ def _attend(
         return Reply(outcome, value, error, start - begin, now - start, round(peak, 1))
 
     while True:
+        if interrupt is not None and interrupt.is_set():
+            raise KeyboardInterrupt
         now = time.monotonic()
         deadline = _deadline(begin, started, limit)
         if killed is None and now >= deadline:
@@ -337,22 +347,37 @@ def _spawn() -> _Worker:
     return _spawner(os.getpid()).submit(_Worker).result()
 
 
-_idle: dict[tuple[int, str | None], _Worker] = {}
+def cores() -> int:
+    """Return how many cores this process may use: its affinity, and the quota of its container."""
+    count = os.cpu_count() or 1
+    with contextlib.suppress(AttributeError, psutil.Error):  # macOS has no affinity
+        count = min(count, len(psutil.Process().cpu_affinity()))
+    with contextlib.suppress(OSError, ValueError):  # no such file, or "max"
+        quota, period = _QUOTA.read_text().split()
+        count = min(count, math.ceil(int(quota) / int(period)))
+    return max(1, count)
+
+
+_idle: dict[tuple[int, str | None], list[_Worker]] = {}
 _idle_lock = threading.Lock()
 
 
 def _take(engine: str | None) -> _Worker:
-    """Return the idle worker of an engine, or a new one."""
+    """Return an idle worker of an engine, or a new one."""
     with _idle_lock:
-        worker = _idle.pop((os.getpid(), engine), None)
+        spare = _idle.get((os.getpid(), engine))
+        worker = spare.pop() if spare else None
     return worker or _spawn()
 
 
 def _keep(engine: str | None, worker: _Worker) -> None:
-    """Keep a worker for the next call; one per engine."""
+    """Keep a worker for a later call; as many for each engine as there are cores."""
     with _idle_lock:
-        spare = _idle.setdefault((os.getpid(), engine), worker)
-    if spare is not worker:
+        spare = _idle.setdefault((os.getpid(), engine), [])
+        kept = len(spare) < cores()
+        if kept:
+            spare.append(worker)
+    if not kept:
         worker.close()
 
 
@@ -361,6 +386,6 @@ def close_children() -> None:
     """Let all idle children go."""
     with _idle_lock:
         own = [key for key in _idle if key[0] == os.getpid()]
-        workers = [_idle.pop(key) for key in own]
+        workers = [worker for key in own for worker in _idle.pop(key)]
     for worker in workers:
         worker.close()

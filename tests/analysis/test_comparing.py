@@ -5,11 +5,13 @@ import math
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import psutil
 import pytest
 from toy_family import toy
 
@@ -19,9 +21,10 @@ from schedgap.analysis.choices import Choice
 from schedgap.analysis.comparing import compare
 from schedgap.analysis.report.results import collect
 from schedgap.analysis.report.tables import summary_table
-from schedgap.analysis.runs import Folder, Run, read_record
+from schedgap.analysis.runs import Folder, Run, TaskRecord, read_record
 from schedgap.analysis.tables import readable
 from schedgap.errors import EngineUnavailableError, InputError, UsageError
+from schedgap.solvers.children import close_children
 
 HERE = str(Path(__file__).parent)
 INSTANCES = [toy(6, 4, 2, name="down"), toy(2, 5, 8, 9, sense="max", name="up")]
@@ -196,7 +199,7 @@ def test_equal_names_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_workers_give_the_records_of_one(tmp_path: Path) -> None:
-    """On real instances: worker processes know only what is installed."""
+    """On real instances, the second with threads that each wait for a child."""
     instances = [sg.generate("hare", preset="small", seed=seed) for seed in (1, 2)]
     known = [method.name for method in sg.models.family("hare").methods]
     names = [name for name in ("srtf", "list-wspt", "job-alone") if name in known]
@@ -253,6 +256,30 @@ def test_kill_9_loses_only_the_task_in_flight(tmp_path: Path) -> None:
     assert {name: after[name] for name in before} == before
     assert len(Run(folder)) == 8
     assert len(log.read_text().splitlines()) in (8, 8 + 1)  # the one in flight twice, if one was
+
+
+def test_an_interrupted_comparison_keeps_what_is_done_and_leaves_nothing_behind(
+    tmp_path: Path,
+) -> None:
+    """Ctrl-C in a notebook, whose process lives on: no child does, and no claim."""
+
+    def press(record: TaskRecord | None, done: int, count: int) -> None:
+        if record is not None:
+            below.update(psutil.Process().children(recursive=True))
+            raise KeyboardInterrupt
+
+    close_children()
+    before, below = {*psutil.Process().children(recursive=True)}, set[psutil.Process]()
+    names = ["first", "first:pause=60", "first:pause=61"]
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        quick(tmp_path, *names, targets=INSTANCES[0], time_limit=90, workers=2, on_record=press)
+    assert time.monotonic() - begin < 30
+    assert [record.label for record in Run(tmp_path).records] == ["first"]
+    assert not [thread for thread in threading.enumerate() if "schedgap-task" in thread.name]
+    assert list(Folder(tmp_path).tasks.glob(".*")) == []  # no claim
+    close_children()  # the idle ones
+    assert psutil.wait_procs(below - before, timeout=5)[1] == []
 
 
 def test_two_processes_share_a_folder(tmp_path: Path) -> None:

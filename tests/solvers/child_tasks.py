@@ -89,3 +89,8 @@ def nothing_to_pickle(send: Any) -> Any:
 def tell_and_hang(send: Any) -> None:
     send(os.getpid())
     hang(send)
+
+
+def tell_pid(send: Any) -> int:
+    send(os.getpid())
+    return os.getpid()

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from schedgap.errors import ContradictionError, InputError
-from schedgap.solvers.children import run_child
+from schedgap.solvers.children import cores, run_child
 
 HERE = str(Path(__file__).parent)
 
@@ -152,6 +152,36 @@ def test_several_threads_may_call_at_once() -> None:
     assert time.monotonic() - begin < 20
 
 
+def test_as_many_idle_processes_are_kept_as_there_are_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("schedgap.solvers.children.cores", lambda: 2)
+    together = threading.Barrier(3)
+
+    def call(_: int) -> int:
+        def meet(content: object) -> None:
+            together.wait(timeout=20)
+
+        reply = run_child("child_tasks:tell_pid", on_message=meet, engine="of-three")
+        return int(reply.result())
+
+    with ThreadPoolExecutor(3) as pool:
+        first, second = ({*pool.map(call, range(3))} for _ in range(2))
+    assert len(first) == len(second) == 3
+    assert len(first & second) == 2
+
+
+def test_the_cores_of_a_container_are_those_of_its_quota(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("schedgap.solvers.children.os.cpu_count", lambda: 8)
+    monkeypatch.setattr(psutil.Process, "cpu_affinity", lambda self: [*range(6)], raising=False)
+    for text, count in (("max 100000", 6), ("250000 100000", 3), ("1000 100000", 1), ("?", 6)):
+        (tmp_path / "cpu.max").write_text(text)
+        monkeypatch.setattr("schedgap.solvers.children._QUOTA", tmp_path / "cpu.max")
+        assert cores() == count
+
+
 def test_a_process_outlives_the_thread_that_started_it() -> None:
     pids: list[int] = []
     thread = threading.Thread(
@@ -173,6 +203,25 @@ def test_an_exception_of_the_listener_kills_the_child_and_goes_on() -> None:
     with pytest.raises(KeyboardInterrupt):
         run_child("child_tasks:tell_and_hang", on_message=listen)
     assert _gone(pids[0])
+
+
+def test_an_interrupt_reaches_a_call_in_a_thread() -> None:
+    pids: list[int] = []
+    interrupt = threading.Event()
+    with ThreadPoolExecutor(2) as pool:
+        calls = [
+            pool.submit(
+                run_child, "child_tasks:tell_and_hang", on_message=pids.append, interrupt=interrupt
+            )
+            for _ in range(2)
+        ]
+        while len(pids) < 2:
+            time.sleep(0.02)
+        begin = time.monotonic()
+        interrupt.set()
+        assert [type(call.exception()) for call in calls] == [KeyboardInterrupt] * 2
+        assert time.monotonic() - begin < 5
+    assert all(_gone(pid) for pid in pids)
 
 
 def test_a_driver_lives_on_when_its_child_hangs() -> None:
