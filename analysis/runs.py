@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from filelock import FileLock, Timeout
 from pydantic import Field
 
 from schedgap.analysis.ratios import Bracket, brackets, contradictions
@@ -26,11 +27,6 @@ from schedgap.models.family import family
 
 if TYPE_CHECKING:
     import pandas as pd
-
-try:
-    import fcntl
-except ImportError:  # Windows: two processes in one folder may then do a task twice
-    fcntl = None  # type: ignore[assignment]
 
 TaskOutcome = Literal["done", "skipped", "timeout", "memory", "crash", "invalid", "error"]
 FAILURES = ("timeout", "memory", "crash", "invalid", "error")
@@ -120,25 +116,28 @@ class Folder:
 
     @contextmanager
     def claim(self, key: str, *, wait: bool) -> Iterator[bool]:
-        """Hold a task against other processes; yields False when one has it and `wait` is false.
+        """Hold a task against other claims, of this process too.
 
-        The system drops the claim with its process, also after kill -9.
+        Yields False when it is claimed already and `wait` is false. The system drops a claim with
+        its process, also after kill -9.
         """
-        lock = self.tasks / f".{key}.lock"
-        with open(lock, "w") as stream:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-                except BlockingIOError:
-                    yield False
-                    return
-                except OSError:  # a file system without locks: a task may be done twice
-                    pass
-            try:
-                yield True
-            finally:
+        file = self.tasks / f".{key}.lock"
+        lock = FileLock(file, thread_local=False, fallback_to_soft=False)
+        held = True
+        try:
+            lock.acquire(blocking=wait)
+        except Timeout:
+            held = False
+        except OSError:  # a file system without locks: a task may be done twice
+            pass
+        try:
+            yield held
+        finally:
+            if held:  # the file goes first: who waits for it sees that, and makes a new one
                 with suppress(OSError):
-                    lock.unlink()
+                    file.unlink()
+                with suppress(OSError):
+                    lock.release()
 
 
 def read_record(file: Path) -> TaskRecord:

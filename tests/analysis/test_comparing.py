@@ -1,12 +1,15 @@
 """Runs: kept whole, resumed, merged, shared, and read back as tables."""
 
+import errno
 import json
 import math
+import os
 import shutil
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -231,12 +234,12 @@ import sys; sys.path.insert(0, {here!r})
 import toy_family; toy_family.register()
 from schedgap.analysis.comparing import compare
 instances = [toy_family.toy(6, 4, n, name=f"i{{n}}") for n in range(8)]
-compare(instances, run={run!r}, methods=["first:log={log}:pause=0.2"], workers=1)
+compare(instances, run={run!r}, methods=["first:log={log}:pause=0.2"], workers={workers})
 """
 
 
-def start(folder: Path, log: Path) -> "subprocess.Popen[bytes]":
-    code = PROCESS.format(here=HERE, run=str(folder), log=log)
+def start(folder: Path, log: Path, workers: int = 1) -> "subprocess.Popen[bytes]":
+    code = PROCESS.format(here=HERE, run=str(folder), log=log, workers=workers)
     return subprocess.Popen([sys.executable, "-c", code])
 
 
@@ -282,21 +285,101 @@ def test_an_interrupted_comparison_keeps_what_is_done_and_leaves_nothing_behind(
     assert psutil.wait_procs(below - before, timeout=5)[1] == []
 
 
-def test_two_processes_share_a_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_two_processes_share_a_folder(tmp_path: Path, workers: int) -> None:
     folder, log = tmp_path / "r", tmp_path / "log"
-    both = [start(folder, log) for _ in range(2)]
+    both = [start(folder, log, workers) for _ in range(2)]
     assert [process.wait() for process in both] == [0, 0]
     assert len(Run(folder)) == 8
     assert sorted(log.read_text().splitlines()) == [f"i{n}" for n in range(8)]  # each once
 
 
-def test_a_claim_is_dropped_with_its_process(tmp_path: Path) -> None:
+def test_a_task_is_claimed_once(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.create()
     with folder.claim("k", wait=False) as mine, folder.claim("k", wait=False) as other:
         assert mine and not other
+        with ThreadPoolExecutor(1) as pool:
+            assert not pool.submit(lambda: folder.claim("k", wait=False).__enter__()).result()
+        with folder.claim("k", wait=False) as other:
+            assert not other
     with folder.claim("k", wait=False) as mine:
         assert mine
+    assert list(folder.tasks.iterdir()) == []
+
+
+def test_a_claim_may_be_let_go_by_another_thread(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.create()
+    claim = folder.claim("k", wait=False)
+    assert claim.__enter__()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(claim.__exit__, None, None, None).result()
+    with folder.claim("k", wait=False) as mine:
+        assert mine
+
+
+COUNT = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from schedgap.analysis.runs import Folder
+
+def add(_):
+    with folder.claim("k", wait=True):
+        number = int(file.read_text())
+        file.write_text(str(number + 1))
+
+folder, file = Folder(sys.argv[1]), Path(sys.argv[1], "count")
+with ThreadPoolExecutor(2) as pool:
+    list(pool.map(add, range(25)))
+"""
+
+
+def test_threads_and_processes_wait_for_each_other(tmp_path: Path) -> None:
+    """Two threads in each of two processes count to fifty, one step under each claim."""
+    Folder(tmp_path).create()
+    (tmp_path / "count").write_text("0")
+    both = [subprocess.Popen([sys.executable, "-c", COUNT, str(tmp_path)]) for _ in range(2)]
+    assert [process.wait() for process in both] == [0, 0]
+    assert (tmp_path / "count").read_text() == "50"
+    assert list((tmp_path / "tasks").iterdir()) == []
+
+
+HOLD = """
+import sys, time
+from schedgap.analysis.runs import Folder
+with Folder(sys.argv[1]).claim("k", wait=False) as mine:
+    print(mine, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_claim_is_dropped_with_its_process(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.create()
+    line = [sys.executable, "-c", HOLD, str(tmp_path)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"True\n"
+        with folder.claim("k", wait=False) as mine:
+            assert not mine
+        process.kill()
+        process.wait()
+        with folder.claim("k", wait=False) as mine:
+            assert mine
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of another kind")
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    assert len(quick(tmp_path, "first")) == 2
+    assert list(Folder(tmp_path).tasks.glob(".*")) == []
 
 
 def test_targets_are_files_folders_and_the_suite(tmp_path: Path) -> None:
