@@ -1,11 +1,12 @@
 # Everything from a bare Python >= 3.11 and make. All targets can be repeated.
-VENV ?= .venv
+# VENV and PYTHON of the caller's shell do not count: `make test VENV=...` says it on purpose.
+VENV := .venv
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 else
 BIN := $(VENV)/bin
 endif
-PYTHON ?= $(firstword $(foreach p,python3.13 python3.12 python3.11 python3 python,\
+PYTHON = $(firstword $(foreach p,python3.13 python3.12 python3.11 python3 python,\
 	$(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(p))))
 WORKERS ?= 2
 SOURCES := pyproject.toml setup.py
@@ -36,10 +37,11 @@ test: $(VENV)/dev.stamp  ## the test suite
 check: $(VENV)/dev.stamp  ## style, types and import contracts, against the package as users get it
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	rm -rf build/check build/lib build/bdist.* && mkdir -p build/check
+# setuptools takes what an older source has left in build/lib
+	rm -rf build && mkdir -p build/check
 	$(BIN)/python -m pip install --quiet --no-deps --target build/check/site .
-	cd build/check && PYTHONPATH=site ../../$(BIN)/python -m mypy --config-file ../../pyproject.toml -p schedgap
-	cd build/check && PYTHONPATH=site ../../$(BIN)/lint-imports --config ../../pyproject.toml --no-cache
+	cd build/check && PYTHONPATH=site "$(abspath $(BIN))/python" -m mypy --config-file ../../pyproject.toml -p schedgap
+	cd build/check && PYTHONPATH=site "$(abspath $(BIN))/lint-imports" --config ../../pyproject.toml --no-cache
 
 format: $(VENV)/dev.stamp  ## let ruff put the source in form
 	$(BIN)/ruff check --fix .

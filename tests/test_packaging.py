@@ -1,9 +1,13 @@
-"""What is installed, by which file: environment.yml and pyproject.toml name the same packages."""
+"""What is installed, and where: pyproject.toml, environment.yml, the Makefile."""
 
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,10 +48,29 @@ def test_environment_asks_for_the_same_python() -> None:
     assert f"python{project['requires-python']}" in _environment()[0]
 
 
-def test_the_packages_of_the_wheel_are_the_rooms() -> None:
-    import schedgap
+def _make(*words: str, **shell: str) -> str:
+    """What make would run, said by a make that knows nothing of the one that runs the tests."""
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("no make here")
+    outer = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "VENV", "PYTHON")
+    environment = {name: value for name, value in os.environ.items() if name not in outer}
+    command = [make, "--dry-run", "--always-make", *words]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment | shell, check=True, capture_output=True, text=True
+    ).stdout
 
-    top = Path(schedgap.__file__).parent
-    assert (top / "py.typed").exists()
-    for room in ("instances", "solvers", "models", "analysis"):
-        assert __import__(f"schedgap.{room}").__name__ == "schedgap"
+
+def test_make_leaves_the_environment_of_the_callers_shell_alone() -> None:
+    """It would install into it, or, with `clean`, remove it."""
+    spoken = _make("compare", "test", "clean", VENV="elsewhere", PYTHON="another")
+    assert "-m venv .venv" in spoken
+    assert "rm -rf .venv" in spoken
+    assert "elsewhere" not in spoken
+    assert "another" not in spoken
+
+
+def test_make_takes_an_environment_that_its_command_line_names() -> None:
+    spoken = _make("test", "VENV=elsewhere", "PYTHON=another")
+    assert "another -m venv elsewhere" in spoken
+    assert ".venv" not in spoken
