@@ -1,10 +1,12 @@
-"""What is installed, and where: pyproject.toml, environment.yml, the Makefile."""
+"""What is installed, and where: pyproject.toml, environment.yml, the wheel, the Makefile."""
 
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,62 @@ def test_environment_lists_nothing_else() -> None:
 def test_environment_asks_for_the_same_python() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert f"python{project['requires-python']}" in _environment()[0]
+
+
+LEFT_OUT = (
+    ".*",  # .git, .venv, caches
+    "__pycache__",
+    "*.egg-info",
+    "build",
+    "dist",
+    "runs",
+)
+DATA = (".json", ".html", ".css", ".js", ".csv", "py.typed")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The names in a wheel, built of a copy of the source: building leaves files where it works."""
+    folder = tmp_path_factory.mktemp("wheel")
+    shutil.copytree(ROOT, folder / "source", ignore=shutil.ignore_patterns(*LEFT_OUT))
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
+    built = subprocess.run(
+        [*command, "source"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    (file,) = folder.glob("*.whl")
+    with zipfile.ZipFile(file) as archive:
+        return set(archive.namelist())
+
+
+def test_the_wheel_has_every_module_and_data_file_of_the_rooms(wheel: set[str]) -> None:
+    """And of the rooms no file beside them: one list is of the source, the other of the wheel."""
+    rooms = {"src/schedgap": "schedgap"} | {
+        room: f"schedgap/{room}" for room in ("models", "solvers", "instances", "analysis")
+    }
+    expected = {
+        f"{inside}/{file.relative_to(ROOT / room).as_posix()}"
+        for room, inside in rooms.items()
+        for file in (ROOT / room).rglob("*")
+        if file.name.endswith((".py", *DATA))
+    }
+    assert {name for name in wheel if name.startswith("schedgap/")} == expected
+    assert {"schedgap/py.typed", "schedgap/cli.py"} <= wheel
+    for kind in (".html", ".css", ".js"):  # what the report is made of
+        assert any(name.startswith("schedgap/analysis/") and name.endswith(kind) for name in wheel)
+
+
+def test_the_wheel_has_neither_tests_nor_notebooks(wheel: set[str]) -> None:
+    assert {name.split("/")[0].split("-")[0] for name in wheel} == {"schedgap"}
+    assert not [
+        name for name in wheel if re.search(r"(^|/)(tests?|conftest|notebooks?)\b|/test_", name)
+    ]
+    assert not [name for name in wheel if name.endswith(".ipynb")]
+
+
+def test_the_wheel_has_the_command_and_the_licence(wheel: set[str]) -> None:
+    ends = {name.partition(".dist-info/")[2] for name in wheel}
+    assert {"entry_points.txt", "licenses/LICENSE", "METADATA"} <= ends
 
 
 def _make(*words: str, **shell: str) -> str:
