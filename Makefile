@@ -11,7 +11,7 @@ PYTHON = $(firstword $(foreach p,python3.13 python3.12 python3.11 python3 python
 WORKERS ?= 2
 SOURCES := pyproject.toml setup.py
 
-.PHONY: help compare test check format nightly bench docs notebooks dist clean
+.PHONY: help compare test coverage check format nightly bench docs notebooks dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,12 @@ compare: $(VENV)/run.stamp  ## exact against algorithms and baselines on a small
 
 test: $(VENV)/dev.stamp  ## the test suite
 	$(BIN)/python -m pytest -n $(WORKERS) -m 'not nightly and not bench'
+
+coverage: $(VENV)/dev.stamp  ## the suite with coverage, child processes too; fails under the floor of pyproject.toml
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) -m 'not nightly and not bench'
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
 
 check: $(VENV)/dev.stamp  ## style, types and import contracts, against the package as users get it
 	$(BIN)/ruff check .
@@ -64,4 +70,4 @@ dist: $(VENV)/dev.stamp  ## source archive and wheel
 	$(BIN)/python -m build
 
 clean:  ## remove what the other targets made, but no run
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
