@@ -1,0 +1,134 @@
+"""What runs beside the suite names what exists: targets of make, versions, hooks, commands."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from schedgap.cli import app
+
+ROOT = Path(__file__).resolve().parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def _load(file: Path) -> dict[str, Any]:
+    loaded = yaml.safe_load(file.read_text(encoding="utf-8"))
+    assert isinstance(loaded, dict)
+    return {"on" if key is True else key: value for key, value in loaded.items()}  # YAML 1.1
+
+
+def _steps(file: Path) -> list[dict[str, Any]]:
+    return [step for job in _load(file)["jobs"].values() for step in job["steps"]]
+
+
+def test_there_is_a_run_for_changes_and_one_for_the_night() -> None:
+    begun = {file.stem: set(_load(file)["on"]) for file in WORKFLOWS}
+    assert begun == {
+        "tests": {"push", "pull_request"},
+        "nightly": {"schedule", "workflow_dispatch"},
+    }
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+def test_a_workflow_calls_targets_that_the_makefile_has(file: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
+    called = set(
+        re.findall(r"\bmake ([a-z]+)", "\n".join(step.get("run", "") for step in _steps(file)))
+    )
+    assert called
+    assert called <= targets
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+def test_a_workflow_may_only_read_and_ends_in_time(file: Path) -> None:
+    workflow = _load(file)
+    assert workflow["permissions"] == {"contents": "read"}
+    assert workflow["concurrency"]["cancel-in-progress"] is True
+    assert all(job["timeout-minutes"] < 360 for job in workflow["jobs"].values())
+    used = [step["uses"] for step in _steps(file) if "uses" in step]
+    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", action) for action in used), used
+
+
+def test_the_suite_runs_everywhere_with_the_oldest_and_the_newest_python() -> None:
+    strategy = _load(ROOT / ".github/workflows/tests.yml")["jobs"]["suite"]["strategy"]
+    assert strategy["fail-fast"] is False
+    systems = {name.partition("-")[0] for name in strategy["matrix"]["os"]}
+    assert systems == {"ubuntu", "macos", "windows"}
+    classifiers = "\n".join(PYPROJECT["project"]["classifiers"])
+    versions = re.findall(r"Python :: (3\.\d+)$", classifiers, re.MULTILINE)
+    versions.sort(key=lambda version: int(version.partition(".")[2]))
+    assert strategy["matrix"]["python"] == [versions[0], versions[-1]]
+    assert PYPROJECT["project"]["requires-python"] == f">={versions[0]}"
+
+
+def test_windows_runs_the_same_tests_without_make() -> None:
+    made = re.search(r"^test:.*\n\t.*-m '(.*)'", MAKEFILE, re.MULTILINE)
+    assert made is not None
+    steps = _steps(ROOT / ".github/workflows/tests.yml")
+    (line,) = [
+        line for step in steps for line in step.get("run", "").splitlines() if "pytest" in line
+    ]
+    assert f'-m "{made[1]}"' in line
+
+
+def test_the_coverage_target_measures_the_same_tests_as_the_test_target() -> None:
+    test, coverage = (
+        re.search(rf"^{target}:.*\n(?:\t.*\n)*?\t.*pytest (.*)", MAKEFILE, re.MULTILINE)
+        for target in ("test", "coverage")
+    )
+    assert test is not None
+    assert coverage is not None
+    assert test[1] == coverage[1]
+    measured = {ROOT / folder for folder in PYPROJECT["tool"]["coverage"]["run"]["source_dirs"]}
+    rooms = {file.parent for file in ROOT.glob("*/__init__.py")} | {ROOT / "src" / "schedgap"}
+    assert measured == rooms - {ROOT / "tests"}
+    assert PYPROJECT["tool"]["coverage"]["report"]["fail_under"] > 50
+
+
+def test_the_hooks_are_those_of_make_check() -> None:
+    repositories = _load(ROOT / ".pre-commit-config.yaml")["repos"]
+    hooks = {hook["id"]: hook for repository in repositories for hook in repository["hooks"]}
+    assert {"ruff-check", "ruff-format", "types", "end-of-file-fixer"} <= set(hooks)
+    assert hooks["types"]["entry"] == "make check"
+    (pinned,) = [item["rev"] for item in repositories if "ruff" in item["repo"]]
+    extra = PYPROJECT["project"]["optional-dependencies"]["dev"]
+    (least,) = [item.partition(">=")[2] for item in extra if item.startswith("ruff")]
+    assert _numbers(pinned) >= _numbers(least)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)))
+
+
+@pytest.mark.parametrize("file", FORMS, ids=lambda file: file.stem)
+def test_a_form_for_issues_asks_for_something(file: Path) -> None:
+    form = _load(file)
+    if file.stem == "config":
+        assert form["blank_issues_enabled"] is True
+        return
+    assert {"name", "description", "body"} <= set(form)
+    fields = [field for field in form["body"] if field["type"] != "markdown"]
+    assert any(field.get("validations", {}).get("required") for field in fields)
+    names = [field["id"] for field in fields]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    "file",
+    [*FORMS, *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md"))],
+    ids=lambda file: file.stem,
+)
+def test_the_commands_that_people_are_asked_for_exist(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    known = CliRunner().invoke(app, ["--help"]).output
+    for command in re.findall(r"`schedgap (--version|[a-z]+)", text):
+        assert command in known, command
+    for target in re.findall(r"`make ([a-z]+)", text):
+        assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), target
