@@ -34,6 +34,7 @@ compare: $(VENV)/run.stamp  ## exact against algorithms and baselines on a small
 test: $(VENV)/dev.stamp  ## the test suite
 	$(BIN)/python -m pytest -n $(WORKERS) -m 'not nightly and not bench'
 
+coverage: export PYTHONPATH := $(CURDIR)/tests
 coverage: $(VENV)/dev.stamp  ## the suite with coverage, child processes too; fails under the floor of pyproject.toml
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) -m 'not nightly and not bench'
