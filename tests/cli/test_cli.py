@@ -19,6 +19,7 @@ from schedgap.analysis.comparing import DEFAULT_TIME_LIMIT
 from schedgap.cli import app, compare
 
 Call = Callable[..., Any]
+posix = pytest.mark.skipif(os.name == "nt", reason="signals and shells are those of POSIX")
 
 
 def test_import_is_quick_and_loads_no_engine() -> None:
@@ -251,6 +252,7 @@ def test_a_certificate_that_is_none_is_named(schedgap: Call, tmp_path: Path) -> 
     assert done.code == 2 and done.line.startswith(f"{beside}: certificate.kind: ")
 
 
+@posix
 def test_a_killed_method_says_so_beside_its_schedule(schedgap: Call, toy_file: Call) -> None:
     done = schedgap("solve", toy_file(3, 1), "--method", "crash", "--json")
     assert done.code == 0 and done.json["objective"] == 1
@@ -273,6 +275,7 @@ def test_compare_shows_ratios_and_exits_70_on_a_contradiction(
     assert len(list((folder / "tasks").glob("[!.]*.json"))) == 3
 
 
+@posix
 def test_compare_names_what_failed(schedgap: Call, toy_file: Call, tmp_path: Path) -> None:
     done = schedgap(
         "compare", toy_file(3, 1), "--workers", 1, "--run", tmp_path / "r",
@@ -303,6 +306,7 @@ def test_the_same_limit_from_python_and_from_the_command_line() -> None:
     assert inspect.signature(compare).parameters["time_limit"].default == DEFAULT_TIME_LIMIT
 
 
+@posix
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
     done = subprocess.run(
         f"{sys.executable} -m schedgap methods --json | true; echo ${{PIPESTATUS[0]}}",
@@ -314,6 +318,7 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
     assert done.stderr == "" and done.stdout.strip() in ("0", "141")
 
 
+@posix
 def test_ctrl_c_is_quiet_and_exits_130(tmp_path: Path, toy_file: Call) -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1] / 'analysis')!r}); "
@@ -333,8 +338,9 @@ def test_ctrl_c_is_quiet_and_exits_130(tmp_path: Path, toy_file: Call) -> None:
     assert (process.returncode, out, err) == (130, b"", b"")
 
 
-@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])
-def test_no_worker_outlives_a_comparison(tmp_path: Path, blow: signal.Signals) -> None:
+@posix
+@pytest.mark.parametrize("blow", ["SIGINT", "SIGKILL"])
+def test_no_worker_outlives_a_comparison(tmp_path: Path, blow: str) -> None:
     """Two workers, on real instances; what is done is kept."""
     folder = tmp_path / "r"
     arguments = ["compare", "quick", "--methods", "srtf,big-m", "--workers", "2"]
@@ -345,9 +351,9 @@ def test_no_worker_outlives_a_comparison(tmp_path: Path, blow: signal.Signals) -
         time.sleep(0.05)
     below = psutil.Process(process.pid).children(recursive=True)
     assert len(below) >= 2
-    os.kill(process.pid, blow)
+    os.kill(process.pid, getattr(signal, blow))
     _, err = process.communicate(timeout=20)
-    assert process.returncode == (130 if blow == signal.SIGINT else -9)
+    assert process.returncode == (130 if blow == "SIGINT" else -9)
     assert b"Traceback" not in err
     _, alive = psutil.wait_procs(below, timeout=5)
     assert alive == []

@@ -17,6 +17,7 @@ from schedgap.errors import ContradictionError, InputError
 from schedgap.solvers.children import cores, run_child
 
 HERE = str(Path(__file__).parent)
+posix = pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 
 
 def _alive(pid: int) -> bool:
@@ -56,6 +57,7 @@ def test_a_hang_in_native_code_is_killed_in_time_and_its_messages_are_kept() -> 
     assert heard == list(range(50))
 
 
+@posix
 def test_a_crash_says_its_signal_and_last_words() -> None:
     heard: list[str] = []
     reply = run_child("child_tasks:crash", on_message=heard.append)
@@ -118,7 +120,7 @@ def test_an_idle_process_is_used_again_unless_it_was_killed() -> None:
     run_child("child_tasks:hang", limit=0.0)
     third = run_child("child_tasks:echo").value[0]
     assert third != first and _gone(first)
-    os.kill(third, signal.SIGKILL)
+    psutil.Process(third).kill()
     assert _gone(third)
     assert run_child("child_tasks:echo").outcome == "done"
 
@@ -249,8 +251,9 @@ def test_what_a_child_of_a_child_says_comes_through() -> None:
     assert all(_gone(pid) for _, pid in heard)
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_children_of_all_depths_die_with_the_top(how: signal.Signals) -> None:
+@posix
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
+def test_children_of_all_depths_die_with_the_top(how: str) -> None:
     code = f"""
         import sys
         sys.path.insert(0, {HERE!r})
@@ -267,7 +270,7 @@ def test_children_of_all_depths_die_with_the_top(how: signal.Signals) -> None:
     assert top.stdout is not None
     pids = [int(top.stdout.readline()) for _ in range(2)]
     assert all(_alive(pid) for pid in pids)
-    top.send_signal(how)
+    top.send_signal(getattr(signal, how))
     top.wait(timeout=5)
     assert all(_gone(pid) for pid in pids)
     top.stdout.close()
