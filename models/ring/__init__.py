@@ -2,33 +2,9 @@
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.family import Family
-from schedgap.models.method import Method
-from schedgap.models.ring import (
-    certificates,
-    measures,
-    paper,
-    picture,
-    programs,
-    rules,
-    run_algorithms,
-    run_baselines,
-    run_bounds,
-    run_exact,
-    run_programs,
-    run_search,
-)
-from schedgap.models.ring.figures import experiments
-from schedgap.models.ring.suite import suite
-
-METHODS: tuple[Method, ...] = (
-    *run_exact.METHODS,
-    *run_programs.METHODS,
-    *run_bounds.METHODS,
-    *run_algorithms.METHODS,
-    *run_search.METHODS,
-    *run_baselines.METHODS,
-)
-ALIASES = {"exact": "staged-cp"}
+from schedgap.models.method import Lazy
+from schedgap.models.ring import methods, paper, rules
+from schedgap.models.ring.methods import ALIASES, METHODS
 
 FAMILY = Family(
     name="ring",
@@ -39,13 +15,13 @@ FAMILY = Family(
     sense=lambda instance: "min",
     check=rules.check,
     objective=rules.objective,
-    chart=picture.chart,
+    chart=Lazy("schedgap.models.ring.gantt:chart"),
     grid=lambda instance: 1.0,
-    beside=measures.beside,
-    check_certificate=certificates.check_certificate,
-    programs=programs.PROGRAMS,
-    suite=suite,
-    experiments=experiments,
+    beside=Lazy("schedgap.models.ring.simulator:beside"),
+    check_certificate=Lazy("schedgap.models.ring.bounds.certificates:check_certificate"),
+    programs=methods.PROGRAMS,
+    suite=methods.suite,
+    experiments=Lazy("schedgap.models.ring.figures:experiments"),
 )
 
 __all__ = ["ALIASES", "FAMILY", "METHODS"]

@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.ring import RingInstance, RingSchedule, Run
-from schedgap.models.ring.estimates import increments
-from schedgap.models.ring.rates import RateTable
-from schedgap.models.ring.simulator import Simulator
+from schedgap.models.method import Outcome
+from schedgap.models.ring.rates import RateTable, increments
+from schedgap.models.ring.simulator import Simulator, measures
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Clock = Literal["actual", "estimated"]
 
+NO_PLACE = "no run found a schedule within the horizon"
 ROOM = 1e-9  # a load within the limit but for round-off is within it
 
 
@@ -296,3 +297,11 @@ def schedule(instance: RingInstance, trial: Trial, **facts: Any) -> RingSchedule
         runs[job.id] = Run(trial.starts[j], trial.ends[j], placement, numbers)
     names = [instance.jobs[j].id for j in trial.order]
     return RingSchedule(runs, {"order": names, **facts})
+
+
+def deliver(instance: RingInstance, trial: Trial | None, trace: dict[str, Any]) -> Outcome:
+    """Return one run as what a method found."""
+    if trial is None or not trial.feasible:
+        return Outcome(note=NO_PLACE, trace=trace)
+    made = schedule(instance, trial)
+    return Outcome(made, trace=measures(instance, made) | trace)

@@ -3,8 +3,8 @@
 Longer than other modules because it is a table, not code.
 """
 
+from schedgap.models.method import Lazy
 from schedgap.models.paper import Algorithm, Equation, Erratum, Guarantee, Paper, Symbol
-from schedgap.models.ring.guarantees import theorem_5
 
 CITATION = (
     "M. Yu, B. Ji, H. Rajan, J. Liu. On Scheduling Ring-All-Reduce Learning Jobs in Multi-Tenant "
@@ -129,7 +129,7 @@ GUARANTEES = {
             "no job can come to a standstill",
             "some run with kappa >= n_g keeps no job from an idle GPU by its limit",
         ),
-        evaluate=theorem_5,
+        evaluate=Lazy("schedgap.models.ring.algorithms.guarantees:theorem_5"),
         verdict=(
             "false for jobs of one GPU, and its proof breaks at Lemmas 2-4 (E24); where the "
             "assumptions hold the inequality follows from an argument of ours, which gives about "

@@ -14,12 +14,12 @@ from rich.table import Table
 
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
+from schedgap.models.ring.algorithms.packing import lpt_pack
+from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
 from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.bounds.pattern_lp import pattern_bound
 from schedgap.models.ring.heuristics.local_search import local_search
-from schedgap.models.ring.packing import lpt_pack
 from schedgap.models.ring.rates import rate_table
-from schedgap.models.ring.sjf_bco import sjf_bco
 from schedgap.solvers.clock import Clock
 
 PRESETS = ("paper", "paper-10", "contended")

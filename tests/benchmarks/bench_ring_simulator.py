@@ -16,7 +16,8 @@ from schedgap.instances.families import FAMILIES
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring import rules
-from schedgap.models.ring.baselines import list_scheduling, random_placement
+from schedgap.models.ring.baselines.list_scheduling import list_scheduling
+from schedgap.models.ring.baselines.random_placement import random_placement
 from schedgap.models.ring.dispatch import Trial, schedule
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.simulator import simulate

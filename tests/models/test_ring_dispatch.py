@@ -9,12 +9,16 @@ from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Call, Method, Outcome, Progress
-from schedgap.models.ring import run_algorithms, run_baselines
-from schedgap.models.ring.baselines import at_random, first_fit, least_loaded, list_scheduling
+from schedgap.models.ring.algorithms.fa_ffp import fa_ffp
+from schedgap.models.ring.algorithms.lbsgf import lbsgf
+from schedgap.models.ring.algorithms.limit_search import Trials
+from schedgap.models.ring.algorithms.packing import longest_first, lpt_pack, pack, random_orders
+from schedgap.models.ring.baselines.first_fit import first_fit
+from schedgap.models.ring.baselines.list_scheduling import least_loaded, list_scheduling
+from schedgap.models.ring.baselines.random_placement import at_random
 from schedgap.models.ring.dispatch import Choose, Clock, dispatch, schedule
-from schedgap.models.ring.packing import longest_first, lpt_pack, pack, random_orders
+from schedgap.models.ring.methods import METHODS as ALL
 from schedgap.models.ring.rates import no_schedule, rate_table
-from schedgap.models.ring.sjf_bco import Trials, fa_ffp, lbsgf
 from schedgap.solvers import clock as clocks
 from strategies.ring import ring_instances, slot_by_slot
 from strategies.ring_examples import W1, W2, W3, instance_of, job
@@ -25,7 +29,10 @@ CHOICES: dict[str, Choose] = {
     "pack": pack,
     "least loaded": least_loaded,
 }
-METHODS = {method.name: method for method in (*run_algorithms.METHODS, *run_baselines.METHODS)}
+NAMES = (
+    "sjf-bco", "lpt-pack", "random-orders", "first-fit", "list-scheduling", "random",
+)  # fmt: skip
+METHODS = {method.name: method for method in ALL if method.name in NAMES}
 
 
 class Record(Progress):

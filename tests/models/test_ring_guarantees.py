@@ -7,12 +7,19 @@ import pytest
 from hypothesis import given, settings
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring.baselines import first_fit, list_scheduling, random_placement
-from schedgap.models.ring.estimates import factors, increments
-from schedgap.models.ring.guarantees import facts, greedy, list_bound, list_factor, theorem_5
-from schedgap.models.ring.packing import lpt_pack
-from schedgap.models.ring.rates import RateTable, no_schedule, rate_table
-from schedgap.models.ring.sjf_bco import sjf_bco
+from schedgap.models.ring.algorithms.guarantees import (
+    facts,
+    greedy,
+    list_bound,
+    list_factor,
+    theorem_5,
+)
+from schedgap.models.ring.algorithms.packing import lpt_pack
+from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
+from schedgap.models.ring.baselines.first_fit import first_fit
+from schedgap.models.ring.baselines.list_scheduling import list_scheduling
+from schedgap.models.ring.baselines.random_placement import random_placement
+from schedgap.models.ring.rates import RateTable, factors, increments, no_schedule, rate_table
 from strategies.ring import ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 

@@ -3,11 +3,10 @@
 import pytest
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring import schedule_pool
-from schedgap.models.ring.estimates import increments
 from schedgap.models.ring.figures import experiments
 from schedgap.models.ring.paper import PAPER
-from schedgap.models.ring.rates import rate_table
+from schedgap.models.ring.programs import schedule_pool
+from schedgap.models.ring.rates import increments, rate_table
 from schedgap.models.ring.rules import check, objective
 from schedgap.models.ring.simulator import schedule_of, simulate
 from schedgap.solvers import Clock, solve

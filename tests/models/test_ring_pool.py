@@ -9,14 +9,17 @@ from hypothesis import strategies as st
 
 from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring import rules, schedule_pool, theta
-from schedgap.models.ring.baselines import random_placement
+from schedgap.models.ring import rules
+from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
+from schedgap.models.ring.baselines.random_placement import random_placement
 from schedgap.models.ring.dispatch import schedule
-from schedgap.models.ring.numbering import StoppedError, least_load, overlaps
+from schedgap.models.ring.exact import all_schedules
+from schedgap.models.ring.exact.gpu_numbers import StoppedError, least_load, overlaps
+from schedgap.models.ring.heuristics.pool_of_runs import default_pool
+from schedgap.models.ring.methods import METHODS
+from schedgap.models.ring.programs import load_limit, schedule_pool
 from schedgap.models.ring.rates import no_schedule, rate_table
-from schedgap.models.ring.run_programs import METHODS
 from schedgap.models.ring.simulator import schedule_of
-from schedgap.models.ring.sjf_bco import sjf_bco
 from schedgap.solvers import Clock, solve
 from strategies.clocks import StopAt
 from strategies.ring import optimum, ring_instances
@@ -88,12 +91,12 @@ def test_the_default_pool_is_no_proof():
 
 
 def test_the_default_pool_has_every_ends_once():
-    pool = schedule_pool.default_pool(W3)
+    pool = default_pool(W3)
     assert len({tuple(run.end for run in kept.runs.values()) for kept in pool}) == len(pool) > 1
 
 
 def test_the_default_pool_has_fifty_random_runs():
-    ends = {tuple(run.end for run in kept.runs.values()) for kept in schedule_pool.default_pool(W3)}
+    ends = {tuple(run.end for run in kept.runs.values()) for kept in default_pool(W3)}
     drawn = {random_placement(rate_table(W3), seed).ends for seed in range(50)}
     assert len(drawn) > 2 and drawn <= ends
 
@@ -104,15 +107,15 @@ def test_too_large_a_pool_is_refused():
 
 
 def test_cp_sat_chooses_alike():
-    found = apart("run_programs", "schedule-pool", W1, "cp-sat", pool="complete")
+    found = apart("schedule-pool", W1, "cp-sat", pool="complete")
     assert found.schedule.makespan == found.bound == 7
 
 
 def test_plans_are_counted():
     # 4 workers on three servers of 3: 15 ways in all, less 3 with all on one; 3 slots, two jobs
-    assert schedule_pool.count_plans(W1, 3) == (3 * 12) ** 2
-    assert schedule_pool.refuses(W1) is None
-    assert "for tiny instances only" in str(schedule_pool.refuses(W3))
+    assert all_schedules.count_plans(W1, 3) == (3 * 12) ** 2
+    assert all_schedules.refuses(W1) is None
+    assert "for tiny instances only" in str(all_schedules.refuses(W3))
 
 
 # --- theta-feasible, load-ilp --------------------------------------------------------------------
@@ -151,12 +154,12 @@ def test_equal_jobs_and_the_two_gpus_of_one_are_all_dealt_out():
 
 
 def test_a_limit_of_a_complete_pool_is_not_below_the_compact_one():
-    pool = schedule_pool.complete_pool(W1, 8)
+    pool = all_schedules.complete_pool(W1, 8)
     assert pool is not None
     # 3.36 for a job, and some GPU of s1, s2 or s3 has both: 4 + 4 of 9 GPUs need not share
     limit = solved(schedule_pool.build_limit(W1, pool))
     assert limit == pytest.approx(3.36)
-    assert theta.estimated_loads(rate_table(W1)) == pytest.approx((3.36, 3.36))  # d = 4
+    assert load_limit.estimated_loads(rate_table(W1)) == pytest.approx((3.36, 3.36))  # d = 4
     assert run(BY_NAME["theta-feasible"], W1).bound == math.ceil(limit)
     assert run(BY_NAME["theta-feasible"], W1, form="pool").bound == math.ceil(limit)
 
@@ -172,11 +175,11 @@ def test_the_limit_is_the_least_over_gpu_numbers_too():
         for name, gpus, slots in (("a", 2, 3), ("b", 1, 2), ("c", 1, 1))
     ]
     instance = instance_of(jobs, [3], horizon=12, overhead_per_server=0.25)
-    assert theta.estimated_loads(rate_table(instance)) == pytest.approx((2, 4 / 3, 2 / 3))
-    lowest = schedule_pool.complete_pool(instance, 4)
+    assert load_limit.estimated_loads(rate_table(instance)) == pytest.approx((2, 4 / 3, 2 / 3))
+    lowest = all_schedules.complete_pool(instance, 4)
     assert lowest is not None
     assert solved(schedule_pool.build_limit(instance, lowest)) == pytest.approx(8 / 3)
-    pool, limit = schedule_pool.limit_pool(instance, 4)
+    pool, limit = all_schedules.limit_pool(instance, 4)
     assert limit == pytest.approx(2)
     assert solved(schedule_pool.build_limit(instance, pool)) == pytest.approx(2)
     assert run(BY_NAME["theta-feasible"], instance, form="pool").bound == 2
@@ -230,7 +233,7 @@ def test_a_pool_that_is_stopped_proves_nothing():
         assert outcome.bound in (None, 6)
         outcome = run(BY_NAME["complete-pool"], W1, clock=StopAt(k))
         assert outcome.bound in (None, 7) and not outcome.infeasible
-    many = schedule_pool.limit_pool(W1, 8, iter([*[False] * 30, *[True] * 10**6]).__next__)
+    many = all_schedules.limit_pool(W1, 8, iter([*[False] * 30, *[True] * 10**6]).__next__)
     assert many is None
     with pytest.raises(StoppedError):
         least_load(60, [(0, 20), (1, 25), (2, 25)], (0, 0, 0), (1.0, 1.1, 1.2), lambda: True)
@@ -244,7 +247,7 @@ def test_limits_agree_with_trying_all_choices(instance, estimated):
     table = rate_table(instance)
     name, loads = "load-ilp", table.best_slots
     if estimated:
-        name, loads = "theta-feasible", theta.estimated_loads(table)
+        name, loads = "theta-feasible", load_limit.estimated_loads(table)
     heard = Heard()
     outcome = run(BY_NAME[name], instance, heard=heard)
     expected = math.ceil(least_limit(instance, loads) - 1e-6)
@@ -261,7 +264,7 @@ def test_limits_are_bounds(instance):
     if no_schedule(instance) is not None:
         return
     best = optimum(instance)
-    tiny = schedule_pool.count_plans(instance, instance.horizon) <= 2000
+    tiny = all_schedules.count_plans(instance, instance.horizon) <= 2000
     for name, options in (("theta-feasible", {}), ("load-ilp", {}), ("theta-feasible", POOL)):
         if options and not tiny:
             continue
@@ -276,4 +279,4 @@ def test_kinds_of_jobs_share_columns():
     # three kinds by size and length on 5 GPUs, and theta
     jobs = [job("a", 1, 70), job("b", 1, 70), job("c", 2, 70), job("d", 1, 28)]
     table = rate_table(instance_of(jobs, [5]))
-    assert theta.build(table, table.best_slots).matrix.shape[1] == 3 * 5 + 1
+    assert load_limit.build(table, table.best_slots).matrix.shape[1] == 3 * 5 + 1

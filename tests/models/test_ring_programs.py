@@ -8,11 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from schedgap.errors import UsageError
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring import program, rules, schedule_pool
-from schedgap.models.ring.heuristics.starting import starting_schedule
-from schedgap.models.ring.programs import PROGRAMS
-from schedgap.models.ring.rates import no_schedule
-from schedgap.models.ring.run_programs import METHODS
+from schedgap.models.ring import rules
+from schedgap.models.ring.heuristics.initial import starting_schedule
+from schedgap.models.ring.heuristics.pool_of_runs import default_pool
+from schedgap.models.ring.methods import METHODS, PROGRAMS
+from schedgap.models.ring.programs import printed
+from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.solvers import Clock, solve
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
@@ -24,12 +25,12 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 def makespan(instance: RingInstance, **given: int) -> float:
     """Return the program's optimum by the rules, which must accept the schedule."""
-    model = program.build(instance, **given)
+    model = printed.build(instance, **given) if given else PROGRAMS["rar-ddls"](instance)
     result = solve(model, "highs", clock=Clock(300), grid=1)
     if result.status == "infeasible":
         return math.inf
     assert result.status == "optimal" and result.objective is not None
-    schedule = program.read(model, instance)
+    schedule = printed.read(model, instance)
     assert schedule is not None
     data = schedule.to_data(instance)
     assert list(rules.check(instance, data, {})) == []
@@ -51,7 +52,7 @@ def test_the_program_begins_below_the_best_of_the_lists() -> None:
 
 def test_equal_servers_are_used_from_the_first_on() -> None:
     """28 iterations at 14 per slot, on one of three servers."""
-    model = program.build(instance_of([job("a", 1, 28)], [1, 1, 1]))
+    model = PROGRAMS["rar-ddls"](instance_of([job("a", 1, 28)], [1, 1, 1]))
     assert solve(model, "highs", clock=Clock(60)).objective == pytest.approx(2)
     assert [round(model.y[0, s].value) for s in range(3)] == [1, 0, 0]
 
@@ -66,8 +67,8 @@ def agree(instance: RingInstance) -> None:
     if no_schedule(instance) is not None:
         assert best is None
         with pytest.raises(UsageError, match="no program"):
-            program.build(instance)
-    elif program.refuses(instance) is None:
+            PROGRAMS["rar-ddls"](instance)
+    elif printed.refuses(instance) is None:
         assert makespan(instance) == (math.inf if best is None else best)
 
 
@@ -87,29 +88,29 @@ def test_the_program_agrees_with_enumeration_at_length(instance: RingInstance) -
 def test_work_that_a_tolerance_could_forgive_is_refused() -> None:
     # 1 000 003 is a prime number: need and rates share nothing but the scale's 10
     fine = instance_of([job("a", 2, 1_000_003, 1.0)], [2], rate_scale=10, horizon=100_000)
-    assert "smaller rate_scale" in str(program.refuses(fine))
-    assert program.refuses(W1) is None
+    assert "smaller rate_scale" in str(printed.refuses(fine))
+    assert printed.refuses(W1) is None
 
 
 def test_rates_and_need_are_divided_by_what_they_share() -> None:
     # 24 iterations at 10, 7, 3, 6 a slot share nothing; 60 at 14 share 2
-    table = program.rate_table(W1)
-    assert program.divisor(table, 0) == 1
-    alone = program.rate_table(instance_of([job("a", 1, 60)], [1]))
-    assert alone.row(0, 1) == (14,) and program.divisor(alone, 0) == 2
+    table = rate_table(W1)
+    assert printed.divisor(table, 0) == 1
+    alone = rate_table(instance_of([job("a", 1, 60)], [1]))
+    assert alone.row(0, 1) == (14,) and printed.divisor(alone, 0) == 2
 
 
 def test_equal_jobs_start_in_list_order() -> None:
-    assert program.equal_jobs(W1) == [(0, 1)]
-    assert program.equal_jobs(W2) == [(0, 1), (2, 3), (3, 4)]  # the estimate is no model data
-    assert program.equal_jobs(W3) == []
+    assert printed.equal_jobs(W1) == [(0, 1)]
+    assert printed.equal_jobs(W2) == [(0, 1), (2, 3), (3, 4)]  # the estimate is no model data
+    assert printed.equal_jobs(W3) == []
 
 
 def test_programs_for_export() -> None:
     assert set(PROGRAMS) <= set(BY_NAME)
     best = {name: solve(build(W2), "highs", clock=Clock(60), grid=1).objective
             for name, build in PROGRAMS.items()}  # fmt: skip
-    pool = schedule_pool.default_pool(W2)
+    pool = default_pool(W2)
     assert best["rar-ddls"] == pytest.approx(6)
     assert PROGRAMS["rar-ddls"](W3).mk.bounds == (7, 8)  # area, and a first schedule
     assert best["schedule-pool"] == pytest.approx(min(kept.makespan for kept in pool))
@@ -122,7 +123,8 @@ def test_programs_for_export() -> None:
 
 
 def test_the_rows_of_the_paper_are_there() -> None:
-    names = {constraint.name for constraint in program.build(W3).component_objects(ctype=_rows())}
+    model = PROGRAMS["rar-ddls"](W3)
+    names = {constraint.name for constraint in model.component_objects(ctype=_rows())}
     for label in ("1", "1_t", "2", "3_act", "3_w", "4", "5_use", "6_c", "6_L", "6_lev", "9"):
         assert f"eq_{label}" in names
 

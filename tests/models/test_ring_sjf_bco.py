@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
+from schedgap.models.ring.algorithms.sjf_bco import sjf_bco, smallest_first
 from schedgap.models.ring.dispatch import schedule
-from schedgap.models.ring.estimates import factors
-from schedgap.models.ring.rates import no_schedule, rate_table
-from schedgap.models.ring.sjf_bco import sjf_bco, smallest_first
+from schedgap.models.ring.rates import factors, no_schedule, rate_table
 from strategies.ring import plain_rate, ring_instances, slot_by_slot
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 

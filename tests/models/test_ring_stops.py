@@ -60,7 +60,7 @@ def test_programs_for_cp_sat_stop_anywhere() -> None:
     ("start", "instance", "best"), [("usual", W1, 7), ("bad", THREE, 3), ("none", LATE, None)]
 )
 def test_exact_stops_anywhere(start: str, instance: RingInstance, best: int | None) -> None:
-    assert every_stop("staged-cp", instance, best, first=3, spread=5, start=start) > 4
+    assert every_stop("exact", instance, best, first=3, spread=5, start=start) > 4
 
 
 @settings(max_examples=2, **QUIET)
@@ -82,7 +82,7 @@ def test_any_search_stops_anywhere_at_length(instance: RingInstance, start: str)
 def _anywhere(instance: RingInstance, start: str, **most: int) -> int:
     best = optimum(instance)
     stops = sum(every_stop(name, instance, best, start=start, **most) for name in OWN)
-    stops += every_stop("staged-cp", instance, best, start=start, **most)
+    stops += every_stop("exact", instance, best, start=start, **most)
     tasks: list[Task] = []
     for name in (*RELAXED, "rar-ddls-cp", "climb"):
         for seconds in (LONG, 0.003):

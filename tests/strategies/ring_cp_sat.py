@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring import program_cp_sat
-from schedgap.models.ring.heuristics.starting import starting_schedule
+from schedgap.models.ring.heuristics.initial import starting_schedule
+from schedgap.models.ring.methods import METHODS
+from schedgap.models.ring.programs import intervals
 from schedgap.models.ring.rates import no_schedule
-from schedgap.models.ring.run_exact import METHODS
 from schedgap.models.ring.simulator import schedule_of
 from schedgap.solvers import Clock, solve
 from strategies.ring_methods import run
@@ -59,7 +59,7 @@ def by_meetings(instance: RingInstance) -> float | None:
         return None
     known = starting_schedule(instance)
     horizon = instance.horizon if known is None else known.makespan
-    made = program_cp_sat.build(instance, horizon=horizon, detail="meetings", least=1)
+    made = intervals.build(instance, horizon=horizon, detail="meetings", least=1)
     if made is None:
         return None
     result = solve(made.model, "cp-sat", clock=Clock())
@@ -74,7 +74,7 @@ def ends_by(
     send: Callable[[Any], None], instance: RingInstance, horizon: int, **program: Any
 ) -> bool | None:
     """Return whether some plan of the program ends by the horizon; None where there is none."""
-    made = program_cp_sat.build(instance, horizon=horizon, **program)
+    made = intervals.build(instance, horizon=horizon, **program)
     if made is None:
         return None
     return solve(made.model, "cp-sat", clock=Clock()).values is not None

@@ -1,11 +1,11 @@
 """Methods of family `ring`, run in this process and judged by the rules."""
 
-from importlib import import_module
 from typing import Any
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Call, Method, Outcome
 from schedgap.models.ring import rules
+from schedgap.models.ring.methods import METHODS
 from schedgap.solvers.children import run_child
 from schedgap.solvers.clock import Clock
 
@@ -53,18 +53,15 @@ def run(
     return outcome
 
 
-def apart(module: str, name: str, instance: RingInstance, engine: str, **options: Any) -> Outcome:
-    """Run a method of a module, such as `run_programs`, in a process with its engine alone."""
+def apart(name: str, instance: RingInstance, engine: str, **options: Any) -> Outcome:
+    """Run a method in a process with its engine alone."""
     function = "strategies.ring_methods:outcome"
-    reply = run_child(function, module, name, instance, engine, engine=engine, **options)
+    reply = run_child(function, name, instance, engine, engine=engine, **options)
     found: Outcome = reply.result()
     return found
 
 
-def outcome(
-    send: Any, module: str, name: str, instance: RingInstance, chosen: str, **options: Any
-) -> Outcome:
+def outcome(send: Any, name: str, instance: RingInstance, chosen: str, **options: Any) -> Outcome:
     """Run one in this process."""
-    methods = import_module(f"schedgap.models.ring.{module}").METHODS
-    (method,) = [method for method in methods if method.name == name]
+    (method,) = [method for method in METHODS if method.name == name]
     return run(method, instance, engine=chosen, **options)

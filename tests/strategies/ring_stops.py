@@ -7,13 +7,14 @@ from typing import Any
 from schedgap.instances.ring import RingInstance
 from schedgap.models.bracket import Report
 from schedgap.models.method import Call, Method, Outcome
-from schedgap.models.ring import rules, run_bounds, run_exact, run_programs
-from schedgap.models.ring.certificates import check_certificate
+from schedgap.models.ring import rules
+from schedgap.models.ring.algorithms.packing import pack
+from schedgap.models.ring.bounds.certificates import check_certificate
 from schedgap.models.ring.dispatch import Trial, dispatch
-from schedgap.models.ring.exact.staged import climb_stage, relax_stage
-from schedgap.models.ring.heuristics import starting
-from schedgap.models.ring.heuristics.starting import first_bracket, settled
-from schedgap.models.ring.packing import pack
+from schedgap.models.ring.exact.interval_stages import climb_stage, relax_stage
+from schedgap.models.ring.heuristics import initial
+from schedgap.models.ring.heuristics.initial import first_bracket, settled
+from schedgap.models.ring.methods import METHODS as ALL
 from schedgap.models.ring.rates import RateTable, no_schedule
 from schedgap.solvers.children import run_child
 from strategies.clocks import LONG, StopAt
@@ -50,11 +51,7 @@ def _stage(
     return settled(instance, found) or found.outcome()
 
 
-METHODS: dict[str, Method] = {
-    method.name: method
-    for module in (run_exact, run_programs, run_bounds)
-    for method in module.METHODS
-}
+METHODS: dict[str, Method] = {method.name: method for method in ALL}
 METHODS["climb"] = Method("climb", "exact", _climb, "", "", engines=("cp-sat",))
 METHODS["meetings"] = Method("meetings", "bound", _meetings, "", "", engines=("cp-sat",))
 STARTS = ("usual", "bad", "none")
@@ -125,12 +122,12 @@ def _nothing(
 @contextmanager
 def starting_with(start: str) -> Iterator[None]:
     """Let searches begin with the usual lists, with a bad one, or with none."""
-    usual: Lists = starting.run_lists
-    starting.run_lists = {"usual": usual, "bad": _one_by_one, "none": _nothing}[start]
+    usual: Lists = initial.run_lists
+    initial.run_lists = {"usual": usual, "bad": _one_by_one, "none": _nothing}[start]
     try:
         yield
     finally:
-        starting.run_lists = usual
+        initial.run_lists = usual
 
 
 def attempt(

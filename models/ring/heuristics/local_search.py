@@ -9,11 +9,19 @@ beyond a target makespan, and targets are tried between a bound and the best mak
 import math
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
-from schedgap.models.ring.heuristics.lanes import Lanes
-from schedgap.models.ring.heuristics.prefix import prefixes
+from schedgap.instances.ring import RingInstance, RingSchedule
+from schedgap.models.bracket import Bracket, Finder, Report
+from schedgap.models.method import Call, Outcome
+from schedgap.models.ring.algorithms.packing import lpt_pack
+from schedgap.models.ring.bounds.elementary import width_dff
+from schedgap.models.ring.dispatch import NO_PLACE, schedule
+from schedgap.models.ring.heuristics.large_jobs_first import prefixes
+from schedgap.models.ring.heuristics.server_lanes import Lanes
 from schedgap.models.ring.heuristics.timetable import Found, order_search
-from schedgap.models.ring.rates import RateTable
+from schedgap.models.ring.rates import RateTable, past_horizon, rate_table, refuted
+from schedgap.models.ring.simulator import measures, schedule_of
 from schedgap.solvers.clock import Clock
 
 _LAST_HEAT = 0.002  # temperature of the last move, in that of the first
@@ -151,3 +159,74 @@ def too_large(table: RateTable) -> bool:
 def _part(clock: Clock) -> Clock:
     """Return a quarter of what is left, and some seconds of it at least."""
     return clock.share(min(1.0, max(_PART, _PART_SECONDS / max(clock.remaining(), 1e-9))))
+
+
+def run_local_search(instance: RingInstance, call: Call) -> Outcome:
+    """Run `local-search`: from `lpt-pack` on, down to the bounds that cost nothing."""
+    if proof := refuted(instance):
+        return proof
+    table = rate_table(instance)
+    lower = max(int(table.longest), width_dff(table)[0])
+    if lower > instance.horizon:
+        return Outcome(infeasible=True, note=past_horizon(instance, lower))
+    found = Bracket(call, lambda made: float(made.makespan), close=0.0)
+    call.progress.phase("packing the longest jobs first")
+    first = lpt_pack(table)
+    if first.feasible:
+        found.offer(schedule(instance, first))
+    call.progress.phase("moving jobs")
+    report = search_stage(
+        found,
+        instance,
+        found.schedule,
+        lower,
+        clock=call.clock,
+        seed=call.seed,
+        threads=call.threads,
+        **call.options,
+    )
+    if found.schedule is None:
+        return Outcome(note=NO_PLACE)
+    trace = {"lpt_pack": first.makespan if first.feasible else None, "lower": lower}
+    trace["end"] = report.trace["end"]
+    return Outcome(found.schedule, trace=measures(instance, found.schedule) | trace)
+
+
+def search_stage(
+    found: Finder,
+    instance: RingInstance,
+    known: RingSchedule | None,
+    lower: int,
+    *,
+    clock: Clock,
+    seed: int,
+    threads: int,
+    **options: Any,
+) -> Report:
+    """Look for schedules that are better than the known one; `options` are `local_search`'s."""
+
+    def offer(better: Found) -> None:
+        made = schedule_of(instance, better.starts, better.placements)
+        if made is not None:
+            found.offer(made)
+
+    table = rate_table(instance)
+    best = local_search(
+        table,
+        lower,
+        instance.horizon + 1 if known is None else known.makespan,
+        seed,
+        clock=clock,
+        on_better=offer,
+        **options,
+    )
+    reached = [each.makespan for each in (best, known) if each is not None]
+    if reached and min(reached) <= lower:
+        end = "the bound is met"
+    elif clock.expired():
+        end = "time is up"
+    elif too_large(table):
+        end = "too many jobs and GPUs to move jobs between lanes"
+    else:
+        end = "all rounds are done"
+    return Report(trace={"seconds": round(clock.elapsed(), 3), "end": end})

@@ -19,8 +19,8 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from schedgap.models.ring.algorithms.packing import longest_first
 from schedgap.models.ring.bounds.elementary import inside_slots
-from schedgap.models.ring.packing import longest_first
 from schedgap.models.ring.rates import NEVER, RateTable
 from schedgap.solvers.clock import Clock
 

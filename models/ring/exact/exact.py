@@ -1,0 +1,121 @@
+"""`exact` (ours): bounds and lists, relaxations, then makespans refuted one by one."""
+
+import math
+from typing import Any
+
+from schedgap.instances.ring import RingInstance
+from schedgap.models.bracket import Bracket, Finder, Relay, Report
+from schedgap.models.method import Call, Outcome
+from schedgap.models.ring.bounds.solve_bounds import run_pattern_lp
+from schedgap.models.ring.heuristics.initial import first_bracket, settled
+from schedgap.models.ring.programs import intervals
+from schedgap.models.ring.programs.intervals import Detail
+from schedgap.models.ring.programs.meetings import rings_at_once
+from schedgap.models.ring.rates import rate_table, refuted
+from schedgap.solvers import Clock
+
+MOST_WAYS = 300_000  # jobs x servers that a program for CP-SAT is built for
+MANY_JOBS = 40  # from here on schedules with few spread jobs are looked for first
+BOUND_SHARE, BOUND_SECONDS = 0.15, 15.0
+SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
+LANES_SHARE, LANES_SECONDS = 0.8, 150.0  # the same where jobs are many
+RELAX_SHARE, RELAX_SECONDS = 0.1, 6.0  # of each of the relaxations
+INSIDE_SHARE = 0.5
+_NAMES = {"free": "contention-free", "pairs": "pair-contention", "meetings": "meetings"}
+MOSTLY = 0.8  # of the work is that of jobs which no server can hold
+
+
+def exact(instance: RingInstance, call: Call) -> Outcome:
+    """Run `exact`."""
+    if proof := refuted(instance):
+        return proof
+    call.progress.phase("bounds and list schedules")
+    found = first_bracket(instance, call)
+    if end := settled(instance, found):
+        return end
+    found.child(
+        "pattern-lp",
+        f"{__name__}:bound_stage",
+        instance,
+        clock=call.clock.share(BOUND_SHARE, most=BOUND_SECONDS),
+        engine="highs",
+    )
+    if end := settled(instance, found):
+        return end
+    many = len(instance.jobs) >= MANY_JOBS
+    call.progress.phase("local search")
+    share, most = (LANES_SHARE, LANES_SECONDS) if many else (SEARCH_SHARE, SEARCH_SECONDS)
+    if large := len(instance.jobs) * len(instance.servers) > MOST_WAYS:
+        share, most = 1.0, math.inf
+    found.child(
+        "local-search",
+        "schedgap.models.ring.heuristics.local_search:search_stage",
+        instance,
+        found.schedule,
+        int(found.lower),
+        orders=30 if many else 200,
+        moves=2000 if many else 200,
+        rounds=20 if many else 2,
+        clock=call.clock.share(share, most=most),
+    )
+    if found.closed:
+        return found.outcome()
+    if large:
+        found.trace["makespans"] = f"left out: more than {MOST_WAYS} pairs of job and server"
+        return found.outcome()
+    if many:
+        call.progress.phase("jobs inside single servers")
+        clock = call.clock.share(INSIDE_SHARE)
+        _cp_sat(instance, found, "inside", "inside_stage", clock)
+    details: tuple[Detail, ...] = ("free", "pairs")
+    if _rings_prevail(instance):
+        details = (*details, "meetings")
+    for detail in details:
+        if not found.closed:
+            name = _NAMES[detail]
+            call.progress.phase(name)
+            clock = call.clock.share(RELAX_SHARE, most=RELAX_SECONDS)
+            _cp_sat(instance, found, name, "relax_stage", clock, detail)
+    if not found.closed:
+        call.progress.phase("refuting makespans")
+        _cp_sat(instance, found, "makespans", "climb_stage", call.clock, details[-1])
+    return found.outcome()
+
+
+def _rings_prevail(instance: RingInstance) -> bool:
+    """Return whether jobs that no server can hold have most of the work, and few run at once.
+
+    Relaxations without the contention may then be far off, and the program by meetings is often at
+    once at its end.
+    """
+    table = rate_table(instance)
+    work = [size * d for size, d in zip(table.size, table.best_slots, strict=True)]
+    rings = [j for j, n in enumerate(table.fewest_servers) if n > 1]
+    few = rings_at_once(table, rings, intervals.MOST_SETS) is not None
+    return few and sum(work[j] for j in rings) >= MOSTLY * sum(work)
+
+
+def _cp_sat(
+    instance: RingInstance, found: Bracket, name: str, stage: str, clock: Clock, *more: Any
+) -> None:
+    found.child(
+        name,
+        f"schedgap.models.ring.exact.interval_stages:{stage}",
+        instance,
+        found.schedule,
+        int(found.lower),
+        *more,
+        clock=clock,
+        engine="cp-sat",
+    )
+
+
+def bound_stage(
+    found: Finder, instance: RingInstance, *, clock: Clock, seed: int, threads: int
+) -> Report:
+    """Prove what the linear relaxations prove."""
+    progress = Relay(found)
+    outcome = run_pattern_lp(instance, Call({}, "highs", clock, seed, progress, threads))
+    if outcome.certificate is not None:
+        found.bound(outcome.certificate["value"], outcome.certificate)
+    return Report(trace={"bound": outcome.bound, "seconds": round(clock.elapsed(), 3)})

@@ -1,0 +1,117 @@
+"""The choice among given schedules, (10)-(13), and the least limit that one keeps, (14)-(16)."""
+
+import math
+from typing import Any
+
+from schedgap.errors import UsageError
+from schedgap.instances.ring import RingInstance
+from schedgap.models.method import Call, Outcome
+from schedgap.models.ring.bounds.solve_load_limit import bound_by_limit
+from schedgap.models.ring.exact import all_schedules
+from schedgap.models.ring.heuristics.initial import starting_schedule
+from schedgap.models.ring.heuristics.pool_of_runs import default_pool
+from schedgap.models.ring.programs import schedule_pool as pools
+from schedgap.models.ring.programs.load_limit import estimated_loads
+from schedgap.models.ring.rates import rate_table, refuted
+from schedgap.models.ring.simulator import measures
+from schedgap.solvers import solve
+
+NO_PLAN = "no start and placement of all jobs is feasible"
+
+
+def schedule_pool(instance: RingInstance, call: Call) -> Outcome:
+    """Solve (10)-(13) over the pool that is asked for."""
+    return _choose(instance, call, call.options["pool"] == "complete")
+
+
+def complete_pool(instance: RingInstance, call: Call) -> Outcome:
+    """Solve (10)-(13) over all schedules."""
+    return _choose(instance, call, True)
+
+
+def _choose(instance: RingInstance, call: Call, complete: bool) -> Outcome:
+    if proof := refuted(instance):
+        return proof
+    engine = call.engine or "highs"
+    call.progress.phase("collecting schedules")
+    if complete:
+        pool = _complete(instance, call)
+    else:
+        pool = default_pool(instance, call.seed, call.clock.expired)
+    if pool is None:
+        return Outcome(note="stopped before the pool was complete")
+    if not pool:
+        if complete:
+            return Outcome(infeasible=True, note=NO_PLAN)
+        return Outcome(note="no run found a schedule within the horizon")
+    trace: dict[str, Any] = {"schedules": len(pool)}
+    call.progress.phase(f"solving with {engine}")
+    settings: dict[str, Any] = {
+        "clock": call.clock, "threads": call.threads, "seed": call.seed, "grid": 1
+    }  # fmt: skip
+    if engine == "cp-sat":
+        program_of_choice = pools.build_cp_sat(instance, pool)
+        result = solve(program_of_choice, engine, **settings)
+    else:
+        relaxation = pools.build(instance, pool, relaxed=True)
+        trace["lp_value"] = solve(relaxation, engine, **(settings | {"grid": None})).objective
+        program_of_choice = pools.build(instance, pool)
+        result = solve(program_of_choice, engine, **settings)
+    if result.objective is None:
+        return Outcome(note="stopped before the first choice", trace=trace)
+    if engine == "cp-sat":
+        chosen = pools.read_cp_sat(result.values, pool)
+    else:
+        chosen = pools.read(program_of_choice, pool)
+    return Outcome(
+        chosen,
+        bound=float(min(kept.makespan for kept in pool)) if complete else None,
+        trace=trace | measures(instance, chosen),
+    )
+
+
+def _complete(instance: RingInstance, call: Call) -> Any:
+    """Return all schedules that may be best; None when time was up."""
+    return all_schedules.complete_pool(instance, _latest(instance, call), call.clock.expired)
+
+
+def _latest(instance: RingInstance, call: Call) -> int:
+    """Return a slot by which a best schedule ends, where all schedules up to it can be had."""
+    first = starting_schedule(instance, call.seed, clock=call.clock)
+    latest = instance.horizon if first is None else first.makespan
+    most = all_schedules.MOST_PLANS
+    plans = all_schedules.count_plans(instance, latest)
+    if plans > most:
+        raise UsageError(
+            f"complete pool: more than {most} starts and placements up to slot {latest}: "
+            "take fewer or shorter jobs, or a method without a pool"
+        )
+    return latest
+
+
+def theta_feasible(instance: RingInstance, call: Call) -> Outcome:
+    """Bound by theta_u* of (14)-(16), with the estimates of (15)."""
+    if proof := refuted(instance):
+        return proof
+    if call.options["form"] == "pool":
+        return _limit_of_pool(instance, call)
+    return bound_by_limit(instance, call, estimated_loads(rate_table(instance)))
+
+
+def _limit_of_pool(instance: RingInstance, call: Call) -> Outcome:
+    """Bound the makespan by the least limit that a schedule keeps: an optimal one is among them.
+
+    The schedules are enumerated, and so is the limit; the program over the best of them agrees.
+    """
+    call.progress.phase("collecting schedules")
+    found = all_schedules.limit_pool(instance, _latest(instance, call), call.clock.expired)
+    if found is None:
+        return Outcome(note="stopped before the pool was complete")
+    pool, limit = found
+    if not pool:
+        return Outcome(infeasible=True, note=NO_PLAN)
+    call.progress.phase("solving with highs")
+    model = pools.build_limit(instance, pool)
+    result = solve(model, "highs", clock=call.clock, threads=call.threads, seed=call.seed)
+    trace = {"schedules": len(pool), "limit": limit, "engine_limit": result.objective}
+    return Outcome(bound=float(math.ceil(limit - 1e-6)), trace=trace)

@@ -1,0 +1,94 @@
+"""The program (1)-(9) as exact methods, printed and by intervals, and two relaxations of it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from schedgap.instances.ring import RingInstance
+from schedgap.models.method import Call, Outcome, Unheard
+from schedgap.models.ring.bounds.solve_bounds import BoundsOnly
+from schedgap.models.ring.exact.interval_stages import relax_stage
+from schedgap.models.ring.heuristics.initial import first_bracket, settled
+from schedgap.models.ring.programs import intervals, printed
+from schedgap.models.ring.rates import refuted
+from schedgap.models.ring.simulator import schedule_of
+
+
+def rar_ddls(instance: RingInstance, call: Call) -> Outcome:
+    """Solve (1)-(9) as printed, up to the makespan of a first schedule."""
+    if proof := refuted(instance):
+        return proof
+    found = first_bracket(instance, call)
+    if end := settled(instance, found):
+        return end
+    horizon = instance.horizon if found.schedule is None else found.schedule.makespan
+    columns = printed.columns(instance, horizon)
+    if columns > printed.MOST_COLUMNS:
+        return found.outcome(f"too large: about {columns} columns > {printed.MOST_COLUMNS}")
+    if columns > call.clock.remaining() * printed.COLUMNS_PER_SECOND:
+        return found.outcome(f"no time to build a program of about {columns} columns")
+    call.progress.phase("building the program")
+    model = printed.build(instance, horizon=horizon, least=int(found.lower))
+    found.solve(model, lambda values: printed.read(model, instance), grid=1)
+    return found.outcome()
+
+
+def rar_ddls_cp(instance: RingInstance, call: Call) -> Outcome:
+    """Solve (1)-(9) by intervals, the rates slot by slot."""
+    if proof := refuted(instance):
+        return proof
+    found = first_bracket(instance, call)
+    if end := settled(instance, found):
+        return end
+    call.progress.phase("building the program")
+    known = found.schedule
+    made = intervals.build(
+        instance,
+        horizon=instance.horizon if known is None else known.makespan,
+        detail="slots",
+        least=int(found.lower),
+        pair_cuts=call.options["pair_cuts"],
+    )
+    if made is None:
+        return Outcome(infeasible=True, note="some job cannot end within the horizon")
+    program = made
+    found.solve(
+        program.model,
+        lambda values: schedule_of(instance, *program.plan(values)),
+        grid=1,
+        start=None if known is None else program.start_from(known),
+    )
+    return found.outcome()
+
+
+def _relaxed(detail: intervals.Detail) -> Callable[[RingInstance, Call], Outcome]:
+    def run(instance: RingInstance, call: Call) -> Outcome:
+        if proof := refuted(instance):
+            return proof
+        known = first_bracket(instance, replace(call, progress=Unheard()))
+        lower = int(known.lower)
+        call.progress.bound(lower, known.certificate)
+        if lower > instance.horizon:
+            return settled(instance, known) or Outcome(bound=lower)
+        kept = BoundsOnly(call.progress, lower)
+        report = relax_stage(
+            kept,
+            instance,
+            known.schedule,
+            lower,
+            detail,
+            clock=call.clock,
+            seed=call.seed,
+            threads=call.threads,
+        )
+        if report.infeasible:
+            return Outcome(infeasible=True, note="complete search", trace=dict(report.trace))
+        return Outcome(
+            bound=float(kept.lower),
+            certificate=known.certificate if kept.lower == lower else None,
+            trace=dict(report.trace),
+        )
+
+    return run
+
+
+contention_free, pair_contention = _relaxed("free"), _relaxed("pairs")

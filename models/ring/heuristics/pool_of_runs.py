@@ -1,0 +1,38 @@
+"""A pool of schedules to choose from: runs of the algorithms and baselines (ours)."""
+
+from collections.abc import Callable
+from functools import partial
+
+from schedgap.instances.ring import RingInstance, RingSchedule
+from schedgap.models.ring.algorithms.packing import lpt_pack
+from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
+from schedgap.models.ring.baselines.first_fit import first_fit
+from schedgap.models.ring.baselines.list_scheduling import list_scheduling
+from schedgap.models.ring.baselines.random_placement import random_placement
+from schedgap.models.ring.dispatch import Trial, schedule
+from schedgap.models.ring.rates import rate_table
+
+RANDOM_RUNS = 50
+
+
+def default_pool(
+    instance: RingInstance, seed: int = 0, stop: Callable[[], bool] = lambda: False
+) -> list[RingSchedule]:
+    """Return the feasible runs of SJF-BCO, of `lpt-pack` and of the baselines, each end once."""
+    table = rate_table(instance)
+    trials = [lpt_pack(table)]
+    for search in (
+        partial(sjf_bco, table, stop=stop),
+        partial(first_fit, table, "list", stop=stop),
+        partial(list_scheduling, table, "list", stop=stop),
+    ):
+        trials += [attempt.trial for attempt in search().attempts]
+    for number in range(RANDOM_RUNS):
+        if stop():
+            break
+        trials.append(random_placement(table, seed + number))
+    distinct: dict[tuple[int, ...], Trial] = {}
+    for trial in trials:
+        if trial.feasible:
+            distinct.setdefault(trial.ends, trial)
+    return [schedule(instance, trial) for trial in distinct.values()]

@@ -1,0 +1,323 @@
+"""RAR-DDLS (1)-(9) as a mixed-integer linear program, slot by slot.
+
+The paper's program has products, a maximum, indicators and rates that depend on all of them. Two
+facts make it linear. Rates depend on two small numbers, so (7) and (8) are data. And time is
+monotone: a job that claims less progress or stays longer than it must never lets another end
+earlier; so (6) and (9) may be inequalities in one direction, and the simulated schedule of a
+solution is no worse than the solution.
+
+Indices: j job, s server, t slot from 1, n servers of a job, p rings on the worst of them.
+"""
+
+import math
+from typing import Any
+
+from schedgap.errors import UsageError
+from schedgap.instances.ring import RingInstance, RingSchedule
+from schedgap.models.ring.rates import NEVER, RateTable, rate_table
+from schedgap.models.ring.simulator import schedule_of
+
+MOST_COLUMNS = 200_000
+COLUMNS_PER_SECOND = 10_000  # that are built, about; nothing can stop it in between
+LARGEST = 100_000  # of (9) over its gcd: an integer tolerance of 1e-6 cannot forgive a tenth of one
+
+
+def equal_jobs(instance: RingInstance) -> list[tuple[int, int]]:
+    """Return neighbors (i, k), i < k, among jobs with the same model data."""
+    seen: dict[tuple[float, ...], int] = {}
+    pairs = []
+    for j, job in enumerate(instance.jobs):
+        key = (
+            job.gpus, job.iterations, job.gradient_size, job.batch_size,
+            job.forward_time_per_sample, job.backward_time,
+        )  # fmt: skip
+        if key in seen:
+            pairs.append((seen[key], j))
+        seen[key] = j
+    return pairs
+
+
+def modes(table: RateTable, job: int, horizon: int) -> dict[int, int]:
+    """Return for each number of servers the least slots of a job, where at most `horizon`."""
+    least = {
+        n: table.slots(job, n, min(n - 1, 1))
+        for n in range(table.fewest_servers[job], table.most_servers[job] + 1)
+    }
+    return {n: int(slots) for n, slots in least.items() if slots != NEVER and slots <= horizon}
+
+
+def divisor(table: RateTable, job: int) -> int:
+    """Return the greatest common divisor of what a job needs and of all of its rates."""
+    rows = [table.row(job, n) for n in range(1, table.most_servers[job] + 1)]
+    return math.gcd(table.need[job], *(rate for row in rows for rate in row))
+
+
+def refuses(instance: RingInstance) -> str | None:
+    """Say why an engine's tolerance could forgive a job some of its work, or None."""
+    table = rate_table(instance)
+    for j, job in enumerate(instance.jobs):
+        if table.need[j] // divisor(table, j) > LARGEST:
+            return (
+                f"job {job.id} needs {table.need[j]} units of progress, more than a MIP engine's "
+                "tolerance holds: use rar-ddls-cp or a smaller rate_scale"
+            )
+    return None
+
+
+def columns(instance: RingInstance, horizon: int) -> int:
+    """Return about how many columns the program has."""
+    jobs, servers = len(instance.jobs), len(instance.servers)
+    rings = sum(job.gpus >= 2 for job in instance.jobs)
+    levels = min(instance.most_crowded, rings)
+    return horizon * (jobs * (3 + servers) + rings * (servers + levels) + servers * levels)
+
+
+def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> Any:
+    """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
+
+    Parameters
+    ----------
+    instance : RingInstance
+        That `no_schedule` does not refute.
+    horizon : int
+        H: no job ends later, as in the makespan of a known schedule; at least the longest job's
+        time at its best.
+    least : int or None
+        A lower bound on the makespan; None: the longest job, and the work of all GPUs.
+
+    Raises
+    ------
+    UsageError
+        When the program would be too large.
+
+    Notes
+    -----
+    Source: RAR-DDLS, (1)-(9). Size: see `columns`.
+    """
+    import pyomo.environ as pyo
+
+    table = rate_table(instance)
+    size = columns(instance, horizon)
+    if size > MOST_COLUMNS:
+        raise UsageError(f"rar-ddls: about {size} columns, at most {MOST_COLUMNS}")
+    if least is None:
+        least = int(max(table.longest, table.area))
+
+    J, S, T = range(len(instance.jobs)), range(len(instance.servers)), range(1, horizon + 1)
+    G, room = table.size, table.room
+    rings = [j for j in J if G[j] >= 2]  # jobs that can be spread
+    P = table.most_crowded
+    P_s = [max(1, min(room[s], len(rings))) for s in S]  # so many rings at most meet on s
+    length = [modes(table, j, horizon) for j in J]  # [j][n] least slots
+    inside = {(j, s) for j in J if 1 in length[j] for s in S if room[s] >= G[j]}  # one server
+    spread = [(j, n) for j in J for n in length[j] if n >= 2]
+    most = {(j, s): min(G[j], room[s]) for j in J for s in S}  # c(j, s)
+
+    model = pyo.ConcreteModel(name=instance.name)
+    model.z = pyo.Var(J, T, domain=pyo.Binary, doc="job j starts in slot t")
+    model.f = pyo.Var(J, T, domain=pyo.Binary, doc="slot t is the last of job j")
+    model.act = pyo.Var(J, T, bounds=(0, 1), doc="job j is active in slot t")
+    model.y = pyo.Var(
+        J, S, domain=pyo.NonNegativeIntegers, doc="workers of job j on server s",
+        bounds=lambda model, j, s: (0, most[j, s]),
+    )  # fmt: skip
+    model.use = pyo.Var(J, S, domain=pyo.Binary, doc="job j has workers on server s")
+    model.full = pyo.Var(sorted(inside), domain=pyo.Binary, doc="job j is all on server s")
+    model.num = pyo.Var(
+        [(j, n) for j in J for n in length[j]], domain=pyo.Binary, doc="job j is on n servers"
+    )
+    model.w = pyo.Var(
+        J, S, T, doc="workers of job j on server s in slot t: y where active",
+        bounds=lambda model, j, s, t: (0, most[j, s]),
+    )  # fmt: skip
+    model.cs = pyo.Var(rings, S, T, bounds=(0, 1), doc="ring of job j crosses s in slot t")
+    model.L = pyo.Var(
+        [(s, t, p) for s in S for t in T for p in range(1, P_s[s])], domain=pyo.Binary,
+        doc="at most p rings cross server s in slot t",
+    )  # fmt: skip
+    model.lev = pyo.Var(
+        rings, T, range(1, P + 1), bounds=(0, 1), doc="job j is active in slot t, p_j[t] <= p"
+    )
+    model.mk = pyo.Var(bounds=(least, horizon), doc="makespan")
+
+    def rows(index: Any, rule: Any, doc: str) -> Any:
+        return pyo.Constraint(list(index), doc=doc, rule=lambda model, *at: rule(*at))
+
+    model.objective = pyo.Objective(expr=model.mk, doc="max_j T_j")
+    model.lin_makespan = rows(
+        J,
+        lambda j: model.mk >= sum(t * model.f[j, t] for t in T),
+        "no job ends after the makespan",
+    )
+    model.lin_start = rows(J, lambda j: sum(model.z[j, t] for t in T) == 1, "one start")
+    model.lin_last = rows(J, lambda j: sum(model.f[j, t] for t in T) == 1, "one last slot")
+    model.eq_3_act = rows(
+        ((j, t) for j in J for t in T),
+        lambda j, t: (
+            model.act[j, t]
+            == (model.act[j, t - 1] - model.f[j, t - 1] if t > 1 else 0) + model.z[j, t]
+        ),
+        "active from the start to the last slot, without interruption",
+    )
+    model.eq_1 = rows(J, lambda j: sum(model.y[j, s] for s in S) == G[j], "all workers of the ring")
+    model.eq_1_t = rows(
+        ((j, t) for j in J for t in T),
+        lambda j, t: sum(model.w[j, s, t] for s in S) >= G[j] * model.act[j, t],
+        "in every active slot",
+    )
+    placed = [(j, s, t) for j in J for s in S for t in T]
+    model.eq_3_w = rows(
+        placed,
+        lambda j, s, t: model.w[j, s, t] >= model.y[j, s] - most[j, s] * (1 - model.act[j, t]),
+        "the same placement in all active slots",
+    )
+    model.eq_4 = rows(
+        placed,
+        lambda j, s, t: model.w[j, s, t] <= most[j, s] * model.act[j, t],
+        "no workers of a job that is not active",
+    )
+    model.eq_2 = rows(
+        ((s, t) for s in S for t in T),
+        lambda s, t: sum(model.w[j, s, t] for j in J) <= room[s],
+        "GPUs of each server",
+    )
+    pairs = [(j, s) for j in J for s in S]
+    model.eq_5_use = rows(pairs, lambda j, s: model.use[j, s] <= model.y[j, s], "a worker there")
+    model.eq_5_most = rows(
+        pairs, lambda j, s: model.y[j, s] <= most[j, s] * model.use[j, s], "none elsewhere"
+    )
+    model.eq_5_full = rows(
+        sorted(inside),
+        lambda j, s: G[j] * model.full[j, s] <= model.y[j, s],
+        "all workers on one server",
+    )
+    model.eq_5_one = rows(
+        (j for j in J if 1 in length[j]),
+        lambda j: sum(model.full[j, s] for s in S if (j, s) in inside) == model.num[j, 1],
+        "if the job is on one server",
+    )
+    model.eq_5_num = rows(
+        J, lambda j: sum(model.num[j, n] for n in length[j]) == 1, "a number of servers"
+    )
+    model.eq_5_count = rows(
+        J,
+        lambda j: sum(model.use[j, s] for s in S) == sum(n * model.num[j, n] for n in length[j]),
+        "those that are used",
+    )
+    model.eq_6_c = rows(
+        ((j, s, t) for j in rings for s in S for t in T),
+        lambda j, s, t: (
+            model.cs[j, s, t]
+            >= model.use[j, s] + model.act[j, t] - 1 - (model.full[j, s] if (j, s) in inside else 0)
+        ),
+        "a ring over several servers crosses each of them",
+    )
+    model.eq_6_L = rows(
+        model.L,
+        lambda s, t, p: (
+            sum(model.cs[j, s, t] for j in rings) <= p + (P_s[s] - p) * (1 - model.L[s, t, p])
+        ),
+        "rings that meet on a server",
+    )
+    model.eq_6_lev = rows(
+        ((j, s, t, p) for j in rings for s in S for t in T for p in range(1, P_s[s])),
+        lambda j, s, t, p: model.lev[j, t, p] <= model.L[s, t, p] + 1 - model.use[j, s],
+        "p_j[t] is that of the worst server",
+    )
+    model.eq_6_lev_act = rows(
+        ((j, t) for j in rings for t in T),
+        lambda j, t: model.lev[j, t, P] <= model.act[j, t],
+        "levels of active jobs only",
+    )
+    model.eq_6_lev_up = rows(
+        ((j, t, p) for j in rings for t in T for p in range(2, P + 1)),
+        lambda j, t, p: model.lev[j, t, p - 1] <= model.lev[j, t, p],
+        "at most p - 1 rings are at most p",
+    )
+    unit = [divisor(table, j) for j in J]
+    model.eq_9_one = rows(
+        (j for j in J if 1 in length[j]),
+        lambda j: (
+            table.rate(j, 1, 0) // unit[j] * sum(model.act[j, t] for t in T)
+            >= table.need[j] // unit[j] * model.num[j, 1]
+        ),
+        "all iterations inside one server",
+    )
+    model.eq_9 = rows(
+        spread,
+        lambda j, n: (
+            sum(
+                step // unit[j] * model.lev[j, t, p]
+                for p in range(1, P + 1)
+                if (step := table.rate(j, n, p) - table.rate(j, n, p + 1))
+                for t in T
+            )
+            >= table.need[j] // unit[j] * model.num[j, n]
+        ),
+        "all iterations at the rates of (7) and (8); the steps from p + 1 to p add up to rate p",
+    )
+    # An integer tolerance of 1e-6 on num would forgive 1e-6 need_j of (9): these rows do not.
+    model.cut_length = rows(
+        J,
+        lambda j: (
+            sum(model.act[j, t] for t in T)
+            >= sum(slots * model.num[j, n] for n, slots in length[j].items())
+        ),
+        "a job takes its slots alone on so many servers",
+    )
+    model.cut_area = pyo.Constraint(
+        expr=sum(G[j] * model.act[j, t] for j in J for t in T) <= table.gpus * model.mk,
+        doc="all GPUs up to the makespan",
+    )
+    model.cut_first = rows(
+        ((j, t) for j in J for t in T if t > horizon - table.best_slots[j] + 1),
+        lambda j, t: model.z[j, t] == 0,
+        "too late to end in time",
+    )
+    model.cut_last = rows(
+        ((j, t) for j in J for t in T if t < table.best_slots[j]),
+        lambda j, t: model.f[j, t] == 0,
+        "too early to be complete",
+    )
+    model.cut_equal_jobs = rows(
+        equal_jobs(instance),
+        lambda i, k: sum(t * (model.z[k, t] - model.z[i, t]) for t in T) >= 0,
+        "of two equal jobs the first starts no later",
+    )
+    model.cut_equal_servers = rows(
+        _equal_servers(table),
+        lambda s, r: model.y[0, s] >= model.y[0, r],
+        "of two equal servers the first has no fewer workers of the first job",
+    )
+    return model
+
+
+def _equal_servers(table: RateTable) -> list[tuple[int, int]]:
+    """Return neighbors among servers with the same number of GPUs."""
+    seen: dict[int, int] = {}
+    pairs = []
+    for s, room in enumerate(table.room):
+        if room in seen:
+            pairs.append((seen[room], s))
+        seen[room] = s
+    return pairs
+
+
+def read(model: Any, instance: RingInstance) -> RingSchedule | None:
+    """Return the schedule of a solved model: its starts and placements, simulated.
+
+    None where they break a rule, as an engine's tolerance may let them.
+    """
+    J, S = range(len(instance.jobs)), range(len(instance.servers))
+    starts = [0] * len(J)
+    for (j, t), var in model.z.items():
+        if (var.value or 0.0) > 0.5:
+            starts[j] = t
+    workers = [{s: round(model.y[j, s].value or 0.0) for s in S} for j in J]
+    placements = [{s: count for s, count in row.items() if count} for row in workers]
+    complete = all(
+        sum(row.values()) == job.gpus for row, job in zip(placements, instance.jobs, strict=True)
+    )
+    if not complete or 0 in starts:
+        return None
+    return schedule_of(instance, starts, placements)

@@ -1,0 +1,34 @@
+"""What is shown and told of a schedule of family `ring`."""
+
+from schedgap.models.ring.gantt import chart
+from schedgap.models.ring.simulator import beside, measures, schedule_of
+from strategies.ring_examples import W1, instance_of, job
+
+
+def best():
+    return schedule_of(W1, [1, 4], [{0: 3, 1: 1}, {1: 2, 2: 2}])
+
+
+def test_jobs_on_a_server_at_once_have_lanes_of_their_own():
+    drawn = chart(W1, best().to_data(W1))
+    assert drawn.lanes == ("s1", "s2", "s2 (2)", "s3") and drawn.unit == "slot"
+    on_s2 = {bar.group: (bar.lane, bar.start, bar.end) for bar in drawn.bars if "s2" in bar.lane}
+    assert on_s2 == {"a": ("s2", 0, 4), "b": ("s2 (2)", 3, 7)}
+    assert drawn.bars[0].text == "a on s1: 3 of 4 workers, ring over 2 servers"
+
+
+def test_a_job_inside_one_server_says_so():
+    one = instance_of([job("a", 1, 24), job("b", 2, 24)], [3, 3])
+    drawn = chart(one, schedule_of(one, [1, 1], [{0: 1}, {1: 2}]).to_data(one))
+    assert [bar.text for bar in drawn.bars] == ["a on s1: 1 worker", "b on s2: 2 workers"]
+
+
+def test_measures():
+    # ends 4 and 7, each 4 slots where one server would take ceil(24 / 10) = 3
+    assert measures(W1, best()) == {
+        "makespan_eq9": 8,
+        "mean_end": 5.5,
+        "extra_share": {"max": 0.25, "mean": 0.25},
+    }
+    told = beside(W1, best().to_data(W1))
+    assert told == {"makespan by (9)": 8, "mean completion": 5.5, "largest extra share": 0.25}
