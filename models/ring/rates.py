@@ -2,8 +2,8 @@
 
 A job's time per iteration depends only on n, the number of servers that it uses, and p, the rings
 that meet on the worst of them (0 inside one server). Everything else reads iterations per slot out
-of this table, as whole numbers; so do the constants of Section 6, which say how good the estimates
-of execution times are, and how much a schedule can change the times.
+of this table, as whole numbers. At the end: the constants of Section 6, which say how good the
+estimates of execution times are, and how much a schedule can change the times.
 """
 
 import math
@@ -154,7 +154,7 @@ def no_schedule(instance: RingInstance) -> str | None:
     """Return in one line why no schedule can exist, or None where nothing is known against one.
 
     Every method asks this first: a job may ask for more GPUs than there are, make no progress at
-    all, or the horizon may be shorter than the bounds `longest` and `area`.
+    all, or the horizon may be shorter than the bounds `job-alone` and `area`.
     """
     table = rate_table(instance)
     for j, job in enumerate(instance.jobs):

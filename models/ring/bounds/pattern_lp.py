@@ -160,7 +160,7 @@ def pattern_bound(
     Parameters
     ----------
     lower : int
-        A bound on the makespan, in slots; at least `longest`.
+        A bound on the makespan, in slots; at least `job-alone`.
     upper : int
         More is of no use: the makespan of a schedule, or one slot more than the horizon.
     on_refuted : callable

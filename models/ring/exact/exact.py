@@ -10,7 +10,7 @@ from schedgap.models.ring.bounds.solve_bounds import run_pattern_lp
 from schedgap.models.ring.heuristics.initial import first_bracket, settled
 from schedgap.models.ring.programs import intervals
 from schedgap.models.ring.programs.intervals import Detail
-from schedgap.models.ring.programs.meetings import rings_at_once
+from schedgap.models.ring.programs.rings_at_once import rings_at_once
 from schedgap.models.ring.rates import rate_table, refuted
 from schedgap.solvers import Clock
 

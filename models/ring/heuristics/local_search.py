@@ -1,9 +1,10 @@
 """Local search over which server serves which jobs (ours).
 
 Few jobs: orders of a timetable. Then: jobs inside one server meet nobody, so they are moved
-between lanes, see `lanes`. Jobs that no server can hold run before all others, see `prefix`; what
-they leave free is where the rest begins. The search is simulated annealing on the work that lies
-beyond a target makespan, and targets are tried between a bound and the best makespan so far.
+between lanes, see `server_lanes`. Jobs that no server can hold run before all others, see
+`large_jobs_first`; what they leave free is where the rest begins. The search is simulated annealing
+on the work that lies beyond a target makespan, and targets are tried between a bound and the best
+makespan so far.
 """
 
 import math

@@ -1,6 +1,6 @@
 """RAR-DDLS (1)-(9) as intervals for CP-SAT, and two relaxations without contention (ours).
 
-Each job is one interval of time, see `intervals_cp_sat`. How much longer rings make each other is
+Each job is one interval of time, see `jobs_as_intervals`. How much longer rings make each other is
 said in one of four ways, `Detail`:
 
 - `free`: not at all (`contention-free`);
@@ -10,7 +10,7 @@ said in one of four ways, `Detail`:
   too many, as `slots`;
 - `slots`: the levels of (6) in every slot, the whole program (`rar-ddls-cp`).
 
-Time is monotone (see `program`), so the simulated schedule of a solution of the whole program is no
+Time is monotone (see `printed`), so the simulated schedule of a solution of the whole program is no
 worse than the solution. Whole numbers throughout: no tolerance can forgive a job any work.
 """
 
@@ -20,8 +20,8 @@ from typing import Any, Literal
 from schedgap.errors import ScaleError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring.programs.jobs_as_intervals import Program, intervals
-from schedgap.models.ring.programs.meetings import add_meetings, rings_at_once
 from schedgap.models.ring.programs.printed import equal_jobs
+from schedgap.models.ring.programs.rings_at_once import add_meetings, rings_at_once
 from schedgap.models.ring.rates import RateTable, rate_table
 
 Detail = Literal["free", "pairs", "meetings", "slots"]

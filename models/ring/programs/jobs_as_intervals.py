@@ -2,7 +2,7 @@
 
 Each job is one interval. On one server its length is a number; spread over several it is at least
 what the job takes where no other ring meets it. How much longer the others make it is said in
-`program_cp_sat`.
+`intervals`.
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedgap.models.ring.programs.meetings import must_meet, rings_at_once
+from schedgap.models.ring.programs.rings_at_once import must_meet, rings_at_once
 from schedgap.models.ring.rates import RateTable, rate_table
 from strategies.ring_examples import instance_of, job
 
