@@ -101,7 +101,7 @@ EQUATIONS = {
         ("eq_6_c", "eq_6_L", "eq_6_lev", "eq_6_lev_act", "eq_6_lev_up"),
         "in one direction, which is enough (E1)",
     ),
-    "7": Equation("checked", ("row",), _TABLE + " (E2)"),
+    "7": Equation("checked", ("iteration_slots",), _TABLE + " (E2)"),
     "8": Equation("checked", ("iteration_slots",), _TABLE),
     "9": Equation("modelled", ("eq_9", "eq_9_one"), "in one direction, which is enough (E5, E6)"),
     "10": Equation("modelled", ("eq_10",), "summed over the schedules (E9)"),
