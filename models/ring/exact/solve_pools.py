@@ -7,6 +7,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Call, Outcome
 from schedgap.models.ring.bounds.solve_load_limit import bound_by_limit
+from schedgap.models.ring.dispatch import NO_PLACE
 from schedgap.models.ring.exact import all_schedules
 from schedgap.models.ring.heuristics.initial import starting_schedule
 from schedgap.models.ring.heuristics.pool_of_runs import default_pool
@@ -43,7 +44,7 @@ def _choose(instance: RingInstance, call: Call, complete: bool) -> Outcome:
     if not pool:
         if complete:
             return Outcome(infeasible=True, note=NO_PLAN)
-        return Outcome(note="no run found a schedule within the horizon")
+        return Outcome(note=NO_PLACE)
     trace: dict[str, Any] = {"schedules": len(pool)}
     call.progress.phase(f"solving with {engine}")
     settings: dict[str, Any] = {
