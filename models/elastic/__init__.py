@@ -1,32 +1,10 @@
 """Family `elastic`: elastic parameter-server and Ring-AllReduce jobs, weighted completion time."""
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import (
-    certificates,
-    paper,
-    picture,
-    programs,
-    rules,
-    run_algorithms,
-    run_baselines,
-    run_bounds,
-    run_exact,
-    run_lists,
-    windows,
-)
-from schedgap.models.elastic.figures import experiments
-from schedgap.models.elastic.suite import suite
+from schedgap.models.elastic import methods, paper, rules
+from schedgap.models.elastic.methods import ALIASES, METHODS
 from schedgap.models.family import Family
-from schedgap.models.method import Method
-
-METHODS: tuple[Method, ...] = (
-    *run_exact.METHODS,
-    *run_bounds.METHODS,
-    *run_algorithms.METHODS,
-    *run_lists.METHODS,
-    *run_baselines.METHODS,
-)
-ALIASES = {"exact": "price-and-enumerate"}
+from schedgap.models.method import Lazy
 
 FAMILY = Family(
     name="elastic",
@@ -37,14 +15,14 @@ FAMILY = Family(
     sense=lambda instance: "max" if instance.is_batch else "min",
     check=rules.check,
     objective=rules.objective,
-    chart=picture.chart,
-    grid=windows.value_step,
+    chart=Lazy("schedgap.models.elastic.gantt:chart"),
+    grid=Lazy("schedgap.models.elastic.programs.weights:value_step"),
     relaxed=rules.relaxed,
     beside=rules.beside,
-    check_certificate=certificates.check_certificate,
-    programs=programs.PROGRAMS,
-    suite=suite,
-    experiments=experiments,
+    check_certificate=Lazy("schedgap.models.elastic.bounds.certificates:check_certificate"),
+    programs=methods.PROGRAMS,
+    suite=methods.suite,
+    experiments=Lazy("schedgap.models.elastic.figures:experiments"),
 )
 
 __all__ = ["ALIASES", "FAMILY", "METHODS"]

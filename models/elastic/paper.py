@@ -3,7 +3,7 @@
 Longer than other modules because it is a table, not code.
 """
 
-from schedgap.models.elastic.guarantees import theorem_3, theorem_5
+from schedgap.models.method import Lazy
 from schedgap.models.paper import Algorithm, Equation, Erratum, Guarantee, Paper, Symbol
 
 CITATION = (
@@ -203,7 +203,7 @@ GUARANTEES = {
         source="Theorem 3",
         methods=("a-maxweight",),
         assumptions=_OF_THEOREM_3,
-        evaluate=theorem_3,
+        evaluate=Lazy("schedgap.models.elastic.algorithms.guarantees:theorem_3"),
         verdict=(
             "its proof needs four assumptions (E28), two of which fail at the paper's own scale; "
             "the dual prices of a run give a ratio that holds"
@@ -216,7 +216,7 @@ GUARANTEES = {
         source="Theorem 5",
         methods=("a-online", "a-online-compact"),
         assumptions=(*_OF_THEOREM_3, "alpha is at least the theorem's, with Lemma 2 mended (E13)"),
-        evaluate=theorem_5,
+        evaluate=Lazy("schedgap.models.elastic.algorithms.guarantees:theorem_5"),
         verdict=(
             "rests on Theorem 3 and on Lemma 2, which has a gap (E13); Lemma 1 is sound, so a run "
             "that serves in every round as much weight as could be served is 4 alpha-competitive"

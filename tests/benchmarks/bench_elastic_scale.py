@@ -14,7 +14,7 @@ from schedgap.models.elastic import rules
 
 ARCHITECTURES = {"ps": "parameter_server", "ring": "ring_allreduce"}
 ROWS: tuple[Row, ...] = (
-    ("no-contention", {}, None),
+    ("job-alone", {}, None),
     ("volume", {}, None),
     ("pooled-lp-coarse", {}, None),
     ("pooled-lp-coarse", {"pools": 12}, 300),

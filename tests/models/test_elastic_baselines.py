@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import rules
+from schedgap.models.elastic.methods import METHODS
 from schedgap.models.elastic.modes import modes
-from schedgap.models.elastic.run_baselines import METHODS
 from schedgap.models.method import Call, Outcome, check_instance
 from schedgap.solvers.clock import Clock
 from strategies.elastic import elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, RING, TOY
 
-BY_NAME = {method.name: method for method in METHODS}
+BY_NAME = {method.name: method for method in METHODS if method.kind == "baseline"}
 OVER_TIME = [name for name in BY_NAME if name != "deadline-greedy"]
 PREEMPTIVE = ["antman", "tiresias"]
 ONE_GPU = [{"id": "s1", "capacity": {"gpu": 1, "cpu": 8, "bandwidth": 6}}]

@@ -11,23 +11,23 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.coarse import Coarse, CoarsePricer, server_pools
+from schedgap.models.elastic.bounds.certificates import check_certificate
+from schedgap.models.elastic.bounds.coarse_prices import Coarse, CoarsePricer, server_pools
 from schedgap.models.elastic.bounds.configurations import configurations, containers
 from schedgap.models.elastic.bounds.container_prices import ContainerPricer, ContainerPrices, needs
 from schedgap.models.elastic.bounds.dual_prices import least_of
-from schedgap.models.elastic.bounds.pooled import mean_busy_times
-from schedgap.models.elastic.bounds.tables import table_on_one_pool, undominated
-from schedgap.models.elastic.certificates import check_certificate
+from schedgap.models.elastic.bounds.mode_tables import table_on_one_pool, undominated
+from schedgap.models.elastic.bounds.volume import mean_busy_times
+from schedgap.models.elastic.methods import METHODS as ALL
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.models.elastic.run_bounds import METHODS as BOUNDS
-from schedgap.models.elastic.windows import no_schedule
+from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers.clock import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, J1, RING, TOY
 
-METHODS = {method.name: method for method in BOUNDS}
+METHODS = {method.name: method for method in ALL if method.kind == "bound"}
 
 
 class Silence:
@@ -61,7 +61,7 @@ def bounds_of(instance: ElasticInstance) -> dict[str, Outcome]:
 
 def test_the_toy_has_no_gap() -> None:
     """j1 alone ends at 1 + 3 and j2 at 2 + 1: 3 x 4 + 5 x 3 = 27, which a schedule attains."""
-    assert run("no-contention", TOY).bound == 27
+    assert run("job-alone", TOY).bound == 27
     for name in ("schedule-lp", "pooled-lp", "pooled-lp-coarse", "configuration-lp", "dual-lp"):
         assert run(name, TOY).bound == pytest.approx(27, rel=1e-3), name
 
@@ -75,7 +75,7 @@ def test_two_jobs_that_exclude_each_other_share_their_slots() -> None:
     one slot or one for two. So j1 to the share x leaves 2 (3 - 3 x) GPU slots for 2 of j2: x = 2/3
     and all of j2 would be 3 x 2/3 + 5 = 7."""
     assert run("schedule-lp", BATCH).bound == pytest.approx(7, rel=1e-6)
-    assert run("no-contention", BATCH).bound == 8
+    assert run("job-alone", BATCH).bound == 8
 
 
 def test_mean_busy_times_by_hand() -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.certificates import KINDS, check_certificate
-from schedgap.models.elastic.sizes import certificate_sized, down, sized
-from schedgap.models.elastic.windows import no_schedule, value_step
+from schedgap.models.elastic.bounds.certificates import KINDS, certificate_sized, check_certificate
+from schedgap.models.elastic.programs.weights import down, sized, value_step
+from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import Call
 from schedgap.solvers import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
@@ -150,7 +150,7 @@ def test_weights_below_1_come_to_a_common_size() -> None:
 def test_exact_closed_by_bounds_alone_has_a_certificate(name: str) -> None:
     """The bound of the relaxation meets the schedules that its prices lead to."""
     instance, heard = STOPPED[name], Heard()
-    method = EXACT["price-and-enumerate"]
+    method = EXACT["exact"]
     with switched(()):
         call = Call(method.parse({}), method.choose_engine(None), Clock(60), 0, heard)
         outcome = method.run(instance, call)

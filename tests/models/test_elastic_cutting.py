@@ -9,16 +9,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.columns import Run, fits_together, run_from
-from schedgap.models.elastic.exact import cutting
-from schedgap.models.elastic.exact.branching import branch_and_cut, value_of
-from schedgap.models.elastic.exact.cutting import CliqueCut, Tightened, tighten
+from schedgap.models.elastic.exact import cutting_planes
+from schedgap.models.elastic.exact.branch_and_cut import branch_and_cut, value_of
+from schedgap.models.elastic.exact.cutting_planes import CliqueCut, Tightened, tighten
 from schedgap.models.elastic.exact.enumeration import below
-from schedgap.models.elastic.exact.pool import Pool
+from schedgap.models.elastic.exact.run_pool import Pool
 from schedgap.models.elastic.exact.slot_cuts import SlotSeparator, configurations
-from schedgap.models.elastic.program import known_windows
-from schedgap.models.elastic.program_compact import few_runs
-from schedgap.models.elastic.windows import no_schedule, value_step
+from schedgap.models.elastic.heuristics.initial import known_windows
+from schedgap.models.elastic.programs.columns import Run, fits_together, run_from
+from schedgap.models.elastic.programs.compact import few_runs
+from schedgap.models.elastic.programs.weights import value_step
+from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.solvers import Clock
 from strategies.elastic import best_schedule, elastic_instances, instance_of
 
@@ -197,7 +198,7 @@ def test_branch_and_cut_finds_the_optimum(instance: ElasticInstance) -> None:
 
 def without_cuts(instances: list[ElasticInstance]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cutting, "MOST_CLIQUES", 0)
+        patch.setattr(cutting_planes, "MOST_CLIQUES", 0)
         patch.setattr(SlotSeparator, "separate", lambda self, pool, shares, clock: [])
         nodes = [branched(instance) for instance in instances]
     assert max(nodes) > 1

@@ -12,21 +12,21 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.bounds import schedule_lp
+from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.bounds.schedule_lp import Prices
-from schedgap.models.elastic.certificates import check_certificate
-from schedgap.models.elastic.columns import schedule_of
-from schedgap.models.elastic.exact import price_and_enumerate
+from schedgap.models.elastic.exact import exact
 from schedgap.models.elastic.exact.enumeration import GROWTH, branch, narrow
-from schedgap.models.elastic.heuristics.starting import starting_schedule
-from schedgap.models.elastic.run_exact import METHODS as EXACT
-from schedgap.models.elastic.windows import no_schedule
+from schedgap.models.elastic.heuristics.initial import starting_schedule
+from schedgap.models.elastic.methods import METHODS as ALL
+from schedgap.models.elastic.programs.columns import schedule_of
+from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, J1, RING, TOY
 from strategies.engines import needs
 
-METHODS = {method.name: method for method in EXACT}
+METHODS = {method.name: method for method in ALL if method.kind == "exact"}
 
 
 class Silence:
@@ -63,7 +63,7 @@ def check(instance: ElasticInstance, outcome: Outcome) -> None:
 
 @pytest.mark.parametrize(("instance", "optimum"), [(TOY, 27), (BATCH, 5), (RING, 5)])
 def test_exact_proves_the_examples(instance: ElasticInstance, optimum: float) -> None:
-    outcome = run("price-and-enumerate", instance)
+    outcome = run("exact", instance)
     assert outcome.bound == pytest.approx(optimum)
     check(instance, outcome)
 
@@ -79,14 +79,14 @@ def test_methods_prove_the_examples(name: str, engine: str) -> None:
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.booleans().flatmap(lambda whole: elastic_instances(max_jobs=3, integer=whole)))
 def test_exact_agrees_with_enumeration(instance: ElasticInstance) -> None:
-    check(instance, run("price-and-enumerate", instance))
+    check(instance, run("exact", instance))
 
 
 @pytest.mark.nightly
 @settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.booleans().flatmap(lambda whole: elastic_instances(max_jobs=3, integer=whole)))
 def test_exact_agrees_with_enumeration_at_length(instance: ElasticInstance) -> None:
-    check(instance, run("price-and-enumerate", instance))
+    check(instance, run("exact", instance))
 
 
 def enumerated(instance: ElasticInstance, prices: Prices) -> None:
@@ -159,7 +159,7 @@ def enumerate_from_lp(instance: ElasticInstance) -> None:
 
 def test_a_stopped_search_keeps_schedule_and_bound() -> None:
     instance = instance_of([J1] * 6)
-    outcome = run("price-and-enumerate", instance, limit=0.01)
+    outcome = run("exact", instance, limit=0.01)
     data = outcome.schedule.to_data(instance)
     assert list(rules.check(instance, data, {})) == []
     assert outcome.bound is not None
@@ -178,9 +178,9 @@ def test_a_closed_horizon_without_a_schedule_is_proved_empty() -> None:
     """Each of two jobs needs 3 slots with all GPUs of a server, or 4 on both: 3 slots hold two jobs
     on two servers, not three."""
     two = instance_of([J1, J1], horizon=3, horizon_policy="closed")
-    check(two, run("price-and-enumerate", two))
+    check(two, run("exact", two))
     three = instance_of([J1, J1, J1], horizon=3, horizon_policy="closed")
-    assert run("price-and-enumerate", three).infeasible
+    assert run("exact", three).infeasible
 
 
 def test_light_weights_are_weighed() -> None:
@@ -198,7 +198,7 @@ def test_light_weights_are_weighed() -> None:
     server = [{"id": "s1", "capacity": {"gpu": 3, "cpu": 8, "bandwidth": 9}}]
     fields = {"architecture": "ring_allreduce", "servers": server, "worker_types": kinds}
     instance = instance_of(jobs, **fields)
-    outcome = run("price-and-enumerate", instance)
+    outcome = run("exact", instance)
     assert brute_force(instance) == pytest.approx(4.86e-7, rel=1e-9)
     assert outcome.schedule.value(instance) == pytest.approx(4.86e-7, rel=1e-6, abs=0)
     assert outcome.bound == pytest.approx(4.86e-7, rel=1e-6, abs=0)
@@ -218,7 +218,7 @@ def test_amounts_of_more_than_40_bits_are_refused_or_rounded() -> None:
     fields = {"architecture": "ring_allreduce", "servers": server, "worker_types": kinds}
     instance = instance_of(jobs, **fields)
     assert brute_force(instance) == 16
-    check(instance, run("price-and-enumerate", instance))
+    check(instance, run("exact", instance))
     with pytest.raises(ScaleError, match="40 bits"):
         run("cp-sat", instance)
 
@@ -229,7 +229,7 @@ LONG = instance_of([{**J1, "train_time": {"w1": 1e6}}] * 2)
 
 
 def test_many_slots_are_not_too_many_for_intervals() -> None:
-    outcome = run("price-and-enumerate", LONG, limit=15)
+    outcome = run("exact", LONG, limit=15)
     assert outcome.bound == outcome.schedule.value(LONG) == 36_000_006
     assert outcome.note == ""
 
@@ -238,9 +238,9 @@ def test_what_is_too_large_has_a_schedule_and_a_coarse_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each job alone costs 3 x 4,000,003."""
-    monkeypatch.setattr(price_and_enumerate, "FIRST_SIZE", 0)
-    monkeypatch.setattr(price_and_enumerate, "MOST_SIZE", 0)
-    outcome = run("price-and-enumerate", LONG, limit=6)
+    monkeypatch.setattr(exact, "FIRST_SIZE", 0)
+    monkeypatch.setattr(exact, "MOST_SIZE", 0)
+    outcome = run("exact", LONG, limit=6)
     assert "too large" in outcome.note
     assert outcome.schedule.value(LONG) <= 3 * 4_000_003 + 3 * 8_000_005
     assert 6 * 4_000_003 <= outcome.bound <= outcome.schedule.value(LONG)

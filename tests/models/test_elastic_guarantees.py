@@ -9,10 +9,9 @@ import pytest
 from schedgap.analysis.solving import solve
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
-from schedgap.models.elastic.algorithm import run_online
-from schedgap.models.elastic.batch import constants
-from schedgap.models.elastic.bounds.dual_prices import batch_problem, most_weight
-from schedgap.models.elastic.guarantees import (
+from schedgap.models.elastic.algorithms.a_maxweight import constants
+from schedgap.models.elastic.algorithms.a_online import run_online
+from schedgap.models.elastic.algorithms.guarantees import (
     fitting_weight,
     gamma,
     lemma_1,
@@ -21,6 +20,7 @@ from schedgap.models.elastic.guarantees import (
     theorem_alpha,
     windows_needed,
 )
+from schedgap.models.elastic.bounds.dual_prices import batch_problem, most_weight
 from schedgap.models.elastic.paper import PAPER
 from strategies.elastic import instance_of
 from strategies.elastic_examples import TOY

@@ -5,8 +5,9 @@ from hypothesis import given, settings
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.modes import Mode, capacity, fit, modes, ps_needed
+from schedgap.models.elastic.modes import Mode, modes
 from strategies.elastic import elastic_instances, instance_of, placements
+from strategies.elastic_capacity import capacity, fit, ps_needed
 from strategies.elastic_examples import RING, RING_DURATIONS, TOY
 
 

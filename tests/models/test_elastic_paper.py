@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, settings
 
-from schedgap.models.elastic.batch import a_maxweight, batch_of, constants
+from schedgap.models.elastic.algorithms.a_maxweight import a_maxweight, batch_of, constants
 from schedgap.models.elastic.paper import PAPER
 from schedgap.models.elastic.placement import Demand, cheapest
 from schedgap.models.elastic.rules import check, objective

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.modes import Cluster, Mode, capacity, cluster, modes
+from schedgap.models.elastic.algorithms.pricing import Market, Offer, cheapest_schedule
+from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import Rule, cheapest, slack
-from schedgap.models.elastic.pricing import Market, Offer, cheapest_schedule
 from strategies.elastic import elastic_instances, instance_of, placements, usage
+from strategies.elastic_capacity import capacity
 
 T = 9
 

@@ -10,19 +10,14 @@ from hypothesis import strategies as st
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic import (
-    program,
-    program_compact,
-    program_cp_sat,
-    program_time_indexed,
-    rules,
-)
-from schedgap.models.elastic.columns import placements as minimal
-from schedgap.models.elastic.columns import schedule_of
-from schedgap.models.elastic.heuristics.starting import starting_schedule
+from schedgap.models.elastic import rules
+from schedgap.models.elastic.exact import export
+from schedgap.models.elastic.heuristics.initial import known_windows, starting_schedule
 from schedgap.models.elastic.modes import cluster, modes
-from schedgap.models.elastic.program import known_windows
-from schedgap.models.elastic.windows import windows
+from schedgap.models.elastic.programs import compact, intervals, linearised, time_indexed
+from schedgap.models.elastic.programs.columns import placements as minimal
+from schedgap.models.elastic.programs.columns import schedule_of
+from schedgap.models.elastic.time_windows import windows
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.children import run_child
 from strategies.elastic import (
@@ -48,7 +43,7 @@ def value(instance: ElasticInstance, schedule: ElasticSchedule) -> float:
 
 def _pyomo(module: Any) -> Solve:
     def optimum(instance: ElasticInstance) -> float:
-        model = module.build(instance)
+        model = module.build(instance, span=known_windows(instance))
         result = solve(model, "highs", clock=Clock(60))
         if result.status == "infeasible":
             return math.inf
@@ -61,19 +56,19 @@ def _pyomo(module: Any) -> Solve:
 
 
 def _compact(instance: ElasticInstance) -> float:
-    runs = program_compact.few_runs(instance, known_windows(instance), 200_000)
+    runs = compact.few_runs(instance, known_windows(instance), 200_000)
     assert runs is not None
-    model = program_compact.build(instance, runs=runs)
+    model = compact.build(instance, runs=runs)
     result = solve(model, "highs", clock=Clock(60))
     if result.status == "infeasible":
         return math.inf
     assert result.status == "optimal"
-    return value(instance, program_compact.read(model, instance, runs))
+    return value(instance, compact.read(model, instance, runs))
 
 
 HIGHS = {
-    "paper-milp": _pyomo(program),
-    "time-indexed": _pyomo(program_time_indexed),
+    "paper-milp": _pyomo(linearised),
+    "time-indexed": _pyomo(time_indexed),
     "compact-exponential": _compact,
 }
 
@@ -155,11 +150,11 @@ def test_rows_are_named_after_equations() -> None:
         return {row.name for row in model.component_objects(Constraint) if len(row)}
 
     assert {"eq_2a", "eq_2b", "eq_2c", "eq_2d", "eq_2e", "eq_2h", "eq_2i"} <= names(
-        program.build(TOY)
+        export.paper_milp(TOY)
     )
-    assert "eq_7a" in names(program.build(BATCH))
-    assert {"eq_8a", "eq_8b"} <= names(program_compact.build(BATCH))
-    assert "eq_9a" in names(program_compact.build_dual(BATCH))
+    assert "eq_7a" in names(export.paper_milp(BATCH))
+    assert {"eq_8a", "eq_8b"} <= names(export.compact_exponential(BATCH))
+    assert "eq_9a" in names(export.dual_lp(BATCH))
 
 
 @pytest.mark.parametrize(("instance", "optimum"), OPTIMA)
@@ -167,7 +162,7 @@ def test_the_dual_program_is_worth_the_linear_relaxation(
     instance: ElasticInstance, optimum: float
 ) -> None:
     """Weak duality holds on either side of the optimum, and the toy has no gap."""
-    model = program_compact.build_dual(instance)
+    model = export.dual_lp(instance)
     result = solve(model, "highs", clock=Clock(60))
     assert result.objective is not None
     if instance.is_batch:
@@ -211,8 +206,9 @@ def test_cp_sat_agrees_with_enumeration_at_length(instances: list[ElasticInstanc
 
 
 def test_weights_without_a_step_are_refused_by_cp_sat() -> None:
+    instance = instance_of([{**J1, "weight": math.pi}])
     with pytest.raises(ScaleError, match="weights"):
-        program_cp_sat.build(instance_of([{**J1, "weight": math.pi}]))
+        intervals.build(instance, span=known_windows(instance))
 
 
 def test_a_schedule_of_nothing_is_read() -> None:

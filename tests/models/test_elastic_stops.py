@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.exact import branching
+from schedgap.models.elastic.exact import branch_and_cut
 from schedgap.models.method import Call
 from schedgap.solvers import Clock
 from schedgap.solvers.children import run_child
@@ -32,10 +32,10 @@ PROGRAMS = ("compact-exponential", "paper-milp", "time-indexed")
 
 def tried(
     name: str, way: tuple[str, ...], *, first: int, spread: int, most: int,
-    method: str = "price-and-enumerate",
+    method: str = "exact",
 ) -> int:  # fmt: skip
     """Stop a method at many readings, until it ends by itself; returns how many."""
-    optimum, engine = optimum_of(name), None if method == "price-and-enumerate" else "highs"
+    optimum, engine = optimum_of(name), None if method == "exact" else "highs"
     number = 0
     with switched(way):
         for k in takewhile(lambda k: k <= most, stops(first, spread)):
@@ -78,7 +78,7 @@ def test_programs_stopped_anywhere_claim_nothing_false_at_length(
 
 def honest(instance: ElasticInstance, way: tuple[str, ...], k: int) -> None:
     with switched(way):
-        stopped("price-and-enumerate", instance, brute_force(instance), k)
+        stopped("exact", instance, brute_force(instance), k)
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
@@ -146,6 +146,6 @@ def test_cp_sat_stopped_claims_nothing_false() -> None:
 
 def test_a_tree_that_loses_nodes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same search, with a tree that forgets its children."""
-    monkeypatch.setattr(branching.heapq, "heappush", lambda heap, node: None)
+    monkeypatch.setattr(branch_and_cut.heapq, "heappush", lambda heap, node: None)
     with switched(WAYS[2]), pytest.raises(AssertionError):
-        stopped("price-and-enumerate", STOPPED["ring"], optimum_of("ring"), 2000)
+        stopped("exact", STOPPED["ring"], optimum_of("ring"), 2000)

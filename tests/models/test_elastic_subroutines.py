@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.batch import a_maxweight, batch_of, constants
-from schedgap.models.elastic.modes import Mode, cluster, modes
-from schedgap.models.elastic.placement import slack
-from schedgap.models.elastic.pricing import Market, Offer
-from schedgap.models.elastic.subroutines import (
+from schedgap.models.elastic.algorithms.a_maxweight import a_maxweight, batch_of, constants
+from schedgap.models.elastic.algorithms.pricing import Market, Offer
+from schedgap.models.elastic.algorithms.subroutines import (
     Counts,
     Priced,
     best_split,
@@ -22,7 +20,9 @@ from schedgap.models.elastic.subroutines import (
     cheapest_split,
     greedy_split,
 )
-from schedgap.models.elastic.theorem_1 import main, study
+from schedgap.models.elastic.algorithms.theorem_1 import main, study
+from schedgap.models.elastic.modes import Mode, cluster, modes
+from schedgap.models.elastic.placement import slack
 from strategies.elastic import elastic_instances, instance_of
 from strategies.elastic_examples import RING, THEOREM_1_PRICES, theorem_1
 

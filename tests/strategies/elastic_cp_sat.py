@@ -6,12 +6,11 @@ from typing import Any
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic import program_compact, program_cp_sat, program_time_indexed_cp_sat
-from schedgap.models.elastic.columns import fits_together, runs_from, schedule_of
-from schedgap.models.elastic.exact.price_and_enumerate import interval_stage
-from schedgap.models.elastic.heuristics.starting import starting_schedule
-from schedgap.models.elastic.program import known_windows
-from schedgap.models.elastic.sizes import sized
+from schedgap.models.elastic.exact.exact import interval_stage
+from schedgap.models.elastic.heuristics.initial import known_windows, starting_schedule
+from schedgap.models.elastic.programs import compact, intervals, time_indexed_intervals
+from schedgap.models.elastic.programs.columns import fits_together, runs_from, schedule_of
+from schedgap.models.elastic.programs.weights import sized
 from schedgap.solvers import Clock, solve
 from strategies.clocks import StopAt
 
@@ -28,28 +27,28 @@ def schedules(
 
 def _each(instance: ElasticInstance) -> tuple[ElasticSchedule | None, ...] | None:
     try:
-        model = program_cp_sat.build(instance)
+        model = intervals.build(instance, span=known_windows(instance))
     except ScaleError:
         return None
     start = starting_schedule(instance)
-    hints = None if start is None else program_cp_sat.start_from(model, instance, start)
+    hints = None if start is None else intervals.start_from(model, instance, start)
     result = solve(model, "cp-sat", clock=Clock(60), start=hints)
     assert result.status in ("optimal", "infeasible")
     interval = packing = slots = None
     if result.status == "optimal":
-        interval = program_cp_sat.read(model, result.values, instance)
-    runs = program_compact.few_runs(instance, known_windows(instance), 200_000)
+        interval = intervals.read(model, result.values, instance)
+    runs = compact.few_runs(instance, known_windows(instance), 200_000)
     assert runs is not None
-    result = solve(program_compact.to_cp_sat(instance, runs), "cp-sat", clock=Clock(60))
+    result = solve(compact.to_cp_sat(instance, runs), "cp-sat", clock=Clock(60))
     assert result.status in ("optimal", "infeasible")
     if result.status == "optimal":
         chosen = [run for run, taken in zip(runs, result.values, strict=True) if taken]
         packing = schedule_of(instance, chosen)
-    model = program_time_indexed_cp_sat.build(instance)
+    model = time_indexed_intervals.build(instance, span=known_windows(instance))
     result = solve(model, "cp-sat", clock=Clock(60))
     assert result.status in ("optimal", "infeasible")
     if result.status == "optimal":
-        slots = program_time_indexed_cp_sat.read(model, result.values, instance)
+        slots = time_indexed_intervals.read(model, result.values, instance)
     return interval, packing, slots
 
 

@@ -14,15 +14,16 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models import bracket
 from schedgap.models.bracket import Bracket, Report
 from schedgap.models.elastic import rules
-from schedgap.models.elastic.certificates import check_certificate
-from schedgap.models.elastic.columns import schedule_of
-from schedgap.models.elastic.exact import cutting, enumeration, price_and_enumerate
+from schedgap.models.elastic.bounds.certificates import check_certificate
+from schedgap.models.elastic.exact import cutting_planes, enumeration, exact
 from schedgap.models.elastic.exact.slot_cuts import SlotSeparator
-from schedgap.models.elastic.heuristics import starting
-from schedgap.models.elastic.heuristics.lists import Stop, wspt_order
+from schedgap.models.elastic.heuristics import initial
+from schedgap.models.elastic.heuristics.list_schedules import Stop, wspt_order
+from schedgap.models.elastic.methods import METHODS
 from schedgap.models.elastic.modes import modes
-from schedgap.models.elastic.run_exact import METHODS
-from schedgap.models.elastic.windows import no_schedule, value_step
+from schedgap.models.elastic.programs.columns import schedule_of
+from schedgap.models.elastic.programs.weights import value_step
+from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
@@ -30,7 +31,7 @@ from strategies.elastic import brute_force, instance_of
 from strategies.elastic_examples import J1, J2
 
 NEAR = 1e-9  # relative
-EXACT = {method.name: method for method in METHODS}
+EXACT = {method.name: method for method in METHODS if method.kind == "exact"}
 
 
 @dataclass
@@ -81,24 +82,24 @@ def one_by_one(instance: ElasticInstance, stop: Stop = lambda: False) -> Iterato
     """Yield the worst schedule that is offered anywhere, or nothing where the time ends."""
     order = [j for j in wspt_order(instance)[::-1] if modes(instance, j)]
     if instance.last_end is None and no_schedule(instance) is None:
-        yield schedule_of(instance, starting._one_by_one(instance, order))
+        yield schedule_of(instance, initial._one_by_one(instance, order))
     elif instance.is_batch:
         yield schedule_of(instance, [])
 
 
 SWITCHES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
-    "bad start": lambda patch: patch.setattr(starting, "starting_schedules", one_by_one),
-    "no lists": lambda patch: patch.setattr(price_and_enumerate, "_guided", lambda *args: 0),
+    "bad start": lambda patch: patch.setattr(initial, "starting_schedules", one_by_one),
+    "no lists": lambda patch: patch.setattr(exact, "_guided", lambda *args: 0),
     "no cuts": lambda patch: (
-        patch.setattr(cutting, "MOST_CLIQUES", 0),
+        patch.setattr(cutting_planes, "MOST_CLIQUES", 0),
         patch.setattr(SlotSeparator, "separate", lambda self, pool, shares, clock: []),
     )[0],
     "few runs": lambda patch: (
         patch.setattr(enumeration, "FEW_RUNS", 6),
-        patch.setattr(cutting, "FIRST_COLUMNS", 3),
-        patch.setattr(cutting, "MORE_COLUMNS", 2),
+        patch.setattr(cutting_planes, "FIRST_COLUMNS", 3),
+        patch.setattr(cutting_planes, "MORE_COLUMNS", 2),
     )[0],
-    "too large": lambda patch: patch.setattr(price_and_enumerate, "MOST_MODE_STARTS", 0),
+    "too large": lambda patch: patch.setattr(exact, "MOST_MODE_STARTS", 0),
 }
 WAYS: tuple[tuple[str, ...], ...] = (
     (),

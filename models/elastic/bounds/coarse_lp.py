@@ -1,6 +1,6 @@
 """The linear program behind `pooled-lp-coarse`, by column generation.
 
-Rows are the jobs, and pools x resources x blocks of slots; a column is a run of `coarse`.
+Rows are the jobs, and pools x resources x blocks of slots; a column is a run of `coarse_prices`.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.coarse import (
+from schedgap.models.elastic.bounds.coarse_prices import (
     Coarse,
     CoarsePricer,
     Market,
@@ -18,10 +18,10 @@ from schedgap.models.elastic.bounds.coarse import (
     coarse_certificate,
     server_pools,
 )
-from schedgap.models.elastic.bounds.pooled import crowded_slots
 from schedgap.models.elastic.bounds.schedule_lp import OnProved
+from schedgap.models.elastic.bounds.volume import crowded_slots
 from schedgap.models.elastic.placement import Floats
-from schedgap.models.elastic.windows import shortest
+from schedgap.models.elastic.time_windows import shortest
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.linear import LinearProgram

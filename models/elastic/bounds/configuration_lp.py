@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.coarse import Coarse
 from schedgap.models.elastic.bounds.coarse_lp import late_costs, run_cost, solve_coarse
+from schedgap.models.elastic.bounds.coarse_prices import Coarse
 from schedgap.models.elastic.bounds.configurations import containers
 from schedgap.models.elastic.bounds.container_prices import (
     ContainerPricer,

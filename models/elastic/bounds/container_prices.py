@@ -15,8 +15,8 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.configurations import configurations, containers
-from schedgap.models.elastic.bounds.pooled import MOST_SLOTS
-from schedgap.models.elastic.bounds.tables import ROUNDING, table, undominated
+from schedgap.models.elastic.bounds.mode_tables import ROUNDING, table, undominated
+from schedgap.models.elastic.bounds.volume import MOST_SLOTS
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.solvers.clock import Clock

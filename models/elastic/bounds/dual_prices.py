@@ -10,13 +10,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.algorithm import Round
-from schedgap.models.elastic.batch import Arrived, Batch
+from schedgap.models.elastic.algorithms.a_maxweight import (
+    Arrived,
+    Batch,
+    a_maxweight,
+    batch_of,
+    constants,
+)
+from schedgap.models.elastic.algorithms.a_online import Round
+from schedgap.models.elastic.algorithms.guarantees import fitting_weight
 from schedgap.models.elastic.bounds import schedule_lp
 from schedgap.models.elastic.bounds.schedule_lp import Prices
-from schedgap.models.elastic.guarantees import fitting_weight
 from schedgap.models.elastic.modes import cluster
-from schedgap.models.elastic.windows import value_step
+from schedgap.models.elastic.programs.weights import value_step
+from schedgap.models.method import Call, Outcome
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 EVALUATIONS = 40  # of the dual function
@@ -95,3 +102,18 @@ def least_of(
             low, left = left, right
             right = low + GOLDEN * (high - low)
     return min(tried, key=lambda point: tried[point]), len(tried)
+
+
+def dual_prices_bound(instance: ElasticInstance, call: Call) -> Outcome:
+    """Bound a batch by the final prices of A_maxweight, scaled as well as can be."""
+    view, jobs = batch_of(instance)
+    deadline = instance.deadline or 2
+    if reason := schedule_lp.too_large(instance, deadline - 1):
+        return Outcome(note=reason)
+    call.progress.phase("running A_maxweight")
+    batch = a_maxweight(view, jobs, deadline, constants(instance))
+    prices, theta, steps = scaled(instance, batch, call.clock.expired)
+    certificate = schedule_lp.certificate("dual-prices", prices)
+    return schedule_lp.proved(
+        instance, certificate, theta=theta, evaluations=steps, served_weight=batch.weight
+    )

@@ -15,12 +15,13 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.bounds.pooled import crowded_slots
-from schedgap.models.elastic.columns import Run, run_of, runs_from
+from schedgap.models.elastic.algorithms.pricing import Market
+from schedgap.models.elastic.bounds.volume import crowded_slots
 from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.models.elastic.pricing import Market
-from schedgap.models.elastic.windows import windows
+from schedgap.models.elastic.programs.columns import Run, run_of, runs_from
+from schedgap.models.elastic.time_windows import windows
+from schedgap.models.method import Outcome
 from schedgap.solvers.clock import Clock
 from schedgap.solvers.column_generation import (
     ColumnGenerationResult,
@@ -71,13 +72,6 @@ def pool_capacity(instance: ElasticInstance, pool: Ints) -> Floats:
     total = np.zeros((int(pool.max()) + 1, capacity.shape[1]))
     np.add.at(total, pool, capacity)
     return total
-
-
-def last_start(instance: ElasticInstance, job: int, mode: Mode, slots: int) -> int:
-    """Return the last start that the inner minimum needs: later ones cost no less."""
-    if instance.last_end is not None:
-        return instance.last_end - mode.duration
-    return max(slots, instance.jobs[job].arrival - 1) + 1
 
 
 def priced_slots(instance: ElasticInstance, schedule: ElasticSchedule | None) -> int:
@@ -382,3 +376,9 @@ def lagrangian(instance: ElasticInstance, prices: Prices) -> float:
         return 0.0
     bound = pricer.bound(prices, pricer.values(prices)[0])
     return -bound if instance.is_batch else bound
+
+
+def proved(instance: ElasticInstance, certificate: dict[str, Any], **trace: Any) -> Outcome:
+    """Return what a certificate proves: evaluated as it stands in the file, rounded prices."""
+    bound = certified(instance, certificate)
+    return Outcome(bound=bound, trace=trace, certificate=certificate | {"value": bound})

@@ -17,12 +17,13 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.schedule_lp import Prices
-from schedgap.models.elastic.columns import Run
-from schedgap.models.elastic.exact.branching import branch_and_cut, is_schedule, value_of
-from schedgap.models.elastic.exact.cutting import Cut, Tightened, tighten
-from schedgap.models.elastic.exact.pool import Pool
-from schedgap.models.elastic.exact.reduced import Cheap, Reduced, without_symmetry
-from schedgap.models.elastic.windows import NEAR, value_step, windows
+from schedgap.models.elastic.exact.branch_and_cut import branch_and_cut, is_schedule, value_of
+from schedgap.models.elastic.exact.cutting_planes import Cut, Tightened, tighten
+from schedgap.models.elastic.exact.reduced_costs import Cheap, Reduced, without_symmetry
+from schedgap.models.elastic.exact.run_pool import Pool
+from schedgap.models.elastic.programs.columns import Run
+from schedgap.models.elastic.programs.weights import NEAR, value_step
+from schedgap.models.elastic.time_windows import windows
 from schedgap.solvers import Clock
 from schedgap.solvers.engine import OnBound
 

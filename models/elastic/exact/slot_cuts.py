@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.exact.pool import EXACT, Pool
+from schedgap.models.elastic.exact.run_pool import EXACT, Pool
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.solvers import Clock

@@ -1,0 +1,282 @@
+"""Algorithm 3, A_maxweight: of a batch of jobs the weight that completes by a deadline, by prices.
+
+Prices start at 0 and grow exponentially with use, (11); a job is served when its weight exceeds the
+price of its cheapest schedule. E8, E15, E21 are the paper's errata as numbered in `paper.py`.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
+from schedgap.models.elastic.algorithms.pricing import Market, Offer
+from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
+from schedgap.models.elastic.placement import Floats, Rule, slack
+from schedgap.models.method import Call, Outcome
+
+Order = Literal["arrival", "density"]
+Tie = Literal["order", "volume"]
+
+
+ModesOf = Callable[[Cluster, Job], tuple[Mode, ...]]  # which modes a job may take
+
+
+@dataclass(frozen=True, eq=False)
+class Arrived:
+    """A job as it is known from its arrival on, and what follows from its own data."""
+
+    place: int  # in the list of jobs
+    job: Job
+    modes: tuple[Mode, ...]
+
+    def shortest(self) -> float:
+        """Least duration, in slots; infinite when the job can never run."""
+        return min((mode.duration for mode in self.modes), default=np.inf)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constants:
+    """What the paper takes as known beforehand: T, F, and the scales of weights and demands.
+
+    With `normalise`, an amount is divided by the mean capacity of its resource over all servers,
+    and weights are multiplied by `kappa`, so that no weight is below what the job consumes (E8).
+    """
+
+    horizon: int  # T
+    F: float
+    kappa: float
+    per_unit: Floats  # [r] factor of a demand as given in the file; 0 where there is no capacity
+    lam: float  # lambda of (11)
+
+    def volumes(self, view: Cluster, of: Sequence[Mode]) -> Floats:
+        """Return the scaled sum of all demands times duration, for each mode.
+
+        One PS for a central mode; else as many as serve all workers.
+        """
+        worker = _total(view.worker_demand, self.per_unit)
+        ps = _total(view.ps_demand, self.per_unit)
+        volumes = []
+        for mode in of:
+            size = mode.workers * worker[mode.worker_type]
+            if mode.ps_type is not None:
+                size += (1 if mode.central else view.demand(mode).most_ps()) * ps[mode.ps_type]
+            volumes.append(size * mode.duration)
+        return np.array(volumes)
+
+    def least_volume(self, view: Cluster, of: Sequence[Mode]) -> float:
+        """Return v_min of a job with these modes."""
+        return float(self.volumes(view, _within(of, self.horizon)).min())
+
+
+def arrived(instance: ElasticInstance, j: int, modes_of: ModesOf | None = None) -> Arrived:
+    """Return the job with index j, and its modes: all of them, or those that `modes_of` allows."""
+    job = instance.jobs[j]
+    own = modes(instance, j) if modes_of is None else modes_of(cluster(instance), job)
+    return Arrived(j, job, own)
+
+
+def constants(
+    instance: ElasticInstance,
+    *,
+    F: float | None = None,
+    normalise: bool = True,
+    modes_of: ModesOf | None = None,
+) -> Constants:
+    """Return the constants of A_maxweight for an instance.
+
+    Parameters
+    ----------
+    F : float, optional
+        Greatest weight for a unit of consumption; else the least that the instance's jobs allow.
+    normalise : bool
+        Scale amounts and weights (ours); False is the literal reading, sums of unlike units.
+    modes_of : callable, optional
+        Which modes a job may take; all of them by default.
+
+    Notes
+    -----
+    Source: (11) and the assumptions below it; lambda = 2 T H R F + 1, logarithms to base 2.
+    """
+    view = cluster(instance)
+    mean = (view.capacity / view.scale).mean(axis=0)
+    with np.errstate(divide="ignore"):
+        per_unit = np.where(mean > 0, 1 / mean, 0.0) if normalise else np.ones(len(mean))
+    bare = Constants(instance.horizon, 1.0, 1.0, per_unit, 1.0)
+    spans = []  # weight, v_min, v_max
+    for j, job in enumerate(instance.jobs):
+        own = _within(arrived(instance, j, modes_of).modes, instance.horizon)
+        if own:
+            volumes = bare.volumes(view, own)
+            spans.append((job.weight, float(volumes.min()), float(volumes.max())))
+    kappa = max((most / weight for weight, _, most in spans), default=1.0) if normalise else 1.0
+    if F is None:
+        F = max((kappa * weight / least for weight, least, _ in spans), default=1.0)
+    H, R = view.capacity.shape
+    lam = 2 * instance.horizon * H * R * F + 1
+    return Constants(instance.horizon, F, kappa, per_unit, lam)
+
+
+def gamma(fixed: Constants) -> float:
+    """Return 2 log lambda, the ratio that Theorem 3 claims for A_maxweight."""
+    return 2 * math.log2(fixed.lam)
+
+
+def _within(of: Sequence[Mode], horizon: int) -> Sequence[Mode]:
+    """Modes that end within the horizon; all of a job that has none."""
+    return [mode for mode in of if mode.duration <= horizon] or of
+
+
+def _total(demand: Floats, per_unit: Floats) -> list[float]:
+    """Scaled sum of the demands of each type [k, r]."""
+    return [sum(row) for row in (demand * per_unit).tolist()]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """What A_maxweight made of a batch: the schedules of the served jobs, and the final prices."""
+
+    served: tuple[tuple[Arrived, Offer], ...]
+    prices: Floats  # [h, r, t] price per unit as given in the file and slot, over kappa
+    deadline: int
+
+    @property
+    def weight(self) -> float:
+        """Weight of the served jobs."""
+        return math.fsum(each.job.weight for each, _ in self.served)
+
+
+def a_maxweight(
+    view: Cluster,
+    jobs: Sequence[Arrived],
+    deadline: int,
+    fixed: Constants,
+    *,
+    rule: Rule = "exact",
+    order: Order = "arrival",
+    tie: Tie = "order",
+) -> Batch:
+    """Serve jobs whose weight exceeds the price of their cheapest schedule, one after the other.
+
+    Parameters
+    ----------
+    jobs : sequence of Arrived
+        phi; in the order that breaks ties. All may run from slot 1 on.
+    deadline : int
+        tau >= 2: start + duration of a served job is at most this.
+    fixed : Constants
+        T, F and scales.
+    rule : "exact" or "repaired"
+        Cheapest split placements (ours), or those of Algorithm 4 with its slips mended (E19).
+    order : "arrival" or "density"
+        Of the loop over jobs: as given, or by weight over least volume, greatest first (E15).
+    tie : "order" or "volume"
+        Among schedules of equal cost: the first in the order of enumeration, as printed; or the
+        least volume, then the earliest end (ours: at zero prices the first types always win, E21).
+
+    Notes
+    -----
+    Source: Algorithm 3. Guarantee: 2 log lambda (Theorem 3), on assumptions that can fail; see
+    `guarantees`. A cost counts as less when it is less by 1e-9, relative to values over 1.
+    """
+    market = Market.empty(view, deadline - 1)  # A3 L1: x = 0, beta = 0, delta = 0 (E35)
+    served: list[tuple[Arrived, Offer]] = []  # J_i^s
+    for each in _in_order(view, jobs, fixed, order):  # A3 L2
+        best = _cheapest(market, each, deadline, fixed, rule, tie)  # A3 L3-L7
+        if best is None:
+            continue
+        if fixed.kappa * each.job.weight - best.cost > 0:  # A3 L8-L9
+            served.append((each, best))  # A3 L10-L12
+            _commit(market, best, fixed)  # A3 L13-L14
+    # A3 L15-L16
+    prices = np.moveaxis(market.price[:-1], 0, 2) / fixed.kappa
+    return Batch(tuple(served), prices, deadline)
+
+
+def _in_order(
+    view: Cluster, jobs: Sequence[Arrived], fixed: Constants, order: Order
+) -> Iterator[Arrived]:
+    """Jobs that can run at all, in the order of the loop."""
+    able = [each for each in jobs if each.modes]
+    if order == "density":
+        density = {each.place: _density(view, each, fixed) for each in able}
+        able.sort(key=lambda each: (-density[each.place], each.place))
+    return iter(able)
+
+
+def _density(view: Cluster, job: Arrived, fixed: Constants) -> float:
+    """Weight by least volume, which is not 0: every worker takes bandwidth."""
+    return job.job.weight / fixed.least_volume(view, job.modes)
+
+
+def _cheapest(
+    market: Market, job: Arrived, deadline: int, fixed: Constants, rule: Rule, tie: Tie
+) -> Offer | None:
+    """Return l_j: the central schedule, or a split one that costs less (E14: l, not l_j)."""
+    view = market.view
+    if tie == "volume":
+        volumes = [float(f"{volume:.9g}") for volume in fixed.volumes(view, job.modes)]
+        return market.cheapest(job.modes, 1, deadline, rule=rule, volumes=volumes)
+    central = [mode for mode in job.modes if mode.central]
+    split = [mode for mode in job.modes if not mode.central]
+    best = market.cheapest(central, 1, deadline, rule=rule)  # A3 L3: A_mincost2, A_RAmincost1
+    below = np.inf if best is None else best.cost - slack(best.cost)
+    other = market.cheapest(  # A3 L4: A_mincost1, A_RAmincost2
+        split, 1, deadline, rule=rule, below=below
+    )
+    return best if other is None else other  # A3 L5-L7
+
+
+def _commit(market: Market, offer: Offer, fixed: Constants) -> None:
+    """Take what the schedule uses, beta, and raise the prices there by (11)."""
+    view, mode = market.view, offer.mode
+    servers = np.array(sorted({*offer.workers, *offer.ps}))
+    used = np.zeros((len(servers), view.capacity.shape[1]))
+    for k, h in enumerate(servers.tolist()):
+        used[k] += offer.workers.get(h, 0) * view.worker_units[mode.worker_type]
+        if mode.ps_type is not None:
+            used[k] += offer.ps.get(h, 0) * view.ps_units[mode.ps_type]
+    slots = slice(offer.start - 1, offer.end - 1)
+    capacity = view.capacity[servers]
+    free = market.free[slots, servers] - used
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(capacity > 0, (capacity - free) / capacity, 0.0)  # beta / C
+    price = (fixed.lam**share - 1) * fixed.per_unit  # (11); as a price of demand as given
+    market.change(offer.start, offer.end - 1, servers, price, free)
+
+
+def batch_of(instance: ElasticInstance) -> tuple[Cluster, tuple[Arrived, ...]]:
+    """Return the cluster of an instance and all its jobs in list order, as a batch."""
+    view = cluster(instance)
+    return view, tuple(arrived(instance, j) for j in range(len(instance.jobs)))
+
+
+def schedule_of(view: Cluster, batch: Batch) -> ElasticSchedule:
+    """Return the schedule of the served jobs."""
+    return ElasticSchedule(
+        {
+            each.job.id: view.place(offer.mode, offer.start, offer.workers, offer.ps)
+            for each, offer in batch.served
+        }
+    )
+
+
+def solve_a_maxweight(instance: ElasticInstance, call: Call) -> Outcome:
+    """Run `a-maxweight` on all jobs."""
+    options = call.options
+    view, jobs = batch_of(instance)
+    fixed = constants(instance, F=options["F"], normalise=options["normalise"])
+    assert instance.deadline is not None
+    batch = a_maxweight(
+        view,
+        jobs,
+        instance.deadline,
+        fixed,
+        rule=options["placement"],
+        order=options["order"],
+        tie=options["tie"],
+    )
+    trace = {"kappa": fixed.kappa, "F": fixed.F, "gamma": gamma(fixed)}
+    return Outcome(schedule_of(view, batch), trace=trace)

@@ -1,0 +1,249 @@
+"""What the paper promises of its algorithms on an instance, and what must hold for it.
+
+Logarithms are to base 2 (E8). E13, E19, E28 are the paper's errata as numbered in `paper.py`.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.algorithms.a_maxweight import Arrived, Constants, constants, gamma
+from schedgap.models.elastic.modes import cluster, modes
+from schedgap.models.elastic.placement import Rule, fits
+
+
+def windows_needed(total: float, least: float, ratio: float, *, repaired: bool = False) -> int:
+    """Return in how many windows A_dual serves as much weight as the best single window could.
+
+    Parameters
+    ----------
+    total : float
+        Weight that the best single window serves, or more.
+    least : float
+        Least weight of a job.
+    ratio : float
+        gamma of the algorithm that serves each window.
+    repaired : bool
+        ceil(x) + 1 instead of floor(x) + 1 (ours): after ceil(x) windows at most `least` is left,
+        and a further one serves at least a whole job. Lemma 2 overlooks that what is left of the
+        best window's jobs is more than its weight less all that was served (E13).
+
+    Notes
+    -----
+    Source: (6).
+    """
+    if ratio <= 1:
+        return 1  # each window would be as good as the best
+    x = (math.log2(total) - math.log2(least)) / (math.log2(ratio) - math.log2(ratio - 1))
+    # A quotient that is whole must not fall to the next number by rounding.
+    whole = round(x)
+    if abs(x - whole) <= 1e-9 * max(1.0, x):
+        return whole + 1
+    return (math.ceil(x) if repaired else math.floor(x)) + 1
+
+
+def theorem_alpha(instance: ElasticInstance, fixed: Constants, *, repaired: bool = False) -> int:
+    """Return alpha of Theorem 5; with `repaired`, of its proof with the gap of Lemma 2 closed."""
+    weights = [job.weight for job in instance.jobs]
+    return windows_needed(math.fsum(weights), min(weights), gamma(fixed), repaired=repaired)
+
+
+def alpha_of(alpha: int | str, instance: ElasticInstance, fixed: Constants) -> int:
+    """Return the number of windows of a round: as given, "theory" or "theory-repaired"."""
+    if isinstance(alpha, int):
+        return alpha
+    return theorem_alpha(instance, fixed, repaired=alpha == "theory-repaired")
+
+
+def failed_assumptions(
+    instance: ElasticInstance, fixed: Constants, *, rule: Rule = "exact"
+) -> list[str]:
+    """Return which assumptions behind Theorem 3 fail on an instance, in words (E28)."""
+    log, checks = math.log2(fixed.lam), []
+    low, high = _weight_by_volume(instance, fixed)
+    close = 1e-9
+    checks.append(
+        (
+            f"A1: weight by consumption lies in [1, F = {fixed.F:.6g}]; it is {low:.4g}-{high:.4g}",
+            low < 1 - close or high > fixed.F * (1 + close),
+        )
+    )
+    share = _largest_share(instance)
+    checks.append(
+        (
+            f"A2: no job takes more than 1/log lambda = {1 / log:.4g} of a server's resource; "
+            f"one can take {share:.4g}",
+            share > 1 / log,
+        )
+    )
+    checks.append(
+        ("A3: split placements are of least cost", rule != "exact" and not instance.is_ring)
+    )
+    needed = _overflow_factor(instance, fixed)
+    checks.append(
+        (
+            f"A4: F = {fixed.F:.6g} prices out every job that overflows a single server and slot; "
+            f"that takes {needed:.6g}",
+            needed > fixed.F,
+        )
+    )
+    return [words for words, fails in checks if fails]
+
+
+def _weight_by_volume(instance: ElasticInstance, fixed: Constants) -> tuple[float, float]:
+    """Least and greatest kappa w / consumption over the jobs' modes that end by the horizon."""
+    view, ratios = cluster(instance), []
+    for j, job in enumerate(instance.jobs):
+        own = modes(instance, j)
+        own = tuple(mode for mode in own if mode.duration <= instance.horizon) or own
+        volumes = fixed.volumes(view, own)
+        ratios += [fixed.kappa * job.weight / volume for volume in volumes.tolist()]
+    return min(ratios, default=1.0), max(ratios, default=1.0)
+
+
+def _largest_share(instance: ElasticInstance) -> float:
+    """Return the greatest part of a resource of a server that a mode's workers, or a PS, take."""
+    view, most = cluster(instance), 0.0
+    capacity = np.where(view.capacity > 0, view.capacity, np.inf)
+    pairs = {
+        (mode.worker_type, mode.ps_type, mode.workers)
+        for j in range(len(instance.jobs))
+        for mode in modes(instance, j)
+    }
+    for m, p, workers in pairs:
+        here = np.minimum(fits(view.capacity, view.worker_units[m]), workers)
+        most = max(most, float((here[:, None] * view.worker_units[m] / capacity).max()))
+        if p is not None:
+            room = (fits(view.capacity, view.ps_units[p]) >= 1)[:, None]
+            most = max(most, float((room * view.ps_units[p] / capacity).max()))
+    return most
+
+
+def _overflow_factor(instance: ElasticInstance, fixed: Constants) -> float:
+    """Return the F with which a price of lambda / 2 on one cell exceeds every weight."""
+    view = cluster(instance)
+    used = [mode for j in range(len(instance.jobs)) for mode in modes(instance, j)]
+    kinds = {("worker", mode.worker_type) for mode in used}
+    kinds |= {("ps", mode.ps_type) for mode in used if mode.ps_type is not None}
+    demands = [
+        (view.worker_demand if role == "worker" else view.ps_demand)[k] * fixed.per_unit
+        for role, k in kinds
+    ]
+    least = min((float(each[each > 0].min()) for each in demands if (each > 0).any()), default=1.0)
+    heaviest = max(job.weight for job in instance.jobs)
+    H, R = view.capacity.shape
+    return float((fixed.kappa * heaviest / least + 0.5) / (instance.horizon * H * R))
+
+
+def theorem_3(
+    instance: ElasticInstance,
+    *,
+    F: float | None = None,
+    normalise: bool = True,
+    placement: Rule = "exact",
+    **free: object,
+) -> dict[str, Any]:
+    """Return what Theorem 3 (Theorem 8 for the ring) says of A_maxweight on an instance.
+
+    Parameters
+    ----------
+    F, normalise, placement
+        Options of the run.
+    free
+        Other options of the run, on which the claim does not depend.
+
+    Returns
+    -------
+    dict
+        `claim` in words; `factor` = 2 log lambda; `holds`, whether the instance meets the
+        assumptions; `failed`, those that it does not meet, in words.
+    """
+    fixed = constants(instance, F=F, normalise=normalise)
+    failed = failed_assumptions(instance, fixed, rule=placement)
+    return {
+        "claim": "optimum <= 2 log lambda x value (Theorem 3)",
+        "factor": gamma(fixed),
+        "holds": not failed,
+        "failed": failed,
+    }
+
+
+def theorem_5(
+    instance: ElasticInstance,
+    *,
+    alpha: int | str = 4,
+    F: float | None = None,
+    normalise: bool = True,
+    placement: Rule = "exact",
+    **free: object,
+) -> dict[str, Any]:
+    """Return what Theorem 5 says of A_online on an instance, run with these options.
+
+    Parameters
+    ----------
+    alpha, F, normalise, placement
+        Options of the run.
+    free
+        Other options of the run, on which the claim does not depend.
+
+    Returns
+    -------
+    dict
+        `claim` in words; `factor` = 4 alpha with the theorem's own alpha, as printed; `holds`,
+        whether the assumptions are met, that on alpha with the gap of Lemma 2 closed (E13);
+        `failed`, those that are not, in words.
+    """
+    fixed = constants(instance, F=F, normalise=normalise)
+    failed = failed_assumptions(instance, fixed, rule=placement)
+    run, needed = alpha_of(alpha, instance, fixed), theorem_alpha(instance, fixed, repaired=True)
+    if run < needed:
+        failed.append(f"A5: alpha = {run} is at least {needed}")
+    return {
+        "claim": "value <= 4 alpha optimum (Theorem 5)",
+        "factor": 4.0 * max(run, theorem_alpha(instance, fixed)),
+        "holds": not failed,
+        "failed": failed,
+    }
+
+
+def fitting_weight(batch: Sequence[Arrived], tau: int) -> float:
+    """Return the weight of the jobs that fit before tau when alone: no window serves more."""
+    return math.fsum(each.job.weight for each in batch if each.shortest() < tau)
+
+
+def lemma_1(
+    rounds: Sequence[Any],
+    alpha: int,
+    *,
+    upper: Callable[[Any], float] | None = None,
+) -> dict[str, Any]:
+    """Return whether a run of A_online is 4 alpha-competitive by Lemma 1, whatever gamma is.
+
+    Parameters
+    ----------
+    rounds : sequence of a_online.Round
+        Of the run; the rounds that are left out had no job that fits.
+    alpha : int
+        Of the run.
+    upper : callable, optional
+        round -> an upper bound on the weight that (7) can serve, for rounds that did not serve all
+        jobs that fit when alone; such as `dual_prices.most_weight`.
+
+    Returns
+    -------
+    dict
+        `certified`: in every round at least the upper bound was served, which is property (ii);
+        `factor` = 4 alpha, or None; `short`, tau of the rounds that fell short.
+    """
+    short = []
+    for each in rounds:
+        served = math.fsum(window.weight for window in each.windows)
+        enough = 1 - 1e-12
+        if served >= fitting_weight(each.batch, each.tau) * enough:
+            continue
+        if upper is None or served < upper(each) * enough:
+            short.append(each.tau)
+    return {"certified": not short, "factor": None if short else 4 * alpha, "short": short}

@@ -1,0 +1,269 @@
+"""Algorithms 4-7 as they are printed, loop by loop, with their slips mended.
+
+`pricing.Market` finds the same schedules without the loops; tests hold the two together. Here the
+reader has the paper's lines, and the study of Theorem 1 its variants. E16, E17, ... are the paper's
+errata as numbered in `paper.py`.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from schedgap.instances.elastic import Job
+from schedgap.models.elastic.algorithms.pricing import Offer
+from schedgap.models.elastic.modes import Cluster, Mode, batch_slots
+from schedgap.models.elastic.placement import TOLERANCE, Demand, Floats, fits, ps_needed, slack
+
+
+class Counts(NamedTuple):
+    """Workers and PSs by index of server, and their cost."""
+
+    cost: float
+    workers: dict[int, int]
+    ps: dict[int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Priced:
+    """What a subroutine is given: the cluster, prices and free amounts [t, h, r], tau."""
+
+    view: Cluster
+    price: Floats  # delta, per unit of demand as given in the file
+    free: Floats  # omega = C - beta, in units of the cluster
+    deadline: int  # tau
+
+    def window(self, start: int, length: int) -> tuple[Floats, Floats]:
+        """Return the price sums [h, r] and the least free amounts [h, r] of a window."""
+        rows = slice(start - 1, start - 1 + length)
+        return self.price[rows].sum(axis=0), self.free[rows].min(axis=0)
+
+
+def greedy_split(
+    demand: Demand,
+    omega: Floats,
+    zeta: Floats,
+    free: Floats,
+    *,
+    count_afresh: bool = True,
+    leave_one: bool = True,
+) -> Counts | None:
+    """Return what lines 8-33 of Algorithm 4 choose in one window.
+
+    Parameters
+    ----------
+    omega, zeta : array [h]
+        Price of one worker, and of one PS, in the window.
+    free : array [h, r]
+        What is free throughout the window.
+    count_afresh : bool
+        Start with all workers to place for each server of the PSs; the printed algorithm goes on
+        with what the server before has left (E16), and its results need not be placements.
+    leave_one : bool
+        At most N - 1 workers beside the PSs. As printed it may be N, with no PS (E17).
+
+    Notes
+    -----
+    Source: Algorithm 4, lines 8-33. Neither optimal nor sure to find a placement (E19). Ties: the
+    first server of the PSs in the sorted order.
+    """
+    assert demand.ps is not None
+    N, b, B = demand.workers, demand.bandwidth, demand.ps_bandwidth
+    room = fits(free, demand.worker)
+    best: Counts | None = None
+    rest = N  # A4 L6: N^
+    servers = np.argsort(omega, kind="stable").tolist()  # A4 L8
+    for n in servers:  # A4 L9
+        y, s = dict.fromkeys(servers, 0), 0  # A4 L10
+        if count_afresh:
+            rest = N  # E16
+        for k in servers:  # A4 L11
+            y[k] = min(int(room[k]), rest)  # A4 L12-L13
+            if k == n:  # A4 L14
+                for g in range(min(y[k], N - 1 if leave_one else N) + 1):  # A4 L15
+                    most = int(fits(free[n] - g * demand.worker, demand.ps))  # A4 L16
+                    if most * B >= (N - g) * b - TOLERANCE:  # A4 L17
+                        y[n] = g  # A4 L18
+                        away = math.ceil(((N - g) * b - TOLERANCE) / B)
+                        s = min(most, max(int(leave_one), away))  # A4 L19 (E17: at least 1)
+                # A4 L20-L21
+            rest -= y[k]  # A4 L22-L23
+        # A4 L24
+        if rest > 0 or s < 1:  # A4 L25
+            continue  # A4 L26-L27: the cost is infinite
+        cost = float(sum(omega[k] * y[k] for k in servers) + zeta[n] * s)  # A4 L28-L29
+        if best is None or cost < best.cost - slack(best.cost):  # A4 L30
+            best = Counts(cost, {k: y[k] for k in sorted(y) if y[k]}, {n: s})  # A4 L31-L32
+    return best  # A4 L33
+
+
+def cheapest_split(given: Priced, job: Job) -> Offer | None:
+    """Return the schedule of Algorithm 4, A_mincost1: q = 0, greedy placements.
+
+    Every duration is tried, not only those of the modes: the others never cost less.
+    """
+    view = given.view
+    best: Offer | None = None  # A4 L1-L2: omega is given
+    for m in _worker_types(view, job):  # A4 L3
+        for p in _ps_types(view, job):  # A4 L4
+            needed = job.work * float(batch_slots(view, job, m, p, np.array([1]), False)[0])
+            for L in _durations(needed, job.chunks, given.deadline):  # A4 L5
+                N = max(1, math.ceil((needed - TOLERANCE) / L))  # A4 L6
+                mode = Mode(m, p, N, False, L)
+                for start in range(1, given.deadline - L + 1):  # A4 L7
+                    price, free = given.window(start, L)
+                    found = greedy_split(
+                        view.demand(mode),
+                        price @ view.worker_demand[m],
+                        price @ view.ps_demand[p],
+                        free,
+                    )  # A4 L8-L33
+                    best = _better(best, found, mode, start)
+                # A4 L34
+            # A4 L35
+        # A4 L36
+    # A4 L37
+    return best  # A4 L38
+
+
+def cheapest_central(given: Priced, job: Job) -> Offer | None:
+    """Return the schedule of Algorithm 5, A_mincost2: q = 1, N workers and one PS (E20)."""
+    view = given.view
+    best: Offer | None = None  # A5 L1-L2: omega is given
+    for m in _worker_types(view, job):  # A5 L3
+        for p in _ps_types(view, job):
+            needed = job.work * float(batch_slots(view, job, m, p, np.array([1]), True)[0])
+            for L in _durations(needed, job.chunks, given.deadline):
+                N = max(1, math.ceil((needed - TOLERANCE) / L))
+                mode = Mode(m, p, N, True, L)
+                for start in range(1, given.deadline - L + 1):
+                    price, free = given.window(start, L)
+                    omega, zeta = price @ view.worker_demand[m], price @ view.ps_demand[p]
+                    for h in range(len(omega)):  # A5 L4
+                        found = None  # A5 L5
+                        if (free[h] >= N * view.worker_units[m] + view.ps_units[p]).all():
+                            cost = float(N * omega[h] + zeta[h])
+                            found = Counts(cost, {h: N}, {h: 1})  # A5 L6
+                        best = _better(best, found, mode, start)  # A5 L7-L10
+                    # A5 L11
+    # A5 L12
+    return best  # A5 L13
+
+
+def cheapest_ring_central(given: Priced, job: Job) -> Offer | None:
+    """Return the schedule of Algorithm 6, A_RAmincost1: q = 1, all workers on one server."""
+    view = given.view
+    best: Offer | None = None  # A6 L1-L2
+    for m in _worker_types(view, job):  # A6 L3
+        for N in range(1, job.chunks + 1):  # A6 L4
+            mode = _ring_mode(view, job, m, N, central=True)  # A6 L5
+            for start in range(1, given.deadline - mode.duration + 1):  # A6 L6
+                price, free = given.window(start, mode.duration)  # A6 L7
+                omega, room = price @ view.worker_demand[m], fits(free, view.worker_units[m])
+                for h in range(len(omega)):  # A6 L8-L9
+                    y = min(int(room[h]), N)  # A6 L10
+                    found = None  # A6 L11-L12
+                    if y >= N:
+                        found = Counts(float(N * omega[h]), {h: N}, {})  # A6 L13-L15
+                    best = _better(best, found, mode, start)  # A6 L16-L18
+                # A6 L19
+            # A6 L20
+        # A6 L21
+    # A6 L22
+    return best  # A6 L23
+
+
+def cheapest_ring_split(given: Priced, job: Job) -> Offer | None:
+    """Return the schedule of Algorithm 7, A_RAmincost2: q = 0, the cheapest servers first (E18)."""
+    view = given.view
+    best: Offer | None = None  # A7 L1-L2
+    for m in _worker_types(view, job):  # A7 L3
+        for N in range(1, job.chunks + 1):  # A7 L4
+            mode = _ring_mode(view, job, m, N, central=False)  # A7 L5
+            for start in range(1, given.deadline - mode.duration + 1):  # A7 L6
+                price, free = given.window(start, mode.duration)
+                omega = price @ view.worker_demand[m]  # A7 L7, half open (E18)
+                room = fits(free, view.worker_units[m])
+                rest, y = N, {}  # E18: N^ = N, for each start
+                for h in np.argsort(omega, kind="stable").tolist():  # A7 L8-L9, sorted (E18)
+                    if count := min(int(room[h]), rest):  # A7 L10-L11
+                        y[h] = count
+                    rest -= count  # A7 L12
+                # A7 L13
+                found = None  # A7 L14-L15
+                if rest == 0 and len(y) > 1:  # E18: one server alone is no split placement
+                    cost = float(sum(omega[h] * count for h, count in y.items()))
+                    found = Counts(cost, dict(sorted(y.items())), {})  # A7 L16-L18
+                best = _better(best, found, mode, start)  # A7 L19-L21
+            # A7 L22
+        # A7 L23
+    # A7 L24
+    return best  # A7 L25
+
+
+def _worker_types(view: Cluster, job: Job) -> Iterable[int]:
+    return (m for m, name in enumerate(view.worker_types) if name in job.train_time)
+
+
+def _ps_types(view: Cluster, job: Job) -> Iterable[int]:
+    assert isinstance(job.update_time, dict)
+    return [p for p, name in enumerate(view.ps_types) if name in job.update_time]
+
+
+def _durations(needed: float, chunks: int, deadline: int) -> range:
+    """From that of D workers to that of one, as far as they fit before the deadline."""
+    shortest, longest = (max(1, math.ceil((needed - TOLERANCE) / N)) for N in (chunks, 1))
+    return range(shortest, min(longest, deadline - 1) + 1)
+
+
+def _ring_mode(view: Cluster, job: Job, m: int, workers: int, *, central: bool) -> Mode:
+    """Return the mode with the duration that (14) gives for so many workers."""
+    slots = float(batch_slots(view, job, m, None, np.array([workers]), central)[0])
+    duration = max(1, math.ceil((job.work * slots - TOLERANCE) / workers))
+    return Mode(m, None, workers, central, duration)
+
+
+def _better(best: Offer | None, found: Counts | None, mode: Mode, start: int) -> Offer | None:
+    """Return the cheaper one; the earlier one when they cost the same (E21)."""
+    if found is None or (best is not None and not found.cost < best.cost - slack(best.cost)):
+        return best
+    return Offer(found.cost, mode, start, found.workers, found.ps)
+
+
+def best_split(demand: Demand, omega: Floats, zeta: Floats, free: Floats) -> Counts | None:
+    """Return the cheapest placement of exactly N workers on >= 2 servers, by enumeration.
+
+    All numbers of workers and of PSs on all servers, with PSs on any number of servers; for a few
+    servers and workers.
+
+    Notes
+    -----
+    Source: (13) for q = 0: (13c) with equality, as more workers cost more; (13d), (13e), capacity.
+    """
+    assert demand.ps is not None
+    N, hosts = demand.workers, len(omega)
+    most = ps_needed(demand.bandwidth, demand.ps_bandwidth, N)
+    y = _grid(N, hosts)
+    y = y[y.sum(axis=1) == N]
+    s = _grid(most, hosts)
+    s = s[s.sum(axis=1) >= 1]
+    served = (N - y[:, None]) * demand.bandwidth <= s[None] * demand.ps_bandwidth + TOLERANCE
+    used = y[:, None, :, None] * demand.worker + s[None, :, :, None] * demand.ps
+    fair = (served | (s[None] == 0)).all(axis=2) & (used <= free).all(axis=(2, 3))
+    fair &= ((y[:, None] > 0) | (s[None] > 0)).sum(axis=2) >= 2
+    cost = np.where(fair, (y @ omega)[:, None] + (s @ zeta)[None], np.inf)
+    a, c = np.unravel_index(int(cost.argmin()), cost.shape)
+    if not np.isfinite(cost[a, c]):
+        return None
+    counts = [
+        {h: int(count) for h, count in enumerate(row.tolist()) if count} for row in (y[a], s[c])
+    ]
+    return Counts(float(cost[a, c]), *counts)
+
+
+def _grid(most: int, hosts: int) -> Floats:
+    """All rows of numbers 0..most, one for each server."""
+    axes = np.meshgrid(*[np.arange(most + 1)] * hosts, indexing="ij")
+    return np.stack([axis.ravel() for axis in axes], axis=1)

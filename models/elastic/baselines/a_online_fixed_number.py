@@ -1,0 +1,52 @@
+"""A_online with one number of workers for all jobs."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from schedgap.instances.elastic import ElasticInstance, Job
+from schedgap.models.elastic.algorithms.a_maxweight import ModesOf
+from schedgap.models.elastic.algorithms.a_online import run_online
+from schedgap.models.elastic.algorithms.closed_horizon import deliver, no_schedule
+from schedgap.models.elastic.baselines.first_fit import most_workers
+from schedgap.models.elastic.modes import Cluster, Mode, durations, most_central, most_split
+from schedgap.models.method import Call, Outcome
+
+
+def a_online_fixed_number(instance: ElasticInstance, call: Call) -> Outcome:
+    """Run `a-online-fixed-number`."""
+    if proof := no_schedule(instance):
+        return proof
+    run = run_online(instance, modes_of=of_number(call.options["workers"]))
+    return deliver(instance, run.schedule, {"rounds": run.trace()})
+
+
+def of_number(workers: int) -> ModesOf:
+    """Return the choice of all modes with this number of workers, fewer where it cannot be."""
+
+    def choose(view: Cluster, job: Job) -> tuple[Mode, ...]:
+        return tuple(
+            Mode(m, p, number, central, int(d))
+            for central in (True, False)
+            for m, name in enumerate(view.worker_types)
+            if name in job.train_time
+            for p in _ps_of(view, job)
+            for number in [min(workers, most_workers(view, job, m, p))]
+            if number >= 1 and number <= _most(view, job, m, p, central)
+            for d in durations(view, job, m, p, np.array([number]), central)
+        )
+
+    return choose
+
+
+def _ps_of(view: Cluster, job: Job) -> list[int | None]:
+    if not isinstance(job.update_time, Mapping):
+        return [None]
+    return [p for p, name in enumerate(view.ps_types) if name in job.update_time]
+
+
+def _most(view: Cluster, job: Job, m: int, p: int | None, central: bool) -> int:
+    """Most workers of a mode on the empty cluster; a ring on two servers has two at least."""
+    if central:
+        return min(job.chunks, most_central(view, m, p))
+    return most_split(view, m, p, job.chunks)

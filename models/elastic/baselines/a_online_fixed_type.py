@@ -1,0 +1,32 @@
+"""A_online with one worker type for all jobs."""
+
+from schedgap.errors import UsageError
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.algorithms.a_online import run_online
+from schedgap.models.elastic.algorithms.closed_horizon import deliver, no_schedule
+from schedgap.models.method import Call, Outcome
+
+
+def a_online_fixed_type(instance: ElasticInstance, call: Call) -> Outcome:
+    """Run `a-online-fixed-type`; that a job cannot use the type does not prove anything."""
+    if proof := no_schedule(instance):
+        return proof
+    number, count = call.options["worker_type"], len(instance.worker_types)
+    if number > count:
+        raise UsageError(f"option worker_type={number}: there are {count} worker types")
+    name = instance.worker_types[number - 1].id
+    alone = with_one_type(instance, number - 1)
+    if alone is None or no_schedule(alone) is not None:
+        return Outcome(note=f"some job cannot run on worker type {name} alone")
+    return deliver(instance, run_online(alone).schedule, {"worker_type": name})
+
+
+def with_one_type(instance: ElasticInstance, worker_type: int) -> ElasticInstance | None:
+    """Bar all other worker types (an index); None when a job cannot run on this one."""
+    name = instance.worker_types[worker_type].id
+    if any(name not in job.train_time for job in instance.jobs):
+        return None
+    jobs = [
+        {**job, "train_time": {name: job["train_time"][name]}} for job in instance.to_data()["jobs"]
+    ]
+    return ElasticInstance.from_data({**instance.to_data(), "jobs": jobs})

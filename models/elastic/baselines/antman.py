@@ -1,0 +1,86 @@
+"""AntMan: guaranteed jobs displace opportunistic ones."""
+
+import hashlib
+import math
+
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
+from schedgap.models.elastic.algorithms.closed_horizon import deliver, no_schedule
+from schedgap.models.elastic.baselines.first_fit import Held, first_fit, most_workers
+from schedgap.models.elastic.baselines.preemption import (
+    Active,
+    Holdings,
+    beside_or_instead,
+    simulate_preemptive,
+    still_free,
+)
+from schedgap.models.elastic.modes import Cluster, cluster
+from schedgap.models.elastic.placement import Floats
+from schedgap.models.method import Call, Outcome
+
+
+def solve_antman(instance: ElasticInstance, call: Call) -> Outcome:
+    """Run `antman`."""
+    if proof := no_schedule(instance):
+        return proof
+    return deliver(instance, antman(instance, call.options["patience"], call.seed), {})
+
+
+def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> ElasticSchedule:
+    """Guaranteed jobs get what they want, displacing opportunistic ones, who share the rest.
+
+    The paper: two classes; a guaranteed job that waits long becomes opportunistic. Ours: which job
+    is guaranteed is drawn from the seed and its id, evenly. Guaranteed jobs get the workers of
+    their quickest mode, first come first served; `patience` slots of waiting end the guarantee.
+    Opportunistic ones take, by arrival, as many workers of these types as fit; who can have no more
+    than it has stays where it is.
+    """
+    view = cluster(instance)
+    fallen: set[str] = set()
+
+    def guaranteed(job: Job) -> bool:
+        drawn = hashlib.sha256(f"{seed}:{job.id}".encode()).digest()[0]
+        return drawn % 2 == 0 and job.id not in fallen
+
+    def policy(now: int, active: list[Active], free: Floats) -> tuple[Holdings, float]:
+        wake, holdings = math.inf, Holdings()
+        sure: list[int] = []
+        for k, each in enumerate(active):
+            job = each.arrived.job
+            if guaranteed(job) and each.held is None and now - each.waits_since >= patience:
+                fallen.add(job.id)
+            if guaranteed(job):
+                sure.append(k)
+        others = [each for k, each in enumerate(active) if k not in sure]
+        for k in sorted(sure, key=lambda k: active[k].held is None):
+            each = active[k]
+            held = each.held or beside_or_instead(view, each, free, others)
+            if held is None:
+                wake = min(wake, each.waits_since + patience)
+                continue
+            holdings[k], free = held, free - held.amounts(view)
+        for k, each in enumerate(active):
+            if k in sure:
+                continue
+            held = _as_many_as_fit(view, each, free)
+            if held is not None:
+                holdings[k], free = held, free - held.amounts(view)
+        return holdings, wake
+
+    return simulate_preemptive(instance, policy)
+
+
+def _as_many_as_fit(view: Cluster, each: Active, free: Floats) -> Held | None:
+    """Most workers of the job's types; what it holds, if that is as many and still free."""
+    job, m, p = each.arrived.job, each.mode.worker_type, each.mode.ps_type
+    best, low, high = None, 1, most_workers(view, job, m, p)
+    while low <= high:  # where a number fits, every smaller one does
+        middle = (low + high) // 2
+        found = first_fit(view, job, m, p, middle, free)
+        if found is None:
+            high = middle - 1
+        else:
+            best, low = found, middle + 1
+    own = each.held
+    if best and own and own.mode.workers == best.mode.workers and still_free(view, own, free):
+        return own
+    return best

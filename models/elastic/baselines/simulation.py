@@ -1,0 +1,41 @@
+"""Online policies without preemption, slot by slot.
+
+A policy is shown the jobs that have arrived and what is free, and nothing else. Decisions fall on
+arrivals and ends of runs: between these nothing that a policy looks at changes. Ties: arrival, then
+list order.
+"""
+
+from collections.abc import Callable
+
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
+from schedgap.models.elastic.algorithms.a_maxweight import Arrived
+from schedgap.models.elastic.algorithms.a_online import Arrivals
+from schedgap.models.elastic.baselines.first_fit import Held
+from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.placement import Floats
+
+Starts = list[tuple[Arrived, Held]]
+Policy = Callable[[list[Arrived], Floats], Starts]  # waiting by arrival, free [h, r] -> who starts
+
+
+def simulate(instance: ElasticInstance, policy: Policy) -> ElasticSchedule:
+    """Run an online policy without preemption; every job must find a place on the empty cluster."""
+    view, arrivals = cluster(instance), Arrivals(instance)
+    moments = {job.arrival for job in instance.jobs}
+    running: list[tuple[int, Floats]] = []
+    waiting: list[Arrived] = []
+    placed: dict[str, Placement] = {}
+    while moments:
+        now = min(moments)  # the slot that begins
+        moments.remove(now)
+        running = [run for run in running if run[0] > now]
+        free = view.capacity - sum(amounts for _, amounts in running)
+        waiting += arrivals.until(now)
+        for arrived, held in policy(list(waiting), free):
+            waiting.remove(arrived)
+            end = now + held.mode.duration
+            running.append((end, held.amounts(view)))
+            moments.add(end)
+            placed[arrived.job.id] = held.placement(view, now, held.mode.duration)
+    assert not waiting, "a policy left jobs on an empty cluster"
+    return ElasticSchedule(placed)

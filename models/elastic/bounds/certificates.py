@@ -1,0 +1,139 @@
+"""Bounds evaluated again from their certificates: no engine, only the instance and its prices."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from schedgap.errors import ScaleError
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.instances.records import Many
+from schedgap.models.certificates import Certificate, proved, read
+from schedgap.models.elastic.bounds import coarse_prices, container_prices, schedule_lp
+from schedgap.models.elastic.bounds.job_alone import job_alone
+from schedgap.models.elastic.bounds.volume import MOST_SLOTS, by_volume
+from schedgap.models.elastic.programs.weights import down, sized
+from schedgap.models.elastic.time_windows import no_schedule
+
+LARGEST = 1e30  # price
+
+Index = Annotated[int, Field(ge=0, le=10**9)]
+Slots = Annotated[int, Field(ge=1, le=10**9)]
+Blocks = Annotated[int, Field(ge=1, le=MOST_SLOTS)]
+Price = Annotated[float, Field(ge=0, le=LARGEST)]
+Cell = Annotated[tuple[Index, Index, Slots, Price], Field(strict=False)]
+BlockCell = Annotated[tuple[Index, Index, Index, Price], Field(strict=False)]
+ContainerCell = Annotated[tuple[Index, Index, Price], Field(strict=False)]
+
+
+class Alone(Certificate):
+    """`no-contention`: every job by itself."""
+
+
+class Volume(Certificate):
+    """`volume`: mean busy times on one resource."""
+
+    resource: str
+
+
+class SlotPrices(Certificate):
+    """`schedule-lp`, `dual-lp`, `dual-prices` by server, `pooled-lp` by pool of equal servers."""
+
+    slots: Slots
+    prices: Many[Cell]
+    """(server or pool, resource, slot from 1, price of a unit)."""
+
+
+class CoarsePrices(Certificate):
+    """`pooled-lp-coarse`."""
+
+    block: Blocks
+    slots: Blocks
+    pool: Many[Index]
+    """By server."""
+    prices: Many[BlockCell]
+    """(pool, resource, block, price of a unit for a slot)."""
+
+
+class ContainerPrices(Certificate):
+    """`configuration-lp`."""
+
+    block: Blocks
+    slots: Blocks
+    prices: Many[ContainerCell]
+    """(worker type, or after them PS type, block, price for a slot)."""
+
+
+KINDS: dict[str, type[Certificate]] = {
+    "schedule-lp": SlotPrices,
+    "pooled-lp": SlotPrices,
+    "pooled-lp-coarse": CoarsePrices,
+    "configuration-lp": ContainerPrices,
+    "dual-lp": SlotPrices,
+    "dual-prices": SlotPrices,
+    "no-contention": Alone,
+    "volume": Volume,
+}
+
+
+def certificate_sized(certificate: Mapping[str, Any], power: int) -> dict[str, Any]:
+    """Return a certificate with its prices times 10^k."""
+    changed = dict(certificate)
+    if power and "prices" in changed:
+        factor = Fraction(10) ** power
+        changed["prices"] = [
+            [*place, float(f"{float(Fraction(price) * factor):.12g}")]
+            for *place, price in changed["prices"]
+        ]
+    return changed
+
+
+def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any]) -> float:
+    """Return the bound on the instance's optimum that a certificate proves.
+
+    Parameters
+    ----------
+    instance : ElasticInstance
+        Its cheapest runs under the prices are computed afresh.
+    certificate : Mapping
+        `kind`, and what the kind adds: `prices` by server or pool, resource and slot or block,
+        or by container and block; `volume` its `resource`. Its `value` is not read. Prices need not
+        be those of an optimum: any prove some bound, below the optimum, or above it with
+        `scheduled_weight`.
+
+    Raises
+    ------
+    InputError
+        When the certificate is not one of this family, or does not fit the instance.
+    """
+    record = read(certificate, KINDS)
+    larger, power = sized(instance)
+
+    def bound() -> float:
+        data = certificate_sized(record.model_dump(), power)
+        try:
+            return down(_bound(larger, record, data), power)
+        except ScaleError as error:
+            raise ValueError(str(error)) from None
+
+    return proved(bound)
+
+
+def _bound(instance: ElasticInstance, record: Certificate, data: Mapping[str, Any]) -> float:
+    if no_schedule(instance) is not None:
+        raise ValueError("the instance has no schedule at all")
+    if isinstance(record, Alone):
+        return job_alone(instance)
+    if isinstance(record, Volume):
+        value = None
+        if not instance.is_batch:
+            value = by_volume(instance, instance.resources.index(record.resource))
+        if value is None:
+            raise ValueError("no bound by the volume of this resource")
+        return value
+    if isinstance(record, CoarsePrices):
+        return coarse_prices.coarse_certified(instance, data)
+    if isinstance(record, ContainerPrices):
+        return container_prices.configuration_certified(instance, data)
+    return schedule_lp.certified(instance, data)

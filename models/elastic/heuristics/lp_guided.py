@@ -1,0 +1,155 @@
+"""`lp-guided` (ours): lists led by the prices of a linear relaxation, then a search."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from schedgap.errors import ScaleError
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.bounds.coarse_lp import solve_coarse
+from schedgap.models.elastic.bounds.configuration_lp import solve_configurations
+from schedgap.models.elastic.bounds.container_prices import configuration_certificate
+from schedgap.models.elastic.bounds.job_alone import job_alone
+from schedgap.models.elastic.heuristics import list_schedules
+from schedgap.models.elastic.heuristics.neighborhood_search import relist, search
+from schedgap.models.elastic.programs.columns import Run, schedule_of
+from schedgap.models.elastic.time_windows import no_schedule
+from schedgap.models.method import Call, Outcome
+from schedgap.solvers.clock import Clock
+
+_LP_SHARE = 0.4  # of the time; with what prices it has by then, the list goes on
+_GAP = 1e-3  # relative, between master and bound, at which the relaxation is good enough
+_LIST_SHARE = 0.15  # of the time after that, for lists in other orders
+_LISTS = 20  # of these without a limit
+_MOST_LISTS = 1_000
+_PATIENCE = 60  # lists without gain
+_MOVES = 150  # of a search without a limit, for each job; so many without gain end it
+_MOST_MOVES = 5_000  # of one that has time
+
+
+def _spent(clock: Clock) -> Callable[[], float]:
+    """Return the share of the time from now to the end that is gone, as a function."""
+    start, end = clock.elapsed(), clock.limit
+    if end is None or end <= start:
+        return lambda: 0.0
+    return lambda: min(1.0, (clock.elapsed() - start) / (end - start))
+
+
+def _moves(call: Call) -> int:
+    """Return the moves of the search, for each job."""
+    asked: int | None = call.options["moves"]
+    if asked is not None:
+        return asked
+    return _MOVES if call.clock.limit is None else _MOST_MOVES
+
+
+Proved = tuple[float, Mapping[str, Any]]  # a bound, and its certificate
+
+
+def _relaxation(
+    instance: ElasticInstance, call: Call, least: Proved
+) -> tuple[Proved, list_schedules.Guide | None]:
+    """Return the better one of a bound and that of a linear relaxation, and a guide to lists."""
+    best = [least]
+
+    def keep(bound: float, certificate: Mapping[str, Any]) -> None:
+        if bound > best[-1][0]:
+            best.append((bound, certificate))
+            call.progress.bound(bound, certificate)
+
+    clock = call.clock.share(_LP_SHARE)
+    settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
+    settings |= {"block": call.options["block"], "on_bound": keep}
+    try:
+        solved = solve_configurations(instance, clock=clock, gap=_GAP, **settings)
+        rough, fine = solved.rough, solved.prices
+        if solved.bound is not None and fine is not None:
+            keep(solved.bound, configuration_certificate(fine))
+    except ScaleError:
+        pooled = solve_coarse(instance, clock=clock, gap=_GAP, **settings)
+        rough, fine = pooled.prices, None
+    return best[-1], None if rough is None else list_schedules.guide(instance, rough, fine)
+
+
+def lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
+    """Run `lp-guided`: relaxation, list, search; the best of all schedules met."""
+    if reason := no_schedule(instance):
+        return Outcome(infeasible=True, note=reason)
+
+    def report(runs: list[Run], value: float) -> None:
+        call.progress.incumbent(schedule_of(instance, runs), value)
+
+    clock = call.clock
+    call.progress.phase("a first list")
+    first = list_schedules.wspt_list(instance)
+    values: dict[str, float] = {}
+    if first is not None:
+        start = schedule_of(instance, first)
+        values["wspt_list"] = start.value(instance)
+        call.progress.incumbent(start, values["wspt_list"])
+    alone: Proved = job_alone(instance), {"kind": "no-contention"}
+    call.progress.bound(*alone)
+    call.progress.phase("the relaxation")
+    (bound, certificate), guide = _relaxation(instance, call, alone)
+    best, trace = first, {"first": values}
+    if guide is not None and not clock.expired():
+        call.progress.phase("the list by prices")
+        second = list_schedules.list_by_prices(instance, guide, clock.expired)
+        if second is not None:
+            values["list"] = schedule_of(instance, second).value(instance)
+            if best is None or values["list"] < values["wspt_list"]:
+                best = second
+                report(second, values["list"])
+    if guide is not None and best is not None and _moves(call):
+        call.progress.phase("lists in other orders")
+        best = relist(
+            instance,
+            guide,
+            best,
+            rounds=_LISTS if clock.limit is None else _MOST_LISTS,
+            patience=_PATIENCE,
+            stop=clock.share(_LIST_SHARE).expired,
+            enough=bound,
+            seed=call.seed,
+            on_better=report,
+        )
+        best, trace["search"] = _searched(instance, call, guide, best, bound, report)
+    if best is None:
+        return Outcome(bound=bound, certificate=certificate, note=list_schedules.NO_PLACE)
+    return Outcome(schedule_of(instance, best), bound=bound, certificate=certificate, trace=trace)
+
+
+def _searched(
+    instance: ElasticInstance,
+    call: Call,
+    guide: list_schedules.Guide,
+    runs: list[Run],
+    bound: float,
+    report: Callable[[list[Run], float], None],
+) -> tuple[list[Run], dict[str, Any]]:
+    """Search, and where there is time left from the best schedule again; also why it ended."""
+    jobs, clock, best, rounds = len(instance.jobs), call.clock, runs, 0
+    again = clock.limit is not None and call.options["moves"] is None
+    while True:
+        call.progress.phase("searching")
+        best = search(
+            instance,
+            guide,
+            best,
+            moves=_moves(call) * jobs,
+            patience=_MOVES * jobs,
+            stop=clock.expired,
+            spent=_spent(clock),
+            enough=bound,
+            seed=call.seed + rounds,
+            on_better=report,
+        )
+        rounds += 1
+        if schedule_of(instance, best).value(instance) <= bound * (1 + 1e-9):
+            why = "the bound is met"
+        elif clock.expired():
+            why = "out of time"
+        elif not again:
+            why = f"{_moves(call)} moves for each job, or {_MOVES} without gain"
+        else:
+            continue
+        return best, {"rounds": rounds, "end": why}

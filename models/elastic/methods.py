@@ -1,0 +1,390 @@
+"""The methods of family `elastic`, its programs to export, and its small instances: one table."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.instances.generate import generate
+from schedgap.instances.instance import Instance
+from schedgap.models.method import Algorithm, Call, Lazy, Method, Option, Outcome
+
+
+def _at(name: str) -> Lazy:
+    """Return a function of this family, by `module:function`."""
+    return Lazy(f"schedgap.models.elastic.{name}")
+
+
+def _in_time(name: str) -> Callable[[ElasticInstance, Call], Outcome]:
+    """Return the method that runs an algorithm, and looks only then at a closed horizon."""
+    return partial(_at("algorithms.closed_horizon:in_time"), _at(name))
+
+
+def _needs_completion(instance: ElasticInstance) -> str | None:
+    """Refuse a batch problem."""
+    return "needs objective weighted_completion" if instance.is_batch else None
+
+
+def _needs_batch(instance: ElasticInstance) -> str | None:
+    """Refuse a problem over time."""
+    return None if instance.is_batch else "needs objective scheduled_weight"
+
+
+# Handed in, so that the paper's algorithms know of no bounds, and bounds of no searches.
+_MOST_WEIGHT = _at("bounds.dual_prices:most_weight")
+_FIRST = _at("heuristics.initial:starting_schedule")
+
+MAX_COLUMNS = Option(
+    "max_columns", "int", 60_000, "give up when the program has more columns", least=1
+)
+BLOCK = Option("block", "int", None, "slots that share a price; default: a 100th", least=1)
+WORKERS = Option("workers", "int", 8, "of each job, as far as it and the cluster allow", least=1)
+ALPHA = Option(
+    "alpha",
+    "int",
+    4,
+    "windows of a round, or the number that Theorem 5 gives, as printed or repaired (E12, E13)",
+    choices=("theory", "theory-repaired"),
+    least=1,
+)
+SUBROUTINES = (
+    Option(
+        "placement",
+        "choice",
+        "exact",
+        "split placements of least cost (ours, E19), or Algorithm 4 with its slips mended",
+        choices=("exact", "repaired"),
+    ),
+    Option(
+        "F",
+        "float",
+        None,
+        "bound on weight by consumption; without it the least true one",
+        least=1e-9,
+    ),
+    Option(
+        "normalise", "bool", True, "divide demands by mean capacities, scale weights (ours, E8)"
+    ),
+    Option(
+        "order",
+        "choice",
+        "arrival",
+        "jobs of a batch as they arrived, or by weight over least volume (ours, E15)",
+        choices=("arrival", "density"),
+    ),
+    Option(
+        "tie",
+        "choice",
+        "order",
+        "equal costs: first in the printed order, or least volume, then earliest end (ours, E21)",
+        choices=("order", "volume"),
+    ),
+)
+
+METHODS: tuple[Method, ...] = (
+    # exact
+    Method(
+        "exact",
+        "exact",
+        _at("exact.exact:exact"),
+        "prices by column generation; the runs that they leave are cut, then packed",
+        "(8), (9)",
+        ours=True,
+        engines=("highs", "cp-sat"),
+        drives=True,
+        seeded=True,
+    ),
+    Method(
+        "cp-sat",
+        "exact",
+        _at("exact.solve_programs:cp_sat"),
+        "one interval for each job, its usage of each server a variable demand",
+        "(2), (7)",
+        ours=True,
+        engines=("cp-sat",),
+        seeded=True,
+    ),
+    Method(
+        "time-indexed",
+        "exact",
+        _at("exact.solve_programs:time_indexed"),
+        "a copy of the placement for each job, mode and start; no big-M",
+        "(2), (7)",
+        ours=True,
+        engines=("highs", "gurobi", "cp-sat"),
+        options=(MAX_COLUMNS,),
+        seeded=True,
+    ),
+    Method(
+        "compact-exponential",
+        "exact",
+        _at("exact.solve_programs:compact_exponential"),
+        "the paper's program with a column for every run of every job",
+        "(8), (17)",
+        engines=("cp-sat", "highs", "gurobi"),
+        options=(MAX_COLUMNS,),
+        seeded=True,
+    ),
+    Method(
+        "paper-milp",
+        "exact",
+        _at("exact.solve_programs:paper_milp"),
+        "the paper's program; modes for its rates, big-M rows for what runs",
+        "(2), (15); (7), (16)",
+        engines=("highs", "gurobi"),
+        options=(MAX_COLUMNS,),
+        seeded=True,
+    ),
+    Method(
+        "paper-miqcp",
+        "exact",
+        _at("exact.solve_programs:paper_miqcp"),
+        "the paper's program with its own products; tiny instances, for teaching",
+        "(2), (15); (7), (16)",
+        engines=("gurobi",),
+        options=(replace(MAX_COLUMNS, default=5000),),
+        seeded=True,
+    ),
+    # bounds
+    Method(
+        "schedule-lp",
+        "bound",
+        partial(_at("bounds.solve_relaxations:schedule_lp_bound"), first=_FIRST),
+        "linear relaxation over all runs of all jobs, prices by server and slot",
+        "(8), (9)",
+        ours=True,
+        engines=("highs",),
+    ),
+    Method(
+        "pooled-lp",
+        "bound",
+        partial(_at("bounds.solve_relaxations:pooled_lp_bound"), first=_FIRST),
+        "the same bound with equal servers pooled: fewer prices",
+        "(8), (9)",
+        ours=True,
+        engines=("highs",),
+    ),
+    Method(
+        "pooled-lp-coarse",
+        "bound",
+        _at("bounds.solve_relaxations:pooled_lp_coarse_bound"),
+        "servers in a few pools, prices by block of slots; for full scale",
+        "(8), (9)",
+        ours=True,
+        engines=("highs",),
+        options=(
+            Option("block", "int", 5, "slots that share a price", least=1),
+            Option("pools", "int", 1, "most pools of servers; equal ones are in one", least=1),
+        ),
+    ),
+    Method(
+        "configuration-lp",
+        "bound",
+        _at("bounds.solve_relaxations:configuration_lp_bound"),
+        "servers filled by whole workers and PSs, prices by block of slots; for full scale",
+        "(8), (9)",
+        ours=True,
+        engines=("highs",),
+        options=(BLOCK,),
+    ),
+    Method(
+        "dual-lp",
+        "bound",
+        partial(_at("bounds.solve_relaxations:dual_lp_bound"), first=_FIRST),
+        "the dual program with a row for every run; small instances",
+        "(9), (18)",
+        engines=("highs", "gurobi"),
+        options=(
+            Option("max_columns", "int", 50_000, "give up when there are more runs", least=1),
+        ),
+    ),
+    Method(
+        "job-alone",
+        "bound",
+        _at("bounds.job_alone:job_alone_bound"),
+        "every job alone at its quickest",
+        "(2f), (2j)",
+        ours=True,
+    ),
+    Method(
+        "volume",
+        "bound",
+        _at("bounds.volume:volume_bound"),
+        "mean busy times of the least volumes on one resource",
+        "mean busy times",
+        ours=True,
+        refuses=_needs_completion,
+    ),
+    Method(
+        "dual-prices",
+        "bound",
+        _at("bounds.dual_prices:dual_prices_bound"),
+        "the final prices of A_maxweight, scaled: certifies its own run",
+        "(9), Theorem 3",
+        ours=True,
+        refuses=_needs_batch,
+    ),
+    # the paper's algorithms, and ours
+    Method(
+        "a-online",
+        "algorithm",
+        partial(_at("algorithms.a_online:solve_a_online"), most_weight=_MOST_WEIGHT),
+        "batches at doubling times, served by rising prices in later windows",
+        "Algorithms 1-7",
+        options=(
+            ALPHA,
+            Option("compact", "bool", False, "start a batch at once, as a-online-compact (ours)"),
+            *SUBROUTINES,
+        ),
+        online=True,
+        refuses=_needs_completion,
+    ),
+    Method(
+        "a-online-compact",
+        "algorithm",
+        partial(_at("algorithms.a_online:solve_a_online_compact"), most_weight=_MOST_WEIGHT),
+        "a-online without its waiting: a batch starts once the one before has ended",
+        "Algorithms 1-7, Section 4.2 (terminating a round)",
+        ours=True,
+        options=(ALPHA, *SUBROUTINES),
+        online=True,
+        refuses=_needs_completion,
+    ),
+    Method(
+        "a-maxweight",
+        "algorithm",
+        _at("algorithms.a_maxweight:solve_a_maxweight"),
+        "of a batch, serve the jobs that weigh more than rising prices ask for them",
+        "Algorithms 3-7",
+        options=SUBROUTINES,
+        refuses=_needs_batch,
+    ),
+    Method(
+        "wspt-list",
+        "algorithm",
+        _at("heuristics.list_schedules:solve_wspt_list"),
+        "jobs by weight over least volume, each where it ends first",
+        "list scheduling",
+        ours=True,
+        refuses=_needs_completion,
+    ),
+    Method(
+        "lp-guided",
+        "algorithm",
+        _at("heuristics.lp_guided:lp_guided"),
+        "jobs as in a linear relaxation, each where it costs least; then a search",
+        "(8), (9); large neighborhoods",
+        ours=True,
+        engines=("highs",),
+        options=(
+            BLOCK,
+            Option(
+                "moves",
+                "int",
+                None,
+                "of the search, for each job; 0: the list alone; default: 150, or as time allows",
+                least=0,
+            ),
+        ),
+        refuses=_needs_completion,
+    ),
+    # the paper's baselines
+    Method(
+        "fifo",
+        "baseline",
+        _in_time("baselines.fifo:fifo"),
+        "jobs in order of arrival, all with the same number of workers, never overtaken",
+        "Section 7, (i); completed by us",
+        options=(WORKERS,),
+        online=True,
+        refuses=_needs_completion,
+    ),
+    Method(
+        "drf",
+        "baseline",
+        _in_time("baselines.drf:drf"),
+        "numbers of workers by max-min fair dominant shares of the waiting jobs",
+        "Section 7, (ii); completed by us",
+        online=True,
+        refuses=_needs_completion,
+    ),
+    Method(
+        "antman",
+        "baseline",
+        _at("baselines.antman:solve_antman"),
+        "guaranteed jobs displace opportunistic ones (preemptive)",
+        "Section 7, (iii); completed by us",
+        options=(Option("patience", "int", 8, "slots of waiting that end a guarantee", least=1),),
+        online=True,
+        seeded=True,
+        refuses=_needs_completion,
+    ),
+    Method(
+        "tiresias",
+        "baseline",
+        _in_time("baselines.tiresias:tiresias"),
+        "least remaining slots x resources first (preemptive)",
+        "Section 7, (iv); completed by us",
+        online=True,
+        refuses=_needs_completion,
+    ),
+    Method(
+        "deadline-greedy",
+        "baseline",
+        Algorithm(_at("baselines.deadline_greedy:deadline_greedy")),
+        "jobs of a batch by weight over least volume, each as late as it can run",
+        "Section 7, Fig. 8; completed by us",
+        refuses=_needs_batch,
+    ),
+    Method(
+        "a-online-fixed-type",
+        "baseline",
+        _at("baselines.a_online_fixed_type:a_online_fixed_type"),
+        "a-online with one worker type for all jobs",
+        "Section 7, Fig. 9",
+        options=(
+            Option("worker_type", "int", 1, "its place in the list of worker types", least=1),
+        ),
+        online=True,
+        refuses=_needs_completion,
+    ),
+    Method(
+        "a-online-fixed-number",
+        "baseline",
+        _at("baselines.a_online_fixed_number:a_online_fixed_number"),
+        "a-online with one number of workers for all jobs",
+        "Section 7, Fig. 10",
+        options=(WORKERS,),
+        online=True,
+        refuses=_needs_completion,
+    ),
+)
+ALIASES = {
+    "price-and-enumerate": "exact",
+    "paper": "paper-milp",
+    "lp": "schedule-lp",
+    "no-contention": "job-alone",
+}
+
+PROGRAMS: Mapping[str, Callable[[ElasticInstance], Any]] = {
+    name: _at(f"exact.export:{function}")
+    for name, function in (
+        ("paper-milp", "paper_milp"),
+        ("paper-miqcp", "paper_miqcp"),
+        ("time-indexed", "time_indexed"),
+        ("compact-exponential", "compact_exponential"),
+        ("dual-lp", "dual_lp"),
+    )
+}
+
+
+def suite() -> list[Instance]:
+    """Return the toy, random instances of both architectures, and a batch problem."""
+    ring = {"architecture": "ring_allreduce"}
+    return [
+        generate("elastic", preset="toy"),
+        generate("elastic", preset="toy-batch"),
+        generate("elastic", preset="small", seed=1),
+        generate("elastic", preset="small", seed=2, settings=ring),
+    ]

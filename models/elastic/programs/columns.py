@@ -1,0 +1,191 @@
+"""Runs of single jobs as columns: a mode, a start and a minimal placement, and what they hold.
+
+Minimal: exactly the mode's workers, and all PSs on one server, as few as (2i) allows. An optimal
+schedule needs no others: (2i) binds every server with PSs by itself, so dropping the PSs of all
+servers but one keeps a schedule feasible, and a job that becomes central by it only gets faster.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
+from schedgap.models.elastic.algorithms.pricing import Offer
+from schedgap.models.elastic.modes import Cluster, Mode, cluster
+from schedgap.models.elastic.placement import Floats, fits, ps_needed
+
+Counts = tuple[tuple[int, int], ...]  # (server, number), ascending; servers with none left out
+
+
+class Run(NamedTuple):
+    """One job in one mode from one start on, with its placement; all by index."""
+
+    job: int
+    mode: Mode
+    start: int  # slot, from 1
+    workers: Counts
+    ps: Counts
+
+    @property
+    def end(self) -> int:
+        """start + duration."""
+        return self.start + self.mode.duration
+
+    def held(self, view: Cluster) -> dict[int, Floats]:
+        """Return what the run holds in each of its slots: by server an array [r], in units."""
+        amounts: dict[int, Floats] = {}
+        for h, count in self.workers:
+            amounts[h] = count * view.worker_units[self.mode.worker_type]
+        for h, count in self.ps:
+            assert self.mode.ps_type is not None
+            amounts[h] = amounts.get(h, 0.0) + count * view.ps_units[self.mode.ps_type]
+        return amounts
+
+
+def run_of(job: int, offer: Offer) -> Run:
+    """Return the run that the market offers for a job."""
+    workers, ps = (tuple(sorted(counts.items())) for counts in (offer.workers, offer.ps))
+    return Run(job, offer.mode, offer.start, workers, ps)
+
+
+def run_from(instance: ElasticInstance, job: int, placed: Placement) -> Run:
+    """Return a placed job by index; the mode has the duration and workers of the placement."""
+    view = cluster(instance)
+    at = {name: h for h, name in enumerate(view.servers)}
+    mode = Mode(
+        view.worker_types.index(placed.worker_type),
+        None if placed.ps_type is None else view.ps_types.index(placed.ps_type),
+        sum(placed.workers.values()),
+        placed.is_central,
+        placed.duration,
+    )
+    workers, ps = (
+        tuple(sorted((at[name], count) for name, count in counts.items()))
+        for counts in (placed.workers, placed.ps)
+    )
+    return Run(job, mode, placed.start, workers, ps)
+
+
+def runs_from(instance: ElasticInstance, schedule: ElasticSchedule) -> list[Run]:
+    """Return the runs of a schedule without preemption, in the order of the jobs."""
+    return [
+        run_from(instance, j, schedule.segments(job.id)[0])
+        for j, job in enumerate(instance.jobs)
+        if job.id in schedule.placements
+    ]
+
+
+def schedule_of(instance: ElasticInstance, runs: Iterable[Run]) -> ElasticSchedule:
+    """Return the schedule of some runs."""
+    view = cluster(instance)
+    return ElasticSchedule(
+        {
+            instance.jobs[run.job].id: view.place(
+                run.mode, run.start, dict(run.workers), dict(run.ps)
+            )
+            for run in sorted(runs)
+        }
+    )
+
+
+def fits_together(instance: ElasticInstance, runs: Sequence[Run]) -> bool:
+    """Whether runs keep to the effective capacities: what an engine returns is not taken on trust.
+
+    Usage only changes where a run starts, so these slots are looked at.
+    """
+    view = cluster(instance)
+    held = [run.held(view) for run in runs]
+    for first in runs:
+        used = np.zeros_like(view.capacity)
+        for run, amounts in zip(runs, held, strict=True):
+            if run.start <= first.start < run.end:
+                for h, amount in amounts.items():
+                    used[h] += amount
+        if (used > view.capacity * (1 + 1e-15)).any():
+            return False
+    return True
+
+
+def placements(
+    view: Cluster,
+    mode: Mode,
+    omega: Floats | None = None,
+    zeta: Floats | None = None,
+    budget: float = 0.0,
+) -> Iterator[tuple[Counts, Counts, float]]:
+    """Yield the minimal placements of a mode on the empty cluster that cost at most `budget`.
+
+    Parameters
+    ----------
+    omega, zeta : array [h]
+        Price >= 0 of one worker, and of one PS; without prices all placements are yielded.
+
+    Yields
+    ------
+    (workers, ps, cost)
+        Counts by server.
+
+    Notes
+    -----
+    A search over servers in the order of their prices, cut off where what is placed and the
+    cheapest fill of the rest cost more than the budget.
+    """
+    servers, N = len(view.servers), mode.workers
+    omega = np.zeros(servers) if omega is None else omega
+    zeta = np.zeros(servers) if zeta is None else zeta
+    demand = view.demand(mode)
+    price, one_ps = omega.tolist(), zeta.tolist()
+    most = np.minimum(fits(view.capacity, demand.worker), N).tolist()
+    order = sorted((h for h in range(servers) if most[h]), key=lambda h: (price[h], h))
+    if mode.central:
+        needed = N * demand.worker + (0.0 if demand.ps is None else demand.ps)
+        for h in np.flatnonzero((view.capacity >= needed).all(axis=1)).tolist():
+            cost = N * price[h] + (0.0 if demand.ps is None else one_ps[h])
+            if cost <= budget:
+                yield ((h, N),), () if demand.ps is None else ((h, 1),), cost
+        return
+    if demand.ps is None:
+        for workers, cost in _spread(order, most, price, N, budget):
+            if len(workers) > 1:
+                yield workers, (), cost
+        return
+    for n in range(servers):
+        others = [h for h in order if h != n]
+        for g in range(min(most[n], N - 1) + 1):
+            s = ps_needed(demand.bandwidth, demand.ps_bandwidth, N - g)
+            own = g * price[n] + s * one_ps[n]
+            if own > budget or (view.capacity[n] < g * demand.worker + s * demand.ps).any():
+                continue
+            for workers, cost in _spread(others, most, price, N - g, budget - own):
+                beside = ((n, g),) if g else ()
+                yield tuple(sorted(workers + beside)), ((n, s),), own + cost
+
+
+def _spread(
+    order: Sequence[int], most: Sequence[int], price: Sequence[float], number: int, budget: float
+) -> Iterator[tuple[Counts, float]]:
+    """Yield all ways to put so many workers on servers, ascending in price, within a budget."""
+
+    def fill(k: int, left: int) -> float:
+        """Return the least cost of the rest on servers k, k + 1, ...; infinite if they are full."""
+        cost = 0.0
+        for h in order[k:]:
+            count = min(left, most[h])
+            cost, left = cost + count * price[h], left - count
+            if not left:
+                return cost
+        return float("inf")
+
+    def place(k: int, left: int, cost: float, chosen: Counts) -> Iterator[tuple[Counts, float]]:
+        if not left:
+            yield tuple(sorted(chosen)), cost
+            return
+        if k == len(order) or cost + fill(k, left) > budget:
+            return
+        h = order[k]
+        for count in range(min(left, most[h]), -1, -1):
+            added = ((h, count),) if count else ()
+            yield from place(k + 1, left - count, cost + count * price[h], chosen + added)
+
+    yield from place(0, number, 0.0, ())

@@ -1,0 +1,205 @@
+"""The compact-exponential program (8)/(17) and its dual (9)/(18): one column for each run of a job.
+
+The paper's columns leave out (2d), (2e), (2g), (2o), and that a run alone keeps to the capacities
+(E5); here they are minimal placements that fit on the empty cluster, at every start.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
+from schedgap.models.elastic.modes import cluster, modes
+from schedgap.models.elastic.programs.columns import Run, placements, schedule_of
+from schedgap.models.elastic.programs.whole_numbers import check_whole, whole_weights
+from schedgap.models.elastic.time_windows import Windows
+
+Row = tuple[int, int, int]  # server, resource, slot
+
+
+def all_runs(instance: ElasticInstance, span: Windows) -> Iterator[Run]:
+    """Yield every run of every job in its window, on the empty cluster."""
+    view = cluster(instance)
+    for j in range(len(instance.jobs)):
+        for mode in modes(instance, j):
+            starts = range(span.first[j], span.end[j] - mode.duration + 1)
+            if not starts:
+                continue
+            for workers, ps, _ in placements(view, mode):
+                for start in starts:
+                    yield Run(j, mode, start, workers, ps)
+
+
+def few_runs(instance: ElasticInstance, span: Windows, most: int) -> list[Run] | None:
+    """Return all runs, or None when there are more than `most`."""
+    runs = list(islice(all_runs(instance, span), most + 1))
+    return runs if len(runs) <= most else None
+
+
+def usage(instance: ElasticInstance, runs: Sequence[Run]) -> dict[Row, list[tuple[int, float]]]:
+    """Return for each server, resource and slot the runs that hold some of it, and how much."""
+    view = cluster(instance)
+    rows: dict[Row, list[tuple[int, float]]] = {}
+    for i, run in enumerate(runs):
+        for h, amounts in run.held(view).items():
+            for r, amount in enumerate(amounts.tolist()):
+                if amount:
+                    for t in range(run.start, run.end):
+                        rows.setdefault((h, r, t), []).append((i, amount))
+    return rows
+
+
+def gain(instance: ElasticInstance, run: Run) -> float:
+    """Return what a run adds to the objective."""
+    weight = instance.jobs[run.job].weight
+    return weight if instance.is_batch else weight * run.end
+
+
+def build(
+    instance: ElasticInstance,
+    runs: Sequence[Run],
+) -> Any:
+    """Return the program over some runs as a Pyomo `ConcreteModel`; it solves nothing."""
+    import pyomo.environ as pyo
+
+    view = cluster(instance)
+    rows, own = usage(instance, runs), _by_job(instance, runs)
+    model = pyo.ConcreteModel(name=instance.name)
+    model.x = pyo.Var(range(len(runs)), domain=pyo.Binary, doc="run l is taken")  # (8c)
+    model.objective = pyo.Objective(
+        expr=sum(gain(instance, run) * model.x[i] for i, run in enumerate(runs)),
+        sense=pyo.maximize if instance.is_batch else pyo.minimize,
+        doc="(8): scheduled weight" if instance.is_batch else "(2) over the runs of (8)",
+    )
+    model.eq_8a = pyo.Constraint(
+        sorted(rows),
+        doc="capacity in each slot",
+        rule=lambda model, h, r, t: (
+            sum(amount * model.x[i] for i, amount in rows[h, r, t]) <= float(view.capacity[h, r])
+        ),
+    )
+    if instance.is_batch:
+        model.eq_8b = pyo.Constraint(
+            [j for j, members in enumerate(own) if members],
+            doc="at most one run of each job",
+            rule=lambda model, j: sum(model.x[i] for i in own[j]) <= 1,
+        )
+    else:
+        model.eq_2a = pyo.Constraint(
+            range(len(own)),
+            doc="one run of each job",
+            rule=lambda model, j: (
+                sum(model.x[i] for i in own[j]) == 1 if own[j] else pyo.Constraint.Infeasible
+            ),
+        )
+    return model
+
+
+def build_dual(
+    instance: ElasticInstance,
+    runs: Sequence[Run],
+) -> Any:
+    """Return the dual (9)/(18) of the relaxation over some runs; delta are prices of units.
+
+    The dual of the weighted completion time is a maximum, with u free in sign.
+    """
+    import pyomo.environ as pyo
+
+    view, batch = cluster(instance), instance.is_batch
+    rows = usage(instance, runs)
+    held: list[list[tuple[Row, float]]] = [[] for _ in runs]
+    for row, entries in rows.items():
+        for i, amount in entries:
+            held[i].append((row, amount))
+    model = pyo.ConcreteModel(name=instance.name)
+    model.u = pyo.Var(
+        range(len(instance.jobs)),
+        domain=pyo.NonNegativeReals if batch else pyo.Reals,
+        doc="value of job j",
+    )
+    model.delta = pyo.Var(sorted(rows), domain=pyo.NonNegativeReals, doc="price")  # (9b)
+    paid = sum(float(view.capacity[h, r]) * model.delta[h, r, t] for h, r, t in sorted(rows))
+    values = sum(model.u[j] for j in model.u)
+    model.objective = pyo.Objective(
+        expr=values + paid if batch else values - paid,
+        sense=pyo.minimize if batch else pyo.maximize,
+        doc="(9)",
+    )
+
+    def worth(model: Any, i: int) -> Any:
+        run, cost = runs[i], sum(amount * model.delta[row] for row, amount in held[i])
+        if batch:
+            return model.u[run.job] + cost >= gain(instance, run)
+        return model.u[run.job] - cost <= gain(instance, run)
+
+    model.eq_9a = pyo.Constraint(range(len(runs)), doc="no run is worth more", rule=worth)
+    return model
+
+
+def read(model: Any, instance: ElasticInstance, runs: Sequence[Run]) -> ElasticSchedule:
+    """Return the schedule of a solved model over these runs."""
+    return schedule_of(
+        instance, [run for i, run in enumerate(runs) if (model.x[i].value or 0.0) > 0.5]
+    )
+
+
+def _by_job(instance: ElasticInstance, runs: Sequence[Run]) -> list[list[int]]:
+    """[j] indices of the runs of each job."""
+    own: list[list[int]] = [[] for _ in instance.jobs]
+    for i, run in enumerate(runs):
+        own[run.job].append(i)
+    return own
+
+
+def to_cp_sat(instance: ElasticInstance, runs: Sequence[Run]) -> Any:
+    """Return the packing over some runs as a `cp_model.CpModel`, all in whole numbers.
+
+    Returns
+    -------
+    CpModel
+        Variables x [i]. Minimises the weighted completion time, or minus the scheduled weight, in
+        steps of the weights.
+
+    Raises
+    ------
+    ScaleError
+        When weights or amounts are no multiples of a step that is not too small.
+    """
+    from ortools.sat.python import cp_model
+
+    weight = whole_weights(instance)
+    rows = whole_usage(instance, usage(instance, runs))
+    view, own = cluster(instance), _by_job(instance, runs)
+    model = cp_model.CpModel()
+    x = [model.new_bool_var(f"x[{i}]") for i in range(len(runs))]
+    for members in own:
+        chosen = [x[i] for i in members]
+        if instance.is_batch:
+            model.add_at_most_one(chosen)
+        else:
+            model.add_exactly_one(chosen)
+    seen = set()
+    for (h, r, _), entries in sorted(rows.items()):
+        biggest: dict[int, int] = {}
+        for i, amount in entries:
+            biggest[runs[i].job] = max(amount, biggest.get(runs[i].job, 0))
+        key = (h, r, tuple(entries))
+        capacity = int(view.capacity[h, r])
+        if sum(biggest.values()) > capacity and key not in seen:
+            seen.add(key)
+            terms = cp_model.LinearExpr.weighted_sum(
+                [x[i] for i, _ in entries], [amount for _, amount in entries]
+            )
+            model.add(terms <= capacity)
+    costs = [-weight[run.job] if instance.is_batch else weight[run.job] * run.end for run in runs]
+    value = cp_model.LinearExpr.weighted_sum(x, costs)
+    model.minimize(value)
+    return model
+
+
+def whole_usage(
+    instance: ElasticInstance, rows: dict[Row, list[tuple[int, float]]]
+) -> dict[Row, list[tuple[int, int]]]:
+    """Return usage in whole units; ScaleError when a resource has none."""
+    check_whole(instance)
+    return {row: [(i, int(amount)) for i, amount in entries] for row, entries in rows.items()}

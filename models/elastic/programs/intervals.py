@@ -1,0 +1,247 @@
+"""Programs (2)/(15) and (7)/(16) as an interval model for CP-SAT: one interval for each job (ours).
+
+No index of time: a job is one interval, and every server and resource a cumulative constraint with
+the job's usage as its demand. Small, and good at finding schedules of any size.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
+from schedgap.models.elastic.modes import MOST_WORKERS, Cluster, Mode, cluster, modes
+from schedgap.models.elastic.placement import fits, reach
+from schedgap.models.elastic.programs.columns import Run, runs_from, schedule_of
+from schedgap.models.elastic.programs.whole_numbers import Whole, whole_numbers
+from schedgap.models.elastic.time_windows import Windows
+
+
+def build(
+    instance: ElasticInstance,
+    *,
+    span: Windows,
+    whole: Whole | None = None,
+    least: int | None = None,
+    most: int | None = None,
+) -> Any:
+    """Return a `cp_model.CpModel` of the problem, in slots and whole units.
+
+    Parameters
+    ----------
+    span : Windows
+        When each job may run; those of a known schedule hold an optimal one.
+    whole : Whole or None
+        Weights and amounts; None takes the instance's own.
+    least, most : int or None
+        Bounds on the objective, in steps of the weights; of a batch problem on its negative.
+
+    Returns
+    -------
+    CpModel
+        Variables of each job in turn: z [k], start, duration, end; workers [h]; then with PSs
+        psat [h] and s [h]; in the end usage and other helpers. Minimises the weighted completion
+        time or minus the scheduled weight, in steps of the weights.
+
+    Raises
+    ------
+    ScaleError
+        When weights or amounts are no multiples of a step that is not too small.
+    """
+    whole = whole or whole_numbers(instance, span)  # a refusal loads no engine
+    from ortools.sat.python import cp_model
+
+    view, weight = cluster(instance), whole.weight
+    H, R = range(len(view.servers)), range(len(view.scale))
+    model = cp_model.CpModel()
+    tasks: dict[tuple[int, int], list[tuple[Any, Any]]] = {}
+    ends, pieces = [], []
+    pooled: list[list[tuple[Any, Any]]] = [[] for _ in R]
+    for j in range(len(instance.jobs)):
+        options = modes(instance, j)
+        first, last = span.first[j], span.end[j]
+        z = [model.new_bool_var(f"z[{j},{k}]") for k in range(len(options))]
+        for k, mode in enumerate(options):
+            if first + mode.duration > last:
+                model.add(z[k] == 0)
+        present: Any = 1
+        if instance.is_batch:
+            present = model.new_bool_var(f"present[{j}]")
+            model.add(sum(z) == present)
+        else:
+            model.add_exactly_one(z)
+        durations = [mode.duration for mode in options] or [1]
+        shortest = min(durations)
+        start = model.new_int_var(first, max(first, last - shortest), f"start[{j}]")
+        duration = model.new_int_var(shortest, max(durations), f"duration[{j}]")
+        end = model.new_int_var(first, max(first + shortest, last), f"end[{j}]")
+        for k, mode in enumerate(options):
+            model.add(duration == mode.duration).only_enforce_if(z[k])
+        if instance.is_batch:
+            run = model.new_optional_interval_var(start, duration, end, present, f"run[{j}]")
+            pieces.append((present, -weight[j]))
+        else:
+            run = model.new_interval_var(start, duration, end, f"run[{j}]")
+            ends.append((end, weight[j]))
+        y, s = _placement(model, instance, j, z)
+        for h in H:
+            for r in R:
+                terms = [int(whole.worker[m, r]) * var for m, var in y[h]]
+                terms += [int(whole.ps[p, r]) * var for p, var in s[h]]
+                used = model.new_int_var(0, int(whole.capacity[h, r]), f"used[{j},{h},{r}]")
+                model.add(used == sum(terms))
+                tasks.setdefault((h, r), []).append((run, used))
+        for r in R:
+            least_use = [_least_use(whole, mode, r) for mode in options]
+            if any(least_use):
+                used = model.new_int_var(0, max(least_use), f"all[{j},{r}]")
+                model.add(used == sum(a * var for a, var in zip(least_use, z, strict=True)))
+                pooled[r].append((run, used))
+    for (h, r), members in sorted(tasks.items()):
+        model.add_cumulative(
+            [run for run, _ in members],
+            [used for _, used in members],
+            int(whole.capacity[h, r]),
+        )
+    for r in R:  # cut_pool: all servers together
+        if pooled[r]:
+            model.add_cumulative(
+                [run for run, _ in pooled[r]],
+                [used for _, used in pooled[r]],
+                int(whole.capacity[:, r].sum()),
+            )
+    value = sum(factor * var for var, factor in (ends or pieces))
+    if least is not None:
+        model.add(value >= least)
+    if most is not None:
+        model.add(value <= most)
+    model.minimize(value)
+    return model
+
+
+def _least_use(whole: Whole, mode: Mode, r: int) -> int:
+    """The workers of a mode, and one PS: what it holds at least, on all servers together."""
+    ps = 0 if mode.ps_type is None else int(whole.ps[mode.ps_type, r])
+    return mode.workers * int(whole.worker[mode.worker_type, r]) + ps
+
+
+def _placement(
+    model: Any, instance: ElasticInstance, j: int, z: Sequence[Any]
+) -> tuple[list[list[tuple[int, Any]]], list[list[tuple[int, Any]]]]:
+    """Add workers and PSs of a job: by server pairs (type, number of them)."""
+    view, options = cluster(instance), modes(instance, j)
+    H = range(len(view.servers))
+    workers: list[list[tuple[int, Any]]] = [[] for _ in H]
+    for m in sorted({mode.worker_type for mode in options}):
+        most = max(mode.workers for mode in options if mode.worker_type == m)
+        fit = np.minimum(fits(view.capacity, view.worker_units[m]), most).tolist()
+        for h in H:
+            workers[h].append((m, model.new_int_var(0, fit[h], f"y[{j},{h},{m}]")))
+        of_type = [mode.workers * (mode.worker_type == m) for mode in options]
+        chosen = sum(n * var for n, var in zip(of_type, z, strict=True))
+        model.add(sum(var for h in H for kind, var in workers[h] if kind == m) == chosen)  # (2b)
+    cen = [model.new_bool_var(f"cen[{j},{h}]") for h in H]
+    central = [var for mode, var in zip(options, z, strict=True) if mode.central]
+    model.add(sum(cen) == sum(central))  # (2d)
+    for h in H:
+        for k in H:
+            if k != h:
+                for _, var in workers[k]:
+                    model.add(var == 0).only_enforce_if(cen[h])
+    ps: list[list[tuple[int, Any]]] = [[] for _ in H]
+    if instance.is_ring or not options:
+        return workers, ps
+    psat = [model.new_bool_var(f"psat[{j},{h}]") for h in H]
+    model.add(sum(psat) == sum(z))  # (2e)
+    for h in H:
+        model.add_implication(cen[h], psat[h])
+    for p in sorted({mode.ps_type for mode in options if mode.ps_type is not None}):
+        chosen_ps = [(mode, var) for mode, var in zip(options, z, strict=True) if mode.ps_type == p]
+        needed = max(view.demand(mode).most_ps() for mode, _ in chosen_ps)
+        room = np.minimum(fits(view.capacity, view.ps_units[p]), needed).tolist()
+        here = sum(var for _, var in chosen_ps)
+        for h in H:
+            number = model.new_int_var(0, room[h], f"s[{j},{h},{p}]")
+            ps[h].append((p, number))
+            model.add(number <= room[h] * psat[h])
+            model.add(number <= room[h] * here)
+            model.add(number >= psat[h] + here - 1)
+            for m in sorted({mode.worker_type for mode, _ in chosen_ps}):
+                both = [(mode, var) for mode, var in chosen_ps if mode.worker_type == m]
+                total = sum(mode.workers * var for mode, var in both)
+                [own] = [var for kind, var in workers[h] if kind == m]
+                when = ([var for _, var in both], psat[h])
+                _serve(model, view, (m, p), (number, room[h]), total - own, when)
+    return workers, ps
+
+
+def _serve(
+    model: Any,
+    view: Cluster,
+    types: tuple[int, int],
+    ps: tuple[Any, int],  # number of PSs, and the most there can be
+    away: Any,
+    when: tuple[Sequence[Any], Any],  # modes of these types; PSs are here
+) -> None:
+    """Add (2i): so many PSs serve the workers on other servers, if these types are chosen there.
+
+    A table of what 1, 2, ... PSs serve, so that rounding is the rules' own.
+    """
+    (m, p), (number, most), (kinds, there) = types, ps, when
+    b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
+    served = [0] + [min(reach(b, B, s), MOST_WORKERS) for s in range(1, most + 1)]
+    step = served[1] if most else 0
+    active = model.new_bool_var("")
+    model.add(sum(kinds) + there <= 1 + active)
+    if all(value == s * step for s, value in enumerate(served)):
+        model.add(away <= step * number).only_enforce_if(active)
+        return
+    at = model.new_int_var(0, served[-1], "")
+    model.add_element(number, served, at)
+    model.add(away <= at).only_enforce_if(active)
+
+
+def read(model: Any, values: Any, instance: ElasticInstance) -> ElasticSchedule:
+    """Return the schedule of a solution: the values of all variables of the model by index."""
+    named = {
+        variable.name: int(value)
+        for variable, value in zip(model.proto.variables, values, strict=True)
+        if variable.name and variable.name[0] in "zsy"
+    }
+    view, runs = cluster(instance), []
+    H, M, P = (range(len(n)) for n in (view.servers, view.worker_types, view.ps_types))
+    for j in range(len(instance.jobs)):
+        for k, mode in enumerate(modes(instance, j)):
+            if not named[f"z[{j},{k}]"]:
+                continue
+            y = [sum(named.get(f"y[{j},{h},{m}]", 0) for m in M) for h in H]
+            s = [sum(named.get(f"s[{j},{h},{p}]", 0) for p in P) for h in H]
+            workers, ps = (tuple((h, n) for h, n in enumerate(counts) if n) for counts in (y, s))
+            runs.append(Run(j, mode, named[f"start[{j}]"], workers, ps))
+    return schedule_of(instance, runs)
+
+
+def start_from(model: Any, instance: ElasticInstance, schedule: ElasticSchedule) -> list[Any]:
+    """Return hints by variable index for a schedule; variables that follow are left open."""
+    known: dict[str, int] = {}
+    for run in runs_from(instance, schedule):
+        j, chosen = run.job, run.mode
+        for k, mode in enumerate(modes(instance, j)):
+            known[f"z[{j},{k}]"] = int(mode == chosen)
+        known[f"start[{j}]"] = run.start
+        known[f"end[{j}]"] = run.end
+        for h, count in run.workers:
+            known[f"y[{j},{h},{chosen.worker_type}]"] = count
+        for h, count in run.ps:
+            known[f"s[{j},{h},{chosen.ps_type}]"] = count
+    jobs = {run.job for run in runs_from(instance, schedule)}
+    hints: list[Any] = []
+    for variable in model.proto.variables:
+        name = variable.name
+        if name in known:
+            hints.append(known[name])
+        elif name[:2] in ("y[", "s[") and int(name[2:].split(",")[0]) in jobs:
+            hints.append(0)
+        else:
+            hints.append(None)
+    return hints

@@ -1,0 +1,285 @@
+"""The paper's programs (2)/(15) and (7)/(16), with its own products and variables.
+
+x_jt, d_j, y_jhm, s_jhp, q_j: duration, workers and rate vary. (2f) multiplies duration and workers,
+(2h) what a job holds and whether it runs: a nonconvex quadratic program, which Gurobi alone of our
+engines can solve, and only where it is tiny. `linearised` has the same rows without any product.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, arrays
+from schedgap.models.elastic.modes import Mode, cluster, durations
+from schedgap.models.elastic.placement import TOLERANCE, fits, ps_needed
+from schedgap.models.elastic.programs.columns import Run, schedule_of
+from schedgap.models.elastic.time_windows import Windows
+
+
+def size(instance: ElasticInstance, span: Windows) -> int:
+    """Return about how many columns the program has."""
+    types = len(instance.worker_types) + len(instance.ps_types)
+    own = (len(instance.servers) + 1) * (types + 2)
+    return sum(
+        own + 3 * max(0, end - first) for first, end in zip(span.first, span.end, strict=True)
+    )
+
+
+def build(instance: ElasticInstance, *, span: Windows) -> Any:
+    """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
+
+    Parameters
+    ----------
+    span : Windows
+        When each job may run; those of a known schedule hold an optimal one.
+
+    Notes
+    -----
+    `1 / rho` times the number of workers is quadratic with PSs and in the ring, as the exchange
+    depends on q: (2f) is d N >= E D K / rho with PSs, N d N >= E D K (N / rho) in the ring.
+    """
+    import pyomo.environ as pyo
+
+    view, given = cluster(instance), arrays(instance)
+    J, H = range(len(instance.jobs)), range(len(view.servers))
+    M, P, R = (range(len(names)) for names in (view.worker_types, view.ps_types, view.scale))
+    e, z, C = view.worker_units, view.ps_units, view.capacity
+    b, B = view.worker_bandwidth, view.ps_bandwidth
+    D = [int(chunks) for chunks in given.chunks]
+    workers_of = [[m for m in M if np.isfinite(given.train_time[j, m])] for j in J]
+    ps_of = [[p for p in P if np.isfinite(given.update_time[j, p])] for j in J]
+    fit = [fits(C, e[m]) for m in M]  # [m][h]
+    room = [fits(C, z[p]) for p in P]  # [p][h]
+    workers_at = {(j, h, m): min(int(fit[m][h]), D[j]) for j in J for h in H for m in workers_of[j]}
+    ps_at = {
+        (j, h, p): min(int(room[p][h]), max(ps_needed(b[m], B[p], D[j]) for m in workers_of[j]))
+        for j in J for h in H for p in ps_of[j]
+    }  # fmt: skip
+    slots = [(j, t) for j in J for t in range(span.first[j], span.end[j])]
+
+    model = pyo.ConcreteModel(name=instance.name)
+    model.x = pyo.Var(slots, domain=pyo.Binary, doc="job j starts in slot t")  # (2j)
+    model.d = pyo.Var(
+        J, domain=pyo.NonNegativeIntegers, doc="slots that job j runs",
+        bounds=lambda model, j: (0, span.end[j] - span.first[j]),
+    )  # fmt: skip
+    model.y = pyo.Var(
+        list(workers_at), domain=pyo.NonNegativeIntegers, doc="workers of type m of j on h",
+        bounds=lambda model, *at: (0, workers_at[at]),
+    )  # fmt: skip
+    model.s = pyo.Var(
+        list(ps_at), domain=pyo.NonNegativeIntegers, doc="PSs of type p of job j on server h",
+        bounds=lambda model, *at: (0, ps_at[at]),
+    )  # fmt: skip
+    model.q = pyo.Var(J, domain=pyo.Binary, doc="all of job j is on one server")
+    model.cen = pyo.Var(J, H, domain=pyo.Binary, doc="and this is it")
+    model.some = pyo.Var(
+        J, domain=pyo.Binary, doc="job j is scheduled",
+        bounds=(0 if instance.is_batch else 1, 1),
+    )  # fmt: skip
+    model.of_type = pyo.Var(
+        [(j, m) for j in J for m in workers_of[j]], domain=pyo.Binary, doc="job j has workers m"
+    )
+    model.of_ps = pyo.Var(
+        [(j, p) for j in J for p in ps_of[j]], domain=pyo.Binary, doc="job j has PSs p"
+    )
+    model.psat = pyo.Var(J, H, domain=pyo.Binary, doc="job j has PSs on server h")
+    model.runs = pyo.Var(slots, domain=pyo.Binary, doc="x_jt' = 1 for a t' in (t - d_j, t]")
+
+    def workers(j: int, h: int | None = None, scale: Any = None) -> Any:
+        """Sum of y, of one server or of all, by type times `scale`."""
+        return sum(
+            (1.0 if scale is None else float(scale[m])) * model.y[j, at, m]
+            for at in (H if h is None else [h])
+            for m in workers_of[j]
+        )
+
+    def ps(j: int, h: int, scale: Any = None) -> Any:
+        return sum((1.0 if scale is None else float(scale[p])) * model.s[j, h, p] for p in ps_of[j])
+
+    def start(j: int) -> Any:
+        return sum(t * model.x[j, t] for t in range(span.first[j], span.end[j]))
+
+    def ended(j: int, t: int) -> Any:
+        """1 if job j has started by slot t and does not run in it."""
+        return sum(model.x[j, at] for at in range(span.first[j], t + 1)) - model.runs[j, t]
+
+    if instance.is_batch:
+        model.objective = pyo.Objective(
+            expr=sum(float(given.weight[j]) * model.some[j] for j in J),
+            sense=pyo.maximize,
+            doc="(7): weight that completes by the deadline",
+        )
+    else:
+        model.objective = pyo.Objective(
+            expr=sum(float(given.weight[j]) * (start(j) + model.d[j]) for j in J),
+            doc="(2): total weighted completion time",
+        )
+    once = pyo.Constraint(
+        J,
+        doc="each job starts once, or not at all in a batch",
+        rule=lambda model, j: (
+            sum(model.x[j, t] for t in range(span.first[j], span.end[j])) == model.some[j]
+        ),
+    )
+    setattr(model, "eq_7a" if instance.is_batch else "eq_2a", once)
+    model.eq_7b = pyo.Constraint(
+        J,
+        doc="it ends in its window",
+        rule=lambda model, j: start(j) + model.d[j] <= span.end[j],
+    )
+    model.eq_2b = pyo.Constraint(
+        J,
+        doc="one type of workers",
+        rule=lambda model, j: sum(model.of_type[j, m] for m in workers_of[j]) == model.some[j],
+    )
+    model.eq_2b_only = pyo.Constraint(
+        list(workers_at),
+        doc="no workers of another type",
+        rule=lambda model, j, h, m: model.y[j, h, m] <= workers_at[j, h, m] * model.of_type[j, m],
+    )
+    model.eq_2d = pyo.Constraint(
+        J,
+        doc="q = 1: on one server",
+        rule=lambda model, j: sum(model.cen[j, h] for h in H) == model.q[j],
+    )
+    model.eq_2d_all = pyo.Constraint(
+        J,
+        H,
+        doc="with all workers",
+        rule=lambda model, j, h: workers(j) - workers(j, h) <= D[j] * (1 - model.cen[j, h]),
+    )
+    model.eq_2g = pyo.Constraint(
+        J, doc="a chunk for each worker", rule=lambda model, j: workers(j) <= D[j] * model.some[j]
+    )
+    if not instance.is_ring:
+        model.eq_2c = pyo.Constraint(
+            J,
+            doc="one type of PSs",
+            rule=lambda model, j: sum(model.of_ps[j, p] for p in ps_of[j]) == model.some[j],
+        )
+        model.eq_2c_only = pyo.Constraint(
+            list(ps_at),
+            doc="no PSs of another type",
+            rule=lambda model, j, h, p: model.s[j, h, p] <= ps_at[j, h, p] * model.of_ps[j, p],
+        )
+        model.lin_ps_on = pyo.Constraint(
+            list(ps_at),
+            doc="whether there is a PS",
+            rule=lambda model, j, h, p: model.s[j, h, p] <= ps_at[j, h, p] * model.psat[j, h],
+        )
+        model.eq_2d_ps = pyo.Constraint(
+            J,
+            H,
+            H,
+            doc="and with all PSs",
+            rule=lambda model, j, h, k: (
+                pyo.Constraint.Skip if h == k else model.cen[j, h] + model.psat[j, k] <= 1
+            ),
+        )
+        model.eq_2e = pyo.Constraint(
+            J,
+            doc="at least one PS",
+            rule=lambda model, j: sum(ps(j, h) for h in H) >= model.some[j],
+        )
+        model.eq_2i = pyo.Constraint(
+            J,
+            H,
+            doc="a server with PSs takes the bandwidth of all workers elsewhere",
+            rule=lambda model, j, h: (
+                model.psat[j, h] * (workers(j, scale=b) - workers(j, h, b))
+                <= ps(j, h, B) + TOLERANCE
+            ),
+        )
+
+    def exchange(j: int, count: Any) -> Any:
+        """2 pi / b_m, by type times `count(m)`; nothing when q = 1."""
+        return (1 - model.q[j]) * sum(
+            2 * float(given.gradient_size[j]) / float(b[m]) * count(m) for m in workers_of[j]
+        )
+
+    def of_worker_type(j: int, m: int) -> Any:
+        return sum(model.y[j, h, m] for h in H)
+
+    if instance.is_ring:
+        model.work = pyo.Var(J, domain=pyo.NonNegativeReals, doc="d_j times workers")
+        model.lin_work = pyo.Constraint(
+            J, rule=lambda model, j: model.work[j] == model.d[j] * workers(j)
+        )
+        model.eq_2f = pyo.Constraint(
+            J,
+            doc="slots times workers suffice for all mini-batches, rate (14)",
+            rule=lambda model, j: (
+                workers(j) * (model.work[j] + TOLERANCE)
+                >= given.work[j]
+                * (
+                    workers(j, scale=given.train_time[j])
+                    + float(given.update_time[j, 0]) * (workers(j) - model.some[j])
+                    + exchange(j, lambda m: of_worker_type(j, m) - model.of_type[j, m])
+                )
+            ),
+        )
+    else:
+        model.eq_2f = pyo.Constraint(
+            J,
+            doc="slots times workers suffice for all mini-batches, rate (1)",
+            rule=lambda model, j: (
+                model.d[j] * workers(j) + TOLERANCE
+                >= given.work[j]
+                * (
+                    sum(float(given.train_time[j, m]) * model.of_type[j, m] for m in workers_of[j])
+                    + sum(float(given.update_time[j, p]) * model.of_ps[j, p] for p in ps_of[j])
+                    + exchange(j, lambda m: model.of_type[j, m])
+                )
+            ),
+        )
+    model.eq_2m = pyo.Constraint(
+        J, doc="a slot at least", rule=lambda model, j: model.d[j] >= model.some[j]
+    )
+    model.eq_2k = pyo.Constraint(
+        J, doc="a worker at least", rule=lambda model, j: workers(j) >= model.some[j]
+    )
+    model.lin_started = pyo.Constraint(
+        slots, doc="what runs has started", rule=lambda model, j, t: ended(j, t) >= 0
+    )
+    model.lin_ended = pyo.Constraint(
+        slots,
+        doc="what has ended has had all of its slots",
+        rule=lambda model, j, t: start(j) + model.d[j] <= t + (span.end[j] - t) * (1 - ended(j, t)),
+    )
+    by_slot: dict[int, list[int]] = {}
+    for j, t in slots:
+        by_slot.setdefault(t, []).append(j)
+    model.eq_2h = pyo.Constraint(
+        [(h, r, t) for t in sorted(by_slot) for h in H for r in R],
+        doc="capacity in each slot",
+        rule=lambda model, h, r, t: (
+            sum(model.runs[j, t] * (workers(j, h, e[:, r]) + ps(j, h, z[:, r])) for j in by_slot[t])
+            <= float(C[h, r])
+        ),
+    )
+    return model
+
+
+def read(model: Any, instance: ElasticInstance) -> ElasticSchedule:
+    """Return the schedule of a solved model."""
+    view = cluster(instance)
+    runs = []
+    for j, job in enumerate(instance.jobs):
+        starts = [t for i, t in model.x if i == j and (model.x[i, t].value or 0.0) > 0.5]
+        if not starts:
+            continue
+        y, s = (
+            {at[1:]: round(item.value or 0.0) for at, item in variable.items() if at[0] == j}
+            for variable in (model.y, model.s)
+        )
+        workers, ps = ({h: count for (h, _), count in counts.items() if count} for counts in (y, s))
+        m = next(m for (_, m), count in y.items() if count)
+        p = None if instance.is_ring else next(p for (_, p), count in s.items() if count)
+        number, central = sum(workers.values()), len({*workers, *ps}) == 1
+        least = int(durations(view, job, m, p, np.array([number]), central)[0])
+        length = max(least, round(model.d[j].value))  # what the engine's tolerance left out
+        mode = Mode(m, p, number, central, length)
+        counts = (tuple(sorted(each.items())) for each in (workers, ps))
+        runs.append(Run(j, mode, starts[0], *counts))
+    return schedule_of(instance, runs)

@@ -1,0 +1,148 @@
+"""The time-indexed program in whole numbers, for CP-SAT: a copy of the placement for each start.
+
+As `time_indexed`, but for the PSs of a split copy: a choice of their server with the number of
+workers beside them gives their number, so that the rounding of (2i) is the rules' own.
+"""
+
+from typing import Any
+
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
+from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
+from schedgap.models.elastic.placement import fits, ps_needed
+from schedgap.models.elastic.programs.columns import Run, schedule_of
+from schedgap.models.elastic.programs.whole_numbers import check_whole, whole_weights
+from schedgap.models.elastic.time_windows import Windows
+
+Held = dict[tuple[int, int], list[tuple[Any, int]]]  # by server and resource: variables, amounts
+
+
+def build(instance: ElasticInstance, *, span: Windows) -> Any:
+    """Return a `cp_model.CpModel` of the problem, in slots and whole units.
+
+    Parameters
+    ----------
+    span : Windows
+        When each job may run; those of a known schedule hold an optimal one.
+
+    Returns
+    -------
+    CpModel
+        Variables of each copy (j, k, t) in turn: x, then c [h] of a central mode, or Y [h] and
+        G [h, g] of a split one: the PSs are on server h, and g workers are beside them. Minimises
+        the weighted completion time or minus the scheduled weight, in steps of the weights.
+
+    Raises
+    ------
+    ScaleError
+        When weights or amounts are no multiples of a step that is not too small.
+    """
+    check_whole(instance)
+    weight = whole_weights(instance)  # a refusal loads no engine
+    from ortools.sat.python import cp_model
+
+    view = cluster(instance)
+    model = cp_model.CpModel()
+    used: dict[tuple[int, int, int], list[tuple[Any, int]]] = {}
+    value = []
+    for j in range(len(instance.jobs)):
+        starts = []
+        for k, mode in enumerate(modes(instance, j)):
+            for t in range(span.first[j], span.end[j] - mode.duration + 1):  # (2j), (7b)
+                at = f"{j},{k},{t}"
+                x = model.new_bool_var(f"x[{at}]")
+                starts.append(x)
+                value.append(x * weight[j] * (-1 if instance.is_batch else t + mode.duration))
+                place = _central if mode.central else _split
+                for (h, r), terms in place(model, view, mode, x, at).items():
+                    for slot in range(t, t + mode.duration):
+                        used.setdefault((h, r, slot), []).extend(terms)
+        if instance.is_batch:
+            model.add_at_most_one(starts)  # (7a)
+        else:
+            model.add_exactly_one(starts)  # (2a)
+    for (h, r, _), terms in sorted(used.items(), key=lambda item: item[0]):  # (2h)
+        room = int(min(view.capacity[h, r], 2**60))
+        model.add(sum(variable * amount for variable, amount in terms) <= room)
+    model.minimize(sum(value))
+    return model
+
+
+def _central(model: Any, view: Cluster, mode: Mode, x: Any, at: str) -> Held:
+    """Put all of a copy on one server, (2d)."""
+    demand = view.demand(mode)
+    needed = demand.workers * demand.worker + (0.0 if demand.ps is None else demand.ps)
+    held: Held = {}
+    chosen = []
+    for h in range(len(view.servers)):
+        if (view.capacity[h] >= needed).all():
+            c = model.new_bool_var(f"c[{at},{h}]")
+            chosen.append(c)
+            held |= {(h, r): [(c, int(a))] for r, a in enumerate(needed.tolist()) if a}
+    model.add(sum(chosen) == x)
+    return held
+
+
+def _split(model: Any, view: Cluster, mode: Mode, x: Any, at: str) -> Held:
+    """Spread the workers of a copy over two or more servers; its PSs are on one, (2e)."""
+    demand, N = view.demand(mode), mode.workers
+    most = [min(int(n), N) for n in fits(view.capacity, demand.worker)]
+    held: Held = {}
+    everywhere, hosts = [], []
+    for h, fit in enumerate(most):
+        Y = model.new_int_var(0, fit, f"Y[{at},{h}]")
+        everywhere.append(Y)
+        here: list[tuple[Any, int]] = []
+        if demand.ps is None:
+            model.add(min(fit, N - 1) * x >= Y)
+        else:
+            beside, chosen = [], []
+            for g in range(min(fit, N - 1) + 1):
+                s = ps_needed(demand.bandwidth, demand.ps_bandwidth, N - g)  # (2i)
+                if (g * demand.worker + s * demand.ps <= view.capacity[h]).all():
+                    G = model.new_bool_var(f"G[{at},{h},{g}]")
+                    chosen.append(G)
+                    beside.append(g * G)
+                    here.append((G, s))
+            hosts += chosen
+            model.add(sum(beside) <= Y)
+            model.add(sum(beside) + fit * (x - sum(chosen)) >= Y)
+        for r, amount in enumerate(demand.worker.tolist()):
+            terms = [(Y, int(amount))] if amount else []
+            if demand.ps is not None and demand.ps[r]:
+                terms += [(G, s * int(demand.ps[r])) for G, s in here]
+            if terms:
+                held[h, r] = terms
+    model.add(sum(everywhere) == N * x)  # (2b)
+    if demand.ps is not None:
+        model.add(sum(hosts) == x)
+    return held
+
+
+def read(model: Any, values: Any, instance: ElasticInstance) -> ElasticSchedule:
+    """Return the schedule of a solution: the values of all variables of the model by index."""
+    taken: dict[tuple[int, ...], tuple[dict[int, int], dict[int, int]]] = {}
+    view = cluster(instance)
+    for variable, value in zip(model.proto.variables, values, strict=True):
+        if not value:
+            continue
+        kind, index = variable.name[0], [int(i) for i in variable.name[2:-1].split(",")]
+        j, k, t, *rest = index
+        workers, ps = taken.setdefault((j, k, t), ({}, {}))
+        mode = modes(instance, j)[k]
+        if kind == "c":
+            workers[rest[0]] = mode.workers
+            if mode.ps_type is not None:
+                ps[rest[0]] = 1
+        elif kind == "Y":
+            workers[rest[0]] = int(value)
+        elif kind == "G":
+            h, g = rest
+            demand = view.demand(mode)
+            ps[h] = ps_needed(demand.bandwidth, demand.ps_bandwidth, mode.workers - g)
+    return schedule_of(
+        instance,
+        [
+            Run(j, modes(instance, j)[k], t, *(tuple(sorted(c.items())) for c in counts))
+            for (j, k, t), counts in taken.items()
+        ],
+    )
