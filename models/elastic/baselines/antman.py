@@ -18,13 +18,6 @@ from schedgap.models.elastic.placement import Floats
 from schedgap.models.method import Call, Outcome
 
 
-def solve_antman(instance: ElasticInstance, call: Call) -> Outcome:
-    """Run `antman`."""
-    if proof := no_schedule(instance):
-        return proof
-    return deliver(instance, antman(instance, call.options["patience"], call.seed), {})
-
-
 def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> ElasticSchedule:
     """Guaranteed jobs get what they want, displacing opportunistic ones, who share the rest.
 
@@ -67,6 +60,13 @@ def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> Elast
         return holdings, wake
 
     return simulate_preemptive(instance, policy)
+
+
+def solve_antman(instance: ElasticInstance, call: Call) -> Outcome:
+    """Run `antman`."""
+    if proof := no_schedule(instance):
+        return proof
+    return deliver(instance, antman(instance, call.options["patience"], call.seed), {})
 
 
 def _as_many_as_fit(view: Cluster, each: Active, free: Floats) -> Held | None:

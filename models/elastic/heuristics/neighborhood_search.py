@@ -1,8 +1,8 @@
-"""Search over whole schedules: list all jobs anew in other orders; then take a few jobs out, put
-them back in another order, and anneal.
+"""Search by lists in other orders, then by large neighborhoods with annealing.
 
-A job comes back where weight x (completion) and a part of a relaxation's prices are least: without
-prices it would take all that is free, and leave the next one nothing.
+First all jobs are listed anew in other orders; then a few jobs at a time are taken out and put back
+in another order. A job comes back where weight x (completion) and a part of a relaxation's prices
+are least: without prices it would take all that is free, and leave the next one nothing.
 """
 
 import math

@@ -3,6 +3,7 @@
 The rate (1)/(14) depends on types, number of workers and centrality, so (2f) is linear only when
 these are fixed: a mode k fixes them, and x_jt, d_j, q_j become x[j, k, t]. A job's usage counts
 only while it runs: one big-M row, M the capacity, for each job, server, resource and slot.
+A row has the number of the paper's, as in `printed`; rows `lin_` are what this form takes beside.
 """
 
 from typing import Any

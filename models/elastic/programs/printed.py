@@ -2,7 +2,7 @@
 
 x_jt, d_j, y_jhm, s_jhp, q_j: duration, workers and rate vary. (2f) multiplies duration and workers,
 (2h) what a job holds and whether it runs: a nonconvex quadratic program, which Gurobi alone of our
-engines can solve, and only where it is tiny. `linearised` has the same rows without any product.
+engines can solve, and only where it is tiny. `linearised` has the same optimum without any product.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The time-indexed program in whole numbers, for CP-SAT: a copy of the placement for each start.
+"""The time-indexed program (ours) in whole numbers, for CP-SAT: a placement for each start.
 
 As `time_indexed`, but for the PSs of a split copy: a choice of their server with the number of
 workers beside them gives their number, so that the rounding of (2i) is the rules' own.

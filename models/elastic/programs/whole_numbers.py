@@ -108,7 +108,6 @@ def amounts(instance: ElasticInstance) -> tuple[Floats, Floats, Floats]:
 
 def whole_weights(instance: ElasticInstance) -> list[int]:
     """Return the weights in steps of `weights.value_step`; ScaleError when there is none."""
-
     weights = [job.weight for job in instance.jobs]
     step = common_step(weights, "weights")
     return [int(decimal(weight) / step) for weight in weights]
@@ -116,8 +115,6 @@ def whole_weights(instance: ElasticInstance) -> list[int]:
 
 def check_whole(instance: ElasticInstance) -> None:
     """Raise ScaleError when demands of a resource are no multiples of a step of 0.0001 or more."""
-    from schedgap.errors import ScaleError
-
     view = cluster(instance)
     for r, name in enumerate(instance.resources):
         if not view.whole[r]:
