@@ -1,31 +1,10 @@
 """Family `dmlrs`: online admission and placement of parameter-server jobs for utility."""
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.models.dmlrs import (
-    certificates,
-    paper,
-    picture,
-    programs,
-    rules,
-    run_algorithms,
-    run_baselines,
-    run_bounds,
-    run_exact,
-    run_heuristics,
-)
-from schedgap.models.dmlrs.figures import experiments
-from schedgap.models.dmlrs.suite import suite
+from schedgap.models.dmlrs import methods, paper, rules
+from schedgap.models.dmlrs.methods import ALIASES, METHODS
 from schedgap.models.family import Family
-from schedgap.models.method import Method
-
-METHODS: tuple[Method, ...] = (
-    *run_exact.METHODS,
-    *run_bounds.METHODS,
-    *run_algorithms.METHODS,
-    *run_heuristics.METHODS,
-    *run_baselines.METHODS,
-)
-ALIASES = {"exact": "pattern-fix"}
+from schedgap.models.method import Lazy
 
 FAMILY = Family(
     name="dmlrs",
@@ -36,13 +15,13 @@ FAMILY = Family(
     sense=lambda instance: "max",
     check=rules.check,
     objective=rules.objective,
-    chart=picture.chart,
+    chart=Lazy("schedgap.models.dmlrs.gantt:chart"),
     beside=rules.beside,
     idle=lambda instance: {"admitted": [], "allocations": []},
-    check_certificate=certificates.check_certificate,
-    programs=programs.PROGRAMS,
-    suite=suite,
-    experiments=experiments,
+    check_certificate=Lazy("schedgap.models.dmlrs.bounds.certificates:check_certificate"),
+    programs=methods.PROGRAMS,
+    suite=methods.suite,
+    experiments=Lazy("schedgap.models.dmlrs.figures:experiments"),
 )
 
 __all__ = ["ALIASES", "FAMILY", "METHODS"]

@@ -4,7 +4,7 @@ Longer than other modules because it is a table, not code. What we have of the p
 notes: they hold no theorem, not (29)-(32), and of the evaluation little but sizes.
 """
 
-from schedgap.models.dmlrs.guarantees import CLAIM, competitive, rounding
+from schedgap.models.method import Lazy
 from schedgap.models.paper import Algorithm, Equation, Erratum, Guarantee, Paper, Symbol
 
 CITATION = (
@@ -122,7 +122,7 @@ _RUN = ("prices", "price_floor", "dp", "quantum", "grid", "literal_13")  # optio
 
 GUARANTEES = {
     "competitive": Guarantee(
-        claim=CLAIM,
+        claim="optimum <= 2 alpha kappa times the utility (ours, after the paper's prices)",
         source="ours; the notes hold no theorem",
         methods=("pd-ors", "pd-ors-hull", "pd-ors-greedy"),
         assumptions=(
@@ -131,7 +131,7 @@ GUARANTEES = {
             "(15) is solved exactly",
             "T L sum C is at most half of the optimum",
         ),
-        evaluate=competitive,
+        evaluate=Lazy("schedgap.models.dmlrs.algorithms.guarantees:competitive"),
         verdict=(
             "proved where all four hold, which takes declared prices far above (13); with (13) the "
             "second fails, and on a machine that one job fills the ratio has no limit"
@@ -152,7 +152,7 @@ GUARANTEES = {
             "delta < 1",
             "W_a > ln(3 (R H + 1) / delta), for (31)",
         ),
-        evaluate=rounding,
+        evaluate=Lazy("schedgap.models.dmlrs.algorithms.guarantees:rounding"),
         verdict=(
             "(31) is vacuous at the paper's scale, where a machine holds some four workers of a "
             "job; neither gain speaks of all rows at once"

@@ -7,8 +7,8 @@ import pytest
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import arrays
 from schedgap.instances.traces import read_jobs, read_machines
-from schedgap.models.dmlrs.physics import first_completions
-from schedgap.models.dmlrs.suite import suite
+from schedgap.models.dmlrs.methods import suite
+from schedgap.models.dmlrs.throughput import first_completions
 from strategies.dmlrs import optimum
 from strategies.dmlrs_examples import TOY, TOY_2
 from strategies.generated import TRACES, maker

@@ -9,10 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.errors import InputError
-from schedgap.models.dmlrs.certificates import KINDS, check_certificate
-from schedgap.models.dmlrs.evidence import price_certificate, rent_certificate, too_fine
-from schedgap.models.dmlrs.exact.patterns import Parts, judge
-from schedgap.models.dmlrs.run_algorithms import METHODS as ALGORITHMS
+from schedgap.models.dmlrs.bounds.certificate_data import (
+    price_certificate,
+    rent_certificate,
+    too_fine,
+)
+from schedgap.models.dmlrs.bounds.certificates import KINDS, check_certificate
+from schedgap.models.dmlrs.bounds.machine_patterns import Parts, judge
 from schedgap.models.method import Call, Unheard
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
@@ -149,7 +152,7 @@ def bounded(name, instance):
 @pytest.mark.parametrize("instance", [TOY, instance_of([]), instance_of([job("j1", 1, [5.0] * 4)])])
 def test_what_bounds_close_has_a_certificate(instance):
     """The jobs do not meet: each alone is the optimum, and its proof."""
-    for name in ("pattern-fix", "milp-onehot", "lbbd", "milp-machine"):
+    for name in ("exact", "milp-onehot", "lbbd", "milp-machine"):
         found, _ = bounded(name, instance)
         assert found.certificate is not None
         assert found.bound == pytest.approx(optimum(instance), rel=1e-12)
@@ -158,7 +161,7 @@ def test_what_bounds_close_has_a_certificate(instance):
 @settings(max_examples=15, **QUIET)
 @given(dmlrs_instances())
 def test_every_bound_is_what_its_certificate_proves(instance):
-    for name in ("pattern-fix", "colgen-heuristic", "colgen", "fluid-lp", "milp-onehot"):
+    for name in ("exact", "colgen-heuristic", "colgen", "fluid-lp", "milp-onehot"):
         found, proofs = bounded(name, instance)
         assert proofs
         assert METHODS[name].kind != "bound" or found.certificate is not None
@@ -173,7 +176,7 @@ def test_sums_that_there_can_be_close_what_prices_leave_open():
     }  # fmt: skip
     jobs = [job(f"j{u}", 1, [u, 0, 0, 0], **large) for u in (9.0, 8.0, 7.0)]
     crowd = instance_of(jobs, [{"gpu": 4, "cpu": 9}] * 2)
-    found, _ = bounded("pattern-fix", crowd)
+    found, _ = bounded("exact", crowd)
     assert found.bound == pytest.approx(17, rel=1e-9)
     assert found.certificate is not None and found.certificate["kind"] == "attained"
 
@@ -181,10 +184,9 @@ def test_sums_that_there_can_be_close_what_prices_leave_open():
 @pytest.mark.parametrize("name", ["colgen", "dual-online", "colgen-heuristic"])
 def test_no_certificate_is_finer_than_a_checker_takes(name, monkeypatch):
     """What a checker would refuse is not handed over: other prices are, or none."""
-    monkeypatch.setattr("schedgap.models.dmlrs.evidence.MOST_STEPS", 1)
-    methods = METHODS | {method.name: method for method in ALGORITHMS}
-    found = methods[name].run(
-        TOY, Call(methods[name].parse({}), "highs", Clock(30), seed=0, progress=Unheard())
+    monkeypatch.setattr("schedgap.models.dmlrs.bounds.certificate_data.MOST_STEPS", 1)
+    found = METHODS[name].run(
+        TOY, Call(METHODS[name].parse({}), "highs", Clock(30), seed=0, progress=Unheard())
     )
     if found.certificate is not None:
         assert check_certificate(TOY, found.certificate) == pytest.approx(found.bound, rel=1e-12)

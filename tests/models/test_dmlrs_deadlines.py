@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.models.dmlrs.exact.bins import OutOfTimeError
+from schedgap.models.dmlrs.bounds.machine_patterns import Parts
+from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
 from schedgap.models.dmlrs.exact.deadlines import Cut, Deadlines
-from schedgap.models.dmlrs.exact.patterns import Parts
-from schedgap.models.dmlrs.exact.slots import Slots, all_levels, best
-from schedgap.models.dmlrs.physics import first_completions
+from schedgap.models.dmlrs.exact.slot_packings import Slots, all_levels, best
+from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.solvers import Clock
 from strategies.dmlrs import best_schedule, dmlrs_instances, plain_work, slot_choices
 from strategies.dmlrs_examples import TOY, instance_of, job

@@ -3,14 +3,13 @@
 import pytest
 from hypothesis import given, settings
 
-from schedgap.models.dmlrs import run_baselines
-from schedgap.models.dmlrs.dorm import Limits, build, dorm, read
+from schedgap.models.dmlrs.baselines.dorm import Limits, build, dorm, read
 from schedgap.models.dmlrs.rules import check
-from schedgap.models.dmlrs.run_baselines import METHODS
 from schedgap.models.method import Call, Unheard
 from schedgap.solvers import Clock, solve
 from strategies.dmlrs import dmlrs_instances, fits, optimum, placements, slot_choices
 from strategies.dmlrs_examples import TOY, instance_of, job
+from strategies.dmlrs_methods import METHODS
 
 FREE = Limits(None, None)
 DORM = Limits(0.1, 0.2)
@@ -116,8 +115,10 @@ def test_dorm_keeps_the_rules_and_is_no_better_than_the_optimum(instance):
 
 def test_the_method_hands_its_limits_on(monkeypatch):
     heard = []
-    monkeypatch.setattr(run_baselines, "dorm", lambda *given: heard.append(given[2]))
-    method = next(each for each in METHODS if each.name == "dorm")
+    monkeypatch.setattr(
+        "schedgap.models.dmlrs.baselines.dorm.dorm", lambda *given: heard.append(given[2])
+    )
+    method = METHODS["dorm"]
     for options in ({}, {"theta_f": "0.5", "theta_a": "1"}):
         method.run(TOY, Call(method.parse(options), "highs", Clock(60), 0, Unheard()))
     assert heard == [DORM, Limits(0.5, 1.0)]
@@ -125,7 +126,7 @@ def test_the_method_hands_its_limits_on(monkeypatch):
 
 def test_the_method_runs_and_counts_its_programs():
     """Events of the toy: two arrivals in slot 1, one in slot 2, and completions."""
-    method = next(each for each in METHODS if each.name == "dorm")
+    method = METHODS["dorm"]
     outcome = method.run(TOY, Call(method.parse({}), "highs", Clock(60), 0, Unheard()))
     assert list(check(TOY, outcome.schedule.to_data(TOY), {})) == []
     assert 2 <= outcome.trace["programs"] <= 12 and outcome.trace["not_proved"] == 0

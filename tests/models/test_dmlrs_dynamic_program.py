@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedgap.models.dmlrs.dynamic_program import (
+from schedgap.models.dmlrs.algorithms.dynamic_program import (
     Cheapest,
     exact,
     in_quanta,
@@ -17,8 +17,8 @@ from schedgap.models.dmlrs.dynamic_program import (
     on_grid,
     on_grid_up,
 )
-from schedgap.models.dmlrs.physics import FULL
-from schedgap.models.dmlrs.theta import Arrived, Offer, arrived
+from schedgap.models.dmlrs.offers import Arrived, Offer, arrived
+from schedgap.models.dmlrs.throughput import FULL
 from strategies.dmlrs_examples import instance_of, job
 
 

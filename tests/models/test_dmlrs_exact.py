@@ -6,19 +6,16 @@ from hypothesis import HealthCheck, given, settings
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.generate import generate
 from schedgap.models.dmlrs import rules
-from schedgap.models.dmlrs.certificates import check_certificate
-from schedgap.models.dmlrs.programs import PROGRAMS
-from schedgap.models.dmlrs.run_algorithms import METHODS as ALGORITHMS
-from schedgap.models.dmlrs.run_bounds import METHODS as BOUNDS
-from schedgap.models.dmlrs.run_exact import METHODS as EXACT
+from schedgap.models.dmlrs.bounds.certificates import check_certificate
+from schedgap.models.dmlrs.methods import PROGRAMS
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
 from strategies.dmlrs_methods import METHODS, run
 from strategies.engines import needs
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-EXACT_NAMES = [method.name for method in EXACT]
-BOUND_NAMES = [method.name for method in BOUNDS]
+EXACT_NAMES = [name for name, method in METHODS.items() if method.kind == "exact"]
+BOUND_NAMES = [name for name, method in METHODS.items() if method.kind == "bound"]
 
 
 def check(instance, outcome, value):
@@ -123,7 +120,7 @@ def test_a_stopped_method_has_a_schedule_and_a_bound(name):
     """Nobody admitted, and each job alone: 8 + 3 + 9; too large, `exact` searches all the same."""
     for found in (run(name, TOY, limit=0), run(name, TOY, max_columns=1)):
         assert 20 <= found.bound < 20 + 1e-9
-        assert found.schedule.admitted == () or (name == "pattern-fix" and found.note)
+        assert found.schedule.admitted == () or (name == "exact" and found.note)
     assert "too large" in found.note
 
 
@@ -142,7 +139,6 @@ def test_a_stopped_bound_is_that_of_the_jobs_alone():
 
 
 def test_every_program_is_of_a_method():
-    known = set(METHODS) | {method.name for method in ALGORITHMS}
-    assert {name for name in PROGRAMS if not name.startswith("sub-")} < known
+    assert {name for name in PROGRAMS if not name.startswith("sub-")} < set(METHODS)
     for build in PROGRAMS.values():
         assert build(TOY) is not None

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.generate import generate
+from schedgap.models.dmlrs.bounds.certificate_data import price_certificate
+from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.fluid import compact, disaggregated
 from schedgap.models.dmlrs.bounds.pricing import WORK, least_cost, payoff, priced_bound
-from schedgap.models.dmlrs.certificates import check_certificate
-from schedgap.models.dmlrs.evidence import price_certificate
-from schedgap.models.dmlrs.physics import first_completions
+from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.solvers import Clock, solve
 from strategies.dmlrs import dmlrs_instances, optimum, utility
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of

@@ -8,19 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.models.dmlrs.algorithm import Variant, pd_ors
-from schedgap.models.dmlrs.gain import odds
-from schedgap.models.dmlrs.guarantees import (
+from schedgap.models.dmlrs.algorithms.guarantees import (
     competitive,
     conditions,
     constants,
     rounding,
     rounding_odds,
 )
+from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
+from schedgap.models.dmlrs.algorithms.prices import declared
+from schedgap.models.dmlrs.algorithms.rounding import draws
+from schedgap.models.dmlrs.algorithms.rounding_gain import odds
+from schedgap.models.dmlrs.algorithms.variant import Variant
+from schedgap.models.dmlrs.offers import arrived
 from schedgap.models.dmlrs.paper import PAPER
-from schedgap.models.dmlrs.prices import declared
-from schedgap.models.dmlrs.rounding import draws
-from schedgap.models.dmlrs.theta import arrived
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, instance_of, job
 

@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import arrays
-from schedgap.models.dmlrs.oasis import oasis, separated, worker_machines
+from schedgap.models.dmlrs.baselines.oasis import oasis, separated, worker_machines
+from schedgap.models.dmlrs.offers import Slot, arrived
 from schedgap.models.dmlrs.rules import check
-from schedgap.models.dmlrs.run_baselines import METHODS
-from schedgap.models.dmlrs.theta import Slot, arrived
 from schedgap.models.method import Call, Unheard
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum, placements
 from strategies.dmlrs_examples import TOY, TOY_2
+from strategies.dmlrs_methods import METHODS
 
 
 def test_half_of_the_machines_hold_workers():
@@ -67,6 +67,6 @@ def test_oasis_keeps_the_rules_and_is_no_better_than_the_optimum(instance, share
 
 
 def test_the_method_runs():
-    method = next(each for each in METHODS if each.name == "oasis")
+    method = METHODS["oasis"]
     outcome = method.run(TOY, Call(method.parse({}), None, Clock(10), 0, Unheard()))
     assert outcome.schedule.value(TOY) == 1 and outcome.trace["payoffs"]["j2"] > 0

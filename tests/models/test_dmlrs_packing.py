@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.models.dmlrs import program_aggregate
-from schedgap.models.dmlrs.exact.packing import Item, dominates, few_that_do_not_fit, pack
-from schedgap.models.dmlrs.exact.slots import Slots
-from schedgap.models.dmlrs.physics import bundles
+from schedgap.models.dmlrs.exact.packing import dominates, few_that_do_not_fit, pack
+from schedgap.models.dmlrs.exact.slot_packings import Slots
+from schedgap.models.dmlrs.programs import aggregate
+from schedgap.models.dmlrs.programs.aggregate import Item
+from schedgap.models.dmlrs.throughput import bundles
 from schedgap.solvers import Clock, solve
 from strategies.dmlrs import dmlrs_instances, fits, optimum, slot_choices
 from strategies.dmlrs_examples import TOY, instance_of, job
@@ -108,9 +109,7 @@ def test_a_cut_ends_what_the_aggregate_promises():
         for n, u in enumerate((9.0, 8.0, 7.0), 1)
     ]
     instance = instance_of(jobs, [{"gpu": 3, "cpu": 9}] * 2, horizon=1)
-    assert solve(program_aggregate.build(instance), "highs", clock=Clock()).bound == pytest.approx(
-        24
-    )
+    assert solve(aggregate.build(instance), "highs", clock=Clock()).bound == pytest.approx(24)
     found = run("lbbd", instance)
     assert found.schedule.value(instance) == pytest.approx(17) == found.bound
     assert found.trace["cuts"] >= 1

@@ -4,11 +4,12 @@ import re
 from pathlib import Path
 
 from schedgap.instances.dmlrs import arrays
-from schedgap.models.dmlrs.algorithm import Variant, pd_ors
+from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
+from schedgap.models.dmlrs.algorithms.prices import of_jobs
+from schedgap.models.dmlrs.algorithms.variant import Variant
 from schedgap.models.dmlrs.figures import experiments
+from schedgap.models.dmlrs.offers import arrived
 from schedgap.models.dmlrs.paper import PAPER
-from schedgap.models.dmlrs.prices import of_jobs
-from schedgap.models.dmlrs.theta import arrived
 from strategies.dmlrs_examples import TOY, instance_of, job
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from schedgap.instances.dmlrs import arrays
-from schedgap.models.dmlrs.gain import cover_gain, packing_gain, packing_width
-from schedgap.models.dmlrs.prices import declared, of_jobs
-from schedgap.models.dmlrs.theta import Slot, arrived
+from schedgap.models.dmlrs.algorithms.prices import declared, of_jobs
+from schedgap.models.dmlrs.algorithms.rounding_gain import cover_gain, packing_gain, packing_width
+from schedgap.models.dmlrs.offers import Slot, arrived
 from strategies.dmlrs_examples import TOY, instance_of, job
 
 

@@ -4,13 +4,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schedgap.models.dmlrs import program_machine, program_onehot, rules
+from schedgap.models.dmlrs import rules
+from schedgap.models.dmlrs.programs import one_hot, printed
 from schedgap.solvers import Clock, solve
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-PROGRAMS = [program_machine, program_onehot]
+PROGRAMS = [printed, one_hot]
 
 
 def best(program, instance, **options):

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import STEP, DmlrsInstance, arrays
-from schedgap.models.dmlrs import rounding, theta
-from schedgap.models.dmlrs.gain import cover_gain
-from schedgap.models.dmlrs.rounding import Rounding, draws, relaxation
-from schedgap.models.dmlrs.theta import Slot, arrived
+from schedgap.models.dmlrs.algorithms import rounding, slot_placements
+from schedgap.models.dmlrs.algorithms.rounding import Rounding, draws, relaxation
+from schedgap.models.dmlrs.algorithms.rounding_gain import cover_gain
+from schedgap.models.dmlrs.offers import Slot, arrived
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.highs import Relaxation
 from strategies.dmlrs import dmlrs_instances, fits, plain_ps
@@ -48,7 +48,7 @@ def test_the_hull_is_tighter_and_both_are_floors(instance, seed):
     slot = Slot(arrived(instance, 0), room, price)
     every = np.arange(len(room))
     engines = {hull: Relaxation(relaxation(slot, every, hull=hull)) for hull in (False, True)}
-    costs = {offer.workers: offer.cost for offer in theta.external_exact(slot)}
+    costs = {offer.workers: offer.cost for offer in slot_placements.external_exact(slot)}
     some = slot.job.bundles
     for n, m in zip(some.workers.tolist(), some.ps.tolist(), strict=True):
         found = []
@@ -150,7 +150,7 @@ def test_offers_of_the_toy(hull):
     slot = Slot(arrived(TOY, 0), room, np.ones(room.shape))
     found = Rounding(np.random.default_rng(0), hull=hull)(slot)
     assert [(each.workers, each.cost) for each in found] == [
-        (each.workers, each.cost) for each in theta.external_exact(slot)
+        (each.workers, each.cost) for each in slot_placements.external_exact(slot)
     ]
     assert solve(relaxation(slot, np.arange(2), hull=hull), "highs", clock=Clock()).objective == 0
     assert room.max() == 4 * STEP

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schedgap.models.dmlrs.exact import bins, pattern_fix, slots
-from schedgap.models.dmlrs.exact.bins import OutOfTimeError
+from schedgap.models.dmlrs.bounds.machine_patterns import Parts, judge, solve_patterns
+from schedgap.models.dmlrs.exact import bin_completion, exact, slot_packings
+from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
 from schedgap.models.dmlrs.exact.deadlines import Cut, Deadlines
-from schedgap.models.dmlrs.exact.fixing import left
 from schedgap.models.dmlrs.exact.packing import few_that_do_not_fit, pack
-from schedgap.models.dmlrs.exact.patterns import Parts, judge, solve_patterns
-from schedgap.models.dmlrs.exact.slots import Slots, all_levels, best
-from schedgap.models.dmlrs.heuristics.starting import first_bracket
-from schedgap.models.dmlrs.program_rows import parts
+from schedgap.models.dmlrs.exact.reduced_cost_fixing import left
+from schedgap.models.dmlrs.exact.slot_packings import Slots, all_levels, best
+from schedgap.models.dmlrs.heuristics.initial import first_bracket
+from schedgap.models.dmlrs.programs.common_rows import parts
 from schedgap.models.method import Call, Unheard
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
@@ -26,7 +26,7 @@ from strategies.dmlrs_methods import run
 from strategies.dmlrs_stops import STARTS, Judge, known_best, places, stop_everywhere
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-IN_PROCESS = ("pattern-fix", "milp-onehot", "milp-machine", "lbbd", "colgen-heuristic", "colgen")
+IN_PROCESS = ("exact", "milp-onehot", "milp-machine", "lbbd", "colgen-heuristic", "colgen")
 WHOLE = 10**9
 
 
@@ -34,8 +34,8 @@ WHOLE = 10**9
 def looks():
     """Searches look at the clock at every node."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slots, "LOOK", 1)
-        patch.setattr(bins, "_LOOK", 1)
+        patch.setattr(slot_packings, "LOOK", 1)
+        patch.setattr(bin_completion, "_LOOK", 1)
         yield
 
 
@@ -79,9 +79,9 @@ def decide_stopped(instance, k, rents, known):
         return clock.readings_left
     found.call = replace(call, clock=clock)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pattern_fix, "FEW", 0)
-        patch.setattr(pattern_fix, "STEP", 0.1)
-        proved = pattern_fix.decide(found, instance, rents)
+        patch.setattr(exact, "FEW", 0)
+        patch.setattr(exact, "STEP", 0.1)
+        proved = exact.decide(found, instance, rents)
     assert -found.lower >= value * (1 - 1e-9)
     if proved:
         assert -found.upper == pytest.approx(value, rel=1e-6, abs=0)
@@ -97,7 +97,7 @@ def free_rents(instance):
 @pytest.mark.parametrize("name", IN_PROCESS)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_methods_stopped_anywhere(name, example):
-    starts = STARTS if name == "pattern-fix" else STARTS[1:2]
+    starts = STARTS if name == "exact" else STARTS[1:2]
     for start in starts:
         assert stop_everywhere(name, EXAMPLES[example], start, first=3, more=5) >= 1
 
@@ -243,6 +243,6 @@ def test_a_stopped_call_hears_nothing_false_from_the_first_reading():
     """Nothing was looked at: nobody admitted, each job alone."""
     ear = Judge(TOY_2, 10.0)
     call = Call({"max_columns": 10**6}, "highs", StopAt(0), seed=0, progress=Unheard())
-    found = pattern_fix.exact(TOY_2, call)
+    found = exact.exact(TOY_2, call)
     ear.outcome(found)
     assert found.bound == 12 and found.schedule.admitted == ()

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, arrays
-from schedgap.models.dmlrs import dynamic_program, program_dual, theta
-from schedgap.models.dmlrs.algorithm import Variant, best_schedule
-from schedgap.models.dmlrs.programs import PROGRAMS
-from schedgap.models.dmlrs.subproblems import (
+from schedgap.models.dmlrs.algorithms import dynamic_program, slot_placements
+from schedgap.models.dmlrs.algorithms.best_schedule import best_schedule
+from schedgap.models.dmlrs.algorithms.variant import Variant
+from schedgap.models.dmlrs.methods import PROGRAMS
+from schedgap.models.dmlrs.programs import dual
+from schedgap.models.dmlrs.programs.subproblems import (
     Asked,
     build_15,
     build_16,
@@ -37,7 +39,7 @@ def value(model) -> float:
 
 
 def offers(slot):
-    return [*theta.internal(slot), *theta.external_exact(slot)]
+    return [*slot_placements.internal(slot), *slot_placements.external_exact(slot)]
 
 
 @st.composite
@@ -72,8 +74,8 @@ def test_15_is_the_payoff_of_algorithm_2_and_16_the_cost_of_algorithm_3(asked):
 def test_19_22_and_23_are_the_slots_of_algorithm_4(asked, data):
     slot = asked.slot(asked.job.arrival)
     n = data.draw(st.sampled_from(asked.job.bundles.workers.tolist()))
-    inside = {each.workers: each.cost for each in theta.internal(slot)}
-    across = {each.workers: each.cost for each in theta.external_exact(slot)}
+    inside = {each.workers: each.cost for each in slot_placements.internal(slot)}
+    across = {each.workers: each.cost for each in slot_placements.external_exact(slot)}
     if n <= asked.job.bundles.workers[asked.job.useful(INTERNAL) - 1]:
         assert value(build_22(slot, n)) == pytest.approx(inside.get(n, math.inf), **CLOSE)
     if len(slot.room) > 1 and n <= asked.job.bundles.workers[asked.job.useful(EXTERNAL) - 1]:
@@ -121,7 +123,7 @@ def test_the_last_job_meets_the_prices_that_those_before_have_made():
 @settings(max_examples=30, deadline=None)
 @given(dmlrs_instances(max_jobs=2, max_slots=3))
 def test_10_bounds_the_optimum(instance):
-    found = value(program_dual.build(instance))
+    found = value(dual.build(instance))
     assert found >= optimum(instance) - 1e-6
 
 
@@ -129,15 +131,15 @@ def test_10_of_one_machine_by_hand():
     """Two equal jobs of 2 of 2 GPUs and one slot: a price of u / 2 for each GPU, or a payoff."""
     jobs = [job(n, 1, [6.0], epochs=1, batch_size=2, samples=21) for n in ("j1", "j2")]
     one = instance_of(jobs, [{"gpu": 2, "cpu": 9}], horizon=1)
-    ways = program_dual.every_way(one)
+    ways = dual.every_way(one)
     assert [(way.job, way.utility) for way in ways] == [(0, 6.0), (1, 6.0)]
-    assert value(program_dual.build(one)) == pytest.approx(6)
+    assert value(dual.build(one)) == pytest.approx(6)
 
 
 def test_what_is_too_large_for_a_row_each_is_refused():
     wide = instance_of([job("j1", 1, [9.0] * 12, batch_size=40, epochs=90)], horizon=12)
     with pytest.raises(UsageError, match="too many schedules"):
-        program_dual.build(wide)
+        dual.build(wide)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

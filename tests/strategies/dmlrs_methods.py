@@ -3,14 +3,12 @@
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.models.dmlrs.run_bounds import METHODS as BOUNDS
-from schedgap.models.dmlrs.run_exact import METHODS as EXACT
-from schedgap.models.dmlrs.run_heuristics import METHODS as HEURISTICS
+from schedgap.models.dmlrs import METHODS as TABLE
 from schedgap.models.method import Call, Outcome, Unheard
 from schedgap.solvers import Clock
 from schedgap.solvers.children import run_child
 
-METHODS = {method.name: method for method in (*EXACT, *BOUNDS, *HEURISTICS)}
+METHODS = {method.name: method for method in TABLE}
 
 
 def outcome(

@@ -10,9 +10,9 @@ import pytest
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs import rules
-from schedgap.models.dmlrs.certificates import check_certificate
-from schedgap.models.dmlrs.exact import pattern_fix
-from schedgap.models.dmlrs.heuristics import column_choice, incumbents, starting
+from schedgap.models.dmlrs.bounds.certificates import check_certificate
+from schedgap.models.dmlrs.exact import exact
+from schedgap.models.dmlrs.heuristics import column_choice, initial, search_stages
 from schedgap.models.method import Call, Outcome
 from strategies.clocks import StopAt
 from strategies.dmlrs import best_schedule
@@ -65,15 +65,15 @@ class Judge:
 
 def started(patch: pytest.MonkeyPatch, start: str, best: DmlrsSchedule) -> None:
     """Begin a run as usual, without any heuristic, or with the best schedule and no heuristic."""
-    patch.setattr(pattern_fix, "MOVES", 3)
+    patch.setattr(exact, "MOVES", 3)
     if start == "usual":
         return
-    patch.setattr(incumbents, "fill", lambda *args, **rest: None)
-    patch.setattr(incumbents, "improve", lambda board, *args, **rest: board)
+    patch.setattr(search_stages, "fill", lambda *args, **rest: None)
+    patch.setattr(search_stages, "improve", lambda board, *args, **rest: board)
     patch.setattr(column_choice, "fill", lambda *args, **rest: None)
     patch.setattr(column_choice, "_put", lambda *args, **rest: None)
     if start == "best":
-        patch.setattr(starting, "Bracket", _knowing(best))
+        patch.setattr(initial, "Bracket", _knowing(best))
 
 
 def _knowing(best: DmlrsSchedule) -> Any:

@@ -22,12 +22,7 @@ import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.dmlrs.physics import (
-    bundles,
-    external_width,
-    first_completions,
-    widths,
-)
+from schedgap.models.dmlrs.throughput import bundles, external_width, first_completions, widths
 
 WORK = 1 - 1e-8  # D, just below the part of the work that completes a job
 _EPS = float(np.finfo(np.float64).eps)

@@ -19,12 +19,12 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.dmlrs.dynamic_program import Cheapest, exact, not_dominated
-from schedgap.models.dmlrs.exact.bins import OutOfTimeError
-from schedgap.models.dmlrs.exact.packing import Item
-from schedgap.models.dmlrs.exact.slots import Chosen, Plan, Slots, all_levels, best
-from schedgap.models.dmlrs.program_rows import parts
-from schedgap.models.dmlrs.theta import Offer, arrived
+from schedgap.models.dmlrs.algorithms.dynamic_program import Cheapest, exact, not_dominated
+from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
+from schedgap.models.dmlrs.exact.slot_packings import Chosen, Plan, Slots, all_levels, best
+from schedgap.models.dmlrs.offers import Offer, arrived
+from schedgap.models.dmlrs.programs.aggregate import Item
+from schedgap.models.dmlrs.programs.common_rows import parts
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.engine import USUAL_TOLERANCES

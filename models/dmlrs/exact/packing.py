@@ -5,22 +5,14 @@ Capacities are the same in every slot, so what one slot cannot hold, none can.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from schedgap.instances.dmlrs import Counts, DmlrsInstance, arrays
-from schedgap.models.dmlrs.exact.bins import OutOfTimeError, fill
-from schedgap.models.dmlrs.physics import bundles, ps_needed
+from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError, fill
+from schedgap.models.dmlrs.programs.aggregate import Item
+from schedgap.models.dmlrs.throughput import bundles, ps_needed
 from schedgap.solvers.clock import Clock
-
-
-class Item(NamedTuple):
-    """n workers of a job, with their PSs on one machine, or wherever there is room."""
-
-    job: int
-    internal: bool
-    workers: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from scipy import sparse
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.dmlrs.bounds.colgen import Column
-from schedgap.models.dmlrs.heuristics.board import EVEN, Board
+from schedgap.models.dmlrs.bounds.column_generation import Column
 from schedgap.models.dmlrs.heuristics.density import fill
+from schedgap.models.dmlrs.heuristics.partial_schedule import EVEN, Board
 from schedgap.models.dmlrs.heuristics.placing import place
-from schedgap.models.dmlrs.physics import FULL, bundles, external_width, progress, widths
+from schedgap.models.dmlrs.throughput import FULL, bundles, external_width, progress, widths
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.linear import LinearProgram
 

@@ -4,8 +4,9 @@ import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.dmlrs.heuristics.board import Board
-from schedgap.models.dmlrs.physics import external_width, first_completions
+from schedgap.models.dmlrs.heuristics.partial_schedule import Board
+from schedgap.models.dmlrs.throughput import external_width, first_completions
+from schedgap.models.method import Call, Outcome
 from schedgap.solvers.clock import Clock
 
 
@@ -34,7 +35,13 @@ def fill(board: Board, prices: Floats, *, clock: Clock) -> None:
     -----
     Guarantee: none. Ties: file order.
     """
-    density = densities(board.instance)
-    for i in np.argsort(-density, kind="stable").tolist():
+    for i in np.argsort(-densities(board.instance), kind="stable").tolist():
         if i not in board.plans and not clock.expired():
             board.insert(i, prices)
+
+
+def density(instance: DmlrsInstance, call: Call) -> Outcome:
+    """Put all jobs on an empty board, at no prices: each where it completes soonest."""
+    board = Board(instance)
+    fill(board, np.zeros((instance.horizon, len(instance.resources))), clock=call.clock)
+    return Outcome(schedule=board.schedule())

@@ -11,7 +11,7 @@ import numpy as np
 
 from schedgap.instances.dmlrs import INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats, Ints
-from schedgap.models.dmlrs.physics import Bundles, bundles, ps_needed
+from schedgap.models.dmlrs.throughput import Bundles, bundles, ps_needed
 
 Counts = dict[int, tuple[int, int]]  # workers and PSs by index of the machine
 

@@ -1,0 +1,70 @@
+"""The dual (10), (11) as bounds: at the last prices of an online run, and over every schedule."""
+
+import numpy as np
+
+from schedgap.errors import UsageError
+from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.models.dmlrs.algorithms.solve_pd_ors import online_run
+from schedgap.models.dmlrs.baselines.oasis import oasis
+from schedgap.models.dmlrs.bounds.certificate_data import price_certificate, too_fine
+from schedgap.models.dmlrs.bounds.certificates import check_certificate
+from schedgap.models.dmlrs.bounds.job_alone import NO_PRICES, alone_bound
+from schedgap.models.dmlrs.bounds.pricing_by_machine import (
+    GRID,
+    dual_bound,
+    machine_prices,
+    prices_of,
+)
+from schedgap.models.dmlrs.programs import dual
+from schedgap.models.method import Call, Outcome
+from schedgap.solvers import solve
+
+_ACROSS = {"pd-ors": "round", "pd-ors-hull": "round-hull", "pd-ors-greedy": "greedy"}
+
+
+def dual_online(instance: DmlrsInstance, call: Call) -> Outcome:
+    """Price every schedule at full capacity with the last prices of a run."""
+    alone = alone_bound(instance)
+    call.progress.bound(alone, NO_PRICES)
+    if call.options["of"] == "oasis":
+        chosen = {key: call.options[key] for key in ("prices", "price_floor")}
+        run = oasis(instance, **chosen, clock=call.clock)
+    else:
+        run = online_run(instance, call, _ACROSS[call.options["of"]])
+    call.progress.phase("pricing at full capacity")
+    certificate = machine_prices(instance, run.price(instance), run.range.least)
+    prices = prices_of(instance, certificate["base"], certificate["prices"])  # as the file has them
+    bound, note = None, "too large for a checker: every job alone"
+    if not too_fine(instance, GRID):
+        bound = dual_bound(instance, prices, clock=call.clock)
+        note = "" if bound is not None else "stopped: every job alone"
+    if bound is None or bound > alone:
+        bound, certificate = alone, dict(NO_PRICES)
+    trace, certificate = run.trace(instance), certificate | {"value": bound}
+    return Outcome(bound=bound, note=note, trace=trace, certificate=certificate)
+
+
+def dual_10(instance: DmlrsInstance, call: Call) -> Outcome:
+    """Solve the dual with a row for every schedule, and judge its prices."""
+    alone = alone_bound(instance)
+    call.progress.bound(alone, NO_PRICES)
+    call.progress.phase("building a row for every schedule")
+    try:
+        model = dual.build(instance)
+    except UsageError as error:
+        certificate = dict(NO_PRICES) | {"value": alone}
+        return Outcome(bound=alone, note=str(error), certificate=certificate)
+    result = solve(
+        model, call.engine or "highs", clock=call.clock, threads=call.threads, seed=call.seed
+    )
+    prices = np.zeros((instance.horizon, len(instance.resources)))
+    for (t, r), price in model.p.items():
+        prices[t - 1, r] = max(0.0, price.value or 0.0)
+    certificate = price_certificate(prices, GRID)
+    bound = check_certificate(instance, certificate)
+    return Outcome(
+        bound=bound,
+        note="stopped: every job alone" if result.objective is None else "",
+        trace={"rows": len(model.eq_11), "relaxation": result.objective},
+        certificate=certificate | {"value": bound},
+    )

@@ -1,0 +1,68 @@
+"""Bin completion: units of several resources in bins of several types."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError, fill
+from schedgap.solvers import Clock
+
+amounts = st.integers(0, 4)
+units = st.lists(st.tuples(amounts, amounts).filter(any), min_size=1, max_size=3)
+
+
+@st.composite
+def drawn(draw):
+    """Draw units, how many of each, and bins of at most two types."""
+    kinds = draw(units)
+    numbers = tuple(draw(st.integers(0, 3)) for _ in kinds)
+    rooms = draw(st.lists(st.tuples(st.integers(2, 7), st.integers(2, 7)), min_size=1, max_size=2))
+    return kinds, numbers, [(room, draw(st.integers(1, 2))) for room in rooms]
+
+
+def there_is_a_way(kinds, numbers, bins):
+    """Put unit by unit into every bin, and keep all loads that come of it."""
+    rooms = [room for room, count in bins for _ in range(count)]
+    loads = {tuple((0, 0) for _ in rooms)}
+    for unit, number in zip(kinds, numbers, strict=True):
+        for _ in range(number):
+            loads = {
+                tuple(
+                    (a + unit[0], b + unit[1]) if h == k else (a, b)
+                    for h, (a, b) in enumerate(load)
+                )
+                for load, k in product(loads, range(len(rooms)))
+                if load[k][0] + unit[0] <= rooms[k][0] and load[k][1] + unit[1] <= rooms[k][1]
+            }
+    return bool(loads)
+
+
+@settings(max_examples=300, deadline=None)
+@given(drawn())
+def test_a_way_is_found_just_where_there_is_one(problem):
+    kinds, numbers, bins = problem
+    found = fill(*problem, Clock())
+    assert (found is not None) == there_is_a_way(*problem)
+    if found is not None:
+        assert tuple(map(sum, zip(*(own for _, own in found), strict=True))) == (
+            numbers if found else ()
+        )
+        for q, own in found:
+            pairs = list(zip(own, kinds, strict=True))
+            assert all(sum(n * unit[r] for n, unit in pairs) <= bins[q][0][r] for r in (0, 1))
+        for q, (_, count) in enumerate(bins):
+            assert sum(p == q for p, _ in found) <= count
+
+
+def test_a_thousand_bins():
+    """One unit for each: the search is as deep as there are bins."""
+    found = fill([(3, 1)], (1500,), [((4, 9), 1500)], Clock())
+    assert found is not None and len(found) == 1500
+    assert fill([(3, 1)], (1501,), [((4, 9), 1500)], Clock()) is None
+
+
+def test_a_stopped_search_says_so():
+    with pytest.raises(OutOfTimeError):
+        fill([(3, 1)], (3,), [((4, 9), 2)], Clock(0.0))

@@ -1,0 +1,219 @@
+"""`exact` of family `dmlrs` by its parts: rents prove bounds, and leave what is optimal."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.dmlrs import DmlrsSchedule
+from schedgap.models.dmlrs import rules
+from schedgap.models.dmlrs.bounds.knapsack import Budget
+from schedgap.models.dmlrs.bounds.machine_patterns import Part, Parts, judge, solve_patterns
+from schedgap.models.dmlrs.exact import exact as exact_module
+from schedgap.models.dmlrs.exact.exact import FEW, decide, exact
+from schedgap.models.dmlrs.exact.reduced_cost_fixing import left
+from schedgap.models.dmlrs.heuristics.initial import first_bracket
+from schedgap.models.dmlrs.programs.aggregate import Item
+from schedgap.models.method import Call, Unheard
+from schedgap.solvers import Clock
+from strategies.dmlrs import best_schedule, dmlrs_instances, optimum
+from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
+from strategies.dmlrs_methods import run
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+def rents_of(instance):
+    """The rents of the best bound."""
+    prices = np.zeros((instance.horizon, len(instance.resources)))
+    return solve_patterns(instance, prices, clock=Clock(30))
+
+
+@st.composite
+def rented(draw):
+    """An instance, and any rents of it."""
+    instance = draw(dmlrs_instances(max_machines=3))
+    made = Parts(instance)
+    size = instance.horizon * len(made.parts)
+    drawn = draw(st.lists(st.sampled_from([0, 0, 0.1, 0.5, 2]), min_size=size, max_size=size))
+    rent = np.array(drawn, dtype=float).reshape(instance.horizon, -1)
+    return instance, judge(made, rent, Clock(30)).rents
+
+
+def uses(instance, schedule):
+    """Completions and items of a schedule."""
+    completions, items = set(), set()
+    for i, plan in schedule.plans(instance).items():
+        completions.add((i, max(plan)))
+        for t, counts in plan.items():
+            workers = sum(w for w, _ in counts.values())
+            items.add((t, Item(i, len(counts) == 1, workers)))
+    return completions, items
+
+
+def worth(instance, schedule):
+    data = schedule.to_data(instance)
+    assert list(rules.check(instance, data, {})) == []
+    return rules.objective(instance, data)
+
+
+def keep_the_optimum(instance, rents, below):
+    """What is left for schedules above some value holds one that is worth more, whole."""
+    best, schedule = best_schedule(instance)
+    assert best <= rents.bound + 1e-9
+    rest = left(instance, rents, best - below)
+    completions, items = uses(instance, schedule)
+    assert completions <= rest.completions and items <= rest.items
+    assert rest.admitted <= {i for i, _ in completions}
+
+
+def from_nothing(instance, few=FEW, rents=None):
+    """Without a search before it, the decision finds the optimum and proves it.
+
+    With `few` 0 it lowers its goal by small steps.
+    """
+    rents = rents_of(instance) if rents is None else rents
+    call = Call({}, "highs", Clock(60), seed=0, progress=Unheard())
+    found = first_bracket(instance, call)
+    if not found.closed:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(exact_module, "FEW", few)
+            patch.setattr(exact_module, "STEP", 0.02)
+            patch.setattr(exact_module, "GAP", 0.9)  # any schedule, also one far from the best
+            decide(found, instance, rents)
+    assert worth(instance, found.schedule) == pytest.approx(optimum(instance), rel=1e-6, abs=1e-6)
+    assert found.lower == pytest.approx(found.upper, rel=1e-6, abs=1e-6)
+
+
+def prove(instance):
+    """`exact`, as it is called, has the optimum of brute force and its proof."""
+    found, best = run("exact", instance), optimum(instance)
+    assert worth(instance, found.schedule) == pytest.approx(best, rel=1e-6, abs=1e-6)
+    assert best - 1e-9 <= found.bound <= best + 1e-6 * max(1, best)
+
+
+@settings(max_examples=60, **QUIET)
+@given(rented(), st.sampled_from([1e-3, 2.0]))
+def test_what_rents_leave_holds_the_optimum(made, below):
+    keep_the_optimum(*made, below)
+
+
+@settings(max_examples=25, **QUIET)
+@given(dmlrs_instances(max_machines=3), st.sampled_from([FEW, 0]))
+def test_a_decision_from_nothing_is_the_optimum(instance, few):
+    from_nothing(instance, few)
+
+
+def test_goals_that_no_schedule_reaches_lower_the_bound():
+    """Without rents the bound is 3 + 9; 11.76, 11.28 and 10.32 are out of reach, then comes 10."""
+    made = Parts(TOY_2)
+    free = judge(made, np.zeros((TOY_2.horizon, len(made.parts))), Clock(30))
+    assert free.rents.bound == pytest.approx(12)
+    from_nothing(TOY_2, 0, free.rents)
+
+
+def test_a_search_out_of_time_proves_nothing(monkeypatch):
+    call = Call({}, "highs", Clock(60), seed=0, progress=Unheard())
+    found, rents = first_bracket(TOY_2, call), rents_of(TOY_2)
+    before = found.lower
+    found.call = replace(call, clock=Clock(0.0))
+    monkeypatch.setattr(exact_module, "START_SECONDS", -1.0)  # so that it is begun
+    assert not decide(found, TOY_2, rents)
+    assert found.lower == before and found.trace["left"]["bundles"] > 0
+
+
+@settings(max_examples=30, **QUIET)
+@given(dmlrs_instances())
+def test_exact_agrees_with_brute_force(instance):
+    prove(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=600, **QUIET)
+@given(rented(), st.sampled_from([1e-3, 2.0]))
+def test_at_length(made, below):
+    keep_the_optimum(*made, below)
+    from_nothing(made[0])
+    prove(made[0])
+
+
+@settings(max_examples=40, **QUIET)
+@given(dmlrs_instances(max_machines=3), st.data())
+def test_no_machine_earns_more_than_its_knapsack(instance, data):
+    """Nor does any slot of the best schedule pay more than its machines, whatever the rents."""
+    made = Parts(instance)
+    size = len(made.parts)
+    drawn = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=size, max_size=size))
+    rent = np.array(drawn)
+    _, schedule = best_schedule(instance)
+    for t in range(1, instance.horizon + 1):
+        earned = sum(
+            made.machines[q] * made.knapsack(q, t, rent, Budget(10**6))[0]
+            for q in range(len(made.machines))
+        )
+        paid = 0.0
+        for i, plan in schedule.plans(instance).items():
+            counts = plan.get(t, {})
+            workers, ps = (sum(pair[k] for pair in counts.values()) for k in (0, 1))
+            if len(counts) == 1:
+                paid += rent[made.place[Part(i, workers, ps, True)]]
+            elif counts:
+                worker, server = (made.place[Part(i, *unit, False)] for unit in ((1, 0), (0, 1)))
+                paid += workers * rent[worker] + ps * rent[server]
+        assert paid <= earned + 1e-9
+
+
+def crowd():
+    """Three jobs of one worker of 3 GPUs in slot 1, worth 9, 8, 7; two machines of 4 GPUs."""
+    large = {
+        "epochs": 1, "samples": 1, "batch_size": 1, "worker_ps_ratio": 1.0, "gradient_size": 1.0,
+        "time_per_sample": 0.5, "internal_bandwidth": 4.0, "external_bandwidth": 4.0,
+        "worker_demand": {"gpu": 3, "cpu": 1},
+    }  # fmt: skip
+    jobs = [job(f"j{u}", 1, [u, 0, 0, 0], **large) for u in (9, 8, 7)]
+    return instance_of(jobs, [{"gpu": 4, "cpu": 9}] * 2)
+
+
+def pairs():
+    """Two jobs of 3 worker-slots in pairs of workers, for slots 1 and 2: one of them fits."""
+    paired = {"time_per_sample": 0.05 - 8 / 300, "external_bandwidth": 300.0}
+    jobs = [job(name, 1, [u, u, 0, 0], **paired) for name, u in (("j1", 9), ("j2", 8))]
+    return instance_of(jobs, [{"gpu": 3, "cpu": 9}], ps_rule="exact")
+
+
+def test_machines_as_they_are_bound_better_than_all_as_one():
+    """Two workers in a slot: 9 + 8. All as one, 8 GPUs hold two and 2/3: 9 + 8 + 7 x 2/3."""
+    assert run("colgen", crowd()).bound == pytest.approx(17 + 14 / 3, rel=1e-4)
+    assert rents_of(crowd()).bound == pytest.approx(17, rel=1e-3)
+
+
+@pytest.mark.parametrize("instance", [TOY_2, crowd(), pairs()])
+def test_contention(instance):
+    from_nothing(instance)
+    for below in (1e-3, 1.5):
+        keep_the_optimum(instance, rents_of(instance), below)
+
+
+@pytest.mark.parametrize(("instance", "best"), [(TOY, 20), (TOY_2, 10), (instance_of([]), 0)])
+def test_the_toys(instance, best):
+    found = run("exact", instance)
+    assert worth(instance, found.schedule) == best == pytest.approx(found.bound)
+
+
+def test_unlike_machines():
+    """j1 runs on the machine of 2 GPUs for two slots; the other one holds a worker: 1 of 4."""
+    instance = instance_of(
+        [job("j1", 1, [10.0, 8.0, 2.0, 0.0])], [{"gpu": 1, "cpu": 2}, {"gpu": 2, "cpu": 4}]
+    )
+    assert list(Parts(instance).machines) == [1, 1]
+    prove(instance)
+
+
+def test_a_large_instance_is_searched_only(monkeypatch):
+    monkeypatch.setattr("schedgap.models.dmlrs.exact.exact.MOST_ROWS", 1)
+    outcome = exact(
+        TOY_2, Call({"max_columns": 100_000}, "highs", Clock(30), seed=0, progress=Unheard())
+    )
+    assert isinstance(outcome.schedule, DmlrsSchedule) and outcome.bound >= 10 - 1e-9
