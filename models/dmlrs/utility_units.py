@@ -10,13 +10,9 @@ is earned by none: it is cut down, and the rest is multiplied again.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
-from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.instances.dmlrs.instance import Table
 from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.models.method import Call, Outcome, Progress
@@ -25,46 +21,10 @@ TOP = 10  # the largest utility is below 2^10, and no less than half of it
 WORD = 2e-6  # how far an engine's bound may lie on the wrong side of its optimum
 LOW = 2.0  # a bound below this is looked at again in a smaller unit
 CLOSED = 1e-7  # relative, of a value and its bound
-MOST_SUMS = 50_000
 _ROUND = 1e-12  # relative, of sums of utilities
 _UTILITIES = ("goal", "fluid", "master", "relaxation", "bound")  # of a trace
 
 Run = Callable[[DmlrsInstance, Call], Outcome]
-
-
-# --- sums that schedules can have ----------------------------------------------------------------
-
-
-@lru_cache(maxsize=16)
-def _sums(instance: DmlrsInstance) -> Floats | None:
-    view, sums = arrays(instance), np.zeros(1)
-    for i, first in enumerate(first_completions(instance)):
-        if first <= instance.horizon:
-            arrival = int(view.arrival[i])
-            own = view.utility[i, first - arrival : instance.horizon - arrival + 1]
-            worths = np.unique(np.append(own, 0.0))
-            if len(sums) * len(worths) > 8 * MOST_SUMS:
-                return None
-            sums = np.unique(sums[:, None] + worths)
-            if len(sums) > MOST_SUMS:
-                return None
-    return sums
-
-
-def attained(instance: DmlrsInstance, bound: float) -> float:
-    """Return the largest sum of utilities that is no more than a bound, where jobs are few.
-
-    A job's utility is one of finitely many, by its slot of completion, so sums are, as floats add
-    them in the order of the list. The bound itself where they are too many.
-    """
-    sums = _sums(instance)
-    if sums is None or not math.isfinite(bound):
-        return bound
-    place = int(np.searchsorted(sums, bound * (1 + _ROUND) if bound > 0 else bound, side="right"))
-    return min(bound, float(sums[max(0, place - 1)]))
-
-
-# --- units ---------------------------------------------------------------------------------------
 
 
 def in_unit(instance: DmlrsInstance, most: float = math.inf) -> tuple[DmlrsInstance, int]:

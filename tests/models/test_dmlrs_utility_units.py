@@ -14,8 +14,9 @@ from schedgap.models.dmlrs.algorithms.guarantees import competitive
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
 from schedgap.models.dmlrs.algorithms.variant import Variant
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
+from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.models.dmlrs.throughput import first_completions
-from schedgap.models.dmlrs.utility_units import attained, in_unit
+from schedgap.models.dmlrs.utility_units import in_unit
 from schedgap.models.method import Call, Unheard
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum

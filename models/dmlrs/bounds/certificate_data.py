@@ -7,7 +7,7 @@ import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.dmlrs.utility_units import attained
+from schedgap.models.dmlrs.bounds.utility_sums import attained
 
 FINEST = 100_000  # parts of the work that a checker puts up with
 MOST_CELLS = 40_000_000  # slots times parts of the work

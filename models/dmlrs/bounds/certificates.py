@@ -16,7 +16,7 @@ from schedgap.models.dmlrs.bounds.column_generation import grid_bound
 from schedgap.models.dmlrs.bounds.machine_patterns import MOST_ROWS, MOST_WORKERS, Parts, judge
 from schedgap.models.dmlrs.bounds.pricing import priced_bound
 from schedgap.models.dmlrs.bounds.pricing_by_machine import dual_bound, prices_of
-from schedgap.models.dmlrs.utility_units import attained
+from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.solvers import Clock
 
 Slot = Annotated[int, Field(ge=1)]
@@ -79,9 +79,9 @@ def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -
     Parameters
     ----------
     certificate : Mapping
-        `kind` and `prices`, as `evidence` and `machine_prices` write them. Its `value` is not read.
-        Prices need not be those of an optimum: any prove some bound, none at all the sum of
-        utilities of the jobs each alone.
+        `kind` and `prices`, as `certificate_data` and `machine_prices` write them. Its `value` is
+        not read. Prices need not be those of an optimum: any prove some bound, none at all the sum
+        of utilities of the jobs each alone.
 
     Raises
     ------

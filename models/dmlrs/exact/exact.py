@@ -21,13 +21,14 @@ from schedgap.models.dmlrs.bounds.machine_patterns import (
     Rents,
     solve_patterns,
 )
+from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.models.dmlrs.exact.logic_based_benders import lbbd
 from schedgap.models.dmlrs.exact.reduced_cost_fixing import Left, left
 from schedgap.models.dmlrs.heuristics.initial import first_bracket, tell
 from schedgap.models.dmlrs.heuristics.search_stages import begin, by_columns, search
 from schedgap.models.dmlrs.offers import Offer
 from schedgap.models.dmlrs.programs import aggregate
-from schedgap.models.dmlrs.utility_units import WORD, attained
+from schedgap.models.dmlrs.utility_units import WORD
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers.pyomo_arrays import InfeasibleModelError
 

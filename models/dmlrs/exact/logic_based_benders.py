@@ -14,13 +14,14 @@ from scipy import sparse
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.bracket import Bracket
+from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.models.dmlrs.exact.deadlines import Cut, Deadlines
 from schedgap.models.dmlrs.exact.packing import dominates
 from schedgap.models.dmlrs.exact.slot_packings import Slots
 from schedgap.models.dmlrs.offers import Offer
 from schedgap.models.dmlrs.programs import aggregate
 from schedgap.models.dmlrs.programs.aggregate import Item
-from schedgap.models.dmlrs.utility_units import WORD, attained
+from schedgap.models.dmlrs.utility_units import WORD
 from schedgap.solvers import solve
 from schedgap.solvers.confirm import confirm
 from schedgap.solvers.cuts import CuttingPlaneResult, Rows, cutting_planes

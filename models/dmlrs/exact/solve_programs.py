@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.models.dmlrs.exact.logic_based_benders import lbbd as by_turns
 from schedgap.models.dmlrs.heuristics.initial import first_bracket
 from schedgap.models.dmlrs.programs import aggregate, one_hot, printed
 from schedgap.models.dmlrs.programs import cp_sat as whole_numbers
-from schedgap.models.dmlrs.utility_units import WORD, attained
+from schedgap.models.dmlrs.utility_units import WORD
 from schedgap.models.method import Call, Outcome
 
 
