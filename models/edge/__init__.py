@@ -1,31 +1,10 @@
 """Family `edge`: parameter-server jobs in an edge-cloud network, total completion time."""
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge import (
-    certificates,
-    paper,
-    picture,
-    programs,
-    rules,
-    run_algorithms,
-    run_baselines,
-    run_bounds,
-    run_exact,
-    run_lists,
-)
-from schedgap.models.edge.figures import experiments
-from schedgap.models.edge.suite import suite
+from schedgap.models.edge import methods, paper, rules
+from schedgap.models.edge.methods import ALIASES, METHODS
 from schedgap.models.family import Family
-from schedgap.models.method import Method
-
-METHODS: tuple[Method, ...] = (
-    *run_exact.METHODS,
-    *run_bounds.METHODS,
-    *run_algorithms.METHODS,
-    *run_lists.METHODS,
-    *run_baselines.METHODS,
-)
-ALIASES = {"exact": "column-fix"}
+from schedgap.models.method import Lazy
 
 FAMILY = Family(
     name="edge",
@@ -36,14 +15,14 @@ FAMILY = Family(
     sense=lambda instance: "max" if instance.is_batch else "min",
     check=rules.check,
     objective=rules.objective,
-    chart=picture.chart,
+    chart=Lazy("schedgap.models.edge.gantt:chart"),
     grid=lambda instance: 1.0,
     relaxed=rules.relaxed,
     beside=rules.beside,
-    check_certificate=certificates.check_certificate,
-    programs=programs.PROGRAMS,
-    suite=suite,
-    experiments=experiments,
+    check_certificate=Lazy("schedgap.models.edge.bounds.certificates:check_certificate"),
+    programs=methods.PROGRAMS,
+    suite=methods.suite,
+    experiments=Lazy("schedgap.models.edge.figures:experiments"),
 )
 
 __all__ = ["ALIASES", "FAMILY", "METHODS"]

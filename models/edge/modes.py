@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, arrays
-from schedgap.instances.edge.arrays import EdgeArrays, Ints
+from schedgap.instances.edge.arrays import EdgeArrays
 
 
 class Mode(NamedTuple):
@@ -18,24 +18,6 @@ class Mode(NamedTuple):
     workers: int  # n
     duration: int  # d, in slots
     together: bool  # xi: all workers on the server of the PS
-
-
-def duration(instance: EdgeInstance, job: int, workers: int, together: bool) -> int:
-    """Return the slots that a job (by index) takes with so many workers: ceil(work / workers).
-
-    Exact: workers x slots is whole and so covers the work iff it covers `EdgeArrays.needed`; the
-    1e-6 worker-slots that the rules allow are in it.
-    """
-    needed = int(arrays(instance).needed[job, int(together)])
-    return -(-needed // workers)
-
-
-def durations(instance: EdgeInstance, job: int, together: bool) -> Ints:
-    """Return `duration` for 1..`most_workers` workers; entry n - 1 is that of n workers."""
-    needed = int(arrays(instance).needed[job, int(together)])
-    workers = np.arange(1, most_workers(instance, job, together) + 1)
-    slots: Ints = -(-needed // workers)
-    return slots
 
 
 def most_workers(instance: EdgeInstance, job: int, together: bool) -> int:
@@ -58,6 +40,11 @@ def modes(instance: EdgeInstance, job: int, together: bool) -> tuple[Mode, ...]:
     tuple of Mode
         By number of workers, ascending; each is shorter than the one before. Transfer delays and
         the window of a batch are left to the caller: see `earliest_start`.
+
+    Notes
+    -----
+    The duration is ceil(work / workers), exactly: workers x slots is whole and so covers the work
+    iff it covers `EdgeArrays.needed`; the 1e-6 worker-slots that the rules allow are in it.
     """
     most = most_workers(instance, job, together)
     needed = int(arrays(instance).needed[job, int(together)])
@@ -107,15 +94,3 @@ def earliest_start(instance: EdgeInstance, job: int, mode: Mode) -> int | None:
         if len(enough) and has_ps.any():
             slot = max(ready[order[enough[0]]], ready[has_ps].min())
     return None if slot is None else max(int(slot), instance.window[0])
-
-
-def can_complete(instance: EdgeInstance, job: int) -> bool:
-    """Whether a job alone on the network can run within the horizon, or the window of its batch."""
-    if not instance.may_run(instance.jobs[job]):
-        return False
-    last = instance.window[1]
-    for mode in all_modes(instance, job):
-        start = earliest_start(instance, job, mode)
-        if start is not None and start + mode.duration - 1 <= last:
-            return True
-    return False

@@ -3,7 +3,7 @@
 Longer than other modules because it is a table, not code.
 """
 
-from schedgap.models.edge.guarantees import exact_batches, no_guarantee
+from schedgap.models.method import Lazy
 from schedgap.models.paper import Algorithm, Equation, Erratum, Guarantee, Paper, Symbol
 
 CITATION = (
@@ -153,7 +153,7 @@ GUARANTEES = {
             "a job weighs no less than the workers and PSs that it takes, in unit-slots",
             "every server has log2 theta workers and PSs",
         ),
-        evaluate=no_guarantee,
+        evaluate=Lazy("schedgap.models.edge.algorithms.guarantees:no_guarantee"),
         verdict=(
             "nothing is proved, and the argument that carries a ratio for such prices on elastic "
             "jobs does not apply: the first assumption fails for every job (E12)"
@@ -169,7 +169,7 @@ GUARANTEES = {
             "T >= 4 times the last slot of the schedule that it is compared with",
             "every batch is solved to proof",
         ),
-        evaluate=exact_batches,
+        evaluate=Lazy("schedgap.models.edge.algorithms.guarantees:exact_batches"),
         verdict="holds for sum c_j; on sum c_j - a_j no constant can hold without preemption",
         tests=(
             "test_exact_batches_keep_the_sum_of_completions_within_4",

@@ -8,7 +8,7 @@ from scale import Row, main
 from schedgap.models.edge import rules
 
 ROWS: tuple[Row, ...] = (
-    ("job-bound", {}, None),
+    ("job-alone", {}, None),
     ("srpt-bound", {}, None),
     ("type-bound", {"block": 16}, None),
     ("type-bound", {}, None),

@@ -6,8 +6,8 @@ import pytest
 from schedgap.errors import UsageError
 from schedgap.instances.edge import arrays, batch_seconds
 from schedgap.instances.traces import read_jobs, read_machines
-from schedgap.models.edge.modes import can_complete
 from strategies.edge import brute_force
+from strategies.edge_methods import can_complete
 from strategies.generated import TRACES, maker
 
 made = maker("edge")

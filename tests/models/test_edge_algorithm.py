@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import ContradictionError, ScaleError
 from schedgap.instances.edge import EdgeInstance, Placement
-from schedgap.models.edge.algorithm import Arrivals, a_online, run_named, run_online
-from schedgap.models.edge.batch import (
+from schedgap.models.edge.algorithms.a_maxsche import (
     VARIANTS,
     Arrived,
     Network,
@@ -20,7 +19,8 @@ from schedgap.models.edge.batch import (
     a_maxsche,
     arrived,
 )
-from schedgap.models.edge.pricing import scale
+from schedgap.models.edge.algorithms.a_online import Arrivals, a_online, run_named, run_online
+from schedgap.models.edge.algorithms.prices import scale
 from strategies.edge import edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge import program_literal, program_mode, program_packing, rules
-from schedgap.models.edge.bounds import mode_arrays
+from schedgap.models.edge import rules
+from schedgap.models.edge.decisions import problem
 from schedgap.models.edge.exact.stages import program_stage
-from schedgap.models.edge.heuristics.starting import first_bracket
-from schedgap.models.edge.problem import problem
+from schedgap.models.edge.heuristics.initial import first_bracket
+from schedgap.models.edge.programs import columns, printed, time_indexed, time_indexed_arrays
 from schedgap.models.method import Call
 from schedgap.solvers import Clock
 from strategies.edge import instance_of
 from strategies.edge_examples import TOY_A, TOY_BATCH, TOY_C
 from strategies.edge_methods import Silence
 
-MODULES = (program_mode, program_literal, program_packing)
+MODULES = (time_indexed, printed, columns)
 MANY = 10**8
 # Two servers of 10^8 workers: within 1e-7 of a whole number there is room for ten workers more.
 WIDE = instance_of(
@@ -66,7 +66,7 @@ def test_no_job_at_all_is_a_schedule_of_a_batch_only(module: ModuleType) -> None
 def test_arrays_of_values_that_are_no_schedule_are_none() -> None:
     """A group with workers but without a PS, workers of a group that is not chosen, and both."""
     view = problem(TOY_A)
-    program = mode_arrays.build(view, list(view.groups()))
+    program = time_indexed_arrays.build(view, list(view.groups()))
     for kinds in ((0, 1, 2), (2,), (0, 1, 2, 3), ()):
         values = np.isin(program.kind, kinds).astype(float)
         assert program.schedule(TOY_A, values) is None
@@ -79,11 +79,11 @@ class Liar:
         self.asked = 0
 
     def build(self, instance: EdgeInstance) -> object:
-        return program_mode.build(instance)
+        return time_indexed.build(instance)
 
     def read(self, model: object, instance: EdgeInstance) -> object:
         self.asked += 1
-        return None if self.asked == 1 else program_mode.read(model, instance)
+        return None if self.asked == 1 else time_indexed.read(model, instance)
 
 
 def test_what_is_dropped_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_what_is_dropped_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_coefficients_beyond_an_engine_s_tolerance_end_in_a_proof_or_in_none() -> None:
     """HiGHS takes a run that lacks a few of 2 x 10^8 worker-slots for a long enough one."""
     found = first_bracket(WIDE, Call({}, None, Clock(60), seed=0, progress=Silence()))
-    module = "schedgap.models.edge.program_literal"
+    module = "schedgap.models.edge.programs.printed"
     program_stage(found, WIDE, module, "highs", clock=Clock(30), seed=0, threads=1)
     outcome = found.outcome()
     assert found.lower <= 6 <= (found.upper or 6)

@@ -5,10 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge import baselines
-from schedgap.models.edge.preemptive import preemptive
+from schedgap.models.edge.baselines.batch_sche import batch_sche
+from schedgap.models.edge.baselines.drf import drf
+from schedgap.models.edge.baselines.fifo import fifo
+from schedgap.models.edge.baselines.preemptive import preemptive
+from schedgap.models.edge.methods import METHODS
 from schedgap.models.edge.rules import check, objective
-from schedgap.models.edge.run_baselines import METHODS
 from schedgap.models.method import Call
 from schedgap.solvers.clock import Clock
 from strategies.edge import brute_force, edge_instances, instance_of
@@ -16,9 +18,9 @@ from strategies.edge_examples import TOY_A, TOY_B, TOY_C
 
 BY_NAME = {method.name: method for method in METHODS}
 ALL = {
-    "fifo": baselines.fifo,
-    "drf": baselines.drf,
-    "batch-sche": baselines.batch_sche,
+    "fifo": fifo,
+    "drf": drf,
+    "batch-sche": batch_sche,
     "preemptive": preemptive,
     "preemptive-overhead": lambda instance: preemptive(instance, 1),
 }
@@ -64,7 +66,7 @@ def runs(schedule):
 
 def test_fifo_on_the_toy():
     """j1 and j2 take an edge server each from slot 2 on, two slots each; j3 the first free one."""
-    assert runs(baselines.fifo(TOY_A)) == {
+    assert runs(fifo(TOY_A)) == {
         "j1": [(2, 3, {"edge-1": 2}, "edge-1")],
         "j2": [(2, 3, {"edge-2": 2}, "edge-2")],
         "j3": [(4, 4, {"edge-1": 2}, "edge-1")],
@@ -89,7 +91,7 @@ def test_fifo_does_not_overtake_within_a_worker_type():
     short = long | {"epochs": 1}
     jobs = [long, short | {"chunks": 2}, short, short | {"worker_type": "b"}]
     instance = instance_of(jobs, servers=servers, worker_types=["a", "b"], ps_types=["p"])
-    found = runs(baselines.fifo(instance))
+    found = runs(fifo(instance))
     assert [found[f"j{n}"][0][:2] for n in (1, 2, 3, 4)] == [(1, 5), (6, 6), (7, 7), (1, 1)]
 
 
@@ -103,7 +105,7 @@ def test_fifo_splits_only_where_no_server_has_both():
     delays = {"a": 1, "b": 1, "c": 2}
     jobs = [{"chunks": 3, "transfer_delay": delays}, {"chunks": 4, "transfer_delay": delays}]
     instance = instance_of(jobs, servers=servers)
-    assert runs(baselines.fifo(instance)) == {
+    assert runs(fifo(instance)) == {
         "j1": [(3, 3, {"a": 2, "b": 1}, "c")],
         "j2": [(4, 4, {"a": 2, "b": 2}, "c")],  # one worker is free in 3, but no PS
     }
@@ -118,7 +120,7 @@ def test_drf_shares_workers_evenly_unless_the_parameter_server_weighs_more():
         servers = [
             {"id": "s", "kind": "edge", "workers": {"gpu": 4}, "parameter_servers": {"cpu": ps}}
         ]
-        return runs(baselines.drf(instance_of([job] * number, servers=servers)))
+        return runs(drf(instance_of([job] * number, servers=servers)))
 
     assert found(2, 4) == {"j1": [(1, 2, {"s": 2}, "s")], "j2": [(1, 2, {"s": 2}, "s")]}
     assert found(3, 2) == {
@@ -136,13 +138,13 @@ def test_drf_gathers_a_job_on_one_server_that_holds_it():
         {"id": "b", "kind": "edge", "workers": {"gpu": 2}, "parameter_servers": {"cpu": 1}},
     ]
     instance = instance_of([{"chunks": 2}], servers=servers)
-    assert runs(baselines.drf(instance)) == {"j1": [(2, 2, {"b": 2}, "b")]}
+    assert runs(drf(instance)) == {"j1": [(2, 2, {"b": 2}, "b")]}
 
 
 def test_batch_sche_waits_alpha_times_its_batch():
     """alpha = 1: the batch at tau = 1 has the window of slot 2; alpha = 4 those of slots 5-8."""
     instance = instance_of([{}], horizon=64)
-    first = [runs(baselines.batch_sche(instance, alpha))["j1"][0][0] for alpha in (1, 2, 4)]
+    first = [runs(batch_sche(instance, alpha))["j1"][0][0] for alpha in (1, 2, 4)]
     assert first == [2, 3, 5]
 
 

@@ -8,17 +8,17 @@ from hypothesis import HealthCheck, given, settings
 
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.bounds import job_bounds
-from schedgap.models.edge.certificates import KINDS, check_certificate
-from schedgap.models.edge.problem import no_schedule
-from schedgap.models.edge.run_bounds import METHODS
+from schedgap.models.edge.bounds import job_alone, preemptive_machine
+from schedgap.models.edge.bounds.certificates import KINDS, check_certificate
+from schedgap.models.edge.decisions import no_schedule
+from schedgap.models.edge.methods import METHODS
 from strategies.edge import brute_force, edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 from strategies.edge_methods import outcome
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-VALUES = {  # by hand for job-bound; the relaxations of the toys are tight
-    "job-bound": (4, 6, 5),
+VALUES = {  # by hand for job-alone; the relaxations of the toys are tight
+    "job-alone": (4, 6, 5),
     "cg-bound": (5, 9, 6),
     "lp-mode": (5, 9, 6),
 }
@@ -44,22 +44,25 @@ def test_one_machine_runs_the_least_remaining_work_first() -> None:
         {"arrival": 2, "transfer_delay": {"s": 0}},
     ]
     instance = instance_of(jobs, servers=servers)
-    assert job_bounds._machine([0.0, 1.0], [2.0, 0.5], lambda job, left: left)[0] == [2.5, 1.5]
-    assert job_bounds.alone(instance) == 1 and job_bounds.srpt(instance) == 1
+    assert preemptive_machine._machine([0.0, 1.0], [2.0, 0.5], lambda job, left: left)[0] == [
+        2.5,
+        1.5,
+    ]
+    assert job_alone.alone(instance) == 1 and preemptive_machine.srpt(instance) == 1
 
 
 def test_mean_busy_times() -> None:
     """The least work first: 2 units from 0, interrupted by 1/2 unit at 1. Its mean busy time is
     (1 x 1/2 + 1 x 2) / 2 = 5/4 for [0, 1] and [3/2, 5/2]; the other's is 5/4."""
     work = [2.0, 0.5]
-    means = job_bounds._machine([0.0, 1.0], work, lambda job, left: work[job])[1]
+    means = preemptive_machine._machine([0.0, 1.0], work, lambda job, left: work[job])[1]
     assert means == pytest.approx([1.25, 1.25])
 
 
 def holds(instance: EdgeInstance) -> None:
     optimum = brute_force(instance)
     for method in METHODS:
-        if method.refuses(instance):
+        if method.kind != "bound" or method.refuses(instance):
             continue
         found = outcome(None, method.name, instance)
         if found.infeasible:
@@ -103,7 +106,9 @@ def test_bounds_hold_and_are_evaluated_again_at_length(instance: EdgeInstance) -
 
 def machine_holds(instance: EdgeInstance) -> None:
     if no_schedule(instance) is None:
-        assert job_bounds.alone(instance) <= job_bounds.srpt(instance) <= brute_force(instance)
+        assert (
+            job_alone.alone(instance) <= preemptive_machine.srpt(instance) <= brute_force(instance)
+        )
 
 
 @settings(max_examples=60, **QUIET)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.bounds.prices import Prices, rounded
-from schedgap.models.edge.certificates import KINDS, check_certificate
-from schedgap.models.edge.exact import fixing
-from schedgap.models.edge.problem import no_schedule, problem
+from schedgap.models.edge.bounds import reduced_cost_fixing
+from schedgap.models.edge.bounds.certificates import KINDS, check_certificate
+from schedgap.models.edge.decisions import no_schedule, problem
+from schedgap.models.edge.programs.dual import Prices, rounded
 from strategies.edge import brute_force, edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_BATCH
 
@@ -136,9 +136,9 @@ def test_fixing_proves_no_more_than_is_true(instance: EdgeInstance, seed: int, m
 
     prices = [Prices(draw(view.workers), draw(view.ps)) for _ in range(2)]
     upper = max(0, (20 if math.isinf(optimum) else int(optimum)) + more)
-    written = json.loads(json.dumps(fixing.certificate(prices, upper)))
+    written = json.loads(json.dumps(reduced_cost_fixing.certificate(prices, upper)))
     value = check_certificate(instance, written)
-    kept = fixing.keep(view, prices, upper)
+    kept = reduced_cost_fixing.keep(view, prices, upper)
     assert value == (upper if kept.hopeless else min(upper, math.ceil(kept.bound)))
     assert value <= optimum
 

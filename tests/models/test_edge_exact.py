@@ -11,14 +11,14 @@ from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
 from schedgap.models.edge import rules
-from schedgap.models.edge.bounds.column_bound import solve_bound
-from schedgap.models.edge.bounds.prices import Prices
-from schedgap.models.edge.certificates import check_certificate
-from schedgap.models.edge.exact import column_fix
-from schedgap.models.edge.exact.fixing import Fixing
-from schedgap.models.edge.exact.goals import Goals
-from schedgap.models.edge.heuristics.starting import first_bracket
-from schedgap.models.edge.problem import no_schedule, problem
+from schedgap.models.edge.bounds.certificates import check_certificate
+from schedgap.models.edge.bounds.column_generation import solve_bound
+from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing
+from schedgap.models.edge.decisions import no_schedule, problem
+from schedgap.models.edge.exact import exact
+from schedgap.models.edge.exact.targets import Targets
+from schedgap.models.edge.heuristics.initial import first_bracket
+from schedgap.models.edge.programs.dual import Prices
 from schedgap.models.method import Call, Outcome
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
@@ -109,7 +109,7 @@ def test_methods_are_for_one_problem() -> None:
 
 def prove(instance: EdgeInstance) -> None:
     """`exact` is the enumeration's optimum, on one problem and the other."""
-    check(instance, run("column-fix", instance), brute_force(instance))
+    check(instance, run("exact", instance), brute_force(instance))
 
 
 @settings(max_examples=20, **QUIET)
@@ -138,8 +138,8 @@ def test_exact_agrees_with_enumeration_at_length(instance: EdgeInstance) -> None
     prove(instance)
 
 
-def goals_alone(instance: EdgeInstance, priced: bool) -> None:
-    """Prices and goals end with the optimum without the help of lists or of CP-SAT before them.
+def targets_alone(instance: EdgeInstance, priced: bool) -> None:
+    """Prices and targets end with the optimum without the help of lists or of CP-SAT before them.
 
     Prices are those of the relaxation, or 0.
     """
@@ -155,7 +155,7 @@ def goals_alone(instance: EdgeInstance, priced: bool) -> None:
     if priced:
         relaxed = solve_bound(view, slots=view.slots, clock=call.clock)
         prices = relaxed.prices or prices
-    Goals(instance, found, Fixing((prices,))).settle(call.clock)
+    Targets(instance, found, Fixing((prices,))).settle(call.clock)
     if optimum == math.inf:
         assert found.infeasible and found.upper is None
     else:
@@ -164,23 +164,23 @@ def goals_alone(instance: EdgeInstance, priced: bool) -> None:
 
 @settings(max_examples=20, **QUIET)
 @given(edge_instances(placeable=True, max_jobs=4, horizon=(4, 9)), st.booleans())
-def test_goals_lead_to_the_optimum(instance: EdgeInstance, priced: bool) -> None:
-    goals_alone(instance, priced)
+def test_targets_lead_to_the_optimum(instance: EdgeInstance, priced: bool) -> None:
+    targets_alone(instance, priced)
 
 
-def test_goals_rise_one_by_one() -> None:
+def test_targets_rise_one_by_one() -> None:
     """Three jobs of one slot on one worker from slot 1 on: 0 + 1 + 2 = 3, alone 0 each.
 
-    Prices of 1 in slots 1 and 2 prove 2 (1 + 1 + 2 - 2): goals 0 and 1 have no groups, goal 2 has.
+    Prices of 1 in slots 1 and 2 prove 2 (1 + 1 + 2 - 2): targets 0 and 1 have no groups, 2 has.
     """
     servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 3}}]
     instance = instance_of([{"transfer_delay": {"s": 0}}] * 3, servers=servers, horizon=4)
     found = first_bracket(instance, Call({}, None, Clock(60), seed=0, progress=Silence()))
     workers = np.array([[[1.0, 1.0, 0.0, 0.0]]])
-    goals = Goals(instance, found, Fixing((Prices(workers, np.zeros((1, 1, 4))),)))
+    targets = Targets(instance, found, Fixing((Prices(workers, np.zeros((1, 1, 4))),)))
     bounds = [found.lower]
     while not found.closed:
-        goals.advance(Clock(30))
+        targets.advance(Clock(30))
         bounds.append(found.lower)
         assert found.lower <= 3
     assert bounds[0] == 0 and found.lower == found.upper == 3
@@ -189,8 +189,8 @@ def test_goals_rise_one_by_one() -> None:
 @pytest.mark.nightly
 @settings(max_examples=300, **QUIET)
 @given(edge_instances(placeable=True, max_jobs=4, horizon=(4, 12)), st.booleans())
-def test_goals_lead_to_the_optimum_at_length(instance: EdgeInstance, priced: bool) -> None:
-    goals_alone(instance, priced)
+def test_targets_lead_to_the_optimum_at_length(instance: EdgeInstance, priced: bool) -> None:
+    targets_alone(instance, priced)
 
 
 def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,10 +198,10 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 4}}]
     jobs = [{"epochs": 2 + k, "transfer_delay": {"s": 0}} for k in range(4)]
     instance = instance_of(jobs, servers=servers, horizon=20)
-    monkeypatch.setattr(column_fix, "_at_once", lambda *args: None)
+    monkeypatch.setattr(exact, "_at_once", lambda *args: None)
     least = outcome(None, "type-bound", instance).bound
-    found, _ = stopped(instance, "column-fix", StopAt(10**9))
-    alone = outcome(None, "job-bound", instance).bound
+    found, _ = stopped(instance, "exact", StopAt(10**9))
+    alone = outcome(None, "job-alone", instance).bound
     assert least is not None and alone is not None and alone < least == found.bound
     assert found.certificate is not None and found.certificate["kind"] == "type-bound"
 
@@ -209,6 +209,6 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
 def test_what_cp_sat_proves_is_proved_by_prices_where_they_can() -> None:
     """CP-SAT closes the toys first; the certificate proves the optimum without it."""
     for instance, optimum in ((TOY_A, 5), (TOY_B, 9)):
-        found = run("column-fix", instance)
+        found = run("exact", instance)
         assert found.certificate is not None
         assert check_certificate(instance, found.certificate) == found.bound == optimum

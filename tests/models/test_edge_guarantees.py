@@ -5,9 +5,9 @@ from hypothesis import given, settings
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import rules
-from schedgap.models.edge.algorithm import Arrivals, OnlineRun, a_online, run_named
-from schedgap.models.edge.batch import VARIANTS, Network, Served, a_maxsche, arrived
-from schedgap.models.edge.guarantees import (
+from schedgap.models.edge.algorithms.a_maxsche import VARIANTS, Network, Served, a_maxsche, arrived
+from schedgap.models.edge.algorithms.a_online import Arrivals, OnlineRun, a_online, run_named
+from schedgap.models.edge.algorithms.guarantees import (
     closed_servers,
     dual_value,
     exact_batches,

@@ -4,11 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.heuristics.lists import Search, best_list, orders, place_all, value_of
-from schedgap.models.edge.heuristics.timetable import Hosts, Timetable, soonest
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
+from schedgap.models.edge.baselines.timetable import Hosts, Timetable
+from schedgap.models.edge.heuristics.earliest_end import soonest
+from schedgap.models.edge.heuristics.list_search import Search
+from schedgap.models.edge.heuristics.lists import best_list, orders, place_all
+from schedgap.models.edge.methods import METHODS
 from schedgap.models.edge.rules import check, objective
-from schedgap.models.edge.run_lists import METHODS
 from schedgap.models.method import Call
 from schedgap.solvers.clock import Clock
 from strategies.edge import brute_force, edge_instances, instance_of, placements
@@ -32,9 +34,15 @@ class Quiet:
 
 
 def solved(instance, seed=0, **options):
-    (method,) = METHODS
+    (method,) = (each for each in METHODS if each.name == "list")
     call = Call(method.parse(options), None, Clock(None), seed, Quiet())
     return method.run(instance, call), call.progress.values
+
+
+def value_of(timetable: Timetable) -> int:
+    """Return sum c_j - a_j of the placed jobs."""
+    arrival = arrays(timetable.instance).arrival
+    return sum(run.group.end - int(arrival[job]) for job, run in timetable.runs.items())
 
 
 @pytest.mark.parametrize(("instance", "value"), [(TOY_A, 6), (TOY_B, 9), (TOY_C, 9)])

@@ -5,12 +5,14 @@ import time
 import pytest
 
 from schedgap.errors import ScaleError
-from schedgap.models.edge.algorithm import run_named
-from schedgap.models.edge.baselines import batch_sche, drf, fifo
-from schedgap.models.edge.heuristics.starting import starting_schedule
+from schedgap.models.edge.algorithms.a_online import run_named
+from schedgap.models.edge.baselines.batch_sche import batch_sche
+from schedgap.models.edge.baselines.drf import drf
+from schedgap.models.edge.baselines.fifo import fifo
+from schedgap.models.edge.baselines.preemptive import preemptive
+from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.heuristics.initial import starting_schedule
 from schedgap.models.edge.placements import count_runs
-from schedgap.models.edge.preemptive import preemptive
-from schedgap.models.edge.problem import problem
 from strategies.edge import instance_of
 
 SLOTS = 10**8

@@ -7,12 +7,12 @@ import pytest
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.bracket import Bracket
 from schedgap.models.edge import rules
-from schedgap.models.edge.bounds.column_bound import solve_bound
-from schedgap.models.edge.bounds.prices import Prices
-from schedgap.models.edge.exact.fixing import Fixing
+from schedgap.models.edge.bounds.column_generation import solve_bound
+from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing
+from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.heuristics.initial import first_bracket
 from schedgap.models.edge.heuristics.lists import orders, place_all
-from schedgap.models.edge.heuristics.starting import first_bracket
-from schedgap.models.edge.problem import problem
+from schedgap.models.edge.programs.dual import Prices
 from schedgap.models.method import Call
 from schedgap.solvers import Clock
 from strategies.edge import brute_force, instance_of

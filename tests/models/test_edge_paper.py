@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
-from schedgap.models.edge.algorithm import run_named
-from schedgap.models.edge.batch import VARIANTS, Network, a_maxsche, arrived
+from schedgap.models.edge.algorithms.a_maxsche import VARIANTS, Network, a_maxsche, arrived
+from schedgap.models.edge.algorithms.a_online import run_named
+from schedgap.models.edge.algorithms.prices import scale, unit_price
 from schedgap.models.edge.paper import PAPER
-from schedgap.models.edge.pricing import scale, unit_price
 from schedgap.models.edge.rules import check, objective
 from strategies.edge import brute_force, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C

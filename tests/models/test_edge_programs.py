@@ -8,10 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge import program_literal, program_mode, program_packing, rules
+from schedgap.models.edge import rules
+from schedgap.models.edge.decisions import no_schedule, problem
 from schedgap.models.edge.placements import count_runs, runs_from, runs_of, schedule_of
-from schedgap.models.edge.problem import no_schedule, problem
-from schedgap.models.edge.symmetry import equal_jobs, equal_servers, in_order
+from schedgap.models.edge.programs import columns, printed, time_indexed
+from schedgap.models.edge.programs.symmetry import equal_jobs, equal_servers, in_order
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.children import run_child
 from strategies.edge import best_schedule, brute_force, edge_instances, instance_of
@@ -30,17 +31,17 @@ def value(instance: EdgeInstance, schedule: EdgeSchedule) -> float:
 
 
 def literal(instance: EdgeInstance) -> float:
-    return _optimum(instance, program_literal.build(instance), program_literal.read)
+    return _optimum(instance, printed.build(instance), printed.read)
 
 
 def mode(instance: EdgeInstance) -> float:
-    return _optimum(instance, program_mode.build(instance), program_mode.read)
+    return _optimum(instance, time_indexed.build(instance), time_indexed.read)
 
 
 def packing(instance: EdgeInstance) -> float:
-    runs = program_packing.all_runs(instance)
-    model = program_packing.build(instance, runs=runs)
-    return _optimum(instance, model, lambda model, given: program_packing.read(model, given, runs))
+    runs = columns.all_runs(instance)
+    model = columns.build(instance, runs=runs)
+    return _optimum(instance, model, lambda model, given: columns.read(model, given, runs))
 
 
 def _optimum(instance: EdgeInstance, model: object, read: Callable[..., EdgeSchedule]) -> float:

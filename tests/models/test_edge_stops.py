@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.exact import column_fix
+from schedgap.models.edge.exact import exact
 from schedgap.solvers.children import run_child
 from strategies.clocks import StopAt
 from strategies.edge import edge_instances
@@ -30,8 +30,8 @@ PROGRAMS = [name for name, method in EXACT.items() if "highs" in method.engines]
     ],
 )
 def test_exact_claims_nothing_false_wherever_it_stops(name: str, kind: str) -> None:
-    stops, last = sweep(TOYS[name], "column-fix", kind=kind, first=8, more=6)
-    killed, _ = sweep(TOYS[name], "column-fix", kind=kind, first=2, more=5, killed=True)
+    stops, last = sweep(TOYS[name], "exact", kind=kind, first=8, more=6)
+    killed, _ = sweep(TOYS[name], "exact", kind=kind, first=2, more=5, killed=True)
     if name != "toy-batch" or kind in ("none", "blind"):  # else the first list meets the bound
         assert stops > 3 and killed > 1
     assert last.schedule is not None and last.bound is not None
@@ -47,7 +47,7 @@ def test_programs_claim_nothing_false_wherever_they_stop(method: str) -> None:
 def test_searches_with_cp_sat_claim_nothing_false_wherever_they_stop() -> None:
     """In a process of their own, with the prices lost, or the program alone."""
     for method, instances in (
-        ("column-fix", [TOY_A, GAPS, TOY_BATCH]),
+        ("exact", [TOY_A, GAPS, TOY_BATCH]),
         ("cp-sat", [TOY_B]),
         ("batch-cp-sat", [TOY_BATCH]),
     ):
@@ -60,24 +60,24 @@ def test_searches_with_cp_sat_claim_nothing_false_wherever_they_stop() -> None:
 def test_bounds_that_close_have_certificates() -> None:
     """What prices prove alone is evaluated again; so is a job's bound that a list meets."""
     for instance in (TOY_A, TOY_B, TOY_C):
-        outcome, witness = stopped(instance, "column-fix", StopAt(10**9))
+        outcome, witness = stopped(instance, "exact", StopAt(10**9))
         assert outcome.bound == witness.optimum and outcome.certificate is not None
         assert outcome.certificate["kind"] == "cg-bound" and witness.certified > 0
-    outcome, _ = stopped(TOY_BATCH, "column-fix", StopAt(10**9))
+    outcome, _ = stopped(TOY_BATCH, "exact", StopAt(10**9))
     assert outcome.certificate == {"kind": "job-bound"}
 
 
 def test_sums_of_parts_have_certificates() -> None:
     kinds = set()
     for instance in hard(6, max_jobs=4):
-        outcome, witness = stopped(instance, "column-fix", StopAt(10**9))
+        outcome, witness = stopped(instance, "exact", StopAt(10**9))
         if outcome.certificate is not None and outcome.bound == witness.optimum:
             kinds.add(outcome.certificate["kind"])
     assert "parts" in kinds
 
 
 def at_length(instance: EdgeInstance, kind: str, killed: bool) -> int:
-    method = "column-fix"
+    method = "exact"
     return sweep(instance, method, kind=kind, first=60, more=30, killed=killed)[0]
 
 
@@ -98,9 +98,9 @@ def test_a_search_over_lists_goes_on_to_the_end_of_the_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where the instance is too large for all else; 3 jobs need 40, 80, 160, ... moves each."""
-    monkeypatch.setattr(column_fix, "MOST_PLACES", 0)
+    monkeypatch.setattr(exact, "MOST_PLACES", 0)
     clock = StopAt(1500)
-    outcome, _ = stopped(GAPS, "column-fix", clock)
+    outcome, _ = stopped(GAPS, "exact", clock)
     assert outcome.schedule is not None and "to the end of the time" in outcome.note
     assert clock.readings_left == 0
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge import program_cp_sat
+from schedgap.models.edge.programs import intervals
 from schedgap.solvers import Clock, solve
 
 
@@ -16,14 +16,14 @@ def schedules(
 
 
 def _best(instance: EdgeInstance) -> EdgeSchedule | None:
-    model = program_cp_sat.build(instance)
+    model = intervals.build(instance)
     result = solve(model, "cp-sat", clock=Clock(60), grid=1)
     if result.status == "infeasible":
         return None
     assert result.status == "optimal"
-    schedule = program_cp_sat.read(model, result.values, instance)
+    schedule = intervals.read(model, result.values, instance)
     assert schedule.value(instance) == round(result.objective or 0)
-    start = program_cp_sat.hints(model, instance, schedule)
+    start = intervals.hints(model, instance, schedule)
     options = {"fix_variables_to_their_hinted_value": True}
     again = solve(model, "cp-sat", clock=Clock(60), start=start, options=options)
     assert again.status == "optimal"  # the hint is a solution

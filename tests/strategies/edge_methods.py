@@ -3,16 +3,21 @@
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.run_algorithms import METHODS as ALGORITHMS
-from schedgap.models.edge.run_bounds import METHODS as BOUNDS
-from schedgap.models.edge.run_exact import METHODS as EXACT
-from schedgap.models.edge.run_lists import METHODS as LISTS
+from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.methods import METHODS as ALL
 from schedgap.models.method import Call, Outcome, check_instance
 from schedgap.solvers import Clock
 from schedgap.solvers.children import run_child
 
-METHODS = {method.name: method for method in (*EXACT, *BOUNDS)}
-KNOWN = METHODS | {method.name: method for method in (*ALGORITHMS, *LISTS)}
+METHODS = {method.name: method for method in ALL if method.kind in ("exact", "bound")}
+KNOWN = {method.name: method for method in ALL}
+
+
+def can_complete(instance: EdgeInstance, job: int) -> bool:
+    """Whether a job (by index) alone on the network ends within the horizon, or its window."""
+    view = problem(instance)
+    flows = [view.least_flow(task) for task in view.tasks if task.job == job]
+    return any(flow is not None for flow in flows)
 
 
 class Silence:

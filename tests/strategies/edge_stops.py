@@ -20,18 +20,18 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models import bracket
 from schedgap.models.bracket import Bracket, Report
 from schedgap.models.edge import rules
-from schedgap.models.edge.bounds import column_bound, type_bound
-from schedgap.models.edge.certificates import check_certificate
-from schedgap.models.edge.exact import column_fix, parts, steps
-from schedgap.models.edge.heuristics import starting
+from schedgap.models.edge.bounds import column_generation, worker_types
+from schedgap.models.edge.bounds.certificates import check_certificate
+from schedgap.models.edge.exact import components, exact, steps
+from schedgap.models.edge.heuristics import initial
 from schedgap.models.edge.heuristics.lists import orders, place_all
-from schedgap.models.edge.run_exact import METHODS
+from schedgap.models.edge.methods import METHODS
 from schedgap.models.method import Call, Outcome, Unheard
 from schedgap.solvers.column_generation import generate_columns
 from strategies.clocks import StopAt
 from strategies.edge import brute_force, edge_instances, instance_of
 
-EXACT = {method.name: method for method in METHODS}
+EXACT = {method.name: method for method in METHODS if method.kind == "exact"}
 
 
 class KilledError(Exception):
@@ -150,7 +150,7 @@ def starts(kind: str) -> Iterator[None]:
     """Change what is known before a search.
 
     `usual`; `none`: no schedule at all; `poor`: one list, in a bad order; `blind`: no schedule, and
-    prices after one round of column generation, so that goals have to prove.
+    prices after one round of column generation, so that targets have to prove.
     """
 
     def nothing(*args: Any, **kwargs: Any) -> None: ...
@@ -164,10 +164,10 @@ def starts(kind: str) -> Iterator[None]:
         yield
         return
     with (
-        mock.patch.object(starting, "starting_schedules", poor if kind == "poor" else nothing),
+        mock.patch.object(initial, "starting_schedules", poor if kind == "poor" else nothing),
         mock.patch.object(steps, "search_lists", nothing),
-        mock.patch.object(column_fix, "search_lists", nothing),
-        mock.patch.object(parts, "search_lists", nothing),
+        mock.patch.object(exact, "search_lists", nothing),
+        mock.patch.object(components, "search_lists", nothing),
         one_round() if kind == "blind" else nullcontext(),
     ):
         yield
@@ -176,9 +176,10 @@ def starts(kind: str) -> Iterator[None]:
 @contextmanager
 def one_round() -> Iterator[None]:
     """Prices do not converge."""
+    one = partial(generate_columns, rounds=1)
     with (
-        mock.patch.object(column_bound, "generate_columns", partial(generate_columns, rounds=1)),
-        mock.patch.object(type_bound, "generate_columns", partial(generate_columns, rounds=1)),
+        mock.patch.object(column_generation, "generate_columns", one),
+        mock.patch.object(worker_types, "generate_columns", one),
     ):
         yield
 
@@ -240,7 +241,7 @@ def hard(count: int, **settings: Any) -> list[EdgeInstance]:
     found = []
     for instance in drawn(edge_instances(placeable=True, **settings), 12 * count):
         call = Call({}, None, StopAt(10**9), seed=0, progress=Unheard())
-        begun = starting.first_bracket(instance, call)
+        begun = initial.first_bracket(instance, call)
         if not begun.closed and instance not in found:
             found.append(instance)
     return found[:count]

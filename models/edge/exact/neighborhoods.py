@@ -10,10 +10,10 @@ import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.bracket import Finder, Report
-from schedgap.models.edge import program_cp_sat
-from schedgap.models.edge.exact.fixing import Fixing
+from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing
+from schedgap.models.edge.decisions import Group, problem
 from schedgap.models.edge.placements import Run, runs_from, schedule_of, sound
-from schedgap.models.edge.problem import Group, problem
+from schedgap.models.edge.programs import intervals
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.confirm import confirm
 
@@ -51,7 +51,7 @@ def improve(
         groups = [group for group in kept.groups if group.job in free]
         rest = [run for job, run in runs.items() if job not in free]
         fixed = rest if tried % LOOSE else []
-        model = program_cp_sat.build(
+        model = intervals.build(
             instance,
             groups=groups if fixed else groups + [run.group for run in rest],
             fixed=fixed,
@@ -62,7 +62,7 @@ def improve(
             "seed": seed + tried,
             "threads": threads,
             "grid": 1,
-            "start": program_cp_sat.hints(model, instance, schedule),
+            "start": intervals.hints(model, instance, schedule),
         }
         result = solve(model, "cp-sat", clock=clock.share(1.0, most=LONGEST), **settings)
         if result.status == "infeasible" and not rest:
@@ -70,7 +70,7 @@ def improve(
         tried, vain = tried + 1, vain + 1
         better = None
         if result.values is not None:
-            moved = program_cp_sat.read(model, result.values, instance)
+            moved = intervals.read(model, result.values, instance)
             changed = runs | {run.group.job: run for run in runs_from(instance, moved)}
             better = sound(instance, schedule_of(instance, changed.values()))
         if better is not None:

@@ -7,23 +7,21 @@ from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.bracket import Finder, Report, solve_program
-from schedgap.models.edge import program_cp_sat
-from schedgap.models.edge.bounds import mode_arrays
-from schedgap.models.edge.bounds.column_bound import solve_bound
-from schedgap.models.edge.bounds.prices import Prices, to_data
-from schedgap.models.edge.bounds.shapes import Shape
-from schedgap.models.edge.bounds.type_bound import (
+from schedgap.models.edge.algorithms.cheapest_schedule import Floats
+from schedgap.models.edge.bounds.column_generation import solve_bound
+from schedgap.models.edge.bounds.reduced_cost_fixing import Kept
+from schedgap.models.edge.bounds.worker_types import (
     TypeBound,
     bound_of,
     certificate,
     server_prices,
     solve_types,
 )
-from schedgap.models.edge.cost import Floats
-from schedgap.models.edge.exact.fixing import Kept
-from schedgap.models.edge.heuristics.starting import sense
+from schedgap.models.edge.decisions import problem, sense
 from schedgap.models.edge.placements import runs_from, sound
-from schedgap.models.edge.problem import problem
+from schedgap.models.edge.programs import intervals, time_indexed_arrays
+from schedgap.models.edge.programs.dual import Prices, to_data
+from schedgap.models.edge.programs.superadditive_cuts import Shape
 from schedgap.solvers import Clock
 
 
@@ -40,7 +38,7 @@ def search_stage(
     """Search with CP-SAT from a schedule and a bound."""
     sign = sense(instance)
     known = int(sign * lower)
-    model = program_cp_sat.build(
+    model = intervals.build(
         instance, least=None if sign < 0 else known, most=known if sign < 0 else None
     )
     return solve_program(
@@ -50,10 +48,10 @@ def search_stage(
         clock=clock,
         seed=seed,
         threads=threads,
-        read=lambda values: sound(instance, program_cp_sat.read(model, values, instance)),
+        read=lambda values: sound(instance, intervals.read(model, values, instance)),
         real=lambda bound: sign * bound,
         grid=1,
-        start=None if schedule is None else program_cp_sat.hints(model, instance, schedule),
+        start=None if schedule is None else intervals.hints(model, instance, schedule),
     )[1]
 
 
@@ -142,11 +140,11 @@ def type_stage(
     return Report(trace=trace, value=bounds)
 
 
-def goal_stage(
+def target_stage(
     found: Finder,
     instance: EdgeInstance,
     kept: Kept,
-    goal: int,
+    target: int,
     shapes: Mapping[Shape, Floats],
     schedule: EdgeSchedule | None,
     name: str,
@@ -155,24 +153,24 @@ def goal_stage(
     seed: int,
     threads: int,
 ) -> Report:
-    """Look for the best schedule with an objective up to a goal; `value`: whether that is decided.
+    """Look for the best schedule with an objective up to a target.
 
-    A known schedule, if there is one, is what CP-SAT looks near first.
-    The groups hold every such schedule. So a bound on them is one on all schedules up to goal + 1,
-    and the best of them is optimal.
+    The report's `value` says whether that is decided. A known schedule, if there is one,
+    is what CP-SAT looks near first. The groups hold every such schedule. So a bound on them is one
+    on all schedules up to target + 1, and the best of them is optimal.
     """
     view, start = problem(instance), None
     program: Any
     if name == "cp-sat":
         least = math.ceil(kept.bound - 1e-6)
-        program = program_cp_sat.build(instance, groups=kept.groups, least=least, most=goal)
+        program = intervals.build(instance, groups=kept.groups, least=least, most=target)
         if schedule is not None:
-            start = program_cp_sat.hints(program, instance, schedule)
+            start = intervals.hints(program, instance, schedule)
 
         def read(values: Any) -> EdgeSchedule | None:
-            return sound(instance, program_cp_sat.read(program, values, instance))
+            return sound(instance, intervals.read(program, values, instance))
     else:
-        arrays = mode_arrays.build(view, kept.groups, most=goal, shapes=shapes)
+        arrays = time_indexed_arrays.build(view, kept.groups, most=target, shapes=shapes)
         program = arrays.program
 
         def read(values: Any) -> EdgeSchedule | None:
@@ -186,10 +184,10 @@ def goal_stage(
         seed=seed,
         threads=threads,
         read=read,
-        real=lambda bound: min(goal + 1.0, bound),
+        real=lambda bound: min(target + 1.0, bound),
         grid=1,
         start=start,
     )
     if result.status == "infeasible":
-        found.bound(goal + 1)
+        found.bound(target + 1)
     return Report(result.status == "optimal", trace=report.trace, value=report.complete)

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.bracket import Bracket
-from schedgap.models.edge.bounds.column_bound import too_large
-from schedgap.models.edge.bounds.prices import Prices
-from schedgap.models.edge.bounds.type_bound import TypeBound
-from schedgap.models.edge.exact.fixing import last_slot
-from schedgap.models.edge.heuristics.lists import Search, best_list
-from schedgap.models.edge.problem import problem
+from schedgap.models.edge.bounds.column_generation import too_large
+from schedgap.models.edge.bounds.reduced_cost_fixing import last_slot
+from schedgap.models.edge.bounds.worker_types import TypeBound
+from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.heuristics.list_search import Search
+from schedgap.models.edge.heuristics.lists import best_list
+from schedgap.models.edge.programs.dual import Prices
 from schedgap.solvers import Clock
 
 STAGES = "schedgap.models.edge.exact.stages"

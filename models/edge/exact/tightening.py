@@ -5,18 +5,13 @@ from scipy import sparse
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.bracket import Finder, Report
-from schedgap.models.edge.bounds import mode_arrays
-from schedgap.models.edge.bounds.prices import Prices, rounded
-from schedgap.models.edge.bounds.shapes import (
-    Shape,
-    ShapeFinder,
-    ShapeRows,
-    broken_shapes,
-    shape_rows,
-)
-from schedgap.models.edge.cost import Floats, Ints
-from schedgap.models.edge.exact.fixing import Kept
-from schedgap.models.edge.problem import Problem, problem
+from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints
+from schedgap.models.edge.bounds.reduced_cost_fixing import Kept
+from schedgap.models.edge.bounds.separation import ShapeFinder, broken_shapes
+from schedgap.models.edge.decisions import Problem, problem
+from schedgap.models.edge.programs import time_indexed_arrays
+from schedgap.models.edge.programs.dual import Prices, rounded
+from schedgap.models.edge.programs.superadditive_cuts import Shape, ShapeRows, shape_rows
 from schedgap.solvers import Clock
 from schedgap.solvers.highs import Relaxation
 
@@ -40,7 +35,7 @@ def tighten(
     Prices are for so many slots; they prove nothing here, but wherever they are evaluated.
     """
     view = problem(instance)
-    program = mode_arrays.build(view, kept.groups, orders=False, shapes={})
+    program = time_indexed_arrays.build(view, kept.groups, orders=False, shapes={})
     relaxation = Relaxation(program.program, threads=threads, seed=seed)
     held, finder = program.held(view), ShapeFinder(seed=seed)
     result = relaxation.solve(clock)
@@ -74,7 +69,7 @@ def _add(relaxation: Relaxation, rows: ShapeRows, columns: int) -> None:
 
 
 def _prices(
-    view: Problem, program: mode_arrays.ModeProgram, duals: Floats, added: Added, slots: int
+    view: Problem, program: time_indexed_arrays.ModeProgram, duals: Floats, added: Added, slots: int
 ) -> Prices:
     """Return the prices behind the duals of the program's rows and of those that were added."""
     workers = np.zeros((*view.workers.shape, slots))

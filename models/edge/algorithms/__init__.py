@@ -1,0 +1,1 @@
+"""The paper's algorithms as printed, and what is guaranteed of them."""

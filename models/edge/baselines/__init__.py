@@ -1,0 +1,1 @@
+"""The schemes that the paper compares its algorithms with."""

@@ -1,0 +1,340 @@
+"""The methods of family `edge`, its programs to export, and its small instances: one table."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from schedgap.instances.edge import EdgeInstance
+from schedgap.instances.generate import generate
+from schedgap.instances.instance import Instance
+from schedgap.models.method import Call, Lazy, Method, Option, Outcome
+
+
+def _at(name: str) -> Lazy:
+    """Return a function of this family, by `module:function`."""
+    return Lazy(f"schedgap.models.edge.{name}")
+
+
+NO_BATCHES, ONLY_BATCHES = _at("decisions:no_batches"), _at("decisions:only_batches")
+MAX_COLUMNS = Option(
+    "max_columns", "int", 100_000, "give up when the program has more columns", least=1
+)
+MAX_INTERVALS = Option(
+    "max_intervals", "int", 50_000, "give up when workers and PSs have more", least=1
+)
+MAX_RUNS = Option(
+    "max_columns", "int", 200_000, "refuse an instance with more runs of its jobs", least=1
+)
+_MIP = ("highs", "gurobi")
+
+
+def _a_online(name: str, summary: str, *, ours: bool = True) -> Method:
+    """Return A_online in one of its variants."""
+    return Method(
+        name,
+        "algorithm",
+        partial(_at("algorithms.a_online:run_variant"), name),
+        summary + "; no guarantee",
+        "Algorithms 1-4",
+        ours=ours,
+        online=True,
+        refuses=NO_BATCHES,
+    )
+
+
+def _policy(name: str, *, proves: bool = True) -> Callable[[EdgeInstance, Call], Outcome]:
+    """Return a function to a schedule as a method; `proves` as in `algorithms.unplaced`."""
+    return partial(_at("algorithms.unplaced:run_policy"), _at(name), proves=proves)
+
+
+METHODS: tuple[Method, ...] = (
+    # exact
+    Method(
+        "exact",
+        "exact",
+        _at("exact.exact:exact"),
+        "prices by column generation; programs over the groups that they leave",
+        "(2), (3), (5)",
+        ours=True,
+        engines=("highs", "cp-sat"),
+        drives=True,
+        seeded=True,
+    ),
+    Method(
+        "cp-sat",
+        "exact",
+        _at("exact.solve_programs:cp_sat"),
+        "one interval for each job, its workers on each server a variable demand",
+        "(2)",
+        ours=True,
+        engines=("cp-sat",),
+        options=(MAX_INTERVALS,),
+        seeded=True,
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "milp-mode",
+        "exact",
+        _at("exact.solve_programs:milp_mode"),
+        "starts and modes; as strong as a column for every schedule, without them",
+        "(2)",
+        ours=True,
+        engines=_MIP,
+        options=(MAX_COLUMNS,),
+        seeded=True,
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "milp-literal",
+        "exact",
+        _at("exact.solve_programs:milp_literal"),
+        "the paper's program, made linear constraint by constraint",
+        "(2)",
+        engines=_MIP,
+        options=(MAX_COLUMNS,),
+        seeded=True,
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "set-packing",
+        "exact",
+        _at("exact.solve_programs:set_packing"),
+        "the paper's columns (4), every run of every job, for its objective (2)",
+        "(2), (4)",
+        engines=_MIP,
+        options=(MAX_RUNS,),
+        seeded=True,
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "batch-cp-sat",
+        "exact",
+        _at("exact.solve_programs:cp_sat"),
+        "optional intervals: as many jobs as possible in the round",
+        "(3)",
+        ours=True,
+        engines=("cp-sat",),
+        options=(MAX_INTERVALS,),
+        seeded=True,
+        refuses=ONLY_BATCHES,
+    ),
+    Method(
+        "batch-milp",
+        "exact",
+        _at("exact.solve_programs:milp_mode"),
+        "the paper's batch problem over starts and modes",
+        "(3)",
+        engines=_MIP,
+        options=(MAX_COLUMNS,),
+        seeded=True,
+        refuses=ONLY_BATCHES,
+    ),
+    Method(
+        "batch-ilp4",
+        "exact",
+        _at("exact.solve_programs:set_packing"),
+        "the paper's program with a column for every schedule of every job",
+        "(4)",
+        engines=_MIP,
+        options=(MAX_RUNS,),
+        seeded=True,
+        refuses=ONLY_BATCHES,
+    ),
+    # bounds
+    Method(
+        "cg-bound",
+        "bound",
+        _at("exact.solve_programs:cg_bound"),
+        "linear relaxation over all runs of all jobs, prices by server and slot",
+        "(4), (5), (9)",
+        ours=True,
+        engines=("highs",),
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "type-bound",
+        "bound",
+        _at("bounds.solve_relaxations:type_bound"),
+        "the same with all edge servers and all clouds merged, without PSs; for full scale",
+        "(4), (5), (9)",
+        ours=True,
+        engines=("highs",),
+        options=(Option("block", "int", 4, "slots that share a price", least=1),),
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "lp-mode",
+        "bound",
+        _at("bounds.solve_relaxations:lp_mode"),
+        "linear relaxation of milp-mode as it is; small instances",
+        "(2)",
+        ours=True,
+        engines=("highs",),
+        options=(Option("max_columns", "int", 100_000, "give up when there are more", least=1),),
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "job-alone",
+        "bound",
+        _at("bounds.solve_relaxations:job_alone"),
+        "every job alone at its soonest",
+        "(2e), (2i)",
+        ours=True,
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "srpt-bound",
+        "bound",
+        _at("bounds.solve_relaxations:srpt_bound"),
+        "all workers of a type as one preemptive machine",
+        "mean busy times",
+        ours=True,
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "batch-dual",
+        "bound",
+        _at("exact.solve_programs:cg_bound"),
+        "the dual (5) of the batch problem by column generation",
+        "(5), (6), (9)",
+        engines=("highs",),
+        refuses=ONLY_BATCHES,
+    ),
+    # the paper's algorithms, and ours
+    _a_online(
+        "a-online",
+        "batches at doubling times, let in by rising prices with the fewest workers",
+        ours=False,
+    ),
+    _a_online("a-online-printed", "a-online with Algorithm 4 as printed", ours=False),
+    _a_online("a-online-model", "a-online with servers that are ready when a round starts"),
+    _a_online("a-online-earliest", "a-online, of equal costs the earliest end"),
+    _a_online(
+        "a-online-any", "a-online with any start in a round, of equal costs the earliest end"
+    ),
+    _a_online("a-online-no-price", "a-online by capacity alone, the earliest end"),
+    Method(
+        "a-online-exact-batch",
+        "algorithm",
+        _at("algorithms.a_online_exact_batch:a_online_exact_batch"),
+        "A_online with most jobs in every batch, proved; sum c_j within 4 times the optimum's",
+        "Algorithm 1, (3)",
+        ours=True,
+        engines=("cp-sat",),
+        online=True,
+        seeded=True,
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "a-maxsche",
+        "algorithm",
+        _at("algorithms.a_maxsche:serve_batch"),
+        "of a batch, run the jobs whose cheapest schedule costs less than 1; no guarantee",
+        "Algorithms 2-4",
+        refuses=ONLY_BATCHES,
+    ),
+    Method(
+        "list",
+        "baseline",
+        _at("heuristics.list_search:list_search"),
+        "jobs in the best of several orders, each where it ends soonest; then moved",
+        "list scheduling",
+        ours=True,
+        options=(
+            Option(
+                "order",
+                "choice",
+                "best",
+                "best, improved; or arrival, as it is",
+                ("arrival", "best"),
+            ),
+            Option(
+                "moves",
+                "int",
+                None,
+                "tries to improve, for each job (default: 30, then twice as many each time, until "
+                "time is up or three such rounds find nothing better)",
+                least=0,
+            ),
+        ),
+        seeded=True,
+        refuses=NO_BATCHES,
+    ),
+    # the paper's baselines
+    Method(
+        "fifo",
+        "baseline",
+        _policy("baselines.fifo:fifo"),
+        "jobs in order of arrival, each on the server that can start it earliest",
+        "Section VI; completed by us",
+        online=True,
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "drf",
+        "baseline",
+        _policy("baselines.drf:drf"),
+        "workers one by one to the job with the least dominant share of workers and PSs",
+        "Section VI; completed by us",
+        online=True,
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "batch-sche",
+        "baseline",
+        _policy("baselines.batch_sche:batch_sche"),
+        "batches at doubling times, each in windows that wait alpha times as long",
+        "Section VI; completed by us",
+        options=(Option("alpha", "int", 4, "windows of a batch, and its wait", least=1),),
+        online=True,
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "preemptive",
+        "baseline",
+        _policy("baselines.preemptive:preemptive", proves=False),
+        "shortest job first in every slot, without transfer delays: outside the program",
+        "Section VI; completed by us",
+        online=True,
+        refuses=NO_BATCHES,
+    ),
+    Method(
+        "preemptive-overhead",
+        "baseline",
+        _policy("baselines.preemptive:preemptive", proves=False),
+        "shortest job first with transfer delays and lost slots: outside the program",
+        "Section VI; completed by us",
+        options=(Option("overhead", "int", 1, "slots lost after an interruption", least=0),),
+        online=True,
+        refuses=NO_BATCHES,
+    ),
+)
+ALIASES = {
+    "column-fix": "exact",
+    "paper": "milp-literal",
+    "lp": "cg-bound",
+    "job-bound": "job-alone",
+    "local-search": "list",
+}
+
+PROGRAMS: Mapping[str, Callable[[EdgeInstance], Any]] = {
+    name: _at(f"exact.export:{function}")
+    for name, function in (
+        ("milp-literal", "milp_literal"),
+        ("milp-mode", "milp_mode"),
+        ("set-packing", "set_packing"),
+        ("batch-milp", "milp_mode"),
+        ("batch-ilp4", "set_packing"),
+    )
+}
+
+
+def suite() -> list[Instance]:
+    """Return worked examples, one of them a batch, and two random instances."""
+    return [
+        generate("edge", preset="toy"),
+        generate("edge", preset="toy-b"),
+        generate("edge", preset="toy-batch"),
+        generate("edge", preset="small", seed=1),
+        generate("edge", preset="small", seed=2),
+    ]

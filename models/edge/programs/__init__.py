@@ -1,0 +1,1 @@
+"""The paper's programs as printed, and ours for the same problem."""

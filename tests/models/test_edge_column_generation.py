@@ -1,0 +1,198 @@
+"""Bounds by prices: below every optimum at any prices, tight at the prices of the relaxation."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge.bounds import column_generation
+from schedgap.models.edge.bounds.column_generation import certified, solve_bound
+from schedgap.models.edge.decisions import Group, Task, problem
+from schedgap.models.edge.placements import runs_from, runs_of
+from schedgap.models.edge.programs import time_indexed
+from schedgap.models.edge.programs.dual import Pricer, Prices, from_data, rounded, to_data
+from schedgap.solvers import Clock
+from schedgap.solvers.highs import Relaxation
+from schedgap.solvers.pyomo_arrays import compile_model
+from strategies.edge import best_schedule, brute_force, edge_instances, some_shapes
+from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+EXAMPLES = [(TOY_A, 5), (TOY_B, 9), (TOY_C, 6), (TOY_BATCH, 3)]
+
+
+def draw_prices(data: st.DataObject, instance: EdgeInstance) -> Prices:
+    """Draw prices, most of them 0, for some first slots of the window."""
+    view = problem(instance)
+    slots = data.draw(st.integers(1, view.slots), label="slots")
+    rng = np.random.default_rng(data.draw(st.integers(0, 10**6), label="prices"))
+    scale = data.draw(st.sampled_from([0.02, 0.3, 3.0]), label="scale")
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        cells = rng.exponential(scale, (*shape, slots))
+        return rounded(cells * (rng.random(cells.shape) < 0.5))
+
+    kinds = (
+        some_shapes(int(view.workers.max()), rng)
+        if data.draw(st.booleans(), label="shapes")
+        else []
+    )
+    shapes = {shape: draw(view.workers.shape) for shape in kinds}
+    return Prices(draw(view.workers.shape), draw(view.ps.shape), shapes)
+
+
+def enumerated_bound(instance: EdgeInstance, prices: Prices) -> float:
+    """The same bound from a list of all runs, each priced cell by cell."""
+    view = problem(instance)
+    cost_of_capacity = float((prices.workers.sum(axis=2) * view.workers).sum())
+    cost_of_capacity += float((prices.ps.sum(axis=2) * view.ps).sum())
+    for shape, price in prices.shapes.items():
+        f = (0, *shape)
+        for s, u in np.ndindex(view.workers.shape):
+            cost_of_capacity += f[view.workers[s, u]] * float(price[s, u].sum())
+    last = view.first + prices.slots - 1
+    total = -cost_of_capacity
+    for task in view.tasks:
+        least = 0.0 if view.is_batch else math.inf
+        for group in view.groups():
+            if group.job != task.job:
+                continue
+            for run in runs_of(view, task, group):
+                flow = -1.0 if view.is_batch else float(task.flow(group))
+                # A run that ends after the last price may use none of the priced slots.
+                if group.end <= last:
+                    window = slice(group.start - view.first, group.end - view.first + 1)
+                    for s, n in run.workers:
+                        flow += n * float(prices.workers[s, task.worker_type, window].sum())
+                        for shape, price in prices.shapes.items():
+                            flow += shape[n - 1] * float(price[s, task.worker_type, window].sum())
+                    flow += float(prices.ps[run.host, task.ps_type, window].sum())
+                least = min(least, flow)
+        total += least
+    return total
+
+
+@settings(max_examples=60, **QUIET)
+@given(edge_instances(batch=None, horizon=(5, 9)), st.data())
+def test_any_prices_prove_a_bound(instance: EdgeInstance, data: st.DataObject) -> None:
+    prices = draw_prices(data, instance)
+    view = problem(instance)
+    bound = Pricer(view, prices.slots).bound(prices)
+    optimum = brute_force(instance)
+    if view.is_batch:
+        assert -bound >= optimum
+    else:
+        assert bound <= optimum
+    written = from_data(view, to_data(prices))
+    assert (written.workers == prices.workers).all() and (written.ps == prices.ps).all()
+    assert all((written.shapes[f] == price).all() for f, price in prices.shapes.items())
+
+
+@settings(max_examples=40, **QUIET)
+@given(edge_instances(batch=None, horizon=(5, 8)), st.data())
+def test_the_bound_is_that_of_all_runs(instance: EdgeInstance, data: st.DataObject) -> None:
+    prices = draw_prices(data, instance)
+    view = problem(instance)
+    bound = Pricer(view, prices.slots).bound(prices)
+    full = enumerated_bound(instance, prices)
+    if prices.slots == view.slots:
+        # A split mode that lands on one server is no run, and never cheaper than one.
+        assert bound == pytest.approx(full)
+    else:
+        assert bound <= full + 1e-9
+
+
+def least_cost(instance: EdgeInstance, prices: Prices, task: Task, group: Group) -> float:
+    """The least cost of a group over all ways to put its workers and its PS on servers."""
+    view, mode = problem(instance), group.mode
+    window = slice(group.start - view.first, group.end - view.first + 1)
+    u, v, ready = task.worker_type, task.ps_type, task.ready <= group.start
+    least = math.inf
+    rooms = (view.workers[:, u] * ready).tolist()
+    for counts in product(*(range(room + 1) for room in rooms)):
+        if sum(counts) != mode.workers:
+            continue
+        for host in np.flatnonzero((view.ps[:, v] > 0) & ready).tolist():
+            if mode.together and counts[host] != mode.workers:
+                continue
+            cost = float(prices.ps[host, v, window].sum())
+            for s, n in enumerate(counts):
+                cost += n * float(prices.workers[s, u, window].sum())
+                for shape, price in prices.shapes.items():
+                    cost += (0, *shape)[n] * float(price[s, u, window].sum())
+            least = min(least, cost)
+    return least + (-1.0 if view.is_batch else task.flow(group))
+
+
+@settings(max_examples=40, **QUIET)
+@given(edge_instances(batch=None, horizon=(5, 8)), st.data())
+def test_every_group_costs_what_enumeration_says(
+    instance: EdgeInstance, data: st.DataObject
+) -> None:
+    prices, view = draw_prices(data, instance), problem(instance)
+    pricer = Pricer(view, prices.slots)
+    markets = pricer.markets(prices)
+    for group in list(view.groups())[:: 1 + len(view.tasks)]:
+        task = next(task for task in view.tasks if task.job == group.job)
+        if group.end < view.first + prices.slots:
+            cost = pricer.costs(markets, task, group.mode)[group.start - view.first]
+            assert cost == pytest.approx(least_cost(instance, prices, task, group))
+
+
+def relaxation(instance: EdgeInstance) -> float:
+    """The linear relaxation of the program over starts and modes, without its orders; a minimum."""
+    model = time_indexed.build(instance)
+    for name in ("cut_servers", "cut_jobs"):
+        if hasattr(model, name):
+            getattr(model, name).deactivate()
+    arrays = compile_model(model)
+    result = Relaxation(arrays.program).solve(Clock(60))
+    assert result.objective is not None
+    return result.objective
+
+
+def solved(instance: EdgeInstance) -> column_generation.ColumnBound:
+    view = problem(instance)
+    return solve_bound(view, slots=view.slots, clock=Clock(60))
+
+
+@pytest.mark.parametrize(("instance", "optimum"), EXAMPLES)
+def test_the_relaxation_is_tight_on_the_examples(instance: EdgeInstance, optimum: int) -> None:
+    found = solved(instance)
+    assert found.prices is not None
+    assert certified(instance, to_data(found.prices)) == pytest.approx(optimum, abs=1e-5)
+
+
+def holds(instance: EdgeInstance) -> None:
+    """The bound is that of the program's relaxation, and the certificate proves it."""
+    optimum, schedule = best_schedule(instance)
+    view, found = problem(instance), solved(instance)
+    if optimum == math.inf:
+        return
+    assert found.prices is not None and found.bound is not None and not found.infeasible
+    sign = -1 if view.is_batch else 1
+    assert sign * certified(instance, to_data(found.prices)) == found.bound
+    assert found.bound <= sign * optimum
+    assert found.bound == pytest.approx(relaxation(instance), abs=1e-4)
+    # With a known schedule, and with fewer slots, it is a bound all the same.
+    assert schedule is not None
+    known = runs_from(instance, schedule)
+    fewer = solve_bound(view, slots=max(1, view.slots // 2), clock=Clock(60), known=known)
+    assert fewer.bound is not None and fewer.bound <= sign * optimum
+
+
+@settings(max_examples=40, **QUIET)
+@given(edge_instances(batch=None, horizon=(5, 9)))
+def test_the_bound_is_the_relaxation_s(instance: EdgeInstance) -> None:
+    holds(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=600, **QUIET)
+@given(edge_instances(batch=None))
+def test_the_bound_is_the_relaxation_s_at_length(instance: EdgeInstance) -> None:
+    holds(instance)

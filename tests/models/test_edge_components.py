@@ -1,0 +1,171 @@
+"""Parts by worker type: what they prove holds for the whole, what they find makes one schedule."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.errors import InputError
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule
+from schedgap.models.edge import rules
+from schedgap.models.edge.bounds.certificates import check_certificate
+from schedgap.models.edge.bounds.decomposition import jobs_by_type, part_of
+from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing, Side
+from schedgap.models.edge.decisions import no_schedule, problem
+from schedgap.models.edge.exact.components import Parts, joined
+from schedgap.models.edge.exact.targets import Targets
+from schedgap.models.edge.heuristics.initial import first_bracket
+from schedgap.models.edge.placements import runs_from
+from schedgap.models.edge.programs.dual import Pricer, Prices, rounded, to_data
+from schedgap.models.method import Call
+from schedgap.solvers import Clock
+from strategies.edge import best_schedule, brute_force, edge_instances, instance_of, some_shapes
+from strategies.edge_methods import Silence
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+def no_prices(instance: EdgeInstance) -> Prices:
+    view = problem(instance)
+    return Prices(
+        np.zeros((*view.workers.shape, view.slots)), np.zeros((*view.ps.shape, view.slots))
+    )
+
+
+def two_kinds(**server: int) -> EdgeInstance:
+    """One job of each of two worker types, one slot each, on one server with so many PSs."""
+    only = {"id": "s", "kind": "edge", "workers": {"a": 1, "b": 1}}
+    jobs = [{"worker_type": kind, "transfer_delay": {"s": 0}} for kind in ("a", "b")]
+    servers = [only | {"parameter_servers": server}]
+    return instance_of(jobs, servers=servers, worker_types=["a", "b"], horizon=4)
+
+
+def test_jobs_are_told_apart_by_their_workers() -> None:
+    instance = two_kinds(cpu=2)
+    assert jobs_by_type(instance) == {0: (0,), 1: (1,)}
+    assert [job.id for job in part_of(instance, [1]).jobs] == ["j2"]
+
+
+@pytest.mark.parametrize(("ps", "value"), [(2, 0), (1, None)])
+def test_schedules_are_joined_where_there_are_enough_pss(ps: int, value: int | None) -> None:
+    """Both jobs run in slot 1: c_j - a_j = 0 each, with two PSs; with one there is no way."""
+    instance = two_kinds(cpu=ps)
+    parts = [part_of(instance, jobs) for jobs in jobs_by_type(instance).values()]
+    found = joined(instance, [best_schedule(part)[1] for part in parts])
+    assert (None if found is None else found.value(instance)) == value
+
+
+def test_a_ps_moves_where_it_has_to() -> None:
+    """The job that is split finds its PS on the other server; nothing else changes."""
+    servers = [
+        {"id": "s", "kind": "edge", "workers": {"a": 2}, "parameter_servers": {"cpu": 1}},
+        {"id": "r", "kind": "edge", "workers": {"b": 1}, "parameter_servers": {"cpu": 1}},
+    ]
+    jobs = [{"worker_type": kind, "transfer_delay": {"s": 0, "r": 0}} for kind in ("a", "b")]
+    instance = instance_of(jobs, servers=servers, worker_types=["a", "b"], horizon=4)
+    near = {"start": 1, "completion": 1, "ps_server": "s"}
+    each = [
+        EdgeSchedule.from_data(instance, {"jobs": {name: near | {"workers": workers}}})
+        for name, workers in (("j1", {"s": 1}), ("j2", {"r": 1}))
+    ]
+    found = joined(instance, each)
+    assert found is not None and found.placements["j2"].ps_server == "r"
+    assert list(rules.check(instance, found.to_data(instance), {})) == []
+
+
+def fixed_by_sides(instance: EdgeInstance) -> None:
+    """Sides at their own optima leave the groups of an optimal schedule, and none below it."""
+    optimum, schedule = best_schedule(instance)
+    if schedule is None:
+        return
+    sides = []
+    for jobs in jobs_by_type(instance).values():
+        part = part_of(instance, jobs)
+        sides.append(Side(part, jobs, (no_prices(part),), int(brute_force(part))))
+    total = sum(side.least for side in sides)
+    assert total <= optimum
+    fixing, view = Fixing((no_prices(instance),), tuple(sides)), problem(instance)
+    kept = fixing.keep(view, int(optimum) + 1)
+    assert {run.group for run in runs_from(instance, schedule)} <= set(kept.groups)
+    assert total <= kept.bound <= optimum
+    assert fixing.keep(view, total).hopeless
+
+
+@settings(max_examples=60, **QUIET)
+@given(edge_instances(placeable=True, horizon=(5, 9)))
+def test_sides_leave_an_optimal_schedule(instance: EdgeInstance) -> None:
+    fixed_by_sides(instance)
+
+
+@settings(max_examples=40, **QUIET)
+@given(edge_instances(placeable=True, horizon=(5, 9)), st.integers(0, 10**6))
+def test_certificates_of_parts_prove_a_bound(instance: EdgeInstance, seed: int) -> None:
+    """At any prices; and the sum is that of the parts, each rounded up."""
+    if no_schedule(instance) is not None:
+        return
+    random, parts, total = np.random.default_rng(seed), {}, 0
+    for jobs in jobs_by_type(instance).values():
+        part = part_of(instance, jobs)
+        view = problem(part)
+        shapes = some_shapes(int(view.workers.max()), random)
+
+        def draw(array: np.ndarray, slots: int = view.slots) -> np.ndarray:
+            return rounded(random.exponential(0.1, (*array.shape, slots)))
+
+        prices = Prices(
+            draw(view.workers), draw(view.ps), {shape: draw(view.workers) for shape in shapes}
+        )
+        best = max((no_prices(part), prices), key=lambda each: Pricer(view, view.slots).bound(each))
+        parts[part.jobs[0].worker_type] = {"kind": "cg-bound", **to_data(best)}
+        total += math.ceil(Pricer(view, view.slots).bound(best))
+    written = {"kind": "parts", "parts": parts}
+    assert check_certificate(instance, json.loads(json.dumps(written))) == total
+    assert total <= brute_force(instance)
+
+
+def test_a_shape_that_is_none_is_refused() -> None:
+    """f(1) + f(1) = 2 > f(2) = 1: two jobs of one worker each would be charged for too much."""
+    instance = two_kinds(cpu=2)
+    plain = {"kind": "cg-bound", **to_data(no_prices(instance))}
+    wrong = plain | {"shapes": [{"shape": [1, 1], "prices": [[0, 0, 1, 1.0]]}]}
+    with pytest.raises(InputError, match="shapes"):
+        check_certificate(instance, wrong)
+
+
+def parts_alone(instance: EdgeInstance) -> None:
+    """Parts bound the whole from below, and find nothing that the rules refuse."""
+    if no_schedule(instance) is not None or len(jobs_by_type(instance)) < 2:
+        return
+    optimum = brute_force(instance)
+    found = first_bracket(instance, Call({}, None, Clock(60), seed=0, progress=Silence()))
+    found.schedule, found.upper = None, None
+    parts = Parts(instance, found)
+    assert parts.prepare(Clock(30))
+    if not found.closed:
+        parts.settle(Clock(30), Targets(instance, found, parts.fixing()))
+    own = [brute_force(part_of(instance, jobs)) for jobs in jobs_by_type(instance).values()]
+    if math.inf in own:
+        assert found.infeasible and optimum == math.inf
+        return
+    assert found.lower == sum(own) <= optimum
+    if found.schedule is not None:
+        data = found.schedule.to_data(instance)
+        assert list(rules.check(instance, data, {})) == []
+        assert rules.objective(instance, data) == found.upper == optimum
+
+
+@settings(max_examples=12, **QUIET)
+@given(edge_instances(placeable=True, max_jobs=4, horizon=(5, 9)))
+def test_parts_bound_the_whole(instance: EdgeInstance) -> None:
+    parts_alone(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=200, **QUIET)
+@given(edge_instances(placeable=True, max_jobs=4, horizon=(5, 9)))
+def test_parts_bound_the_whole_at_length(instance: EdgeInstance) -> None:
+    parts_alone(instance)
+    fixed_by_sides(instance)

@@ -1,0 +1,129 @@
+"""Bounds by worker type: below every optimum at any prices and any number of slots."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge.bounds.column_generation import solve_bound
+from schedgap.models.edge.bounds.job_alone import job_bound
+from schedgap.models.edge.bounds.worker_types import (
+    Column,
+    TypeProblem,
+    certificate,
+    certified,
+    solve_type,
+    total,
+    used_types,
+)
+from schedgap.models.edge.decisions import no_schedule, problem
+from schedgap.models.edge.placements import runs_from
+from schedgap.models.edge.programs.dual import rounded
+from schedgap.solvers import Clock
+from strategies.edge import best_schedule, brute_force, edge_instances
+from strategies.edge_examples import TOY_A, TOY_B, TOY_C
+
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+def type_bound(instance: EdgeInstance, block: int = 1) -> float:
+    """Solve, and evaluate the certificate."""
+    view = problem(instance)
+    found = [solve_type(view, u, clock=Clock(60), block=block, gap=1e-6) for u in used_types(view)]
+    bound = total([each.bound for each in found])
+    assert certified(instance, certificate(instance, found)) == bound
+    return bound
+
+
+@pytest.mark.parametrize(("instance", "optimum"), [(TOY_A, 5), (TOY_B, 9), (TOY_C, 6)])
+def test_the_examples_are_bounded(instance: EdgeInstance, optimum: int) -> None:
+    assert job_bound(problem(instance)) <= type_bound(instance) <= optimum
+
+
+def test_one_server_is_a_class_of_its_own() -> None:
+    """toy-c has one server: nothing is merged, and the bound is the optimum."""
+    assert type_bound(TOY_C) == 6
+
+
+def holds(instance: EdgeInstance, block: int) -> None:
+    optimum, view = brute_force(instance), problem(instance)
+    if no_schedule(instance) is None:
+        bound = type_bound(instance, block)
+        assert job_bound(view) <= bound <= optimum
+        if optimum < math.inf:
+            exact = solve_bound(view, slots=view.slots, clock=Clock(60)).bound
+            assert exact is not None and bound <= math.ceil(exact - 1e-6) + len(used_types(view))
+
+
+@settings(max_examples=60, **QUIET)
+@given(edge_instances(placeable=True), st.integers(1, 4))
+def test_the_bound_is_below_the_optimum(instance: EdgeInstance, block: int) -> None:
+    holds(instance, block)
+
+
+@pytest.mark.nightly
+@settings(max_examples=600, **QUIET)
+@given(edge_instances(placeable=True), st.integers(1, 4))
+def test_the_bound_is_below_the_optimum_at_length(instance: EdgeInstance, block: int) -> None:
+    holds(instance, block)
+
+
+@settings(max_examples=100, **QUIET)
+@given(edge_instances(placeable=True), st.data())
+def test_any_prices_of_any_slots_prove_a_bound(instance: EdgeInstance, data: st.DataObject) -> None:
+    optimum, schedule = best_schedule(instance)
+    view, bounds = problem(instance), []
+    if no_schedule(instance) is not None:
+        return
+    for u in used_types(view):
+        slots = data.draw(st.integers(1, view.slots), label="slots")
+        types = TypeProblem(view, u, slots, data.draw(st.integers(1, slots), label="block"))
+        rng = np.random.default_rng(data.draw(st.integers(0, 10**6), label="seed"))
+        prices = rounded(rng.exponential(0.3, (2, len(types.lengths))))
+        bound, least, columns = types.bound(prices)
+        bounds.append(bound)
+        # The columns cost what they say, and what the master's rows say.
+        sums = types.sums(prices)
+        duals = np.concatenate([np.zeros(len(least)), -(prices * types.block).ravel()])
+        for cost, own in zip(least, columns, strict=True):
+            for column in own:
+                assert types.cost(column, sums) >= cost
+                usage = types.entries([column]).T @ duals
+                assert types.cost(column, sums) == pytest.approx(column.flow - float(usage[0]))
+    assert total(bounds) <= optimum
+    if schedule is not None:
+        every_run_is_a_column(instance, schedule_runs(instance, schedule), data)
+
+
+def schedule_runs(instance: EdgeInstance, schedule: object) -> list[object]:
+    return list(runs_from(instance, schedule))  # type: ignore[arg-type]
+
+
+def every_run_is_a_column(instance: EdgeInstance, runs: list[object], data: st.DataObject) -> None:
+    """What a job pays in its class column is never more than what its run would pay."""
+    view = problem(instance)
+    clouds = [server.kind == "cloud" for server in instance.servers]
+    for u in used_types(view):
+        types = TypeProblem(view, u, view.slots, 1)
+        rng = np.random.default_rng(data.draw(st.integers(0, 10**6), label="seed"))
+        prices = rounded(rng.exponential(0.3, (2, view.slots)))
+        sums = types.sums(prices)
+        index = {task.job: k for k, task in enumerate(types.tasks)}
+        for run in runs:
+            group = run.group
+            if group.job not in index:
+                continue
+            counts = [0, 0]
+            for s, n in run.workers:
+                counts[clouds[s]] += n
+            task = types.tasks[index[group.job]]
+            start = group.start - view.first
+            flow = task.flow(group)
+            same = Column(
+                index[group.job], start, group.mode.duration, (counts[0], counts[1]), flow
+            )
+            least, _ = types.cheapest(index[group.job], sums)
+            assert least <= types.cost(same, sums)
