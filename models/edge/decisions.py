@@ -1,7 +1,8 @@
 """What can be decided: the slots of the window, and each job's modes, servers and starts, by index.
 
 The exact programs and the bounds speak of groups: a job in one mode from one start on, whatever
-the servers. An optimal schedule needs no others, for fewer workers at an equal duration dominate.
+the servers (see `placements`). An optimal schedule needs no other modes, for fewer workers at an
+equal duration dominate.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The picture of an `edge` schedule: lanes for each server, a bar for each job on it."""
+"""The Gantt chart of an `edge` schedule: lanes for each server, a bar for each job on it."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Runs: a group with its servers. Every run of a group; from schedules to runs and back."""
+"""Placements: on which servers. A run is a group with its servers; schedules to runs and back."""
 
 from collections.abc import Iterable, Iterator
 from itertools import accumulate

@@ -1,4 +1,4 @@
-"""Servers and jobs that differ in nothing but their names: an order among them loses no optimum.
+"""Symmetry (ours): servers and jobs that differ in name only; an order of them loses no optimum.
 
 Both orders may be asked for at once: to rename equal jobs leaves the servers' totals alone, and the
 reverse. They survive the fixing by reduced costs, which removes no improving schedule at all.

@@ -1,4 +1,4 @@
-"""The program of `time_indexed` as arrays, over some groups: a search wants thousands of these.
+"""The program of `time_indexed` as arrays (ours), over some groups: a search wants thousands.
 
 The same columns, rows, and names as the Pyomo model of the same groups.
 """
