@@ -15,7 +15,8 @@ from typing import Any, cast
 from schedgap.analysis import experiments
 from schedgap.analysis.attempts import Attempt, Plan, attempt, plan
 from schedgap.analysis.choices import Choice, label
-from schedgap.analysis.runs import FAILURES, Folder, Run, TaskOutcome, TaskRecord, task_key
+from schedgap.analysis.folder import FAILURES, Folder, TaskOutcome, TaskRecord, task_key
+from schedgap.analysis.runs import Run
 from schedgap.analysis.solving import conclude, verified_in_child
 from schedgap.errors import (
     ContradictionError,

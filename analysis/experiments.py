@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 from schedgap.analysis.attempts import plan
 from schedgap.analysis.charts import TEMPLATE, colors, comma_separated, plain
 from schedgap.analysis.choices import Choice, label
-from schedgap.analysis.runs import Run, TaskRecord
+from schedgap.analysis.folder import TaskRecord
+from schedgap.analysis.stored import StoredRun
 from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
@@ -77,7 +78,7 @@ def pairs(experiment: Experiment) -> Iterator[tuple[Instance, list[str]]]:
         yield instance, list(dict.fromkeys(methods[key]))
 
 
-def rows(run: Run, experiment: Experiment) -> list[Row]:
+def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
     """Return the numbers of a figure that a run holds, in the order of its points."""
     known: dict[tuple[str, str], TaskRecord] = {
         (record.instance.sha256, record.label): record
@@ -110,7 +111,7 @@ def rows(run: Run, experiment: Experiment) -> list[Row]:
     return list(found.values())
 
 
-def write(run: Run, experiments: dict[str, Experiment]) -> None:
+def write(run: StoredRun, experiments: dict[str, Experiment]) -> None:
     """Write the numbers of figures as CSV into the run folder, by their files' names."""
     folder = run.folders[0].path / FOLDER
     folder.mkdir(exist_ok=True)
@@ -118,7 +119,7 @@ def write(run: Run, experiments: dict[str, Experiment]) -> None:
         write_text(folder / file, comma_separated(Row._fields, rows(run, experiment)))
 
 
-def written(run: Run) -> dict[str, Experiment]:
+def written(run: StoredRun) -> dict[str, Experiment]:
     """Return the figures that were written into the folders of a run, by their files' names."""
     files = {file.name for each in run.folders for file in each.path.glob(f"{FOLDER}/*.csv")}
     found: dict[str, Experiment] = {}

@@ -3,16 +3,13 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from schedgap.analysis.bounds import contradict, meet, tighter
+from schedgap.analysis.folder import TaskRecord
 from schedgap.analysis.solution import Solution
 from schedgap.errors import UsageError
 from schedgap.instances.solution import Sense, SolutionFile
 from schedgap.models.family import family
-
-if TYPE_CHECKING:
-    from schedgap.analysis.runs import TaskRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +110,7 @@ class Bracket:
         return self.best is not None and self.bound is not None and meet(self.best, self.bound)
 
 
-def brackets(records: Iterable["TaskRecord"]) -> dict[tuple[str, str], Bracket]:
+def brackets(records: Iterable[TaskRecord]) -> dict[tuple[str, str], Bracket]:
     """Return by (instance hash, problem) the best verified schedule and the best bound."""
     groups: dict[tuple[str, str], list[TaskRecord]] = {}
     for record in records:
@@ -121,7 +118,7 @@ def brackets(records: Iterable["TaskRecord"]) -> dict[tuple[str, str], Bracket]:
     return {key: _bracket(group) for key, group in groups.items()}
 
 
-def _bracket(group: Sequence["TaskRecord"]) -> Bracket:
+def _bracket(group: Sequence[TaskRecord]) -> Bracket:
     best: float | None = None
     bound: float | None = None
     best_by = bound_by = ""
@@ -156,7 +153,7 @@ def bound_ratio(found: SolutionFile, known: Bracket) -> RatioInterval | None:
     return RatioInterval(high, high) if known.proved else RatioInterval(low, max(low, high))
 
 
-def contradictions(records: Sequence["TaskRecord"]) -> list[str]:
+def contradictions(records: Sequence[TaskRecord]) -> list[str]:
     """Return in words each pair of records that cannot both be right, and each invalid schedule."""
     found = [
         f"{record.instance.name}: {record.label}: {record.message}"

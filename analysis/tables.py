@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from schedgap.analysis.folder import FAILURES, TaskRecord
 from schedgap.analysis.ratios import RatioInterval, bound_ratio, objective_ratio
-from schedgap.analysis.runs import FAILURES, KIND_ORDER, Run, TaskRecord
+from schedgap.analysis.stored import KIND_ORDER, StoredRun
 from schedgap.models.family import family
 
 TIME_SHIFT = 1.0  # seconds, of the shifted geometric mean of times
 RESAMPLES = 2000  # of the bootstrap
 
 
-def table(run: Run) -> pd.DataFrame:
+def table(run: StoredRun) -> pd.DataFrame:
     """Return a row for each record.
 
     Columns: family, preset, instance, method, kind, outcome, status, objective, bound, ratio_low,
@@ -65,7 +66,7 @@ TABLE_COLUMNS = [
 ]  # fmt: skip
 
 
-def ratios(run: Run) -> pd.DataFrame:
+def ratios(run: StoredRun) -> pd.DataFrame:
     """Return a row for each schedule with what brackets it and the paper's guarantee.
 
     Columns: family, preset, instance, problem, method, kind, objective, best, best_by, bound,
@@ -111,7 +112,7 @@ RATIO_COLUMNS = [
 ]  # fmt: skip
 
 
-def _guarantee(run: Run, record: TaskRecord, ratio: RatioInterval) -> dict[str, Any]:
+def _guarantee(run: StoredRun, record: TaskRecord, ratio: RatioInterval) -> dict[str, Any]:
     """Return what the paper promises for this method, with its options, on this instance."""
     none = {"guarantee": None, "claim": "", "holds": None, "failed": "", "within": None,
             "beyond": False}  # fmt: skip
@@ -140,7 +141,7 @@ def _guarantee(run: Run, record: TaskRecord, ratio: RatioInterval) -> dict[str, 
     }
 
 
-def summary(run: Run, *, by_preset: bool = True) -> pd.DataFrame:
+def summary(run: StoredRun, *, by_preset: bool = True) -> pd.DataFrame:
     """Return a row for each family, preset and method, or for each family and method.
 
     Columns: tasks (without skipped ones), solved (with a schedule), optimal (proved), incomplete
@@ -242,7 +243,7 @@ def bootstrap(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def profile(run: Run) -> pd.DataFrame:
+def profile(run: StoredRun) -> pd.DataFrame:
     """Return performance profiles of the schedules: columns family, method, ratio, share.
 
     `share` of the method's instances have a schedule within `ratio` of the best known one; an
@@ -261,7 +262,7 @@ def profile(run: Run) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["family", "method", "ratio", "share"])
 
 
-def progress(run: Run) -> pd.DataFrame:
+def progress(run: StoredRun) -> pd.DataFrame:
     """Return a row for each point of each record: seconds, best objective and bound so far."""
     rows = [
         (
@@ -278,7 +279,7 @@ def progress(run: Run) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"objective": float, "bound": float})
 
 
-def preset(run: Run, record: TaskRecord) -> str:
+def preset(run: StoredRun, record: TaskRecord) -> str:
     """Return the preset that made a record's instance, or ''."""
     value = run.instance_data(record.instance.sha256).get("meta", {}).get("preset", "")
     return value if isinstance(value, str) else ""
@@ -289,7 +290,7 @@ def interval_text(low: float, high: float) -> str:
     return "-" if math.isnan(low) else str(RatioInterval(low, high))
 
 
-def as_html(run: Run) -> str:
+def as_html(run: StoredRun) -> str:
     """Return the run for a notebook: contradictions first, then the summary."""
     wrong = "".join(
         f"<div style='color:#b00020'>contradiction: {html.escape(text)}</div>"

@@ -27,7 +27,7 @@ from schedgap.analysis.report.tables import (
     settings_table,
     summary_table,
 )
-from schedgap.analysis.runs import Run
+from schedgap.analysis.stored import StoredRun
 from schedgap.analysis.tables import table
 from schedgap.instances.records import write_text
 from schedgap.models.family import family
@@ -55,7 +55,7 @@ def write_report(
     """
     folders = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
     target = Path(folders[0]) / "report.html" if out is None else Path(out)
-    write_text(target, render(collect(Run(*folders))))
+    write_text(target, render(collect(StoredRun(*folders))))
     return target
 
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from schedgap.analysis.runs import FAILURES, Run, TaskRecord
+from schedgap.analysis.folder import FAILURES, TaskRecord
+from schedgap.analysis.stored import StoredRun
 from schedgap.analysis.tables import profile, ratios, summary, table
 from schedgap.errors import UsageError
 from schedgap.models.family import family
@@ -86,7 +87,7 @@ class Row:
 class Results:
     """All that a report is made of."""
 
-    run: Run
+    run: StoredRun
     results: tuple[Result, ...]
     rows: tuple[Row, ...]
     rows_by_preset: tuple[Row, ...]
@@ -102,7 +103,7 @@ class Results:
         return [each for each in self.results if each.family == name]
 
 
-def collect(run: Run) -> Results:
+def collect(run: StoredRun) -> Results:
     """Return what a report shows of a run."""
     results = []
     for record, row in zip(run.records, table(run).to_dict("records"), strict=True):
@@ -125,7 +126,9 @@ def collect(run: Run) -> Results:
     return Results(run, tuple(results), rows, rows_by_preset, profiles)
 
 
-def _rows(run: Run, ours: Mapping[tuple[str, str], bool], *, by_preset: bool) -> tuple[Row, ...]:
+def _rows(
+    run: StoredRun, ours: Mapping[tuple[str, str], bool], *, by_preset: bool
+) -> tuple[Row, ...]:
     broken = [row for row in ratios(run).to_dict("records") if row["within"] is False]
     return tuple(
         Row(

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from schedgap.analysis.folder import TaskRecord
 from schedgap.analysis.report.results import Pair, Result, Row
 from schedgap.analysis.report.words import UNKNOWN, ratio_text, seconds_text, value_text
-from schedgap.analysis.runs import TaskRecord
 from schedgap.instances.verdict import outside
 
 OVER_BOUND = "optimum /\u00a0bound"

@@ -11,7 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from schedgap.analysis.runs import Run, TaskRecord
+    from schedgap.analysis.folder import TaskRecord
+    from schedgap.analysis.runs import Run
     from schedgap.analysis.solution import Solution
     from schedgap.instances.verdict import Verdict
 

@@ -22,9 +22,10 @@ import schedgap as sg
 from schedgap import show
 from schedgap.analysis.choices import Choice
 from schedgap.analysis.comparing import compare
+from schedgap.analysis.folder import Folder, TaskRecord, read_record
 from schedgap.analysis.report.results import collect
 from schedgap.analysis.report.tables import summary_table
-from schedgap.analysis.runs import Folder, Run, TaskRecord, read_record
+from schedgap.analysis.runs import Run
 from schedgap.analysis.tables import readable
 from schedgap.errors import EngineUnavailableError, InputError, UsageError
 from schedgap.solvers.children import close_children
@@ -323,7 +324,7 @@ COUNT = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from schedgap.analysis.runs import Folder
+from schedgap.analysis.folder import Folder
 
 def add(_):
     with folder.claim("k", wait=True):
@@ -348,7 +349,7 @@ def test_threads_and_processes_wait_for_each_other(tmp_path: Path) -> None:
 
 HOLD = """
 import sys, time
-from schedgap.analysis.runs import Folder
+from schedgap.analysis.folder import Folder
 with Folder(sys.argv[1]).claim("k", wait=False) as mine:
     print(mine, flush=True)
     time.sleep(600)
