@@ -11,7 +11,6 @@ is imported into this process: methods run in child processes.
 """
 
 import importlib
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from schedgap.instances.instance import Instance as Instance
     from schedgap.instances.verdict import Verdict as Verdict
 
-__version__ = version("schedgap")
+    __version__: str
 
 _PUBLIC = {  # name -> where it is, imported when it is first used
     "Instance": "schedgap.instances.instance:Instance",
@@ -69,6 +68,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("schedgap")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'schedgap' has no attribute '{name}'")
     module, function = _PUBLIC[name].split(":")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from schedgap import __version__, show
+from schedgap import show
 from schedgap.errors import ContradictionError, InputError, SchedgapError, UsageError
 
 app = typer.Typer(
@@ -346,7 +346,9 @@ def _check_place(file: Path) -> None:
 
 def _version(asked: bool) -> None:
     if asked:
-        show.out().print(f"schedgap {__version__}")
+        from schedgap import __version__
+
+        show.lines(f"schedgap {__version__}")
         raise typer.Exit
 
 

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from schedgap.analysis.folder import TaskRecord
     from schedgap.analysis.runs import Run
     from schedgap.analysis.solution import Solution
@@ -19,8 +17,10 @@ if TYPE_CHECKING:
 WIDE = 160  # columns when the output is no terminal
 
 
-def out() -> Console:
+def out() -> "Console":
     """Return the console of standard output; a pipe gets wide lines rather than broken ones."""
+    from rich.console import Console
+
     return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
 
 
@@ -31,8 +31,16 @@ def json_document(value: Any) -> None:
 
 def one_line(text: str) -> str:
     """Return text on one line, with control characters made visible."""
-    joined = " ".join(text.split())
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in joined)
+    return _visible(" ".join(text.split()))
+
+
+def lines(text: str) -> None:
+    """Print lines as they are, with control characters made visible."""
+    sys.stdout.write("".join(f"{_visible(line)}\n" for line in text.split("\n")))
+
+
+def _visible(line: str) -> str:
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in line)
 
 
 def note(text: str) -> None:
@@ -60,6 +68,9 @@ def table(
     for column in spare:
         if sum(widths[each] for each in kept) > out().width and column in kept:
             kept.remove(column)
+    from rich.markup import escape
+    from rich.table import Table
+
     shown = Table(box=None, pad_edge=False)
     places = [list(columns).index(column) for column in kept]
     for index in places:
@@ -129,6 +140,8 @@ def _default(option: dict[str, Any]) -> str:
 
 def solution(found: "Solution") -> None:
     """Print what a method found."""
+    from rich.markup import escape
+
     rows = [
         ("instance", found.instance),
         ("method", found.method + (f" ({found.engine})" if found.engine else "")),
@@ -161,7 +174,7 @@ def _ratio(found: "Solution") -> str:
 def verdict(found: "Verdict", *, as_json: bool) -> None:
     """Print a verdict: the schedule or each broken rule on a line of its own, then the claims."""
     if not as_json:
-        out().print(str(found), markup=False, soft_wrap=True)
+        lines(str(found))
         return
     data: dict[str, Any] = {
         "feasible": found.feasible,
@@ -185,6 +198,8 @@ def solving(title: str) -> Iterator[Any]:
     if not sys.stderr.isatty():
         yield None
         return
+    from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
@@ -210,6 +225,7 @@ def comparing() -> Iterator[Any]:
     if not sys.stderr.isatty():
         yield None
         return
+    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -278,6 +294,9 @@ def run(found: "Run", *, as_json: bool) -> None:
             assert record.solution is not None
             reason = record.solution.trace.get("note", "stopped at its limit")
             note(f"{record.instance.name}: {record.label}: no schedule: {reason}")
+    if found.contradictions:
+        from rich.console import Console
+        from rich.markup import escape
     for text in found.contradictions:
         line = one_line(f"contradiction: {text}")
         Console(stderr=True, highlight=False).print(

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 import schedgap as sg
+from schedgap import show
 from schedgap.analysis.comparing import DEFAULT_TIME_LIMIT
 from schedgap.cli import app, compare
 
@@ -358,6 +359,23 @@ def test_no_worker_outlives_a_comparison(tmp_path: Path, blow: str) -> None:
     _, alive = psutil.wait_procs(below, timeout=5)
     assert alive == []
     assert len(sg.Run(folder)) >= 2
+
+
+def test_help_and_verify_load_little() -> None:
+    names = ("numpy", "pandas", "plotly", "pyomo", "rich.console", "scipy")
+    code = (
+        "import sys, schedgap.cli, schedgap.analysis.verifying; "
+        f"print([name for name in {names} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show.lines("2 violation(s)\nV1: \x1b[2J :smile: [red]")
+    assert capsys.readouterr().out == "2 violation(s)\nV1: \\x1b[2J :smile: [red]\n"
 
 
 def test_version(schedgap: Call) -> None:
