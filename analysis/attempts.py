@@ -15,9 +15,9 @@ from schedgap.errors import UsageError
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import whole_number
 from schedgap.models.family import Family, family
-from schedgap.models.method import Call, Method, Outcome
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.engine import ENGINES
+from schedgap.models.method import Method, MethodResult, RunContext
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.results import ENGINES
 
 End = Literal["done", "timeout", "memory", "crash", "error"]
 Point = tuple[float, float | None, float | None]  # (seconds, objective, bound)
@@ -112,7 +112,7 @@ def plan(
         memory_limit=None if memory_limit is None else float(memory_limit),
     )
     if made.engines:
-        from schedgap.solvers.availability import require
+        from schedgap.solvers.engines.availability import require
 
         for name in made.engines:
             require(name)
@@ -130,7 +130,7 @@ class Attempt:
 
     end: End = "done"
     message: str = ""
-    outcome: Outcome | None = None
+    outcome: MethodResult | None = None
     error: Exception | None = None  # as the method raised it, when it is one of ours
     details: str = ""  # traceback, or the last words of a process that crashed
     schedule: Any = None
@@ -173,7 +173,7 @@ def attempt(
 
     In a thread, `interrupt` stands for Ctrl-C (see `run_child`).
     """
-    from schedgap.solvers.children import run_child
+    from schedgap.solvers.children.processes import run_child
 
     kept = Attempt()
     sense = plan.family.sense(instance)
@@ -246,11 +246,11 @@ def run_method(
     engine: str | None,
     limit: float | None,
     seed: int,
-) -> tuple[Outcome, float]:
+) -> tuple[MethodResult, float]:
     """Run a method in this process (a child); return its outcome and its seconds."""
     owner: Family = importlib.import_module(module).FAMILY
     found = owner.method(method)
     clock = Clock(limit)
     begun = time.monotonic()
-    outcome = found.run(instance, Call(options, engine, clock, seed, _Stream(send, clock)))
+    outcome = found.run(instance, RunContext(options, engine, clock, seed, _Stream(send, clock)))
     return outcome, time.monotonic() - begun

@@ -28,9 +28,9 @@ from schedgap.errors import (
 from schedgap.instances.families import load
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import validate
-from schedgap.models.experiment import Experiment
 from schedgap.models.family import families, family
-from schedgap.solvers.children import cores
+from schedgap.models.figure import Experiment
+from schedgap.solvers.children.processes import cores
 
 Target = Instance | Experiment | str | os.PathLike[str]
 Given = tuple[Instance, list[str] | None]  # None: all methods that are installed

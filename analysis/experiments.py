@@ -18,8 +18,8 @@ from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import write_text
-from schedgap.models.experiment import Experiment
 from schedgap.models.family import family
+from schedgap.models.figure import Experiment
 
 BEST, BOUND = "best known", "bound"
 FOLDER = "figures"  # in the run folder

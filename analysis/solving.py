@@ -150,7 +150,7 @@ def verified_in_child(
     instance: Instance, plan: Plan, schedule: Any, *, interrupt: threading.Event | None = None
 ) -> float:
     """Do the same in a child process, so that threads may verify large schedules side by side."""
-    from schedgap.solvers.children import run_child
+    from schedgap.solvers.children.processes import run_child
 
     reply = run_child(
         "schedgap.analysis.solving:verify_schedule",

@@ -4,16 +4,16 @@ if not __name__.startswith("schedgap."):
     raise ImportError("import schedgap.models, not models")
 
 from schedgap.models.family import Bar, Chart, Family, families, family
-from schedgap.models.method import Call, Method, Option, Outcome
+from schedgap.models.method import Method, MethodResult, Option, RunContext
 
 __all__ = [
     "Bar",
-    "Call",
     "Chart",
     "Family",
     "Method",
+    "MethodResult",
     "Option",
-    "Outcome",
+    "RunContext",
     "families",
     "family",
 ]

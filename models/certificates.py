@@ -9,7 +9,7 @@ import numpy as np
 
 from schedgap.errors import InputError
 from schedgap.instances.records import Record, validate
-from schedgap.solvers.linear import Floats
+from schedgap.solvers.programs.arrays import Floats
 
 # What Python and NumPy raise where data are of no use: wrong types, sizes, overflow, recursion.
 _NO_USE = (

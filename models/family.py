@@ -9,7 +9,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.solution import Sense
 from schedgap.instances.verdict import Violation
-from schedgap.models.experiment import Experiment
+from schedgap.models.figure import Experiment
 from schedgap.models.method import Method
 from schedgap.models.paper import Paper
 

@@ -9,17 +9,17 @@ from schedgap.errors import UsageError
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import Option, parse_settings
 from schedgap.instances.solution import Kind
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 
 __all__ = [
     "Algorithm",
-    "Call",
     "Lazy",
     "Method",
+    "MethodResult",
+    "NullProgress",
     "Option",
-    "Outcome",
     "Progress",
-    "Unheard",
+    "RunContext",
     "check_instance",
 ]
 
@@ -66,7 +66,7 @@ class Progress(Protocol):
         """What is being done, in a few words."""
 
 
-class Unheard:
+class NullProgress:
     """Progress that nobody hears: of a run whose findings are not the method's own."""
 
     def incumbent(self, schedule: Any, objective: float) -> None:
@@ -86,7 +86,7 @@ class Unheard:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RunContext:
     """What a method is given beside the instance.
 
     `engine` is None for a method without engines and for one that drives several in children.
@@ -101,7 +101,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MethodResult:
     """What a method returns; the caller judges the schedule and derives the status.
 
     `schedule` is the family's schedule class (it has `to_data(instance)`) or None. `infeasible`:
@@ -126,9 +126,9 @@ class Algorithm:
 
     function: Callable[..., Any]
 
-    def __call__(self, instance: Any, call: Call) -> Outcome:
+    def __call__(self, instance: Any, call: RunContext) -> MethodResult:
         """Run the function with the options of a call."""
-        return Outcome(self.function(instance, **call.options))
+        return MethodResult(self.function(instance, **call.options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Method:
 
     name: str
     kind: Kind
-    run: Callable[[Any, Call], Outcome]
+    run: Callable[[Any, RunContext], MethodResult]
     summary: str
     source: str
     ours: bool = False

@@ -3,9 +3,9 @@
 if not __name__.startswith("schedgap."):
     raise ImportError("import schedgap.solvers, not solvers")
 
-from schedgap.solvers.availability import engine_status, require
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.engine import ENGINES, EngineResult
-from schedgap.solvers.solve import solve
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.availability import engine_status, require
+from schedgap.solvers.engines.results import ENGINES, EngineResult
+from schedgap.solvers.engines.solve import solve
 
 __all__ = ["ENGINES", "Clock", "EngineResult", "engine_status", "require", "solve"]

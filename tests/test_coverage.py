@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TOP = """
 import os, time
 from pathlib import Path
-from schedgap.solvers.children import run_child
+from schedgap.solvers.children.processes import run_child
 
 def wait(send, folder):
     while not [*Path(folder).glob("data.*")]:  # of this process: the other one leaves none

@@ -6,7 +6,7 @@ from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.generate import generate
-from schedgap.models.experiment import Experiment, bars, curves
+from schedgap.models.figure import Experiment, bars, curves
 
 POLICIES = {"PD-ORS": "pd-ors", "FIFO": "fifo", "DRF": "drf", "Dorm": "dorm"}
 PLACING = {"PD-ORS": "pd-ors", "OASiS": "oasis"}

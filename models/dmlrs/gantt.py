@@ -5,7 +5,7 @@ from typing import Any
 
 from schedgap.instances.dmlrs import Allocation, DmlrsInstance, DmlrsSchedule
 from schedgap.models.family import Chart
-from schedgap.models.lanes import Span, stack
+from schedgap.models.gantt import Span, stack
 
 
 def chart(instance: DmlrsInstance, schedule: Mapping[str, Any]) -> Chart:

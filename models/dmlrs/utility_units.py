@@ -15,7 +15,7 @@ from typing import Any
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
 from schedgap.instances.dmlrs.instance import Table
 from schedgap.models.dmlrs.throughput import first_completions
-from schedgap.models.method import Call, Outcome, Progress
+from schedgap.models.method import MethodResult, Progress, RunContext
 
 TOP = 10  # the largest utility is below 2^10, and no less than half of it
 WORD = 2e-6  # how far an engine's bound may lie on the wrong side of its optimum
@@ -24,7 +24,7 @@ CLOSED = 1e-7  # relative, of a value and its bound
 _ROUND = 1e-12  # relative, of sums of utilities
 _UTILITIES = ("goal", "fluid", "master", "relaxation", "bound")  # of a trace
 
-Run = Callable[[DmlrsInstance, Call], Outcome]
+Run = Callable[[DmlrsInstance, RunContext], MethodResult]
 
 
 def in_unit(instance: DmlrsInstance, most: float = math.inf) -> tuple[DmlrsInstance, int]:
@@ -101,8 +101,8 @@ def in_units(run: Run, *, again: bool = False) -> Run:
         does not meet the schedule.
     """
 
-    def wrapped(instance: DmlrsInstance, call: Call) -> Outcome:
-        least, best, rounds = math.inf, Outcome(), 0
+    def wrapped(instance: DmlrsInstance, call: RunContext) -> MethodResult:
+        least, best, rounds = math.inf, MethodResult(), 0
         while True:
             small, k = in_unit(instance, least)
             heard = _Heard(instance, k, call.progress, least)
@@ -124,7 +124,7 @@ def in_units(run: Run, *, again: bool = False) -> Run:
     return wrapped
 
 
-def _joined(instance: DmlrsInstance, one: Outcome, other: Outcome) -> Outcome:
+def _joined(instance: DmlrsInstance, one: MethodResult, other: MethodResult) -> MethodResult:
     """Return the better schedule and the better bound of two outcomes, the later one's words."""
     schedules = [each.schedule for each in (one, other) if each.schedule is not None]
     schedule = max(schedules, key=lambda each: each.value(instance), default=None)
@@ -134,7 +134,7 @@ def _joined(instance: DmlrsInstance, one: Outcome, other: Outcome) -> Outcome:
     return replace(other, schedule=schedule, bound=bound, certificate=certificate)
 
 
-def _told(found: Outcome, k: int) -> Outcome:
+def _told(found: MethodResult, k: int) -> MethodResult:
     bound = None if found.bound is None else _times(found.bound, -k)
     certificate = None if found.certificate is None else _priced(found.certificate, -k)
     return replace(found, bound=bound, certificate=certificate, trace=_trace(found.trace, -k))

@@ -6,7 +6,7 @@ from typing import Any
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
-from schedgap.models.experiment import Experiment, curves
+from schedgap.models.figure import Experiment, curves
 
 OWN = {"A_online": "a-online"}
 POLICIES = {**OWN, "FIFO": "fifo", "DRF": "drf", "BatchSche": "batch-sche"}

@@ -5,7 +5,7 @@ from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
 from schedgap.models.family import Bar, Chart
-from schedgap.models.lanes import Span, stack
+from schedgap.models.gantt import Span, stack
 
 
 def chart(instance: EdgeInstance, schedule: Mapping[str, Any]) -> Chart:

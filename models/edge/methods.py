@@ -7,7 +7,7 @@ from typing import Any
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
-from schedgap.models.method import Call, Lazy, Method, Option, Outcome
+from schedgap.models.method import Lazy, Method, MethodResult, Option, RunContext
 
 
 def _at(name: str) -> Lazy:
@@ -42,7 +42,9 @@ def _a_online(name: str, summary: str, *, ours: bool = True) -> Method:
     )
 
 
-def _policy(name: str, *, proves: bool = True) -> Callable[[EdgeInstance, Call], Outcome]:
+def _policy(
+    name: str, *, proves: bool = True
+) -> Callable[[EdgeInstance, RunContext], MethodResult]:
     """Return a function to a schedule as a method; `proves` as in `algorithms.unplaced`."""
     return partial(_at("algorithms.unplaced:run_policy"), _at(name), proves=proves)
 

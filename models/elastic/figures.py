@@ -9,7 +9,7 @@ from functools import cache, partial
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
 from schedgap.models.elastic.algorithms.a_maxweight import constants
-from schedgap.models.experiment import Experiment, curves
+from schedgap.models.figure import Experiment, curves
 
 FRAMEWORKS = {"PS": "parameter_server", "RA": "ring_allreduce"}
 POLICIES = {

@@ -8,7 +8,7 @@ from typing import Any
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
-from schedgap.models.method import Algorithm, Call, Lazy, Method, Option, Outcome
+from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option, RunContext
 
 
 def _at(name: str) -> Lazy:
@@ -16,7 +16,7 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.elastic.{name}")
 
 
-def _in_time(name: str) -> Callable[[ElasticInstance, Call], Outcome]:
+def _in_time(name: str) -> Callable[[ElasticInstance, RunContext], MethodResult]:
     """Return the method that runs an algorithm, and looks only then at a closed horizon."""
     return partial(_at("algorithms.closed_horizon:in_time"), _at(name))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
-from schedgap.models.experiment import Experiment, bars, curves
+from schedgap.models.figure import Experiment, bars, curves
 
 HARE = {"Hare": "hare-fluid", "Hare, finish": "hare-fluid:gpu_rule=finish"}
 SCHEMES = {

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.ring import RingInstance, RingSchedule, Run
-from schedgap.models.method import Outcome
+from schedgap.models.method import MethodResult
 from schedgap.models.ring.rates import RateTable, increments
 from schedgap.models.ring.simulator import Simulator, measures
 
@@ -299,9 +299,9 @@ def schedule(instance: RingInstance, trial: Trial, **facts: Any) -> RingSchedule
     return RingSchedule(runs, {"order": names, **facts})
 
 
-def deliver(instance: RingInstance, trial: Trial | None, trace: dict[str, Any]) -> Outcome:
+def deliver(instance: RingInstance, trial: Trial | None, trace: dict[str, Any]) -> MethodResult:
     """Return one run as what a method found."""
     if trial is None or not trial.feasible:
-        return Outcome(note=NO_PLACE, trace=trace)
+        return MethodResult(note=NO_PLACE, trace=trace)
     made = schedule(instance, trial)
-    return Outcome(made, trace=measures(instance, made) | trace)
+    return MethodResult(made, trace=measures(instance, made) | trace)

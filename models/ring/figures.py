@@ -6,7 +6,7 @@ from typing import Any
 
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
-from schedgap.models.experiment import Experiment, Point, bars, curves
+from schedgap.models.figure import Experiment, Point, bars, curves
 
 POLICIES = {
     "SJF-BCO": "sjf-bco",

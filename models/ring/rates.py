@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Outcome
+from schedgap.models.method import MethodResult
 
 NEVER = math.inf
 ROUND_UP = 1e-9  # 1 / 0.05 is 20 iterations per slot: a quotient just under a whole number is it
@@ -171,10 +171,10 @@ def past_horizon(instance: RingInstance, bound: float) -> str:
     return f"every schedule takes {bound:.0f} slots or more, the horizon is {instance.horizon}"
 
 
-def refuted(instance: RingInstance) -> Outcome | None:
+def refuted(instance: RingInstance) -> MethodResult | None:
     """Return the proof that no schedule exists, if the bounds that cost nothing are one."""
     reason = no_schedule(instance)
-    return Outcome(infeasible=True, note=reason) if reason else None
+    return MethodResult(infeasible=True, note=reason) if reason else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -312,7 +312,7 @@ def export(
     if out.suffix not in (".lp", ".mps"):
         raise UsageError(f"{out}: the name must end in .lp or .mps")
     _check_place(out)
-    from schedgap.solvers.export import write_model
+    from schedgap.solvers.programs.export import write_model
 
     write_model(programs[model](problem), out)
     show.out().print(f"{out}: {model} of {problem!r}", markup=False, soft_wrap=True)

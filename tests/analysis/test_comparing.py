@@ -28,7 +28,7 @@ from schedgap.analysis.report.tables import summary_table
 from schedgap.analysis.runs import Run
 from schedgap.analysis.tables import readable
 from schedgap.errors import EngineUnavailableError, InputError, UsageError
-from schedgap.solvers.children import close_children
+from schedgap.solvers.children.processes import close_children
 
 HERE = str(Path(__file__).parent)
 INSTANCES = [toy(6, 4, 2, name="down"), toy(2, 5, 8, 9, sense="max", name="up")]

@@ -11,7 +11,7 @@ from schedgap.analysis.report.pictures import paper_figures
 from schedgap.analysis.report.results import collect
 from schedgap.analysis.runs import Run
 from schedgap.errors import UsageError
-from schedgap.models.experiment import Experiment
+from schedgap.models.figure import Experiment
 from schedgap.models.ring import figures
 
 TINY = figures.experiments(seeds=(0, 1), servers=(3, 4), jobs=8)

@@ -12,8 +12,8 @@ from schedgap.analysis.comparing import compare
 from schedgap.models.dmlrs import figures as dmlrs
 from schedgap.models.edge import figures as edge
 from schedgap.models.elastic import figures as elastic
-from schedgap.models.experiment import Experiment
 from schedgap.models.family import family
+from schedgap.models.figure import Experiment
 from schedgap.models.hare import figures as hare
 
 TINY: dict[str, Callable[[], list[Experiment]]] = {

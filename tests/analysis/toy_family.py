@@ -21,9 +21,9 @@ from schedgap.instances.records import NonEmpty
 from schedgap.instances.settings import Option
 from schedgap.instances.verdict import Violation
 from schedgap.models.family import Bar, Chart, Family
-from schedgap.models.method import Call, Method, Outcome
+from schedgap.models.method import Method, MethodResult, RunContext
 from schedgap.models.paper import Guarantee, Paper
-from schedgap.solvers.engine import ENGINES
+from schedgap.solvers.engines.results import ENGINES
 
 
 class ToyInstance(Instance):
@@ -66,22 +66,22 @@ def order(instance: ToyInstance) -> list[int]:
     return sorted(places, key=lambda i: instance.values[i], reverse=instance.sense == "max")
 
 
-def exact(instance: ToyInstance, call: Call) -> Outcome:
+def exact(instance: ToyInstance, call: RunContext) -> MethodResult:
     best = order(instance)[0]
     trace = {"proof": "all were looked at", "alpha": math.inf, "loads": np.array([1, 2])}
-    return Outcome(Pick(best), bound=instance.values[best], trace=trace)
+    return MethodResult(Pick(best), bound=instance.values[best], trace=trace)
 
 
-def first(instance: ToyInstance, call: Call) -> Outcome:
+def first(instance: ToyInstance, call: RunContext) -> MethodResult:
     if call.options["log"]:
         with open(call.options["log"], "a") as stream:
             stream.write(f"{instance.name}\n")
     time.sleep(call.options["pause"])
-    return Outcome(Pick(0))
+    return MethodResult(Pick(0))
 
 
 def streams_then(end: Any) -> Any:
-    def run(instance: ToyInstance, call: Call) -> Outcome:
+    def run(instance: ToyInstance, call: RunContext) -> MethodResult:
         places = order(instance)
         for place in (places[-1], places[0]):
             call.progress.incumbent(Pick(place), instance.values[place])
@@ -89,18 +89,18 @@ def streams_then(end: Any) -> Any:
         call.progress.bound(bound, {"kind": "toy", "value": bound})
         call.progress.phase("waiting")
         end()
-        return Outcome()
+        return MethodResult()
 
     return run
 
 
-def words(instance: ToyInstance, call: Call) -> Outcome:
+def words(instance: ToyInstance, call: RunContext) -> MethodResult:
     best = instance.values[order(instance)[0]]
     call.progress.incumbent(Pick(order(instance)[0]), best)
     call.progress.bound(best - 1, {"kind": "toy", "value": best - 1})
     call.progress.bound(best - 0.5 if instance.name == "shy" else best, confirmed=False)
     time.sleep(600)
-    return Outcome()
+    return MethodResult()
 
 
 def hog() -> None:
@@ -110,11 +110,11 @@ def hog() -> None:
         time.sleep(0.02)
 
 
-def too_fine(instance: ToyInstance, call: Call) -> Outcome:
+def too_fine(instance: ToyInstance, call: RunContext) -> MethodResult:
     raise ScaleError("values: too fine for the integer scale")
 
 
-def fails(instance: ToyInstance, call: Call) -> Outcome:
+def fails(instance: ToyInstance, call: RunContext) -> MethodResult:
     raise ValueError("a bug of ours")
 
 
@@ -123,11 +123,13 @@ def method(name: str, kind: Any, run: Any, **more: Any) -> Method:
 
 
 def bounds(offset: float) -> Any:
-    def run(instance: ToyInstance, call: Call) -> Outcome:
+    def run(instance: ToyInstance, call: RunContext) -> MethodResult:
         value = instance.values[order(instance)[0]] + offset * (
             1 if instance.sense == "min" else -1
         )
-        return Outcome(bound=value, certificate={"kind": "toy", "value": value, "rows": [1, 2]})
+        return MethodResult(
+            bound=value, certificate={"kind": "toy", "value": value, "rows": [1, 2]}
+        )
 
     return run
 
@@ -152,17 +154,23 @@ METHODS = (
             Option("pause", "float", 0.0, "Seconds to wait.", least=0),
         ),
     ),
-    method("luck", "algorithm", lambda i, c: Outcome(Pick(c.seed % len(i.values))), seeded=True),
+    method(
+        "luck", "algorithm", lambda i, c: MethodResult(Pick(c.seed % len(i.values))), seeded=True
+    ),
     method("weak", "bound", bounds(-0.25)),
     method("past", "bound", bounds(+0.25)),
-    method("silent", "bound", lambda i, c: Outcome(note="too large: 17 columns")),
-    method("broken", "algorithm", lambda i, c: Outcome(Pick(99))),
-    method("liar", "exact", lambda i, c: Outcome(Pick(0), bound=1e9 if i.sense == "min" else -1e9)),
-    method("none", "exact", lambda i, c: Outcome(infeasible=True, note="job 'j1' cannot end")),
+    method("silent", "bound", lambda i, c: MethodResult(note="too large: 17 columns")),
+    method("broken", "algorithm", lambda i, c: MethodResult(Pick(99))),
     method(
-        "partial", "algorithm", lambda i, c: Outcome(note="1 of 2 jobs left", partial={"place": 0})
+        "liar", "exact", lambda i, c: MethodResult(Pick(0), bound=1e9 if i.sense == "min" else -1e9)
     ),
-    method("outside", "baseline", lambda i, c: Outcome(Pick(order(i)[0], ("2c",)), bound=7.0)),
+    method("none", "exact", lambda i, c: MethodResult(infeasible=True, note="job 'j1' cannot end")),
+    method(
+        "partial",
+        "algorithm",
+        lambda i, c: MethodResult(note="1 of 2 jobs left", partial={"place": 0}),
+    ),
+    method("outside", "baseline", lambda i, c: MethodResult(Pick(order(i)[0], ("2c",)), bound=7.0)),
     method("other", "exact", exact, options=(Option("fixed", "bool", True, "Another problem."),)),
     method("hang", "exact", streams_then(lambda: time.sleep(600))),
     method("words", "exact", words),

@@ -12,7 +12,7 @@ from typing import Any
 
 import schedgap as sg
 from schedgap.instances.hare import HareInstance
-from schedgap.solvers.children import run_child
+from schedgap.solvers.children.processes import run_child
 
 # (seed, jobs, tasks)
 INSTANCES = ((1, 6, 20), (2, 8, 28), (3, 9, 32), (4, 9, 34), (5, 10, 36), (6, 10, 40))

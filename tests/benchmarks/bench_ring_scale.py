@@ -20,7 +20,7 @@ from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.bounds.pattern_lp import pattern_bound
 from schedgap.models.ring.heuristics.local_search import local_search
 from schedgap.models.ring.rates import rate_table
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 
 PRESETS = ("paper", "paper-10", "contended")
 SEEDS = (0, 1, 2)

@@ -15,8 +15,8 @@ from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.job_alone import alone_bound
 from schedgap.models.dmlrs.bounds.pricing_by_machine import dual_bound, machine_prices, prices_of
 from schedgap.models.dmlrs.rules import check
-from schedgap.models.method import Call, Unheard
-from schedgap.solvers.clock import Clock
+from schedgap.models.method import NullProgress, RunContext
+from schedgap.solvers.children.clock import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, instance_of, job
 from strategies.dmlrs_methods import METHODS
@@ -50,7 +50,9 @@ def test_any_prices_bound_the_optimum(instance, seed):
 @given(dmlrs_instances(max_machines=3), st.sampled_from(["pd-ors", "pd-ors-greedy", "oasis"]))
 def test_dual_online_bounds_the_optimum_whoever_made_the_prices(instance, of):
     method = METHODS["dual-online"]
-    found = method.run(instance, Call(method.parse({"of": of}), "highs", Clock(), 0, Unheard()))
+    found = method.run(
+        instance, RunContext(method.parse({"of": of}), "highs", Clock(), 0, NullProgress())
+    )
     assert found.bound >= optimum(instance) - 1e-9
     assert check_certificate(instance, found.certificate) == found.certificate["value"]
     assert found.bound <= alone_bound(instance)
@@ -84,7 +86,7 @@ def test_prices_of_nothing_bound_by_each_job_alone():
 @pytest.mark.parametrize("name", OF_PD_ORS)
 def test_methods_on_the_toy(name):
     method = METHODS[name]
-    call = Call(method.parse({}), method.choose_engine(None), Clock(30.0), 0, Unheard())
+    call = RunContext(method.parse({}), method.choose_engine(None), Clock(30.0), 0, NullProgress())
     found = method.run(TOY, call)
     if method.kind == "bound":
         assert found.schedule is None
@@ -98,7 +100,9 @@ def test_methods_on_the_toy(name):
 @pytest.mark.parametrize("name", OF_PD_ORS)
 def test_methods_stop_in_time_and_know_empty_instances(name):
     method = METHODS[name]
-    stopped = Call(method.parse({}), method.choose_engine(None), Clock(0.0), 0, Unheard())
+    stopped = RunContext(
+        method.parse({}), method.choose_engine(None), Clock(0.0), 0, NullProgress()
+    )
     found = method.run(TOY, stopped)
     if method.kind == "bound":
         assert found.bound == pytest.approx(20) and found.note == "stopped: every job alone"
@@ -106,7 +110,7 @@ def test_methods_stop_in_time_and_know_empty_instances(name):
         assert found.bound is None
         assert found.schedule.admitted == ()
         assert found.note == "stopped: 3 of 3 jobs not looked at"
-    call = Call(method.parse({}), method.choose_engine(None), Clock(), 0, Unheard())
+    call = RunContext(method.parse({}), method.choose_engine(None), Clock(), 0, NullProgress())
     nothing = method.run(instance_of([]), call)
     if method.kind == "bound":
         assert nothing.bound == 0
@@ -119,7 +123,12 @@ def test_methods_stop_in_time_and_know_empty_instances(name):
 def test_options_of_pd_ors(dp, gain):
     method = METHODS["pd-ors"]
     options = method.parse({"dp": dp, "gain": gain, "prices": "running", "delta": 0.5})
-    found = method.run(TOY, Call(options, "highs", Clock(), 1, Unheard()))
+    found = method.run(TOY, RunContext(options, "highs", Clock(), 1, NullProgress()))
     assert not list(check(TOY, found.schedule.to_data(TOY), {}))
     one = instance_of([job("j1", 1, [9.0] * 4)])
-    assert method.run(one, Call(options, "highs", Clock(), 1, Unheard())).schedule.value(one) == 9
+    assert (
+        method.run(one, RunContext(options, "highs", Clock(), 1, NullProgress())).schedule.value(
+            one
+        )
+        == 9
+    )

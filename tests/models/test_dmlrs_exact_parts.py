@@ -16,7 +16,7 @@ from schedgap.models.dmlrs.exact.exact import FEW, decide, exact
 from schedgap.models.dmlrs.exact.reduced_cost_fixing import left
 from schedgap.models.dmlrs.heuristics.initial import first_bracket
 from schedgap.models.dmlrs.programs.aggregate import Item
-from schedgap.models.method import Call, Unheard
+from schedgap.models.method import NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import best_schedule, dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
@@ -75,7 +75,7 @@ def from_nothing(instance, few=FEW, rents=None):
     With `few` 0 it lowers its goal by small steps.
     """
     rents = rents_of(instance) if rents is None else rents
-    call = Call({}, "highs", Clock(60), seed=0, progress=Unheard())
+    call = RunContext({}, "highs", Clock(60), seed=0, progress=NullProgress())
     found = first_bracket(instance, call)
     if not found.closed:
         with pytest.MonkeyPatch.context() as patch:
@@ -115,7 +115,7 @@ def test_goals_that_no_schedule_reaches_lower_the_bound():
 
 
 def test_a_search_out_of_time_proves_nothing(monkeypatch):
-    call = Call({}, "highs", Clock(60), seed=0, progress=Unheard())
+    call = RunContext({}, "highs", Clock(60), seed=0, progress=NullProgress())
     found, rents = first_bracket(TOY_2, call), rents_of(TOY_2)
     before = found.lower
     found.call = replace(call, clock=Clock(0.0))
@@ -214,6 +214,7 @@ def test_unlike_machines():
 def test_a_large_instance_is_searched_only(monkeypatch):
     monkeypatch.setattr("schedgap.models.dmlrs.exact.exact.MOST_ROWS", 1)
     outcome = exact(
-        TOY_2, Call({"max_columns": 100_000}, "highs", Clock(30), seed=0, progress=Unheard())
+        TOY_2,
+        RunContext({"max_columns": 100_000}, "highs", Clock(30), seed=0, progress=NullProgress()),
     )
     assert isinstance(outcome.schedule, DmlrsSchedule) and outcome.bound >= 10 - 1e-9

@@ -11,7 +11,7 @@ from schedgap.models.dmlrs.algorithms.rounding import Rounding, draws, relaxatio
 from schedgap.models.dmlrs.algorithms.rounding_gain import cover_gain
 from schedgap.models.dmlrs.offers import Slot, arrived
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.highs import Relaxation
+from schedgap.solvers.engines.highs import Relaxation
 from strategies.dmlrs import dmlrs_instances, fits, plain_ps
 from strategies.dmlrs_examples import TOY, instance_of, job
 

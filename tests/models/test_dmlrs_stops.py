@@ -17,7 +17,7 @@ from schedgap.models.dmlrs.exact.reduced_cost_fixing import left
 from schedgap.models.dmlrs.exact.slot_packings import Slots, all_levels, best
 from schedgap.models.dmlrs.heuristics.initial import first_bracket
 from schedgap.models.dmlrs.programs.common_rows import parts
-from schedgap.models.method import Call, Unheard
+from schedgap.models.method import NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
 from strategies.dmlrs import best_schedule, dmlrs_instances, optimum
@@ -71,7 +71,7 @@ def decide_stopped(instance, k, rents, known):
     value, schedule = known_best(instance)
     ear = Judge(instance, value)
     clock = StopAt(k)
-    call = Call({"max_columns": 10**6}, "highs", Clock(), seed=0, progress=ear)
+    call = RunContext({"max_columns": 10**6}, "highs", Clock(), seed=0, progress=ear)
     found = first_bracket(instance, call)
     if known:
         found.offer(schedule)
@@ -242,7 +242,7 @@ def test_stops_at_length(instance, name, start):
 def test_a_stopped_call_hears_nothing_false_from_the_first_reading():
     """Nothing was looked at: nobody admitted, each job alone."""
     ear = Judge(TOY_2, 10.0)
-    call = Call({"max_columns": 10**6}, "highs", StopAt(0), seed=0, progress=Unheard())
+    call = RunContext({"max_columns": 10**6}, "highs", StopAt(0), seed=0, progress=NullProgress())
     found = exact.exact(TOY_2, call)
     ear.outcome(found)
     assert found.bound == 12 and found.schedule.admitted == ()

@@ -24,7 +24,7 @@ from schedgap.models.dmlrs.programs.subproblems import (
     last_to_arrive,
 )
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.export import write_model
+from schedgap.solvers.programs.export import write_model
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, instance_of, job
 

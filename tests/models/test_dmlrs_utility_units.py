@@ -17,7 +17,7 @@ from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.models.dmlrs.utility_units import in_unit
-from schedgap.models.method import Call, Unheard
+from schedgap.models.method import NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
@@ -39,7 +39,7 @@ def times(instance, factor):
 
 def in_process(name, instance, **settings):
     method = METHODS[name]
-    call = Call(method.parse({}), "highs", Clock(30), seed=0, progress=Unheard())
+    call = RunContext(method.parse({}), "highs", Clock(30), seed=0, progress=NullProgress())
     return method.run(instance, replace(call, **settings))
 
 

@@ -7,7 +7,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import rules
 from schedgap.models.edge.methods import METHODS
-from schedgap.models.method import Outcome
+from schedgap.models.method import MethodResult
 from strategies.edge import brute_force, edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 from strategies.edge_methods import run
@@ -27,7 +27,7 @@ VALUES = {  # toy-a, toy-b, toy-c; None: a job is left over. Worked out in test_
 }
 
 
-def value(instance: EdgeInstance, outcome: Outcome) -> float:
+def value(instance: EdgeInstance, outcome: MethodResult) -> float:
     data = outcome.schedule.to_data(instance)
     assert list(rules.check(instance, data, {})) == []
     return rules.objective(instance, data)

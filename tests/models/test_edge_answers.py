@@ -11,7 +11,7 @@ from schedgap.models.edge.decisions import problem
 from schedgap.models.edge.exact.stages import program_stage
 from schedgap.models.edge.heuristics.initial import first_bracket
 from schedgap.models.edge.programs import columns, printed, time_indexed, time_indexed_arrays
-from schedgap.models.method import Call
+from schedgap.models.method import RunContext
 from schedgap.solvers import Clock
 from strategies.edge import instance_of
 from strategies.edge_examples import TOY_A, TOY_BATCH, TOY_C
@@ -92,7 +92,7 @@ def test_what_is_dropped_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
     liar = Liar()
     monkeypatch.setattr(stages, "import_module", lambda name: liar)
-    found = first_bracket(TOY_C, Call({}, None, Clock(60), seed=0, progress=Silence()))
+    found = first_bracket(TOY_C, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
     program_stage(found, TOY_C, "liar", "highs", clock=Clock(60), seed=0, threads=1)
     outcome = found.outcome()
     assert outcome.trace["dropped"].startswith("1 answer")
@@ -101,7 +101,7 @@ def test_what_is_dropped_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_coefficients_beyond_an_engine_s_tolerance_end_in_a_proof_or_in_none() -> None:
     """HiGHS takes a run that lacks a few of 2 x 10^8 worker-slots for a long enough one."""
-    found = first_bracket(WIDE, Call({}, None, Clock(60), seed=0, progress=Silence()))
+    found = first_bracket(WIDE, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
     module = "schedgap.models.edge.programs.printed"
     program_stage(found, WIDE, module, "highs", clock=Clock(30), seed=0, threads=1)
     outcome = found.outcome()

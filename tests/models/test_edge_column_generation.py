@@ -16,8 +16,8 @@ from schedgap.models.edge.placements import runs_from, runs_of
 from schedgap.models.edge.programs import time_indexed
 from schedgap.models.edge.programs.dual import Pricer, Prices, from_data, rounded, to_data
 from schedgap.solvers import Clock
-from schedgap.solvers.highs import Relaxation
-from schedgap.solvers.pyomo_arrays import compile_model
+from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.programs.pyomo import compile_model
 from strategies.edge import best_schedule, brute_force, edge_instances, some_shapes
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 

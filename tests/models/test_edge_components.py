@@ -20,7 +20,7 @@ from schedgap.models.edge.exact.targets import Targets
 from schedgap.models.edge.heuristics.initial import first_bracket
 from schedgap.models.edge.placements import runs_from
 from schedgap.models.edge.programs.dual import Pricer, Prices, rounded, to_data
-from schedgap.models.method import Call
+from schedgap.models.method import RunContext
 from schedgap.solvers import Clock
 from strategies.edge import best_schedule, brute_force, edge_instances, instance_of, some_shapes
 from strategies.edge_methods import Silence
@@ -140,7 +140,7 @@ def parts_alone(instance: EdgeInstance) -> None:
     if no_schedule(instance) is not None or len(jobs_by_type(instance)) < 2:
         return
     optimum = brute_force(instance)
-    found = first_bracket(instance, Call({}, None, Clock(60), seed=0, progress=Silence()))
+    found = first_bracket(instance, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
     found.schedule, found.upper = None, None
     parts = Parts(instance, found)
     assert parts.prepare(Clock(30))

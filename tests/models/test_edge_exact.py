@@ -19,7 +19,7 @@ from schedgap.models.edge.exact import exact
 from schedgap.models.edge.exact.targets import Targets
 from schedgap.models.edge.heuristics.initial import first_bracket
 from schedgap.models.edge.programs.dual import Prices
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
 from strategies.edge import brute_force, edge_instances, instance_of
@@ -38,7 +38,7 @@ CASES = [
 ]
 
 
-def check(instance: EdgeInstance, outcome: Outcome, optimum: float) -> None:
+def check(instance: EdgeInstance, outcome: MethodResult, optimum: float) -> None:
     """The outcome is the optimum with its proof."""
     if optimum == math.inf:
         assert outcome.infeasible and outcome.note
@@ -97,7 +97,7 @@ def test_building_stops_at_the_limit() -> None:
     """2,000 and more runs are hardly built and solved in a second; the list is kept."""
     instance = generate("edge", preset="small", seed=2)
     clock, method = Clock(1.0), METHODS["set-packing"]
-    call = Call(method.parse({}), "highs", clock, seed=0, progress=Silence())
+    call = RunContext(method.parse({}), "highs", clock, seed=0, progress=Silence())
     outcome = method.run(instance, call)
     assert clock.elapsed() < 4
     assert outcome.schedule is not None and outcome.bound is not None
@@ -146,7 +146,7 @@ def targets_alone(instance: EdgeInstance, priced: bool) -> None:
     if no_schedule(instance) is not None:
         return
     optimum = brute_force(instance)
-    call = Call({}, None, Clock(60), seed=0, progress=Silence())
+    call = RunContext({}, None, Clock(60), seed=0, progress=Silence())
     found = first_bracket(instance, call)
     view = problem(instance)
     prices = Prices(
@@ -175,7 +175,7 @@ def test_targets_rise_one_by_one() -> None:
     """
     servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 3}}]
     instance = instance_of([{"transfer_delay": {"s": 0}}] * 3, servers=servers, horizon=4)
-    found = first_bracket(instance, Call({}, None, Clock(60), seed=0, progress=Silence()))
+    found = first_bracket(instance, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
     workers = np.array([[[1.0, 1.0, 0.0, 0.0]]])
     targets = Targets(instance, found, Fixing((Prices(workers, np.zeros((1, 1, 4))),)))
     bounds = [found.lower]

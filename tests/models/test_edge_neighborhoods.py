@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.bracket import Bracket
 from schedgap.models.edge import rules
 from schedgap.models.edge.bounds.column_generation import solve_bound
 from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing
@@ -13,7 +12,8 @@ from schedgap.models.edge.decisions import problem
 from schedgap.models.edge.heuristics.initial import first_bracket
 from schedgap.models.edge.heuristics.lists import orders, place_all
 from schedgap.models.edge.programs.dual import Prices
-from schedgap.models.method import Call
+from schedgap.models.method import RunContext
+from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 from strategies.edge import brute_force, instance_of
 from strategies.edge_examples import TOY_A, TOY_C
@@ -27,8 +27,8 @@ def prices_of(instance: EdgeInstance) -> Prices:
     return found
 
 
-def improved(instance: EdgeInstance, schedule: EdgeSchedule) -> Bracket:
-    found = first_bracket(instance, Call({}, None, Clock(60), seed=0, progress=Silence()))
+def improved(instance: EdgeInstance, schedule: EdgeSchedule) -> SearchState:
+    found = first_bracket(instance, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
     found.offer(schedule)
     found.child(
         "neighborhoods",

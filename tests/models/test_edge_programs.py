@@ -14,7 +14,7 @@ from schedgap.models.edge.placements import count_runs, runs_from, runs_of, sche
 from schedgap.models.edge.programs import columns, printed, time_indexed
 from schedgap.models.edge.programs.symmetry import equal_jobs, equal_servers, in_order
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.children import run_child
+from schedgap.solvers.children.processes import run_child
 from strategies.edge import best_schedule, brute_force, edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 

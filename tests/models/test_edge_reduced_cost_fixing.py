@@ -16,9 +16,9 @@ from schedgap.models.edge.programs import time_indexed, time_indexed_arrays
 from schedgap.models.edge.programs.dual import Prices, rounded
 from schedgap.models.edge.rules import check, objective
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.highs import Relaxation
-from schedgap.solvers.linear import LinearProgram
-from schedgap.solvers.pyomo_arrays import compile_model
+from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.pyomo import compile_model
 from strategies.edge import best_schedule, brute_force, edge_instances, instance_of, some_shapes
 from strategies.edge_examples import TOY_A, TOY_BATCH
 

@@ -6,7 +6,7 @@ import pytest
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.exact import exact
-from schedgap.solvers.children import run_child
+from schedgap.solvers.children.processes import run_child
 from strategies.clocks import StopAt
 from strategies.edge import edge_instances
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C

@@ -12,8 +12,8 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.methods import METHODS
 from schedgap.models.elastic.modes import modes
-from schedgap.models.method import Call, Outcome, check_instance
-from schedgap.solvers.clock import Clock
+from schedgap.models.method import MethodResult, RunContext, check_instance
+from schedgap.solvers.children.clock import Clock
 from strategies.elastic import elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, RING, TOY
 
@@ -33,19 +33,19 @@ class Silence:
     def phase(self, text: str) -> None: ...
 
 
-def run(name: str, instance: ElasticInstance, seed: int = 0, **options: object) -> Outcome:
+def run(name: str, instance: ElasticInstance, seed: int = 0, **options: object) -> MethodResult:
     method = BY_NAME[name]
     check_instance(instance, method)
-    return method.run(instance, Call(method.parse(options), None, Clock(), seed, Silence()))
+    return method.run(instance, RunContext(method.parse(options), None, Clock(), seed, Silence()))
 
 
-def value(instance: ElasticInstance, outcome: Outcome) -> float:
+def value(instance: ElasticInstance, outcome: MethodResult) -> float:
     data = outcome.schedule.to_data(instance)
     assert list(rules.check(instance, data, {})) == []
     return rules.objective(instance, data)
 
 
-def segments(instance: ElasticInstance, outcome: Outcome) -> dict[str, list[tuple[int, int]]]:
+def segments(instance: ElasticInstance, outcome: MethodResult) -> dict[str, list[tuple[int, int]]]:
     value(instance, outcome)
     return {
         job.id: [(run.start, run.duration) for run in outcome.schedule.segments(job.id)]

@@ -22,8 +22,8 @@ from schedgap.models.elastic.methods import METHODS as ALL
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.time_windows import no_schedule
-from schedgap.models.method import Call, Outcome
-from schedgap.solvers.clock import Clock
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.solvers.children.clock import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, J1, RING, TOY
 
@@ -40,15 +40,15 @@ class Silence:
     def phase(self, text: str) -> None: ...
 
 
-def run(name: str, instance: ElasticInstance, **options: object) -> Outcome:
+def run(name: str, instance: ElasticInstance, **options: object) -> MethodResult:
     method = METHODS[name]
-    call = Call(
+    call = RunContext(
         method.parse(options), method.choose_engine(None), Clock(60), seed=0, progress=Silence()
     )
     return method.run(instance, call)
 
 
-def bounds_of(instance: ElasticInstance) -> dict[str, Outcome]:
+def bounds_of(instance: ElasticInstance) -> dict[str, MethodResult]:
     """Return the outcome of every bound that serves the instance, of pools also with several."""
     found = {
         name: run(name, instance)

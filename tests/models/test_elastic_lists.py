@@ -17,8 +17,8 @@ from schedgap.models.elastic.heuristics import list_schedules
 from schedgap.models.elastic.heuristics.neighborhood_search import relist, search
 from schedgap.models.elastic.methods import METHODS
 from schedgap.models.elastic.programs.columns import Run, schedule_of
-from schedgap.models.method import Call, Outcome, check_instance
-from schedgap.solvers.clock import Clock
+from schedgap.models.method import MethodResult, RunContext, check_instance
+from schedgap.solvers.children.clock import Clock
 from strategies.clocks import StopAt
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, RING, TOY
@@ -42,14 +42,18 @@ class Record:
     def phase(self, text: str) -> None: ...
 
 
-def run(name: str, instance: ElasticInstance, clock: Clock | None = None, **given: Any) -> Outcome:
+def run(
+    name: str, instance: ElasticInstance, clock: Clock | None = None, **given: Any
+) -> MethodResult:
     method = BY_NAME[name]
     check_instance(instance, method)
-    call = Call(method.parse(given), method.choose_engine(None), clock or Clock(), 0, Record())
+    call = RunContext(
+        method.parse(given), method.choose_engine(None), clock or Clock(), 0, Record()
+    )
     return method.run(instance, call)
 
 
-def value(instance: ElasticInstance, outcome: Outcome) -> float:
+def value(instance: ElasticInstance, outcome: MethodResult) -> float:
     data = outcome.schedule.to_data(instance)
     assert list(rules.check(instance, data, {})) == []
     return rules.objective(instance, data)
@@ -214,7 +218,7 @@ def test_lp_guided_uses_its_time_or_says_why() -> None:
 
     def ended(clock: Clock, **settings: int) -> dict[str, Any]:
         method = BY_NAME["lp-guided"]
-        call = Call(method.parse(settings), "highs", clock, seed=0, progress=Record())
+        call = RunContext(method.parse(settings), "highs", clock, seed=0, progress=Record())
         outcome = method.run(instance, call)
         assert outcome.certificate is not None
         proved = check_certificate(instance, outcome.certificate)

@@ -19,7 +19,7 @@ from schedgap.models.elastic.programs.columns import placements as minimal
 from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.elastic.time_windows import windows
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.children import run_child
+from schedgap.solvers.children.processes import run_child
 from strategies.elastic import (
     best_schedule,
     brute_force,

@@ -8,8 +8,8 @@ from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.methods import METHODS
-from schedgap.models.method import Call, Outcome, check_instance
-from schedgap.solvers.clock import Clock
+from schedgap.models.method import MethodResult, RunContext, check_instance
+from schedgap.solvers.children.clock import Clock
 from strategies.elastic import instance_of
 from strategies.elastic_examples import BATCH, J1, RING, TOY
 
@@ -26,13 +26,13 @@ class Silence:
     def phase(self, text: str) -> None: ...
 
 
-def run(name: str, instance: ElasticInstance, **options: object) -> Outcome:
+def run(name: str, instance: ElasticInstance, **options: object) -> MethodResult:
     method = BY_NAME[name]
     check_instance(instance, method)
-    return method.run(instance, Call(method.parse(options), None, Clock(), 0, Silence()))
+    return method.run(instance, RunContext(method.parse(options), None, Clock(), 0, Silence()))
 
 
-def value(instance: ElasticInstance, outcome: Outcome) -> float:
+def value(instance: ElasticInstance, outcome: MethodResult) -> float:
     data = outcome.schedule.to_data(instance)
     assert list(rules.check(instance, data, {})) == []
     return rules.objective(instance, data)

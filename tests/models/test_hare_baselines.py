@@ -16,8 +16,8 @@ from schedgap.models.hare.baselines.sched_homo import sched_homo
 from schedgap.models.hare.baselines.srtf import srtf
 from schedgap.models.hare.methods import METHODS
 from schedgap.models.hare.rules import check, objective
-from schedgap.models.method import Algorithm, Call
-from schedgap.solvers.clock import Clock
+from schedgap.models.method import Algorithm, RunContext
+from schedgap.solvers.children.clock import Clock
 from strategies.hare import brute_force, hare_instances, instance_of
 from strategies.hare_examples import TOY, one_task
 from strategies.hare_replay import replay, sequences_of
@@ -258,7 +258,7 @@ def test_a_job_cannot_influence_decisions_before_its_arrival(name, instance, oth
     ids=lambda each: each.name,
 )
 def test_every_method_runs_with_its_defaults(method):
-    outcome = method.run(TOY, Call(method.parse({}), None, Clock(), 0, None))
+    outcome = method.run(TOY, RunContext(method.parse({}), None, Clock(), 0, None))
     # list-wspt: work 2, 3, 2: J1 on GPU3 [0, 1] and GPU1 [0, 1.5]; J3 on GPU2 [0, 1.5] (first of
     # the list at 1.5) and GPU3 [1, 1.5], then GPU3 [1.5, 2.5]; J2 on GPU1 [1.5, 4.5]: 8.5
     totals = {"gavel-fifo": 10, "srtf": 9, "sched-homo": 12, "sched-allox": 9, "list-wspt": 8.5}

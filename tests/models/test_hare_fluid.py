@@ -10,8 +10,8 @@ from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.certificates import certify, check_certificate
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.highs import solve_arrays
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.highs import solve_arrays
 from strategies.hare import brute_force, hare_instances, instance_of
 
 TINY = hare_instances(max_total=6)

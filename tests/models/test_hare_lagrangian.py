@@ -22,8 +22,8 @@ from schedgap.models.hare.bounds.lagrangian import (
     pricing,
 )
 from schedgap.solvers import Clock
-from schedgap.solvers.column_generation import generate_columns
-from schedgap.solvers.highs import solve_arrays
+from schedgap.solvers.engines.highs import solve_arrays
+from schedgap.solvers.loops.column_generation import generate_columns
 from strategies.hare import brute_force, hare_instances, instance_of
 
 

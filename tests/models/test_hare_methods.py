@@ -12,8 +12,8 @@ from schedgap.instances.hare import HareInstance
 from schedgap.models.hare import rules
 from schedgap.models.hare.bounds.certificates import check_certificate
 from schedgap.models.hare.methods import METHODS as ALL
-from schedgap.models.method import Call, Outcome
-from schedgap.solvers.clock import Clock
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.solvers.children.clock import Clock
 from strategies.engines import needs
 from strategies.hare import brute_force, hare_instances
 from strategies.hare_examples import FIGURE_4, TOY, TWO_GPUS, UNLIKE_ROUNDS, lights_and_sponge
@@ -43,9 +43,9 @@ def run(
     engine: str | None = None,
     limit: float | None = None,
     **options: object,
-) -> Outcome:
+) -> MethodResult:
     method = METHODS[name]
-    call = Call(
+    call = RunContext(
         method.parse(options),
         method.choose_engine(engine),
         Clock(limit),
@@ -55,7 +55,7 @@ def run(
     return method.run(instance, call)
 
 
-def value(instance: HareInstance, outcome: Outcome) -> float:
+def value(instance: HareInstance, outcome: MethodResult) -> float:
     """Return the objective by the rules, which must accept the schedule."""
     data = outcome.schedule.to_data(instance)
     assert list(rules.check(instance, data, {})) == []

@@ -6,8 +6,8 @@ import pytest
 
 import schedgap as sg
 from schedgap.models.hare.methods import PROGRAMS
-from schedgap.solvers.children import run_child
-from schedgap.solvers.export import write_model
+from schedgap.solvers.children.processes import run_child
+from schedgap.solvers.programs.export import write_model
 
 ROWS = {
     "big-m": ("eq_5", "eq_6", "eq_7", "eq_8_first", "eq_8_second"),

@@ -32,7 +32,7 @@ from schedgap.models.hare.programs.relaxation_cuts import (
     tighten_binary,
 )
 from schedgap.solvers import Clock, EngineResult, solve
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.programs.arrays import LinearProgram
 from strategies.engines import needs
 from strategies.hare import brute_force, hare_instances
 from strategies.hare_examples import (

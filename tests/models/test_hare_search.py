@@ -14,7 +14,7 @@ from schedgap.models.hare import rules
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.heuristics.dispatch import Partial, Timeline, to_schedule, workload
 from schedgap.models.hare.heuristics.local_search import Search, local_search
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 from strategies.hare import brute_force, hare_instances, instance_of
 from strategies.hare_examples import FIGURE_4, THREE_UNIT_TASKS, TOY, TWO_GPUS, UNLIKE_ROUNDS
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Call, Outcome, Progress
+from schedgap.models.method import MethodResult, Progress, RunContext
 from schedgap.models.ring.bounds import class_lp
 from schedgap.models.ring.bounds.certificates import KINDS, check_certificate
 from schedgap.models.ring.bounds.elementary import (
@@ -31,7 +31,7 @@ from schedgap.models.ring.bounds.pattern_lp import (
 )
 from schedgap.models.ring.methods import METHODS
 from schedgap.models.ring.rates import NEVER, no_schedule, rate_table
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 
@@ -53,9 +53,9 @@ class Bounds(Progress):
     def phase(self, text: str) -> None: ...
 
 
-def run(name: str, instance: RingInstance, clock: Clock | None = None) -> Outcome:
+def run(name: str, instance: RingInstance, clock: Clock | None = None) -> MethodResult:
     method = BY_NAME[name]
-    call = Call({}, method.choose_engine(None), clock or Clock(), 0, Bounds())
+    call = RunContext({}, method.choose_engine(None), clock or Clock(), 0, Bounds())
     return method.run(instance, call)
 
 
@@ -265,7 +265,7 @@ def test_what_cannot_be_scheduled_is_proved(name: str) -> None:
 
 def test_bounds_are_told_as_they_come() -> None:
     method, told = BY_NAME["pattern-lp"], Bounds()
-    method.run(of([slots(1, 3)] * 3, [2]), Call({}, "highs", Clock(), 0, told))
+    method.run(of([slots(1, 3)] * 3, [2]), RunContext({}, "highs", Clock(), 0, told))
     assert told.values == [3, 5, 6]
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Call, Method, Outcome, Progress
+from schedgap.models.method import Method, MethodResult, Progress, RunContext
 from schedgap.models.ring.algorithms.fa_ffp import fa_ffp
 from schedgap.models.ring.algorithms.lbsgf import lbsgf
 from schedgap.models.ring.algorithms.limit_search import Trials
@@ -51,8 +51,8 @@ class Record(Progress):
 
 def run(
     method: Method, instance: RingInstance, seed: int = 0, told: Record | None = None, **given: Any
-) -> Outcome:
-    call = Call(method.parse(given), None, clocks.Clock(), seed, told or Record())
+) -> MethodResult:
+    call = RunContext(method.parse(given), None, clocks.Clock(), seed, told or Record())
     return method.run(instance, call)
 
 

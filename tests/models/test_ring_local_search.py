@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.method import Call, Outcome, Progress
+from schedgap.models.method import MethodResult, Progress, RunContext
 from schedgap.models.ring import rules
 from schedgap.models.ring.algorithms.packing import lpt_pack
 from schedgap.models.ring.heuristics.large_jobs_first import prefixes
 from schedgap.models.ring.heuristics.local_search import local_search
 from schedgap.models.ring.methods import METHODS
 from schedgap.models.ring.rates import rate_table
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 
@@ -40,11 +40,11 @@ class Record(Progress):
 
 def run(
     instance: RingInstance, seed: int = 0, clock: Clock | None = None, **given: Any
-) -> tuple[Outcome, list[float]]:
+) -> tuple[MethodResult, list[float]]:
     (method,) = (method for method in METHODS if method.name == "local-search")
     told = Record(instance)
     return method.run(
-        instance, Call(method.parse(given), None, clock or Clock(), seed, told)
+        instance, RunContext(method.parse(given), None, clock or Clock(), seed, told)
     ), told.values
 
 

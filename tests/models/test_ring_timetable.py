@@ -17,7 +17,7 @@ from schedgap.models.ring.heuristics.timetable import (
 )
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import schedule_of
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 

@@ -1,4 +1,4 @@
-"""Functions that the tests of `schedgap.solvers.children` run in child processes."""
+"""Functions that the tests of `schedgap.solvers.children.processes` run in child processes."""
 
 import ctypes
 import os
@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from schedgap.errors import ContradictionError, InputError
-from schedgap.solvers.children import run_child
+from schedgap.solvers.children.processes import run_child
 
 
 def echo(send: Any, *args: Any, **kwargs: Any) -> Any:

@@ -10,8 +10,8 @@ import numpy as np
 
 from schedgap.errors import EngineUnavailableError, UsageError
 from schedgap.solvers import Clock, EngineResult, solve
-from schedgap.solvers.availability import claim
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.programs.arrays import LinearProgram
 
 INF = float("inf")
 # engine, and the kind of model it is given

@@ -1,4 +1,4 @@
-"""Tests of `schedgap.solvers.availability`."""
+"""Tests of `schedgap.solvers.engines.availability`."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import pytest
 
 from schedgap.errors import EngineUnavailableError, UsageError
 from schedgap.solvers import ENGINES, engine_status, require
-from schedgap.solvers.availability import is_installed
+from schedgap.solvers.engines.availability import is_installed
 
 
 def test_no_engine_is_imported_to_ask_for_it() -> None:

@@ -1,4 +1,4 @@
-"""Tests of `schedgap.solvers.children`, with real processes only."""
+"""Tests of `schedgap.solvers.children.processes`, with real processes only."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from schedgap.errors import ContradictionError, InputError
-from schedgap.solvers.children import cores, run_child
+from schedgap.solvers.children.processes import cores, run_child
 
 HERE = str(Path(__file__).parent)
 posix = pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
@@ -81,7 +81,7 @@ def test_what_a_child_prints_does_not_reach_our_output() -> None:
     code = f"""
         import sys
         sys.path.insert(0, {HERE!r})
-        from schedgap.solvers.children import run_child
+        from schedgap.solvers.children.processes import run_child
         print(run_child("child_tasks:talk").value)
     """
     # A script without main guard, at that.
@@ -157,7 +157,7 @@ def test_several_threads_may_call_at_once() -> None:
 def test_as_many_idle_processes_are_kept_as_there_are_cores(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("schedgap.solvers.children.cores", lambda: 2)
+    monkeypatch.setattr("schedgap.solvers.children.processes.cores", lambda: 2)
     together = threading.Barrier(3)
 
     def call(_: int) -> int:
@@ -176,11 +176,11 @@ def test_as_many_idle_processes_are_kept_as_there_are_cores(
 def test_the_cores_of_a_container_are_those_of_its_quota(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schedgap.solvers.children.os.cpu_count", lambda: 8)
+    monkeypatch.setattr("schedgap.solvers.children.processes.os.cpu_count", lambda: 8)
     monkeypatch.setattr(psutil.Process, "cpu_affinity", lambda self: [*range(6)], raising=False)
     for text, count in (("max 100000", 6), ("250000 100000", 3), ("1000 100000", 1), ("?", 6)):
         (tmp_path / "cpu.max").write_text(text)
-        monkeypatch.setattr("schedgap.solvers.children._QUOTA", tmp_path / "cpu.max")
+        monkeypatch.setattr("schedgap.solvers.children.processes._QUOTA", tmp_path / "cpu.max")
         assert cores() == count
 
 
@@ -257,7 +257,7 @@ def test_children_of_all_depths_die_with_the_top(how: str) -> None:
     code = f"""
         import sys
         sys.path.insert(0, {HERE!r})
-        from schedgap.solvers.children import run_child
+        from schedgap.solvers.children.processes import run_child
         run_child("child_tasks:nest", "child_tasks:tell_and_hang",
                   on_message=lambda content: print(content[1], flush=True))
     """

@@ -3,7 +3,7 @@
 import math
 import time
 
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 
 
 def test_without_a_limit_nothing_is_spent() -> None:

@@ -1,4 +1,4 @@
-"""Tests of `schedgap.solvers.column_generation` on generalised assignment, against all columns."""
+"""Column generation on generalised assignment, against all columns."""
 
 from itertools import combinations
 from typing import Any
@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from schedgap.solvers import Clock
-from schedgap.solvers.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.highs import solve_arrays
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.engines.highs import solve_arrays
+from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
+from schedgap.solvers.programs.arrays import LinearProgram
 
 
 class Assignment:

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from schedgap.models.bracket import Bracket, solve_program
-from schedgap.models.method import Call, Unheard
+from schedgap.models.method import NullProgress, RunContext
+from schedgap.models.search_state import SearchState, solve_program
 from schedgap.solvers import Clock, EngineResult, solve
-from schedgap.solvers.confirm import confirm
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.engines.confirm import confirm
+from schedgap.solvers.programs.arrays import LinearProgram
 from strategies.clocks import StopAt
 
 WRONG = {"wrong_at_1e-6": (1e-6, -8.0), "wrong_at_1e-9": (1e-9, -159.13673232828762)}
@@ -78,8 +78,8 @@ def test_highs_is_wrong_and_is_found_out(name: str) -> None:
 @pytest.mark.parametrize("name", WRONG)
 def test_a_complete_search_is_believed_when_two_agree(name: str) -> None:
     optimum = WRONG[name][1]
-    call = Call({}, "highs", Clock(60), 0, Unheard())
-    found = Bracket(call, lambda schedule: schedule)
+    call = RunContext({}, "highs", Clock(60), 0, NullProgress())
+    found = SearchState(call, lambda schedule: schedule)
     program = stored(name)
     found.solve(program, lambda values: program.objective(values))
     assert found.upper == pytest.approx(optimum) and found.closed
@@ -163,8 +163,8 @@ def test_a_bound_that_is_proved_needs_no_second_answer() -> None:
 
 
 def test_an_unconfirmed_bound_closes_nothing() -> None:
-    call = Call({}, "highs", Clock(60), 0, Unheard())
-    found = Bracket(call, lambda schedule: schedule)
+    call = RunContext({}, "highs", Clock(60), 0, NullProgress())
+    found = SearchState(call, lambda schedule: schedule)
     found.bound(3.0, {"kind": "proved"})
     found.bound(5.0, confirmed=False)
     assert (found.lower, found.word) == (3, 5)
@@ -182,8 +182,8 @@ def test_an_unconfirmed_bound_closes_nothing() -> None:
 
 
 def test_the_first_certificate_of_a_bound_is_kept() -> None:
-    call = Call({}, "highs", Clock(60), 0, Unheard())
-    found = Bracket(call, lambda schedule: schedule)
+    call = RunContext({}, "highs", Clock(60), 0, NullProgress())
+    found = SearchState(call, lambda schedule: schedule)
     found.bound(3.0)
     found.bound(3.0, {"kind": "late"})
     found.bound(3.0, {"kind": "later"})

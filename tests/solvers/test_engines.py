@@ -15,9 +15,9 @@ from scipy import sparse
 
 from schedgap.errors import EngineUnavailableError, UsageError
 from schedgap.solvers import Clock, EngineResult, solve
-from schedgap.solvers.children import Reply, run_child
-from schedgap.solvers.engine import judge
-from schedgap.solvers.linear import LinearProgram, safe_bound
+from schedgap.solvers.children.processes import Reply, run_child
+from schedgap.solvers.engines.results import judge
+from schedgap.solvers.programs.arrays import LinearProgram, safe_bound
 from strategies.engines import needs
 
 LINEAR = [pair for pair in PAIRS if pair[1] != "cp-sat"]

@@ -1,4 +1,4 @@
-"""Tests of `schedgap.solvers.export`: HiGHS reads back what is written, with the same optimum."""
+"""Exported programs: HiGHS reads back what is written, with the same optimum."""
 
 import math
 from pathlib import Path
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from schedgap.errors import UsageError
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.export import write_model
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.export import write_model
 
 
 def _read(file: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Tests of `schedgap.solvers.highs`: what is its own beside the contract of all engines."""
+"""Tests of `schedgap.solvers.engines.highs`: what is its own beside the contract of all engines."""
 
 import math
 import time
@@ -11,8 +11,8 @@ from scipy import sparse
 
 from schedgap.errors import ScaleError
 from schedgap.solvers import Clock
-from schedgap.solvers.highs import Relaxation, solve_arrays
-from schedgap.solvers.linear import LinearProgram, safe_bound
+from schedgap.solvers.engines.highs import Relaxation, solve_arrays
+from schedgap.solvers.programs.arrays import LinearProgram, safe_bound
 
 INF = math.inf
 

@@ -4,26 +4,26 @@ from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import METHODS as TABLE
-from schedgap.models.method import Call, Outcome, Unheard
+from schedgap.models.method import MethodResult, NullProgress, RunContext
 from schedgap.solvers import Clock
-from schedgap.solvers.children import run_child
+from schedgap.solvers.children.processes import run_child
 
 METHODS = {method.name: method for method in TABLE}
 
 
 def outcome(
     send: Any, name: str, instance: DmlrsInstance, chosen: str | None, limit: float, **options: Any
-) -> Outcome:
+) -> MethodResult:
     """Run a method in this process."""
     method = METHODS[name]
     engine = method.choose_engine(chosen)
-    call = Call(method.parse(options), engine, Clock(limit), seed=0, progress=Unheard())
+    call = RunContext(method.parse(options), engine, Clock(limit), seed=0, progress=NullProgress())
     return method.run(instance, call)
 
 
 def run(
     name: str, instance: DmlrsInstance, chosen: str | None = None, limit: float = 60, **options: Any
-) -> Outcome:
+) -> MethodResult:
     """Run a method in a child process."""
     reply = run_child(
         f"{__name__}:outcome",
@@ -34,5 +34,5 @@ def run(
         engine=METHODS[name].choose_engine(chosen),
         **options,
     )
-    found: Outcome = reply.result()
+    found: MethodResult = reply.result()
     return found

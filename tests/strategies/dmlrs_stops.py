@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
-from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs import rules
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.exact import exact
 from schedgap.models.dmlrs.heuristics import column_choice, initial, search_stages
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.search_state import SearchState
 from strategies.clocks import StopAt
 from strategies.dmlrs import best_schedule
 from strategies.dmlrs_methods import METHODS
@@ -53,7 +53,7 @@ class Judge:
     def phase(self, text: str) -> None:
         """What is done now is no claim."""
 
-    def outcome(self, found: Outcome) -> None:
+    def outcome(self, found: MethodResult) -> None:
         """What a stopped run returns: both sides of the optimum, and nothing else."""
         assert not found.infeasible
         if found.bound is not None:
@@ -73,12 +73,12 @@ def started(patch: pytest.MonkeyPatch, start: str, best: DmlrsSchedule) -> None:
     patch.setattr(column_choice, "fill", lambda *args, **rest: None)
     patch.setattr(column_choice, "_put", lambda *args, **rest: None)
     if start == "best":
-        patch.setattr(initial, "Bracket", _knowing(best))
+        patch.setattr(initial, "SearchState", _knowing(best))
 
 
 def _knowing(best: DmlrsSchedule) -> Any:
-    def made(*args: Any, **rest: Any) -> Bracket:
-        found = Bracket(*args, **rest)
+    def made(*args: Any, **rest: Any) -> SearchState:
+        found = SearchState(*args, **rest)
         found.offer(best)
         return found
 
@@ -118,7 +118,7 @@ def stop_everywhere(
     def run(k: int) -> int:
         nonlocal tried
         clock = StopAt(k)
-        call = Call(
+        call = RunContext(
             method.parse(options or {}), method.choose_engine(None), clock, seed=0, progress=judge
         )
         judge.outcome(method.run(instance, call))

@@ -5,9 +5,9 @@ from typing import Any
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.decisions import problem
 from schedgap.models.edge.methods import METHODS as ALL
-from schedgap.models.method import Call, Outcome, check_instance
+from schedgap.models.method import MethodResult, RunContext, check_instance
 from schedgap.solvers import Clock
-from schedgap.solvers.children import run_child
+from schedgap.solvers.children.processes import run_child
 
 METHODS = {method.name: method for method in ALL if method.kind in ("exact", "bound")}
 KNOWN = {method.name: method for method in ALL}
@@ -37,11 +37,11 @@ def outcome(
     chosen: str | None = None,
     limit: float = 60,
     **options: Any,
-) -> Outcome:
+) -> MethodResult:
     """Run a method in this process."""
     method = KNOWN[name]
     check_instance(instance, method)
-    call = Call(
+    call = RunContext(
         method.parse(options),
         method.choose_engine(chosen),
         Clock(limit),
@@ -53,7 +53,7 @@ def outcome(
 
 def run(
     name: str, instance: EdgeInstance, chosen: str | None = None, limit: float = 60, **options: Any
-) -> Outcome:
+) -> MethodResult:
     """Run a method as it is meant to be: one with an engine in a process of its own."""
     method = KNOWN[name]
     check_instance(instance, method)
@@ -68,5 +68,5 @@ def run(
         engine=method.choose_engine(chosen),
         **options,
     )
-    found: Outcome = reply.result()
+    found: MethodResult = reply.result()
     return found

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models import bracket
-from schedgap.models.bracket import Bracket, Report
 from schedgap.models.edge import rules
 from schedgap.models.edge.bounds import column_generation, worker_types
 from schedgap.models.edge.bounds.certificates import check_certificate
@@ -26,8 +25,9 @@ from schedgap.models.edge.exact import components, exact, steps
 from schedgap.models.edge.heuristics import initial
 from schedgap.models.edge.heuristics.lists import orders, place_all
 from schedgap.models.edge.methods import METHODS
-from schedgap.models.method import Call, Outcome, Unheard
-from schedgap.solvers.column_generation import generate_columns
+from schedgap.models.method import MethodResult, NullProgress, RunContext
+from schedgap.models.search_state import SearchState, StageResult
+from schedgap.solvers.loops.column_generation import generate_columns
 from strategies.clocks import StopAt
 from strategies.edge import brute_force, edge_instances, instance_of
 
@@ -62,25 +62,25 @@ def _optimum(instance: EdgeInstance) -> float:
     return brute_force(instance)
 
 
-def inline(engine_here: str) -> Callable[..., Report | None]:
-    """Return a `Bracket.child` that runs the stages of one engine here, and loses all others."""
+def inline(engine_here: str) -> Callable[..., StageResult | None]:
+    """Return a `SearchState.child` that runs the stages of one engine here and no others."""
 
     def child(
-        found: Bracket,
+        found: SearchState,
         name: str,
         stage: str,
         *args: Any,
         clock: Any = None,
         engine: str | None = None,
         **kwargs: Any,
-    ) -> Report | None:
+    ) -> StageResult | None:
         if engine != engine_here:
             return None
         module, function = stage.split(":")
         line = bracket._Line(found._hear, found.lower)
         _in_stage.append(True)
         try:
-            report: Report = getattr(import_module(module), function)(
+            report: StageResult = getattr(import_module(module), function)(
                 line,
                 *args,
                 clock=found.call.clock if clock is None else clock,
@@ -132,7 +132,7 @@ class Witness:
     def phase(self, text: str) -> None:
         """Nothing is claimed."""
 
-    def outcome(self, outcome: Outcome) -> None:
+    def outcome(self, outcome: MethodResult) -> None:
         """What is returned claims no more than is true."""
         if outcome.infeasible:
             assert self.optimum == math.inf
@@ -155,7 +155,7 @@ def starts(kind: str) -> Iterator[None]:
 
     def nothing(*args: Any, **kwargs: Any) -> None: ...
 
-    def poor(found: Bracket, instance: EdgeInstance) -> None:
+    def poor(found: SearchState, instance: EdgeInstance) -> None:
         timetable = place_all(instance, orders(instance)["arrival"][::-1])
         if len(timetable.runs) == len(instance.jobs):
             found.offer(timetable.schedule())
@@ -186,13 +186,13 @@ def one_round() -> Iterator[None]:
 
 def stopped(
     instance: EdgeInstance, method: str, clock: StopAt, engine: str = "highs", kind: str = "usual"
-) -> tuple[Outcome, Witness]:
+) -> tuple[MethodResult, Witness]:
     """Run an exact method with the stages of one engine here, and hold it to the truth."""
     witness = Witness(instance, _optimum(instance))
     chosen = EXACT[method]
     name = None if chosen.drives else engine
-    call = Call(chosen.parse({}), name, clock, seed=0, progress=witness)
-    with mock.patch.object(Bracket, "child", inline(engine)), starts(kind):
+    call = RunContext(chosen.parse({}), name, clock, seed=0, progress=witness)
+    with mock.patch.object(SearchState, "child", inline(engine)), starts(kind):
         outcome = chosen.run(instance, call)
     witness.outcome(outcome)
     return outcome, witness
@@ -207,7 +207,7 @@ def sweep(
     first: int = 60,
     more: int = 0,
     killed: bool = False,
-) -> tuple[int, Outcome]:
+) -> tuple[int, MethodResult]:
     """Stop at every reading, up to so many, then spread; return the stops and the last outcome."""
     clock = StopAt(10**9)
     last, _ = stopped(instance, method, clock, engine, kind)
@@ -240,7 +240,7 @@ def hard(count: int, **settings: Any) -> list[EdgeInstance]:
     """Return draws whose lists do not meet the bound of each job alone, all different."""
     found = []
     for instance in drawn(edge_instances(placeable=True, **settings), 12 * count):
-        call = Call({}, None, StopAt(10**9), seed=0, progress=Unheard())
+        call = RunContext({}, None, StopAt(10**9), seed=0, progress=NullProgress())
         begun = initial.first_bracket(instance, call)
         if not begun.closed and instance not in found:
             found.append(instance)

@@ -12,7 +12,6 @@ import pytest
 from schedgap.analysis.bounds import on_grid
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models import bracket
-from schedgap.models.bracket import Bracket, Report
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.exact import cutting_planes, enumeration, exact
@@ -24,7 +23,8 @@ from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.time_windows import no_schedule
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.search_state import SearchState, StageResult
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
 from strategies.elastic import brute_force, instance_of
@@ -54,20 +54,20 @@ class Heard:
 
 
 def in_this_process(
-    self: Bracket,
+    self: SearchState,
     name: str,
     stage: str,
     *args: Any,
     clock: Clock | None = None,
     engine: str | None = None,
     **kwargs: Any,
-) -> Report | None:
-    """Run a stage of HiGHS here, for `Bracket.child`; one of CP-SAT ends with nothing."""
+) -> StageResult | None:
+    """Run a stage of HiGHS here, for `SearchState.child`; one of CP-SAT ends with nothing."""
     if engine == "cp-sat":
         return None
     module, function = stage.split(":")
     call = self.call
-    report: Report = getattr(import_module(module), function)(
+    report: StageResult = getattr(import_module(module), function)(
         bracket._Line(self._hear, self.lower),
         *args,
         clock=call.clock if clock is None else clock,
@@ -116,13 +116,13 @@ def switched(way: tuple[str, ...]) -> Iterator[None]:
     """Stages in this process, with some heuristics off."""
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setattr(Bracket, "child", in_this_process)
+        patch.setattr(SearchState, "child", in_this_process)
         for name in way:
             SWITCHES[name](patch)
         yield
 
 
-def judge(instance: ElasticInstance, optimum: float, outcome: Outcome, heard: Heard) -> None:
+def judge(instance: ElasticInstance, optimum: float, outcome: MethodResult, heard: Heard) -> None:
     """Nothing that was said, then or in the end, is false."""
     sign = -1 if instance.is_batch else 1
     near = NEAR * max(1e-300, abs(optimum) if math.isfinite(optimum) else 0.0)
@@ -160,7 +160,7 @@ def stopped(
 ) -> bool:
     """Run an exact method that is stopped at the k-th reading; True when it ended before."""
     method, clock, heard = EXACT[name], StopAt(k), Heard()
-    call = Call(method.parse({}), method.choose_engine(engine), clock, seed=0, progress=heard)
+    call = RunContext(method.parse({}), method.choose_engine(engine), clock, seed=0, progress=heard)
     judge(instance, optimum, method.run(instance, call), heard)
     return clock.readings_left > 0
 

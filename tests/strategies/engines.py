@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import pytest
 
-from schedgap.solvers.availability import EngineAvailability, engine_status, is_installed
+from schedgap.solvers.engines.availability import EngineAvailability, engine_status, is_installed
 
 
 def needs(engine: str, *, licence: EngineAvailability | None = None) -> None:

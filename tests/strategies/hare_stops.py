@@ -5,7 +5,6 @@ from typing import Any
 
 from schedgap.analysis.bounds import on_grid
 from schedgap.instances.hare import HareInstance, HareSchedule
-from schedgap.models.bracket import Bracket, Report
 from schedgap.models.hare import integer_time, rules
 from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
 from schedgap.models.hare.baselines.srtf import srtf
@@ -13,8 +12,9 @@ from schedgap.models.hare.bounds.certificates import check_certificate
 from schedgap.models.hare.exact.branch_and_price import Tree
 from schedgap.models.hare.heuristics.initial import starting_schedule
 from schedgap.models.hare.methods import METHODS
-from schedgap.models.method import Call, Method, Outcome
-from schedgap.solvers.children import run_child
+from schedgap.models.method import Method, MethodResult, RunContext
+from schedgap.models.search_state import SearchState, StageResult
+from schedgap.solvers.children.processes import run_child
 from strategies.clocks import StopAt
 from strategies.hare import instance_of
 
@@ -78,7 +78,7 @@ class Judge:
     def phase(self, text: str) -> None:
         """Hear it."""
 
-    def outcome(self, outcome: Outcome) -> None:
+    def outcome(self, outcome: MethodResult) -> None:
         """Refuse an end that claims too much."""
         assert outcome.infeasible == (self.optimum == float("inf"))
         if outcome.schedule is not None:
@@ -86,19 +86,19 @@ class Judge:
         if outcome.bound is not None:
             self.bound(outcome.bound, outcome.certificate)
 
-    def call(self, clock: Any, options: Mapping[str, Any] | None = None) -> Call:
+    def call(self, clock: Any, options: Mapping[str, Any] | None = None) -> RunContext:
         """Return a call of a method that this judge hears."""
-        return Call(options or {}, "highs", clock, 0, self)
+        return RunContext(options or {}, "highs", clock, 0, self)
 
 
-def whole_bracket(instance: HareInstance, call: Call) -> Bracket:
+def whole_bracket(instance: HareInstance, call: RunContext) -> SearchState:
     """Return an empty bracket in grid steps."""
     whole = integer_time.steps(instance)
 
     def measure(schedule: HareSchedule) -> int:
         return round(schedule.value(instance) / float(whole.grid))
 
-    return Bracket(call, measure, real=whole.real, up=round, close=0)
+    return SearchState(call, measure, real=whole.real, up=round, close=0)
 
 
 def tree_at(
@@ -123,7 +123,7 @@ def tree_at(
     assert real(result.lower) <= optimum + judge.slack
     assert real(result.upper) >= optimum - judge.slack
     assert complete == (not result.stopped)
-    found.take("branch-and-price", Report(complete=complete))
+    found.take("branch-and-price", StageResult(complete=complete))
     judge.outcome(found.outcome())
     if complete:
         assert abs(real(result.upper) - optimum) <= judge.slack
@@ -145,7 +145,7 @@ def method_at(
     options = method.parse(settings)
     judge = Judge(instance, optimum, **options)
     clock = StopAt(k)
-    call = Call(options, next(iter(method.engines), None), clock, 0, judge)
+    call = RunContext(options, next(iter(method.engines), None), clock, 0, judge)
     judge.outcome(method.run(instance, call))
     return clock
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Call, Method, Outcome
+from schedgap.models.method import Method, MethodResult, RunContext
 from schedgap.models.ring import rules
 from schedgap.models.ring.methods import METHODS
-from schedgap.solvers.children import run_child
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.children.processes import run_child
 
 
 class Heard:
@@ -39,10 +39,12 @@ def run(
     heard: Heard | None = None,
     clock: Clock | None = None,
     **options: Any,
-) -> Outcome:
+) -> MethodResult:
     """Return a method's outcome; its schedule keeps the rules, its bound is not above it."""
     clock = Clock(seconds) if clock is None else clock
-    call = Call(method.parse(options), method.choose_engine(engine), clock, seed, heard or Heard())
+    call = RunContext(
+        method.parse(options), method.choose_engine(engine), clock, seed, heard or Heard()
+    )
     outcome = method.run(instance, call)
     if outcome.schedule is not None:
         data = outcome.schedule.to_data(instance)
@@ -53,15 +55,17 @@ def run(
     return outcome
 
 
-def apart(name: str, instance: RingInstance, engine: str, **options: Any) -> Outcome:
+def apart(name: str, instance: RingInstance, engine: str, **options: Any) -> MethodResult:
     """Run a method in a process with its engine alone."""
     function = "strategies.ring_methods:outcome"
     reply = run_child(function, name, instance, engine, engine=engine, **options)
-    found: Outcome = reply.result()
+    found: MethodResult = reply.result()
     return found
 
 
-def outcome(send: Any, name: str, instance: RingInstance, chosen: str, **options: Any) -> Outcome:
+def outcome(
+    send: Any, name: str, instance: RingInstance, chosen: str, **options: Any
+) -> MethodResult:
     """Run one in this process."""
     (method,) = [method for method in METHODS if method.name == name]
     return run(method, instance, engine=chosen, **options)

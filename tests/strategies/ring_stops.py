@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.bracket import Report
-from schedgap.models.method import Call, Method, Outcome
+from schedgap.models.method import Method, MethodResult, RunContext
 from schedgap.models.ring import rules
 from schedgap.models.ring.algorithms.packing import pack
 from schedgap.models.ring.bounds.certificates import check_certificate
@@ -16,28 +15,29 @@ from schedgap.models.ring.heuristics import initial
 from schedgap.models.ring.heuristics.initial import first_bracket, settled
 from schedgap.models.ring.methods import METHODS as ALL
 from schedgap.models.ring.rates import RateTable, no_schedule
-from schedgap.solvers.children import run_child
+from schedgap.models.search_state import StageResult
+from schedgap.solvers.children.processes import run_child
 from strategies.clocks import LONG, StopAt
 
 
-def _climb(instance: RingInstance, call: Call) -> Outcome:
+def _climb(instance: RingInstance, call: RunContext) -> MethodResult:
     """Refute makespans from the free bounds on, in this process."""
     return _stage(climb_stage, "free", instance, call)
 
 
-def _meetings(instance: RingInstance, call: Call) -> Outcome:
+def _meetings(instance: RingInstance, call: RunContext) -> MethodResult:
     """Minimise the whole program by meetings, in this process."""
     return _stage(relax_stage, "meetings", instance, call)
 
 
 def _stage(
-    stage: Callable[..., Report],
+    stage: Callable[..., StageResult],
     detail: str,
     instance: RingInstance,
-    call: Call,
-) -> Outcome:
+    call: RunContext,
+) -> MethodResult:
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     found = first_bracket(instance, call)
     if end := settled(instance, found):
         return end
@@ -86,7 +86,7 @@ class Witness:
     def phase(self, text: str) -> None:
         """Do not listen."""
 
-    def judge(self, outcome: Outcome) -> None:
+    def judge(self, outcome: MethodResult) -> None:
         """Hold what is returned to the same."""
         if outcome.infeasible:
             assert self.best is None
@@ -138,11 +138,11 @@ def attempt(
     *,
     seconds: float = LONG,
     **options: Any,
-) -> tuple[Outcome, int]:
+) -> tuple[MethodResult, int]:
     """Run a method whose time is up at the k-th reading; return its outcome and its readings."""
     method, witness = METHODS[name], Witness(instance, best)
     clock = StopAt(k, limit=seconds)
-    call = Call(method.parse(options), method.choose_engine(None), clock, 0, witness)
+    call = RunContext(method.parse(options), method.choose_engine(None), clock, 0, witness)
     outcome = method.run(instance, call)
     witness.judge(outcome)
     return outcome, k - clock.readings_left

@@ -8,14 +8,14 @@ import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, Plan, arrays
 from schedgap.instances.dmlrs.arrays import Floats, Ints
-from schedgap.models.arrivals import Arriving
 from schedgap.models.dmlrs.algorithms import slot_placements
 from schedgap.models.dmlrs.algorithms.best_schedule import Market, Offers, best_schedule
 from schedgap.models.dmlrs.algorithms.prices import Range, declared, of_jobs
 from schedgap.models.dmlrs.algorithms.rounding import Rounding
 from schedgap.models.dmlrs.algorithms.variant import DEFAULT, Variant
 from schedgap.models.dmlrs.offers import Arrived, arrived
-from schedgap.solvers.clock import Clock
+from schedgap.models.online import Arriving
+from schedgap.solvers.children.clock import Clock
 
 
 class Decision(NamedTuple):

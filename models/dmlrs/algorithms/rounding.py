@@ -11,9 +11,9 @@ from schedgap.instances.dmlrs import EXTERNAL, STEP
 from schedgap.instances.dmlrs.arrays import Floats, Ints
 from schedgap.models.dmlrs.algorithms.rounding_gain import cover_gain, packing_gain, packing_width
 from schedgap.models.dmlrs.offers import Offer, Slot
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.highs import Relaxation
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.programs.arrays import LinearProgram
 
 Gain = Literal["one", "packing", "cover"] | float
 

@@ -7,15 +7,15 @@ from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs.algorithms.guarantees import conditions, rounding_odds
 from schedgap.models.dmlrs.algorithms.pd_ors import OnlineRun, pd_ors
 from schedgap.models.dmlrs.algorithms.variant import Variant
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 
-def as_printed(instance: DmlrsInstance, call: Call) -> Outcome:
+def as_printed(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Run PD-ORS with Algorithm 4 as it is printed."""
     return _outcome(instance, call, online_run(instance, call, "round"))
 
 
-def with_hulls(instance: DmlrsInstance, call: Call) -> Outcome:
+def with_hulls(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Run PD-ORS with (24) by hulls of whole numbers.
 
     At the preset paper, seeds 1-3, no draw serves one number of workers in 140, where it is one in
@@ -24,20 +24,20 @@ def with_hulls(instance: DmlrsInstance, call: Call) -> Outcome:
     return _outcome(instance, call, online_run(instance, call, "round-hull"))
 
 
-def greedily(instance: DmlrsInstance, call: Call) -> Outcome:
+def greedily(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Run PD-ORS with workers put on the cheapest machines one by one."""
     return _outcome(instance, call, online_run(instance, call, "greedy"))
 
 
-def online_run(instance: DmlrsInstance, call: Call, across: str) -> OnlineRun:
+def online_run(instance: DmlrsInstance, call: RunContext, across: str) -> OnlineRun:
     """Run PD-ORS with those options of a call that it has."""
     known = {each.name for each in fields(Variant)}
     chosen: dict[str, Any] = {k: v for k, v in call.options.items() if k in known}
     return pd_ors(instance, Variant(across=across, **chosen), seed=call.seed, clock=call.clock)  # type: ignore[arg-type]  # a word of its choices
 
 
-def _outcome(instance: DmlrsInstance, call: Call, run: OnlineRun) -> Outcome:
+def _outcome(instance: DmlrsInstance, call: RunContext, run: OnlineRun) -> MethodResult:
     trace = {**run.trace(instance), "conditions": conditions(instance, run)}
     if "delta" in call.options:
         trace["odds_of_rounding"] = rounding_odds(instance, call.options["delta"])
-    return Outcome(run.schedule, note=run.note(instance), trace=trace)
+    return MethodResult(run.schedule, note=run.note(instance), trace=trace)

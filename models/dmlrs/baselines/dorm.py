@@ -16,10 +16,10 @@ from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.dmlrs.baselines.drf import dominant_shares
 from schedgap.models.dmlrs.baselines.simulation import BEYOND, Active, Placed, simulate
 from schedgap.models.dmlrs.throughput import bundles, widths
-from schedgap.models.method import Call, Outcome
-from schedgap.models.rows import Rows
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.linear import LinearProgram
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.rows import Rows
 
 EVENT_SECONDS = 2.0  # for one program; the best placement by then is taken
 
@@ -203,9 +203,9 @@ def read(instance: DmlrsInstance, jobs: Sequence[int], values: Floats) -> Placed
     return placed
 
 
-def run_dorm(instance: DmlrsInstance, call: Call) -> Outcome:
+def run_dorm(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Run Dorm with an engine for its programs."""
-    from schedgap.solvers.solve import solve
+    from schedgap.solvers.engines.solve import solve
 
     programs = unproved = 0
 
@@ -223,4 +223,4 @@ def run_dorm(instance: DmlrsInstance, call: Call) -> Outcome:
     limits = Limits(call.options["theta_f"], call.options["theta_a"])
     schedule = dorm(instance, values, limits, call.clock)
     note = "stopped: placements stay as they were" if call.clock.expired() else ""
-    return Outcome(schedule, note=note, trace={"programs": programs, "not_proved": unproved})
+    return MethodResult(schedule, note=note, trace={"programs": programs, "not_proved": unproved})

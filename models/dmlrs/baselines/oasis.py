@@ -14,8 +14,8 @@ from schedgap.instances.dmlrs.arrays import Floats, Ints
 from schedgap.models.dmlrs.algorithms.pd_ors import OnlineRun, pd_ors
 from schedgap.models.dmlrs.algorithms.variant import Variant
 from schedgap.models.dmlrs.offers import Offer, Slot
-from schedgap.models.method import Call, Outcome
-from schedgap.solvers.clock import Clock
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.solvers.children.clock import Clock
 
 
 def oasis(
@@ -46,10 +46,10 @@ def oasis(
     return pd_ors(instance, variant, clock=clock, offers=lambda slot: separated(slot, first))
 
 
-def run_oasis(instance: DmlrsInstance, call: Call) -> Outcome:
+def run_oasis(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Run OASiS until the time of a call is up."""
     found = oasis(instance, **call.options, clock=call.clock)
-    return Outcome(found.schedule, note=found.note(instance), trace=found.trace(instance))
+    return MethodResult(found.schedule, note=found.note(instance), trace=found.trace(instance))
 
 
 def worker_machines(machines: int, share: float) -> int:

@@ -20,8 +20,8 @@ from schedgap.instances.dmlrs import (
     DmlrsSchedule,
     arrays,
 )
-from schedgap.models.arrivals import Arriving
 from schedgap.models.dmlrs.throughput import FULL, Bundles, bundles, progress
+from schedgap.models.online import Arriving
 
 BEYOND = 2**62  # more workers than any job can have
 

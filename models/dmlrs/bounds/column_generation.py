@@ -19,14 +19,14 @@ from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.dmlrs.algorithms.dynamic_program import Cheapest, on_grid_up
 from schedgap.models.dmlrs.offers import Offer, arrived
 from schedgap.models.dmlrs.throughput import bundles, external_width, first_completions, widths
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.column_generation import (
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.loops.column_generation import (
     ColumnGenerationResult,
     Columns,
     Priced,
     generate_columns,
 )
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.programs.arrays import LinearProgram
 
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.dmlrs.throughput import external_width, first_completions, widths
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.programs.arrays import LinearProgram
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,8 +30,8 @@ from schedgap.models.dmlrs.bounds.knapsack import SAFE, Budget, Option, knapsack
 from schedgap.models.dmlrs.offers import Offer, arrived
 from schedgap.models.dmlrs.throughput import bundles, external_width, first_completions, widths
 from schedgap.solvers import Clock
-from schedgap.solvers.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
+from schedgap.solvers.programs.arrays import LinearProgram
 
 POSITIVE = 1e-9  # a rent is more than this, or none
 GAP = 2e-4  # relative, of master and bound: what is left is slow, and a search is faster

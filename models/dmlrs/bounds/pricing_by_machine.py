@@ -11,7 +11,7 @@ from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.dmlrs.algorithms import dynamic_program, slot_placements
 from schedgap.models.dmlrs.algorithms.best_schedule import Market
 from schedgap.models.dmlrs.offers import Offer, Slot, arrived
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 
 GRID = 2000  # parts of the work, progress rounded up
 _EXACT_CELLS = 20_000  # F^2 times machines, up to which slots are priced exactly

@@ -16,13 +16,13 @@ from schedgap.models.dmlrs.bounds.pricing_by_machine import (
     prices_of,
 )
 from schedgap.models.dmlrs.programs import dual
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
 
 _ACROSS = {"pd-ors": "round", "pd-ors-hull": "round-hull", "pd-ors-greedy": "greedy"}
 
 
-def dual_online(instance: DmlrsInstance, call: Call) -> Outcome:
+def dual_online(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Price every schedule at full capacity with the last prices of a run."""
     alone = alone_bound(instance)
     call.progress.bound(alone, NO_PRICES)
@@ -41,10 +41,10 @@ def dual_online(instance: DmlrsInstance, call: Call) -> Outcome:
     if bound is None or bound > alone:
         bound, certificate = alone, dict(NO_PRICES)
     trace, certificate = run.trace(instance), certificate | {"value": bound}
-    return Outcome(bound=bound, note=note, trace=trace, certificate=certificate)
+    return MethodResult(bound=bound, note=note, trace=trace, certificate=certificate)
 
 
-def dual_10(instance: DmlrsInstance, call: Call) -> Outcome:
+def dual_10(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Solve the dual with a row for every schedule, and judge its prices."""
     alone = alone_bound(instance)
     call.progress.bound(alone, NO_PRICES)
@@ -53,7 +53,7 @@ def dual_10(instance: DmlrsInstance, call: Call) -> Outcome:
         model = dual.build(instance)
     except UsageError as error:
         certificate = dict(NO_PRICES) | {"value": alone}
-        return Outcome(bound=alone, note=str(error), certificate=certificate)
+        return MethodResult(bound=alone, note=str(error), certificate=certificate)
     result = solve(
         model, call.engine or "highs", clock=call.clock, threads=call.threads, seed=call.seed
     )
@@ -62,7 +62,7 @@ def dual_10(instance: DmlrsInstance, call: Call) -> Outcome:
         prices[t - 1, r] = max(0.0, price.value or 0.0)
     certificate = price_certificate(prices, GRID)
     bound = check_certificate(instance, certificate)
-    return Outcome(
+    return MethodResult(
         bound=bound,
         note="stopped: every job alone" if result.objective is None else "",
         trace={"rows": len(model.eq_11), "relaxation": result.objective},

@@ -12,15 +12,17 @@ from schedgap.models.dmlrs.bounds import column_generation, fluid
 from schedgap.models.dmlrs.bounds.certificate_data import price_certificate, too_fine
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.job_alone import NO_PRICES, alone_bound
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
 
 
-def _proved(instance: DmlrsInstance, prices: Floats, note: str = "", **trace: Any) -> Outcome:
+def _proved(instance: DmlrsInstance, prices: Floats, note: str = "", **trace: Any) -> MethodResult:
     """Return what prices prove: evaluated as they stand in the file."""
     certificate = price_certificate(prices)
     bound = check_certificate(instance, certificate)
-    return Outcome(bound=bound, note=note, trace=trace, certificate=certificate | {"value": bound})
+    return MethodResult(
+        bound=bound, note=note, trace=trace, certificate=certificate | {"value": bound}
+    )
 
 
 def _free(instance: DmlrsInstance) -> Floats:
@@ -29,10 +31,10 @@ def _free(instance: DmlrsInstance) -> Floats:
 
 def _fluid(
     build: Callable[[DmlrsInstance], fluid.Fluid], size: Callable[[DmlrsInstance], int]
-) -> Callable[[DmlrsInstance, Call], Outcome]:
+) -> Callable[[DmlrsInstance, RunContext], MethodResult]:
     """Return the method that judges the prices of a fluid program."""
 
-    def run(instance: DmlrsInstance, call: Call) -> Outcome:
+    def run(instance: DmlrsInstance, call: RunContext) -> MethodResult:
         alone = alone_bound(instance)
         call.progress.bound(alone, NO_PRICES)
         columns, most = size(instance), call.options["max_columns"]
@@ -65,7 +67,7 @@ fluid_lp = _fluid(fluid.compact, fluid.compact_columns)
 fluid_lp_disaggregated = _fluid(fluid.disaggregated, fluid.disaggregated_columns)
 
 
-def colgen(instance: DmlrsInstance, call: Call) -> Outcome:
+def colgen(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Generate columns from the fluid program's prices; the better of both bounds."""
     grid = call.options["grid"]
     made = fluid.compact(instance)
@@ -104,4 +106,4 @@ def colgen(instance: DmlrsInstance, call: Call) -> Outcome:
     bound = check_certificate(instance, certificate)
     if bound > first.bound:
         return replace(first, trace=trace)
-    return Outcome(bound=bound, trace=trace, certificate=certificate | {"value": bound})
+    return MethodResult(bound=bound, trace=trace, certificate=certificate | {"value": bound})

@@ -6,7 +6,7 @@ bin must take, so that the other bins can hold the rest, cuts most of this short
 
 from collections.abc import Iterator, Sequence
 
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 
 Vector = tuple[int, ...]  # by resource, or by kind of unit
 

@@ -26,9 +26,9 @@ from schedgap.models.dmlrs.offers import Offer, arrived
 from schedgap.models.dmlrs.programs.aggregate import Item
 from schedgap.models.dmlrs.programs.common_rows import parts
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.engine import USUAL_TOLERANCES
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.engines.results import USUAL_TOLERANCES
+from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
+from schedgap.solvers.programs.arrays import LinearProgram
 
 MARGIN = 1e-5  # of z: prices that prove less leave the question open
 SCALE = 100.0  # of a cut: its deadlines break it by more than an engine's tolerance

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs.bounds.certificate_data import rent_certificate
 from schedgap.models.dmlrs.bounds.machine_patterns import (
     MOST_ROWS,
@@ -29,8 +28,9 @@ from schedgap.models.dmlrs.heuristics.search_stages import begin, by_columns, se
 from schedgap.models.dmlrs.offers import Offer
 from schedgap.models.dmlrs.programs import aggregate
 from schedgap.models.dmlrs.utility_units import WORD
-from schedgap.models.method import Call, Outcome
-from schedgap.solvers.pyomo_arrays import InfeasibleModelError
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.search_state import SearchState
+from schedgap.solvers.programs.pyomo import InfeasibleModelError
 
 MOVES = 80  # of the search, for each job
 SEARCH_TIME, PATTERN_TIME = 0.1, 0.4  # of what is left
@@ -43,7 +43,7 @@ GAP = 0.03  # relative: any schedule worth the goal will do
 FEW = 150  # bundles: no goal between is worth its program
 
 
-def exact(instance: DmlrsInstance, call: Call) -> Outcome:
+def exact(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
     found = first_bracket(instance, call)
     if found.closed:
@@ -81,7 +81,7 @@ def exact(instance: DmlrsInstance, call: Call) -> Outcome:
     return found.outcome("too large to decide: bounded and searched only" if large else "")
 
 
-def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> bool:
+def decide(found: SearchState, instance: DmlrsInstance, rents: Rents) -> bool:
     """Lower a goal from the bound to the known value, and return whether the best one is proved.
 
     What has no schedule is above the optimum. A goal near the bound leaves little to look at. A
@@ -110,7 +110,9 @@ def decide(found: Bracket, instance: DmlrsInstance, rents: Rents) -> bool:
     return found.closed
 
 
-def _search(found: Bracket, instance: DmlrsInstance, rest: Left, rents: Rents, goal: float) -> str:
+def _search(
+    found: SearchState, instance: DmlrsInstance, rest: Left, rents: Rents, goal: float
+) -> str:
     """Look for the best schedule that is worth a goal or more; how that ended.
 
     An engine's tolerance lets more pass each row, never less, and the rows of (3) are of whole

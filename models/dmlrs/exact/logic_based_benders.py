@@ -13,7 +13,6 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.models.dmlrs.exact.deadlines import Cut, Deadlines
 from schedgap.models.dmlrs.exact.packing import dominates
@@ -22,18 +21,19 @@ from schedgap.models.dmlrs.offers import Offer
 from schedgap.models.dmlrs.programs import aggregate
 from schedgap.models.dmlrs.programs.aggregate import Item
 from schedgap.models.dmlrs.utility_units import WORD
+from schedgap.models.search_state import SearchState
 from schedgap.solvers import solve
-from schedgap.solvers.confirm import confirm
-from schedgap.solvers.cuts import CuttingPlaneResult, Rows, cutting_planes
-from schedgap.solvers.engine import USUAL_TOLERANCES, EngineResult
-from schedgap.solvers.linear import Floats, LinearProgram
-from schedgap.solvers.pyomo_arrays import compile_model
+from schedgap.solvers.engines.confirm import confirm
+from schedgap.solvers.engines.results import USUAL_TOLERANCES, EngineResult
+from schedgap.solvers.loops.cutting_planes import CuttingPlaneResult, Rows, cutting_planes
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.pyomo import compile_model
 
 CLOSE = 1e-9  # of utility
 
 
 def lbbd(
-    found: Bracket,
+    found: SearchState,
     instance: DmlrsInstance,
     model: Any = None,
     real: Callable[[float], float] | None = None,

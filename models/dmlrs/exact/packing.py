@@ -12,7 +12,7 @@ from schedgap.instances.dmlrs import Counts, DmlrsInstance, arrays
 from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError, fill
 from schedgap.models.dmlrs.programs.aggregate import Item
 from schedgap.models.dmlrs.throughput import bundles, ps_needed
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)

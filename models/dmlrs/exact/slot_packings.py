@@ -12,7 +12,7 @@ from schedgap.models.dmlrs.programs.aggregate import Item
 from schedgap.models.dmlrs.programs.common_rows import Part, parts
 from schedgap.models.dmlrs.throughput import bundles, ps_needed
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.programs.arrays import LinearProgram
 
 LOOK = 256  # nodes between two looks at the clock
 CLOSE = 1e-9  # a sum of values that exceeds the best one by less is not looked for

@@ -10,13 +10,13 @@ from schedgap.models.dmlrs.heuristics.initial import first_bracket
 from schedgap.models.dmlrs.programs import aggregate, one_hot, printed
 from schedgap.models.dmlrs.programs import cp_sat as whole_numbers
 from schedgap.models.dmlrs.utility_units import WORD
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 
-def _pyomo(module: Any) -> Callable[[DmlrsInstance, Call], Outcome]:
+def _pyomo(module: Any) -> Callable[[DmlrsInstance, RunContext], MethodResult]:
     """Return the method that solves the program of a module."""
 
-    def run(instance: DmlrsInstance, call: Call) -> Outcome:
+    def run(instance: DmlrsInstance, call: RunContext) -> MethodResult:
         found = first_bracket(instance, call)
         if found.closed:
             return found.outcome()
@@ -38,7 +38,7 @@ def _pyomo(module: Any) -> Callable[[DmlrsInstance, Call], Outcome]:
 milp_machine, milp_onehot = _pyomo(printed), _pyomo(one_hot)
 
 
-def cp_sat(instance: DmlrsInstance, call: Call) -> Outcome:
+def cp_sat(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Solve the model in whole numbers."""
     found = first_bracket(instance, call)
     if found.closed:
@@ -57,7 +57,7 @@ def cp_sat(instance: DmlrsInstance, call: Call) -> Outcome:
     return found.outcome()
 
 
-def lbbd(instance: DmlrsInstance, call: Call) -> Outcome:
+def lbbd(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Solve with all machines as one, and pack the slots in turn."""
     found = first_bracket(instance, call)
     if found.closed:

@@ -2,11 +2,11 @@
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs.heuristics.initial import first_bracket
 from schedgap.models.dmlrs.heuristics.partial_schedule import Board
 from schedgap.models.dmlrs.heuristics.search_stages import begin, by_columns, search
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.search_state import SearchState
 
 MOVES = 2000  # of a search without a limit, in its first round
 PATIENCE = 2  # rounds in a row that find nothing better, before such a search ends
@@ -14,7 +14,7 @@ COLUMN_TIME = 0.3  # of the limit, for columns
 BRIEF = 0.1  # of the moves, before the last search
 
 
-def colgen_heuristic(instance: DmlrsInstance, call: Call) -> Outcome:
+def colgen_heuristic(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Generate columns, choose among them, put them on machines, and search from there.
 
     The trace tells the bound of the columns, or of the fluid program where that is less.
@@ -39,7 +39,7 @@ def colgen_heuristic(instance: DmlrsInstance, call: Call) -> Outcome:
     return found.outcome(note)
 
 
-def _search_on(found: Bracket, board: Board, prices: Floats) -> None:
+def _search_on(found: SearchState, board: Board, prices: Floats) -> None:
     """Search again and again, each round twice as long, until time is up or rounds are in vain."""
     moves, patience, again = MOVES, PATIENCE, 0
     while patience and not (found.closed or found.call.clock.expired()):

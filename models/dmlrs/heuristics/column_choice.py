@@ -14,7 +14,7 @@ from schedgap.models.dmlrs.heuristics.partial_schedule import EVEN, Board
 from schedgap.models.dmlrs.heuristics.placing import place
 from schedgap.models.dmlrs.throughput import FULL, bundles, external_width, progress, widths
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.programs.arrays import LinearProgram
 
 
 def completed(instance: DmlrsInstance, column: Column) -> Column | None:

@@ -6,8 +6,8 @@ from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.dmlrs.heuristics.partial_schedule import Board
 from schedgap.models.dmlrs.throughput import external_width, first_completions
-from schedgap.models.method import Call, Outcome
-from schedgap.solvers.clock import Clock
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.solvers.children.clock import Clock
 
 
 def densities(instance: DmlrsInstance) -> Floats:
@@ -40,8 +40,8 @@ def fill(board: Board, prices: Floats, *, clock: Clock) -> None:
             board.insert(i, prices)
 
 
-def density(instance: DmlrsInstance, call: Call) -> Outcome:
+def density(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Put all jobs on an empty board, at no prices: each where it completes soonest."""
     board = Board(instance)
     fill(board, np.zeros((instance.horizon, len(instance.resources))), clock=call.clock)
-    return Outcome(schedule=board.schedule())
+    return MethodResult(schedule=board.schedule())

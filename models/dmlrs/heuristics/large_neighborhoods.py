@@ -13,7 +13,7 @@ import numpy as np
 from schedgap.instances.dmlrs.arrays import Floats
 from schedgap.models.dmlrs.heuristics.density import densities
 from schedgap.models.dmlrs.heuristics.partial_schedule import Board
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 
 MOST_LEAVING = 8
 PARTS = 0.0, 0.3, 0.6, 1.0  # of the prices

@@ -4,7 +4,6 @@ from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats
-from schedgap.models.bracket import Bracket
 from schedgap.models.dmlrs.bounds import column_generation, fluid
 from schedgap.models.dmlrs.bounds.certificate_data import price_certificate, too_fine
 from schedgap.models.dmlrs.bounds.pricing import priced_bound
@@ -13,6 +12,7 @@ from schedgap.models.dmlrs.heuristics.density import fill
 from schedgap.models.dmlrs.heuristics.initial import tell
 from schedgap.models.dmlrs.heuristics.large_neighborhoods import PARTS, improve
 from schedgap.models.dmlrs.heuristics.partial_schedule import Board
+from schedgap.models.search_state import SearchState
 from schedgap.solvers import solve
 
 SHARES = 1.0, 0.97, 0.94  # of the capacity, for the choice of columns
@@ -21,7 +21,7 @@ CHOICE_TIME, CHOICE_SECONDS = 0.05, 8.0  # of what is left, for each choice
 
 
 def begin(
-    found: Bracket, instance: DmlrsInstance, *, moves: int, part: float
+    found: SearchState, instance: DmlrsInstance, *, moves: int, part: float
 ) -> tuple[Floats, Board] | None:
     """Tell a bracket the fluid bound and the best board of a short search.
 
@@ -50,7 +50,7 @@ def begin(
 
 
 def by_columns(
-    found: Bracket,
+    found: SearchState,
     instance: DmlrsInstance,
     prices: Floats,
     board: Board,
@@ -108,7 +108,7 @@ def by_columns(
 
 
 def search(
-    found: Bracket, board: Board, prices: Floats, *, moves: int, part: float, again: int = 0
+    found: SearchState, board: Board, prices: Floats, *, moves: int, part: float, again: int = 0
 ) -> Board:
     """Search neighborhoods from a board, for so many moves and this part of the time left.
 

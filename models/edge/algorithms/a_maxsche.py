@@ -27,7 +27,7 @@ from schedgap.models.edge.algorithms.cost_c_cost_d import printed_schedule
 from schedgap.models.edge.algorithms.guarantees import dual_value
 from schedgap.models.edge.algorithms.prices import MOST_CELLS, RoundMarket, Scale, scale
 from schedgap.models.edge.modes import Mode, all_modes, least_slots, most_workers
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 MOST_NUMBERS = 10_000  # of workers of a job, where Algorithm 2 is to try them all
 
@@ -213,7 +213,7 @@ def _slots(jobs: Sequence[Arrived], tau: int, last: int) -> int:
     return max(1, min(last - tau, needed))
 
 
-def serve_batch(instance: EdgeInstance, call: Call) -> Outcome:
+def serve_batch(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run A_maxsche on an instance that is a batch; the trace has what its prices prove (G1)."""
     variant = VARIANTS["a-online"]
     able = [j for j, job in enumerate(instance.jobs) if instance.may_run(job)]
@@ -222,4 +222,4 @@ def serve_batch(instance: EdgeInstance, call: Call) -> Outcome:
     batch = [arrived(instance, j) for j in able]
     served, market = a_maxsche(Network.of(instance, variant), batch, tau, variant)
     trace = {"dual_value": dual_value(instance, market), "jobs": len(batch)}
-    return Outcome(EdgeSchedule(served.placements), trace=trace)
+    return MethodResult(EdgeSchedule(served.placements), trace=trace)

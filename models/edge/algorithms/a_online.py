@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
-from schedgap.models.arrivals import Arriving
 from schedgap.models.edge.algorithms.a_maxsche import (
     VARIANTS,
     Arrived,
@@ -22,7 +21,8 @@ from schedgap.models.edge.algorithms.a_maxsche import (
 )
 from schedgap.models.edge.algorithms.unplaced import deliver
 from schedgap.models.edge.decisions import no_schedule
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.online import Arriving
 
 Serve = Callable[[Sequence[Arrived], int], Served]  # (J_i, tau_i) -> what runs in the round
 
@@ -116,9 +116,9 @@ def run_named(instance: EdgeInstance, name: str) -> OnlineRun:
     return run_online(instance, VARIANTS[name])
 
 
-def run_variant(name: str, instance: EdgeInstance, call: Call) -> Outcome:
+def run_variant(name: str, instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run the method of A_online in one of the variants; its trace has the rounds."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     run = run_named(instance, name)
     return deliver(instance, run.schedule, {"rounds": run.trace()})

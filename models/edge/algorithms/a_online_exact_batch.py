@@ -16,17 +16,17 @@ from schedgap.models.edge.algorithms.guarantees import exact_batches
 from schedgap.models.edge.algorithms.unplaced import deliver
 from schedgap.models.edge.decisions import no_schedule
 from schedgap.models.edge.programs import intervals
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
 
 # Jobs times servers of a round: of more the model would be built for minutes, and each takes time.
 _MOST_CELLS, _SECONDS_A_CELL = 200_000, 2e-4
 
 
-def a_online_exact_batch(instance: EdgeInstance, call: Call) -> Outcome:
+def a_online_exact_batch(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run A_online with every batch solved by CP-SAT, each in an equal share of the time left."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     variant = VARIANTS["a-online-any"]
     network = Network.of(instance, variant)
     last = (instance.horizon - 1).bit_length()  # of the rounds

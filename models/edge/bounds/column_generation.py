@@ -18,13 +18,13 @@ from schedgap.models.edge.placements import Run
 from schedgap.models.edge.programs import dual as priced
 from schedgap.models.edge.programs.dual import Pricer, Prices
 from schedgap.solvers import Clock
-from schedgap.solvers.column_generation import (
+from schedgap.solvers.loops.column_generation import (
     ColumnGenerationResult,
     Columns,
     Priced,
     generate_columns,
 )
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.programs.arrays import LinearProgram
 
 MOST_CELLS = 2_000_000  # jobs x servers with their workers x slots that are priced one by one
 MOST_WORK = 4_000_000_000  # the same times the modes of each job

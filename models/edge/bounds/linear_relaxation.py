@@ -8,7 +8,7 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.certificates import dense, sparse
 from schedgap.models.edge.decisions import problem
 from schedgap.models.edge.programs import time_indexed, time_indexed_arrays
-from schedgap.solvers.linear import Floats, safe_bound
+from schedgap.solvers.programs.arrays import Floats, safe_bound
 
 MOST_COLUMNS, MOST_ENTRIES = 1_000_000, 100_000_000  # of the program that `lp-mode` is about
 

@@ -19,8 +19,8 @@ from schedgap.models.edge.programs.superadditive_cuts import (
     is_superadditive,
 )
 from schedgap.solvers import Clock
-from schedgap.solvers.highs import Relaxation
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.programs.arrays import LinearProgram
 
 VIOLATED = 1e-4  # relative to f(W)
 WHOLE = 1e-6

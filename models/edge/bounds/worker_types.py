@@ -21,8 +21,8 @@ from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints
 from schedgap.models.edge.decisions import Problem, Task, problem
 from schedgap.models.edge.programs.dual import LARGEST, Prices, rounded
 from schedgap.solvers import Clock
-from schedgap.solvers.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
+from schedgap.solvers.programs.arrays import LinearProgram
 
 KIND = "type-bound"
 CLASSES = ("edge", "cloud")

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.bracket import Bracket
 from schedgap.models.edge.baselines.timetable import Timetable
 from schedgap.models.edge.bounds.decomposition import jobs_by_type, part_of
 from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing, Side
@@ -26,7 +25,8 @@ from schedgap.models.edge.exact.targets import FEW_JOBS, Targets
 from schedgap.models.edge.heuristics.initial import first_bracket
 from schedgap.models.edge.placements import runs_from, schedule_of
 from schedgap.models.edge.programs.dual import Prices
-from schedgap.models.method import Unheard
+from schedgap.models.method import NullProgress
+from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 
 LIST_SHARE, SEARCH_SHARE, PRICE_SHARE = 0.05, 0.1, 0.6  # of what is left for one part
@@ -62,7 +62,7 @@ class _Part:
 
     instance: EdgeInstance
     jobs: tuple[int, ...]  # the index of each in the whole
-    found: Bracket
+    found: SearchState
     types: Sequence[TypeBound] = ()
     targets: Targets | None = None
     seconds: float = 0.0
@@ -76,14 +76,14 @@ class Parts:
     """All parts of an instance; what they find goes to the bracket of the whole."""
 
     def __init__(
-        self, instance: EdgeInstance, whole: Bracket, types: Sequence[TypeBound] = ()
+        self, instance: EdgeInstance, whole: SearchState, types: Sequence[TypeBound] = ()
     ) -> None:
         self._instance, self._whole = instance, whole
         self._parts: list[_Part] = []
         known = {each.worker_type: each for each in types}
         for kind, jobs in jobs_by_type(instance).items():
             part = part_of(instance, jobs)
-            found = first_bracket(part, replace(whole.call, progress=Unheard()))
+            found = first_bracket(part, replace(whole.call, progress=NullProgress()))
             own_types = [known[kind]] if kind in known else []
             if own_types:
                 found.bound(total([known[kind].bound]), type_certificate(part, own_types))
@@ -191,7 +191,7 @@ class Parts:
         )
 
 
-class _Ear(Unheard):
+class _Ear(NullProgress):
     """Progress of a part: all parts are asked what they have."""
 
     def __init__(self, parts: Parts) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.bracket import Bracket
 from schedgap.models.edge.bounds.decomposition import jobs_by_type
 from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing
 from schedgap.models.edge.bounds.worker_types import TypeBound
@@ -20,7 +19,8 @@ from schedgap.models.edge.exact.components import Parts
 from schedgap.models.edge.exact.steps import bound_types, price, search_intervals, search_lists
 from schedgap.models.edge.exact.targets import FEW_JOBS, Targets
 from schedgap.models.edge.heuristics.initial import first_bracket
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.search_state import SearchState
 
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.5  # of CP-SAT on all groups
 FEW_PLACES, EARLY_SECONDS = 40, 5.0  # jobs x servers where it comes first
@@ -32,10 +32,10 @@ PART_SHARE = 0.6  # of the first steps with the parts
 MOST_PLACES = 3_000  # jobs x servers with their workers in one search of CP-SAT
 
 
-def exact(instance: EdgeInstance, call: Call) -> Outcome:
+def exact(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     found = first_bracket(instance, call)
     note = ""
     if not found.closed:
@@ -45,7 +45,7 @@ def exact(instance: EdgeInstance, call: Call) -> Outcome:
     return found.outcome(note)
 
 
-def _search(instance: EdgeInstance, found: Bracket) -> str:
+def _search(instance: EdgeInstance, found: SearchState) -> str:
     """Search until the bracket is closed or time is up; return what there is to say of it."""
     clock = found.call.clock
     few, places = len(instance.jobs) <= FEW_JOBS, places_of(instance)
@@ -71,7 +71,7 @@ def _search(instance: EdgeInstance, found: Bracket) -> str:
     return ""
 
 
-def _certify(instance: EdgeInstance, found: Bracket) -> None:
+def _certify(instance: EdgeInstance, found: SearchState) -> None:
     """Try to prove by prices alone what a search has proved: so that anyone can check it."""
     if found.infeasible or found.call.clock.expired():
         return
@@ -93,7 +93,7 @@ def places_of(instance: EdgeInstance) -> int:
     return sum(int(able[task.worker_type]) for task in view.tasks)
 
 
-def _at_once(instance: EdgeInstance, found: Bracket, types: Sequence[TypeBound]) -> None:
+def _at_once(instance: EdgeInstance, found: SearchState, types: Sequence[TypeBound]) -> None:
     """Close in on the optimum of the whole, where there are prices."""
     clock = found.call.clock
     prices = price(instance, found, clock.share(PRICE_SHARE), types=types)
@@ -104,7 +104,7 @@ def _at_once(instance: EdgeInstance, found: Bracket, types: Sequence[TypeBound])
     targets.settle(clock)
 
 
-def _by_parts(instance: EdgeInstance, found: Bracket, types: Sequence[TypeBound]) -> bool:
+def _by_parts(instance: EdgeInstance, found: SearchState, types: Sequence[TypeBound]) -> bool:
     """Close in on the optimum, part by part, then as a whole; False where prices lack."""
     clock, parts = found.call.clock, Parts(instance, found, types)
     if not parts.prepare(clock.share(PART_SHARE)):
@@ -120,7 +120,7 @@ def _by_parts(instance: EdgeInstance, found: Bracket, types: Sequence[TypeBound]
     return True
 
 
-def _batch(instance: EdgeInstance, found: Bracket) -> str:
+def _batch(instance: EdgeInstance, found: SearchState) -> str:
     """Search, bound, and search again what is left between; return what there is to say of it."""
     clock = found.call.clock
     small = places_of(instance) <= MOST_PLACES
@@ -133,7 +133,7 @@ def _batch(instance: EdgeInstance, found: Bracket) -> str:
     return "" if small else "too large for an exact search"
 
 
-def _coarse(instance: EdgeInstance, found: Bracket, types: Sequence[TypeBound]) -> str:
+def _coarse(instance: EdgeInstance, found: SearchState, types: Sequence[TypeBound]) -> str:
     """List jobs by the starts of the relaxation by worker types, then move them, to the end."""
     starts = {job: start for each in types for job, start in each.starts.items()}
     search_lists(instance, found, found.call.clock, starts, endless=True)

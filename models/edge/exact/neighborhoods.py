@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.bracket import Finder, Report
 from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing
 from schedgap.models.edge.decisions import Group, problem
 from schedgap.models.edge.placements import Run, runs_from, schedule_of, sound
 from schedgap.models.edge.programs import intervals
+from schedgap.models.search_state import Finder, StageResult
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.confirm import confirm
+from schedgap.solvers.engines.confirm import confirm
 
 FIRST_SIZE = 5  # free jobs
 LONGEST = 2.0  # seconds for one neighborhood
@@ -34,7 +34,7 @@ def improve(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Improve a schedule until the clock, or many neighborhoods in vain, end it.
 
     Another `turn` chooses other neighborhoods. One of all jobs that holds nothing better proves
@@ -87,7 +87,7 @@ def improve(
             size -= 1
     if kept.hopeless:
         found.bound(upper)
-    return Report(trace={"neighborhoods": tried, "jobs": size, "objective": upper})
+    return StageResult(trace={"neighborhoods": tried, "jobs": size, "objective": upper})
 
 
 def _choose(

@@ -6,7 +6,6 @@ from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.bracket import Bracket
 from schedgap.models.edge.bounds import column_generation
 from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.bounds.reduced_cost_fixing import last_slot
@@ -17,15 +16,16 @@ from schedgap.models.edge.heuristics.initial import first_bracket, starting_sche
 from schedgap.models.edge.placements import count_runs, sound
 from schedgap.models.edge.programs import columns, intervals, printed, time_indexed
 from schedgap.models.edge.programs.dual import Prices, to_data
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.search_state import SearchState
 
 SPARE_SHARE, SPARE_SECONDS = 0.05, 1.0  # of a limit, for what a child takes to be stopped
 
 
-def _pyomo(module: Any) -> Callable[[EdgeInstance, Call], Outcome]:
-    def run(instance: EdgeInstance, call: Call) -> Outcome:
+def _pyomo(module: Any) -> Callable[[EdgeInstance, RunContext], MethodResult]:
+    def run(instance: EdgeInstance, call: RunContext) -> MethodResult:
         if reason := no_schedule(instance):
-            return Outcome(infeasible=True, note=reason)
+            return MethodResult(infeasible=True, note=reason)
         found = first_bracket(instance, call)
         if found.closed:
             return found.outcome()
@@ -37,7 +37,7 @@ def _pyomo(module: Any) -> Callable[[EdgeInstance, Call], Outcome]:
     return run
 
 
-def _solved(instance: EdgeInstance, found: Bracket, module: Any) -> Outcome:
+def _solved(instance: EdgeInstance, found: SearchState, module: Any) -> MethodResult:
     """Return what a program of the whole finds; it is built and solved in a process of its own."""
     call = found.call
     engine = call.engine or "highs"
@@ -58,10 +58,10 @@ def _solved(instance: EdgeInstance, found: Bracket, module: Any) -> Outcome:
 milp_literal, milp_mode = _pyomo(printed), _pyomo(time_indexed)
 
 
-def set_packing(instance: EdgeInstance, call: Call) -> Outcome:
+def set_packing(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Solve the program with a column for every run of every job."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     most = call.options["max_columns"]
     count = count_runs(problem(instance), most)
     if count > most:
@@ -72,10 +72,10 @@ def set_packing(instance: EdgeInstance, call: Call) -> Outcome:
     return _solved(instance, found, columns)
 
 
-def cp_sat(instance: EdgeInstance, call: Call) -> Outcome:
+def cp_sat(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Solve the interval model."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     found = first_bracket(instance, call)
     if found.closed:
         return found.outcome()
@@ -94,17 +94,17 @@ def cp_sat(instance: EdgeInstance, call: Call) -> Outcome:
     return found.outcome()
 
 
-def cg_bound(instance: EdgeInstance, call: Call) -> Outcome:
+def cg_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Solve the linear relaxation of (4) by column generation."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     view = problem(instance)
     least = job_bound(view)
     sign = sense(instance)
     call.progress.bound(float(sign * least), {"kind": "job-bound"})
     slots = _slots(instance, view)
     if reason := column_generation.too_large(view, slots):
-        return Outcome(note=reason)
+        return MethodResult(note=reason)
     call.progress.phase("generating columns")
     kind, told = "batch-dual" if instance.is_batch else "cg-bound", float(least)
 
@@ -123,9 +123,9 @@ def cg_bound(instance: EdgeInstance, call: Call) -> Outcome:
         on_bound=better,
     )
     if found.infeasible:
-        return Outcome(infeasible=True, note="the relaxation exceeds every schedule in time")
+        return MethodResult(infeasible=True, note="the relaxation exceeds every schedule in time")
     if found.prices is None or found.result is None:
-        return Outcome(note="stopped before the first bound")
+        return MethodResult(note="stopped before the first bound")
     master, value = found.result.objective, found.bound
     return proved(
         instance,

@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.bracket import Finder, Report, solve_program
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats
 from schedgap.models.edge.bounds.column_generation import solve_bound
 from schedgap.models.edge.bounds.reduced_cost_fixing import Kept
@@ -22,6 +21,7 @@ from schedgap.models.edge.placements import runs_from, sound
 from schedgap.models.edge.programs import intervals, time_indexed_arrays
 from schedgap.models.edge.programs.dual import Prices, to_data
 from schedgap.models.edge.programs.superadditive_cuts import Shape
+from schedgap.models.search_state import Finder, StageResult, solve_program
 from schedgap.solvers import Clock
 
 
@@ -34,7 +34,7 @@ def search_stage(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Search with CP-SAT from a schedule and a bound."""
     sign = sense(instance)
     known = int(sign * lower)
@@ -64,7 +64,7 @@ def program_stage(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Build a Pyomo program, and solve it; a stage, since nothing but an end stops the building."""
     formulation = import_module(module)
     model = formulation.build(instance)
@@ -91,7 +91,7 @@ def price_stage(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Solve the relaxation; returns its prices and each job's mean start.
 
     What the worker types have proved by themselves is where the prices begin.
@@ -122,12 +122,12 @@ def price_stage(
     if result.result is not None:
         trace |= {"master": result.result.objective, "rounds": result.result.rounds}
     value = None if result.prices is None else (result.prices, starts)
-    return Report(infeasible=result.infeasible, trace=trace, value=value)
+    return StageResult(infeasible=result.infeasible, trace=trace, value=value)
 
 
 def type_stage(
     found: Finder, instance: EdgeInstance, *, clock: Clock, seed: int, threads: int
-) -> Report:
+) -> StageResult:
     """Bound the worker types one by one; returns what is known of each of them."""
     view = problem(instance)
 
@@ -137,7 +137,7 @@ def type_stage(
 
     bounds = solve_types(view, clock=clock, seed=seed, threads=threads, on_better=better)
     trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
-    return Report(trace=trace, value=bounds)
+    return StageResult(trace=trace, value=bounds)
 
 
 def target_stage(
@@ -152,7 +152,7 @@ def target_stage(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Look for the best schedule with an objective up to a target.
 
     The report's `value` says whether that is decided. A known schedule, if there is one,
@@ -190,4 +190,4 @@ def target_stage(
     )
     if result.status == "infeasible":
         found.bound(target + 1)
-    return Report(result.status == "optimal", trace=report.trace, value=report.complete)
+    return StageResult(result.status == "optimal", trace=report.trace, value=report.complete)

@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.bracket import Bracket
 from schedgap.models.edge.bounds.column_generation import too_large
 from schedgap.models.edge.bounds.reduced_cost_fixing import last_slot
 from schedgap.models.edge.bounds.worker_types import TypeBound
@@ -15,6 +14,7 @@ from schedgap.models.edge.decisions import problem
 from schedgap.models.edge.heuristics.list_search import Search
 from schedgap.models.edge.heuristics.lists import best_list
 from schedgap.models.edge.programs.dual import Prices
+from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 
 STAGES = "schedgap.models.edge.exact.stages"
@@ -24,7 +24,7 @@ MOVES = 40, 100  # of a search over lists, for each job: before there are prices
 
 def search_lists(
     instance: EdgeInstance,
-    found: Bracket,
+    found: SearchState,
     clock: Clock,
     starts: Mapping[int, float] | None = None,
     *,
@@ -50,7 +50,7 @@ def search_lists(
         moves *= 2
 
 
-def bound_types(instance: EdgeInstance, found: Bracket, clock: Clock) -> tuple[TypeBound, ...]:
+def bound_types(instance: EdgeInstance, found: SearchState, clock: Clock) -> tuple[TypeBound, ...]:
     """Bound the jobs of each worker type in classes of servers; return what is known of each."""
     found.call.progress.phase("bound by worker types")
     stage = f"{STAGES}:type_stage"
@@ -58,7 +58,7 @@ def bound_types(instance: EdgeInstance, found: Bracket, clock: Clock) -> tuple[T
     return () if report is None else tuple(report.value)
 
 
-def search_intervals(instance: EdgeInstance, found: Bracket, clock: Clock) -> None:
+def search_intervals(instance: EdgeInstance, found: SearchState, clock: Clock) -> None:
     """Search with CP-SAT."""
     found.call.progress.phase("CP-SAT on intervals")
     found.child(
@@ -74,7 +74,7 @@ def search_intervals(instance: EdgeInstance, found: Bracket, clock: Clock) -> No
 
 def price(
     instance: EdgeInstance,
-    found: Bracket,
+    found: SearchState,
     clock: Clock,
     upper: float = 0.0,
     types: Sequence[TypeBound] = (),

@@ -11,10 +11,10 @@ import math
 from dataclasses import replace
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.bracket import Bracket
 from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing, Kept, certificate
 from schedgap.models.edge.decisions import problem
 from schedgap.models.edge.exact.steps import search_intervals
+from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 
 TARGET_SHARE, TARGET_SECONDS = 0.05, 3.0  # for one target and engine; doubled where both fail
@@ -48,7 +48,7 @@ class Targets:
         Whether nothing more can be done: too many groups are left.
     """
 
-    def __init__(self, instance: EdgeInstance, found: Bracket, fixing: Fixing) -> None:
+    def __init__(self, instance: EdgeInstance, found: SearchState, fixing: Fixing) -> None:
         self.instance, self.found, self.fixing = instance, found, fixing
         self.stuck = False
         view = problem(instance)

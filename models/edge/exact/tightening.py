@@ -4,7 +4,6 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.bracket import Finder, Report
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints
 from schedgap.models.edge.bounds.reduced_cost_fixing import Kept
 from schedgap.models.edge.bounds.separation import ShapeFinder, broken_shapes
@@ -12,8 +11,9 @@ from schedgap.models.edge.decisions import Problem, problem
 from schedgap.models.edge.programs import time_indexed_arrays
 from schedgap.models.edge.programs.dual import Prices, rounded
 from schedgap.models.edge.programs.superadditive_cuts import Shape, ShapeRows, shape_rows
+from schedgap.models.search_state import Finder, StageResult
 from schedgap.solvers import Clock
-from schedgap.solvers.highs import Relaxation
+from schedgap.solvers.engines.highs import Relaxation
 
 ROUNDS = 12
 
@@ -29,7 +29,7 @@ def tighten(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Solve the relaxation over the groups that are left, and cut it; returns its prices, or None.
 
     Prices are for so many slots; they prove nothing here, but wherever they are evaluated.
@@ -57,8 +57,8 @@ def tighten(
         duals, known = result.duals, len(added)
         trace |= {"cut": result.objective, "cuts": sum(len(cells) for _, cells in added)}
     if duals is None:
-        return Report(trace=trace)
-    return Report(trace=trace, value=_prices(view, program, duals, added[:known], slots))
+        return StageResult(trace=trace)
+    return StageResult(trace=trace, value=_prices(view, program, duals, added[:known], slots))
 
 
 def _add(relaxation: Relaxation, rows: ShapeRows, columns: int) -> None:

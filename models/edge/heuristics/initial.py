@@ -3,16 +3,16 @@
 import math
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.bracket import Bracket
 from schedgap.models.edge.baselines.timetable import Timetable
 from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.decisions import problem, sense
 from schedgap.models.edge.heuristics.lists import best_list, place_all
 from schedgap.models.edge.placements import runs_from, schedule_of, sums
-from schedgap.models.method import Call
+from schedgap.models.method import RunContext
+from schedgap.models.search_state import SearchState
 
 
-def first_bracket(instance: EdgeInstance, call: Call) -> Bracket:
+def first_bracket(instance: EdgeInstance, call: RunContext) -> SearchState:
     """Return the bracket of what is known at once: every job alone, and lists.
 
     Values are those of a minimisation: sum c_j - a_j, or minus the number of jobs that run.
@@ -23,7 +23,7 @@ def first_bracket(instance: EdgeInstance, call: Call) -> Bracket:
     def keep(schedule: EdgeSchedule) -> EdgeSchedule:
         return schedule_of(instance, runs_from(instance, schedule))
 
-    found = Bracket(
+    found = SearchState(
         call,
         lambda schedule: sign * schedule.value(instance),
         real=lambda value: float(sign * value) + 0.0,  # no -0.0
@@ -40,7 +40,7 @@ def first_bracket(instance: EdgeInstance, call: Call) -> Bracket:
     return found
 
 
-def starting_schedules(found: Bracket, instance: EdgeInstance) -> None:
+def starting_schedules(found: SearchState, instance: EdgeInstance) -> None:
     """Offer the list schedules, one by one, until one meets the bound or time is up."""
 
     def hear(timetable: Timetable) -> None:

@@ -17,7 +17,7 @@ from schedgap.models.edge.decisions import no_schedule, problem
 from schedgap.models.edge.heuristics.earliest_end import soonest
 from schedgap.models.edge.heuristics.lists import best_list, orders, place_all
 from schedgap.models.edge.placements import Run
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 REACH = 3  # places that a move shifts a job, at most
 FLIPS = 0.3  # part of the moves that change where a job's workers may be, instead of its place
@@ -185,10 +185,10 @@ class Search:
         return before, ends, True
 
 
-def list_search(instance: EdgeInstance, call: Call) -> Outcome:
+def list_search(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run `list`: the best of several orders, improved by moves; or jobs by arrival alone."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     if call.options["order"] == "arrival":
         timetable = place_all(instance, orders(instance)["arrival"])
         return deliver(instance, timetable.schedule())

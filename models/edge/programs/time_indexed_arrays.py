@@ -15,8 +15,8 @@ from schedgap.models.edge.decisions import Group, Problem
 from schedgap.models.edge.placements import Run, schedule_of, sound
 from schedgap.models.edge.programs.superadditive_cuts import Held, Shape, during, shape_rows
 from schedgap.models.edge.programs.symmetry import equal_jobs, equal_servers
-from schedgap.models.rows import Rows
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.rows import Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
 from schedgap.models.elastic.algorithms.pricing import Market, Offer
 from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Rule, slack
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 Order = Literal["arrival", "density"]
 Tie = Literal["order", "volume"]
@@ -263,7 +263,7 @@ def schedule_of(view: Cluster, batch: Batch) -> ElasticSchedule:
     )
 
 
-def solve_a_maxweight(instance: ElasticInstance, call: Call) -> Outcome:
+def solve_a_maxweight(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `a-maxweight` on all jobs."""
     options = call.options
     view, jobs = batch_of(instance)
@@ -279,4 +279,4 @@ def solve_a_maxweight(instance: ElasticInstance, call: Call) -> Outcome:
         tie=options["tie"],
     )
     trace = {"kappa": fixed.kappa, "F": fixed.F, "gamma": gamma(fixed)}
-    return Outcome(schedule_of(view, batch), trace=trace)
+    return MethodResult(schedule_of(view, batch), trace=trace)

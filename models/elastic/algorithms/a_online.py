@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.arrivals import Arriving
 from schedgap.models.elastic.algorithms.a_maxweight import (
     Arrived,
     Batch,
@@ -30,7 +29,8 @@ from schedgap.models.elastic.algorithms.guarantees import alpha_of, lemma_1, win
 from schedgap.models.elastic.algorithms.pricing import Offer
 from schedgap.models.elastic.modes import Cluster, cluster
 from schedgap.models.elastic.placement import Rule
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.online import Arriving
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,21 +205,23 @@ def run_online(
 MostWeight = Callable[[ElasticInstance, Round], float]  # that a window of a round could have served
 
 
-def solve_a_online(instance: ElasticInstance, call: Call, most_weight: MostWeight) -> Outcome:
+def solve_a_online(
+    instance: ElasticInstance, call: RunContext, most_weight: MostWeight
+) -> MethodResult:
     """Run `a-online`, and check by `most_weight`, a bound, whether Lemma 1 holds in each round."""
     return _solve(instance, call, most_weight, compact=call.options["compact"])
 
 
 def solve_a_online_compact(
-    instance: ElasticInstance, call: Call, most_weight: MostWeight
-) -> Outcome:
+    instance: ElasticInstance, call: RunContext, most_weight: MostWeight
+) -> MethodResult:
     """Run `a-online-compact`, the same with its rounds moved together."""
     return _solve(instance, call, most_weight, compact=True)
 
 
 def _solve(
-    instance: ElasticInstance, call: Call, most_weight: MostWeight, *, compact: bool
-) -> Outcome:
+    instance: ElasticInstance, call: RunContext, most_weight: MostWeight, *, compact: bool
+) -> MethodResult:
     if proof := no_schedule(instance):
         return proof
     options = call.options

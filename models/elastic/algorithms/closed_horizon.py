@@ -6,20 +6,20 @@ from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import rules, time_windows
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 _SHOWN = 20  # violations kept in a trace
 
 
-def no_schedule(instance: ElasticInstance) -> Outcome | None:
+def no_schedule(instance: ElasticInstance) -> MethodResult | None:
     """Return the proof that some job can never run as it must, if there is one."""
     reason = time_windows.no_schedule(instance)
-    return Outcome(infeasible=True, note=reason) if reason else None
+    return MethodResult(infeasible=True, note=reason) if reason else None
 
 
 def deliver(
     instance: ElasticInstance, schedule: ElasticSchedule, trace: Mapping[str, Any]
-) -> Outcome:
+) -> MethodResult:
     """Return a schedule that was made without an eye on a closed horizon, if it ends in time."""
     if instance.last_end is not None:
         data = schedule.to_data(instance)
@@ -27,13 +27,13 @@ def deliver(
         if late and all(item.rule == "V4" for item in late):
             words = [{"rule": item.rule, "message": item.message} for item in late]
             note = f"the schedule ends after the closed horizon: {late[0].message}"
-            return Outcome(note=note, partial=data, trace={**trace, "violations": words})
-    return Outcome(schedule=schedule, trace=dict(trace))
+            return MethodResult(note=note, partial=data, trace={**trace, "violations": words})
+    return MethodResult(schedule=schedule, trace=dict(trace))
 
 
 def in_time(
-    schedule_of: Callable[..., ElasticSchedule], instance: ElasticInstance, call: Call
-) -> Outcome:
+    schedule_of: Callable[..., ElasticSchedule], instance: ElasticInstance, call: RunContext
+) -> MethodResult:
     """Run an algorithm with the options of a call, where there is a schedule at all."""
     proof = no_schedule(instance)
     return proof or deliver(instance, schedule_of(instance, **call.options), {})

@@ -10,10 +10,10 @@ from schedgap.models.elastic.algorithms.a_online import run_online
 from schedgap.models.elastic.algorithms.closed_horizon import deliver, no_schedule
 from schedgap.models.elastic.baselines.first_fit import most_workers
 from schedgap.models.elastic.modes import Cluster, Mode, durations, most_central, most_split
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 
-def a_online_fixed_number(instance: ElasticInstance, call: Call) -> Outcome:
+def a_online_fixed_number(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `a-online-fixed-number`."""
     if proof := no_schedule(instance):
         return proof

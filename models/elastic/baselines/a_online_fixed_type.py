@@ -4,10 +4,10 @@ from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_online import run_online
 from schedgap.models.elastic.algorithms.closed_horizon import deliver, no_schedule
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 
-def a_online_fixed_type(instance: ElasticInstance, call: Call) -> Outcome:
+def a_online_fixed_type(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `a-online-fixed-type`; that a job cannot use the type does not prove anything."""
     if proof := no_schedule(instance):
         return proof
@@ -17,7 +17,7 @@ def a_online_fixed_type(instance: ElasticInstance, call: Call) -> Outcome:
     name = instance.worker_types[number - 1].id
     alone = with_one_type(instance, number - 1)
     if alone is None or no_schedule(alone) is not None:
-        return Outcome(note=f"some job cannot run on worker type {name} alone")
+        return MethodResult(note=f"some job cannot run on worker type {name} alone")
     return deliver(instance, run_online(alone).schedule, {"worker_type": name})
 
 

@@ -15,7 +15,7 @@ from schedgap.models.elastic.baselines.preemption import (
 )
 from schedgap.models.elastic.modes import Cluster, cluster
 from schedgap.models.elastic.placement import Floats
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 
 def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> ElasticSchedule:
@@ -62,7 +62,7 @@ def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> Elast
     return simulate_preemptive(instance, policy)
 
 
-def solve_antman(instance: ElasticInstance, call: Call) -> Outcome:
+def solve_antman(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `antman`."""
     if proof := no_schedule(instance):
         return proof

@@ -22,9 +22,9 @@ from schedgap.models.elastic.bounds.schedule_lp import OnProved
 from schedgap.models.elastic.bounds.volume import crowded_slots
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.time_windows import shortest
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
+from schedgap.solvers.programs.arrays import LinearProgram
 
 BLOCKS = 100  # where the slots of one are not given
 ROUGH = 1e-3  # relative gap at which the prices of one pool guide those of several

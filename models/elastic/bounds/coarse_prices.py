@@ -16,7 +16,7 @@ from schedgap.models.elastic.bounds.schedule_lp import pool_capacity
 from schedgap.models.elastic.bounds.volume import MOST_SLOTS
 from schedgap.models.elastic.modes import Cluster, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 
 _ASKED = 256  # candidates of a job that are priced at once
 

@@ -25,9 +25,9 @@ from schedgap.models.elastic.bounds.container_prices import (
 from schedgap.models.elastic.bounds.schedule_lp import OnProved
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
+from schedgap.solvers.programs.arrays import LinearProgram
 
 ROUGH = 1e-2  # relative gap at which the prices of one pool are good enough to start from
 

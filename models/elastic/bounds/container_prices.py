@@ -19,7 +19,7 @@ from schedgap.models.elastic.bounds.mode_tables import ROUNDING, table, undomina
 from schedgap.models.elastic.bounds.volume import MOST_SLOTS
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 
 EACH = 3  # runs of a job that pricing returns, at most
 

@@ -23,7 +23,7 @@ from schedgap.models.elastic.bounds import schedule_lp
 from schedgap.models.elastic.bounds.schedule_lp import Prices
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.programs.weights import value_step
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 EVALUATIONS = 40  # of the dual function
@@ -104,12 +104,12 @@ def least_of(
     return min(tried, key=lambda point: tried[point]), len(tried)
 
 
-def dual_prices_bound(instance: ElasticInstance, call: Call) -> Outcome:
+def dual_prices_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Bound a batch by the final prices of A_maxweight, scaled as well as can be."""
     view, jobs = batch_of(instance)
     deadline = instance.deadline or 2
     if reason := schedule_lp.too_large(instance, deadline - 1):
-        return Outcome(note=reason)
+        return MethodResult(note=reason)
     call.progress.phase("running A_maxweight")
     batch = a_maxweight(view, jobs, deadline, constants(instance))
     prices, theta, steps = scaled(instance, batch, call.clock.expired)

@@ -4,7 +4,7 @@ import math
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.time_windows import earliest, no_schedule, shortest
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 
 def job_alone(instance: ElasticInstance) -> float:
@@ -22,9 +22,9 @@ def job_alone(instance: ElasticInstance) -> float:
     return math.fsum(job.weight * end for job, end in zip(instance.jobs, ends, strict=True))
 
 
-def job_alone_bound(instance: ElasticInstance, call: Call) -> Outcome:
+def job_alone_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run every job alone."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     bound = job_alone(instance)
-    return Outcome(bound=bound, certificate={"kind": "no-contention", "value": bound})
+    return MethodResult(bound=bound, certificate={"kind": "no-contention", "value": bound})

@@ -21,15 +21,15 @@ from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.programs.columns import Run, run_of, runs_from
 from schedgap.models.elastic.time_windows import windows
-from schedgap.models.method import Outcome
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.column_generation import (
+from schedgap.models.method import MethodResult
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.loops.column_generation import (
     ColumnGenerationResult,
     Columns,
     Priced,
     generate_columns,
 )
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.programs.arrays import LinearProgram
 
 TIES = 4e-9  # relative: of costs that differ by less, pricing may return the larger one
 MOST_CELLS = 2_000_000  # servers x resources x slots under prices
@@ -378,7 +378,7 @@ def lagrangian(instance: ElasticInstance, prices: Prices) -> float:
     return -bound if instance.is_batch else bound
 
 
-def proved(instance: ElasticInstance, certificate: dict[str, Any], **trace: Any) -> Outcome:
+def proved(instance: ElasticInstance, certificate: dict[str, Any], **trace: Any) -> MethodResult:
     """Return what a certificate proves: evaluated as it stands in the file, rounded prices."""
     bound = certified(instance, certificate)
-    return Outcome(bound=bound, trace=trace, certificate=certificate | {"value": bound})
+    return MethodResult(bound=bound, trace=trace, certificate=certificate | {"value": bound})

@@ -22,7 +22,7 @@ from schedgap.models.elastic.bounds.schedule_lp import Prices
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.programs import compact
 from schedgap.models.elastic.time_windows import Windows, no_schedule
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
 
 First = Callable[[ElasticInstance], ElasticSchedule | None]  # a schedule, if one is found
@@ -36,19 +36,21 @@ def _own_sense(instance: ElasticInstance, value: float) -> float:
     return -value if instance.is_batch else value
 
 
-def _tell(instance: ElasticInstance, call: Call) -> schedule_lp.OnProved:
+def _tell(instance: ElasticInstance, call: RunContext) -> schedule_lp.OnProved:
     """Return what passes a bound of the minimisation on."""
     return lambda bound, proof: call.progress.bound(_own_sense(instance, bound), proof)
 
 
-def _by_columns(kind: str, instance: ElasticInstance, call: Call, first: First) -> Outcome:
+def _by_columns(
+    kind: str, instance: ElasticInstance, call: RunContext, first: First
+) -> MethodResult:
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     call.progress.bound(job_alone(instance), {"kind": "no-contention"})
     start = first(instance)
     slots = schedule_lp.priced_slots(instance, start)
     if reason := schedule_lp.too_large(instance, slots):
-        return Outcome(note=reason)
+        return MethodResult(note=reason)
     call.progress.phase("generating columns")
     found = schedule_lp.solve_lp(
         instance,
@@ -60,9 +62,9 @@ def _by_columns(kind: str, instance: ElasticInstance, call: Call, first: First) 
         on_bound=_tell(instance, call),
     )
     if found.infeasible:
-        return Outcome(infeasible=True, note="the relaxation exceeds every schedule in time")
+        return MethodResult(infeasible=True, note="the relaxation exceeds every schedule in time")
     if found.prices is None or found.result is None:
-        return Outcome(note="stopped before the first bound")
+        return MethodResult(note="stopped before the first bound")
     result = found.result
     return schedule_lp.proved(
         instance,
@@ -78,10 +80,10 @@ schedule_lp_bound = partial(_by_columns, "schedule-lp")
 pooled_lp_bound = partial(_by_columns, "pooled-lp")
 
 
-def pooled_lp_coarse_bound(instance: ElasticInstance, call: Call) -> Outcome:
+def pooled_lp_coarse_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Price blocks of slots of servers in pools."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     call.progress.bound(job_alone(instance), {"kind": "no-contention"})
     call.progress.phase("generating columns")
     found = coarse_lp.solve_coarse(
@@ -95,21 +97,21 @@ def pooled_lp_coarse_bound(instance: ElasticInstance, call: Call) -> Outcome:
         gap=_GAP if call.options["pools"] == 1 else _GAP_OF_MANY,
     )
     if found.prices is None:
-        return Outcome(note="stopped before the first bound")
+        return MethodResult(note="stopped before the first bound")
     certificate = coarse_prices.coarse_certificate(found.prices)
     bound = coarse_prices.coarse_certified(instance, certificate)
     master = None if found.objective is None else _own_sense(instance, found.objective)
-    return Outcome(
+    return MethodResult(
         bound=bound,
         trace={"master": master, "rounds": found.rounds, "columns": found.columns},
         certificate=certificate | {"value": bound},
     )
 
 
-def configuration_lp_bound(instance: ElasticInstance, call: Call) -> Outcome:
+def configuration_lp_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Price workers and PSs, and fill servers with whole ones."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     call.progress.bound(job_alone(instance), {"kind": "no-contention"})
     call.progress.phase("generating columns")
     try:
@@ -123,23 +125,23 @@ def configuration_lp_bound(instance: ElasticInstance, call: Call) -> Outcome:
             gap=_GAP_OF_MANY,
         )
     except ScaleError as error:
-        return Outcome(note=f"too large: {error}")
+        return MethodResult(note=f"too large: {error}")
     if found.prices is None:
-        return Outcome(note="stopped before the first bound")
+        return MethodResult(note="stopped before the first bound")
     certificate = container_prices.configuration_certificate(found.prices)
     bound = container_prices.configuration_certified(instance, certificate)
     master = None if found.objective is None else _own_sense(instance, found.objective)
-    return Outcome(
+    return MethodResult(
         bound=bound,
         trace={"master": master, "rounds": found.rounds, "columns": found.columns},
         certificate=certificate | {"value": bound},
     )
 
 
-def dual_lp_bound(instance: ElasticInstance, call: Call, first: First) -> Outcome:
+def dual_lp_bound(instance: ElasticInstance, call: RunContext, first: First) -> MethodResult:
     """Solve the dual (9) with a row for every run, and return what its prices prove."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     start = first(instance)
     slots = schedule_lp.priced_slots(instance, start)
     jobs = len(instance.jobs)
@@ -147,15 +149,15 @@ def dual_lp_bound(instance: ElasticInstance, call: Call, first: First) -> Outcom
     most = call.options["max_columns"]
     runs = compact.few_runs(instance, span, most)
     if runs is None:
-        return Outcome(note=f"too large: more than max_columns={most} runs of single jobs")
+        return MethodResult(note=f"too large: more than max_columns={most} runs of single jobs")
     model = compact.build_dual(instance, runs=runs)
     result = solve(
         model, call.engine or "highs", clock=call.clock, threads=call.threads, seed=call.seed
     )
     if result.status == "unbounded" and start is None:  # zero prices are feasible
-        return Outcome(infeasible=True, note="the dual is unbounded: the relaxation is empty")
+        return MethodResult(infeasible=True, note="the dual is unbounded: the relaxation is empty")
     if result.objective is None:
-        return Outcome(note=f"the program was not solved ({result.status})")
+        return MethodResult(note=f"the program was not solved ({result.status})")
     price = np.zeros((*cluster(instance).capacity.shape, slots))
     for (h, r, t), variable in model.delta.items():
         price[h, r, t - 1] = max(0.0, variable.value or 0.0)

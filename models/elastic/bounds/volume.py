@@ -13,7 +13,7 @@ from schedgap.models.elastic.bounds.mode_tables import ROUNDING, table
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.time_windows import no_schedule, shortest
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 MOST_SLOTS = 5_000  # with prices
 
@@ -96,10 +96,10 @@ def mean_busy_times(release: list[float], volume: list[float], weight: list[floa
     return [moment[j] / volume[j] if volume[j] > 0 else release[j] for j in range(len(release))]
 
 
-def volume_bound(instance: ElasticInstance, call: Call) -> Outcome:
+def volume_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Bound by the volume on the resource that is scarcest."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     values = {
         name: value
         for r, name in enumerate(instance.resources)
@@ -107,9 +107,9 @@ def volume_bound(instance: ElasticInstance, call: Call) -> Outcome:
         if value is not None
     }
     if not values:
-        return Outcome(note="no resource has any capacity")
+        return MethodResult(note="no resource has any capacity")
     best = max(values, key=lambda name: values[name])
-    return Outcome(
+    return MethodResult(
         bound=values[best],
         trace={"by_resource": values},
         certificate={"kind": "volume", "resource": best, "value": values[best]},

@@ -16,7 +16,7 @@ from schedgap.models.elastic.exact.cutting_planes import Tightened, tighten
 from schedgap.models.elastic.exact.run_pool import Mask
 from schedgap.models.elastic.programs.columns import Run, fits_together
 from schedgap.solvers import Clock
-from schedgap.solvers.engine import OnBound
+from schedgap.solvers.engines.results import OnBound
 
 SHARE = 1e-6
 

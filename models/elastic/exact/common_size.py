@@ -8,7 +8,7 @@ from typing import Any
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.certificates import certificate_sized
 from schedgap.models.elastic.programs.weights import down, sized
-from schedgap.models.method import Call, Outcome, Progress
+from schedgap.models.method import MethodResult, Progress, RunContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class _Down:
         self.progress.phase(text)
 
 
-Run = Callable[[ElasticInstance, Call], Outcome]
+Run = Callable[[ElasticInstance, RunContext], MethodResult]
 
 
 def in_common_size(run: Run) -> Run:
@@ -45,7 +45,7 @@ def in_common_size(run: Run) -> Run:
     """
 
     @wraps(run)
-    def scaled(instance: ElasticInstance, call: Call) -> Outcome:
+    def scaled(instance: ElasticInstance, call: RunContext) -> MethodResult:
         larger, power = sized(instance)
         if not power:
             return run(instance, call)

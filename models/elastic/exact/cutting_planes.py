@@ -18,9 +18,9 @@ from schedgap.models.elastic.exact.slot_cuts import SlotCut, SlotSeparator
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.programs.columns import Run
 from schedgap.solvers import Clock
-from schedgap.solvers.cliques import heavy_cliques
-from schedgap.solvers.highs import Relaxation
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.loops.cliques import heavy_cliques
+from schedgap.solvers.programs.arrays import LinearProgram
 
 WHOLE = 1e-6  # by which a share may miss a whole number
 ROUNDING = 1e-9  # relative to all that is summed up

@@ -25,7 +25,7 @@ from schedgap.models.elastic.programs.columns import Run
 from schedgap.models.elastic.programs.weights import NEAR, value_step
 from schedgap.models.elastic.time_windows import windows
 from schedgap.solvers import Clock
-from schedgap.solvers.engine import OnBound
+from schedgap.solvers.engines.results import OnBound
 
 FEW_RUNS, MOST_RUNS = 20_000, 200_000  # to start with, and at all
 SHRINK, GROWTH = 0.7, 1.25  # of the gap where runs are too many, or hold no schedule

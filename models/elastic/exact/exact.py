@@ -15,7 +15,6 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.bracket import Bracket, Finder, Relay, Report, solve_program
 from schedgap.models.elastic.bounds import coarse_lp, configuration_lp, schedule_lp
 from schedgap.models.elastic.bounds.schedule_lp import Prices
 from schedgap.models.elastic.exact.branch_and_cut import value_of
@@ -30,7 +29,8 @@ from schedgap.models.elastic.programs.columns import Run, schedule_of
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.programs.whole_numbers import rounded_numbers
 from schedgap.models.elastic.time_windows import no_schedule, windows
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.search_state import Finder, Relay, SearchState, StageResult, solve_program
 from schedgap.solvers import Clock
 
 LP_SHARE = 0.4
@@ -48,10 +48,10 @@ FEW_MODE_STARTS, MOST_MODE_STARTS = 150_000, 3_000_000  # jobs x modes x slots, 
 
 
 @in_common_size
-def exact(instance: ElasticInstance, call: Call) -> Outcome:
+def exact(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     found = first_bracket(instance, call)
     note = "" if found.closed else _search(instance, found)
     if not found.closed and found.call.clock.expired():
@@ -59,7 +59,7 @@ def exact(instance: ElasticInstance, call: Call) -> Outcome:
     return found.outcome("" if found.closed else note)
 
 
-def _search(instance: ElasticInstance, found: Bracket) -> str:
+def _search(instance: ElasticInstance, found: SearchState) -> str:
     """Run the stages until the bracket is closed; returns why it is not."""
     clock, size = found.call.clock, _interval_size(instance, found)
     if size <= FIRST_SIZE:
@@ -83,18 +83,18 @@ def _search(instance: ElasticInstance, found: Bracket) -> str:
     return note
 
 
-def _coarse(instance: ElasticInstance, found: Bracket, clock: Clock) -> None:
+def _coarse(instance: ElasticInstance, found: SearchState, clock: Clock) -> None:
     """Find the bound and the schedules that scale."""
     found.call.progress.phase("lists by a coarser relaxation")
     name, stage = ("coarse", "coarse") if instance.is_batch else ("lp-guided", "list")
     found.child(name, f"{__name__}:{stage}_stage", instance, clock=clock, engine="highs")
 
 
-def _over(found: Bracket) -> bool:
+def _over(found: SearchState) -> bool:
     return found.closed or found.call.clock.expired()
 
 
-def _by_prices(instance: ElasticInstance, found: Bracket, interval_size: float) -> str:
+def _by_prices(instance: ElasticInstance, found: SearchState, interval_size: float) -> str:
     """Price, enumerate, cut and branch; returns why that did not close the bracket."""
     clock = found.call.clock
     prices = _price(instance, found, clock.share(LP_SHARE))
@@ -113,7 +113,7 @@ def _by_prices(instance: ElasticInstance, found: Bracket, interval_size: float) 
 
 def _narrow(
     instance: ElasticInstance,
-    found: Bracket,
+    found: SearchState,
     prices: Prices,
     gap: float | None,
     cuts: Sequence[Cut],
@@ -138,7 +138,7 @@ def _narrow(
     return (None if narrowed.left is None else narrowed), narrowed.note
 
 
-def _branch(instance: ElasticInstance, found: Bracket, narrowed: Narrowed) -> bool:
+def _branch(instance: ElasticInstance, found: SearchState, narrowed: Narrowed) -> bool:
     """Search the runs that are left; True when a better schedule needs others."""
     found.call.progress.phase("branch and cut")
     report = found.child(
@@ -147,7 +147,7 @@ def _branch(instance: ElasticInstance, found: Bracket, narrowed: Narrowed) -> bo
     return report is not None and report.value is True
 
 
-def _interval_size(instance: ElasticInstance, found: Bracket) -> float:
+def _interval_size(instance: ElasticInstance, found: SearchState) -> float:
     """Return the size of the model on intervals; infinite where it cannot be written."""
     span = windows(instance, _value(instance, found.schedule))
     try:
@@ -164,7 +164,7 @@ def _value(instance: ElasticInstance, schedule: ElasticSchedule | None) -> float
     return None if schedule is None else schedule.value(instance)
 
 
-def _price(instance: ElasticInstance, found: Bracket, clock: Clock) -> Prices | None:
+def _price(instance: ElasticInstance, found: SearchState, clock: Clock) -> Prices | None:
     """Solve the relaxation, and let its prices guide lists of jobs."""
     call = found.call
     call.progress.phase("generating columns")
@@ -188,7 +188,7 @@ def _price(instance: ElasticInstance, found: Bracket, clock: Clock) -> Prices | 
 
 def _guided(
     instance: ElasticInstance,
-    found: Bracket,
+    found: SearchState,
     prices: Prices,
     shares: Sequence[tuple[Run, float]],
     clock: Clock,
@@ -233,7 +233,7 @@ def _guided(
     return tried
 
 
-def _intervals(instance: ElasticInstance, found: Bracket, clock: Clock) -> None:
+def _intervals(instance: ElasticInstance, found: SearchState, clock: Clock) -> None:
     found.call.progress.phase("CP-SAT on intervals")
     found.child(
         "cp-sat",
@@ -253,7 +253,7 @@ def price_stage(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Solve the relaxation over pools of servers."""
     lp = schedule_lp.solve_lp(
         instance,
@@ -271,12 +271,12 @@ def price_stage(
             "rounds": lp.result.rounds,
             "columns": len(lp.result.tags),
         }
-    return Report(infeasible=lp.infeasible, trace=trace, value=(lp.prices, lp.runs))
+    return StageResult(infeasible=lp.infeasible, trace=trace, value=(lp.prices, lp.runs))
 
 
 def coarse_stage(
     found: Finder, instance: ElasticInstance, *, clock: Clock, seed: int, threads: int
-) -> Report:
+) -> StageResult:
     """Solve the relaxation over configurations, or where servers have too many on one pool."""
     settings: dict[str, Any] = {"clock": clock, "seed": seed, "threads": threads}
     lp: coarse_lp.CoarseLp | configuration_lp.ConfigurationLp
@@ -286,18 +286,18 @@ def coarse_stage(
         )
     except ScaleError:
         lp = coarse_lp.solve_coarse(instance, block=COARSE_BLOCK, on_bound=found.bound, **settings)
-    return Report(trace={"bound": lp.bound, "rounds": lp.rounds, "columns": lp.columns})
+    return StageResult(trace={"bound": lp.bound, "rounds": lp.rounds, "columns": lp.columns})
 
 
 def list_stage(
     found: Finder, instance: ElasticInstance, *, clock: Clock, seed: int, threads: int
-) -> Report:
+) -> StageResult:
     """Find the bound and the schedules that scale."""
     options = {"block": None, "moves": None}
-    outcome = lp_guided(instance, Call(options, "highs", clock, seed, Relay(found), threads))
+    outcome = lp_guided(instance, RunContext(options, "highs", clock, seed, Relay(found), threads))
     if outcome.bound is not None:
         found.bound(outcome.bound, outcome.certificate)
-    return Report(trace={"bound": outcome.bound} | dict(outcome.trace))
+    return StageResult(trace={"bound": outcome.bound} | dict(outcome.trace))
 
 
 def interval_stage(
@@ -308,7 +308,7 @@ def interval_stage(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Search with CP-SAT over intervals, from a schedule and the bound that `found` has.
 
     Where numbers had to be rounded, it is a relaxation: it proves bounds, and the schedules that
@@ -352,7 +352,7 @@ def narrow_stage(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Enumerate the runs between the bound of the prices and a known schedule, and cut."""
     result = narrow(
         instance,
@@ -376,7 +376,7 @@ def narrow_stage(
         "note": result.note,
         "seconds": round(clock.elapsed(), 3),
     }
-    return Report(
+    return StageResult(
         complete=result.complete,
         infeasible=result.complete and upper is None,
         trace=trace,
@@ -398,7 +398,7 @@ def branch_stage(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Branch over the runs that are left; the value is whether a better schedule needs others."""
     step = value_step(instance)
     goal = math.inf if upper is None else below(upper, step)
@@ -423,7 +423,7 @@ def branch_stage(
         "nodes": result.nodes,
         "seconds": round(clock.elapsed(), 3),
     }
-    return Report(
+    return StageResult(
         complete=result.complete and beyond,
         infeasible=nothing and beyond and upper is None,
         trace=trace,

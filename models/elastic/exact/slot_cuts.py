@@ -15,8 +15,8 @@ from schedgap.models.elastic.exact.run_pool import EXACT, Pool
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.solvers import Clock
-from schedgap.solvers.highs import Relaxation
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.programs.arrays import LinearProgram
 
 MOST_CONFIGURATIONS = 5_000  # of a server; beyond, it gets no cuts
 BROKEN = 1e-4  # by which a point must break a cut

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.bracket import Bracket
 from schedgap.models.elastic.exact.common_size import in_common_size
 from schedgap.models.elastic.heuristics.initial import first_bracket
 from schedgap.models.elastic.modes import cluster
@@ -22,13 +21,14 @@ from schedgap.models.elastic.programs import time_indexed as by_start
 from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.time_windows import Windows, no_schedule, windows
-from schedgap.models.method import Call, Outcome
-from schedgap.solvers.engine import LEAST_TOLERANCES
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.search_state import SearchState
+from schedgap.solvers.engines.results import LEAST_TOLERANCES
 
 FARTHEST = 1e7  # ratio of two amounts of a resource in rows for an engine in floating point
 
 
-def _span(instance: ElasticInstance, found: Bracket) -> Windows:
+def _span(instance: ElasticInstance, found: SearchState) -> Windows:
     """Return the windows that the first schedule leaves; of a closed horizon without one, all."""
     value = None if found.schedule is None else found.schedule.value(instance)
     span = windows(instance, value)
@@ -36,12 +36,12 @@ def _span(instance: ElasticInstance, found: Bracket) -> Windows:
     return span
 
 
-def _pyomo(module: Any) -> Callable[[ElasticInstance, Call], Outcome]:
+def _pyomo(module: Any) -> Callable[[ElasticInstance, RunContext], MethodResult]:
     """Return the method that solves a program as Pyomo writes it."""
 
-    def run(instance: ElasticInstance, call: Call) -> Outcome:
+    def run(instance: ElasticInstance, call: RunContext) -> MethodResult:
         if reason := no_schedule(instance):
-            return Outcome(infeasible=True, note=reason)
+            return MethodResult(infeasible=True, note=reason)
         found = first_bracket(instance, call)
         span = _span(instance, found)
         columns, most = module.size(instance, span), call.options["max_columns"]
@@ -63,7 +63,7 @@ def _pyomo(module: Any) -> Callable[[ElasticInstance, Call], Outcome]:
     return run
 
 
-def _tolerances(instance: ElasticInstance, call: Call) -> dict[str, Any] | None:
+def _tolerances(instance: ElasticInstance, call: RunContext) -> dict[str, Any] | None:
     """Return the options of an engine: the least tolerances where amounts are not whole.
 
     Sums may then differ from a capacity by as little as the engine grants. Without presolve: that
@@ -95,12 +95,12 @@ _time_indexed = _pyomo(by_start)
 
 
 @in_common_size
-def time_indexed(instance: ElasticInstance, call: Call) -> Outcome:
+def time_indexed(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Solve the time-indexed program: with CP-SAT in whole numbers, else as Pyomo writes it."""
     if call.engine != "cp-sat":
         return _time_indexed(instance, call)
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     whole_numbers.whole_weights(instance)  # ScaleError before any search
     found = first_bracket(instance, call)
     span, most = _span(instance, found), call.options["max_columns"]
@@ -120,10 +120,10 @@ def time_indexed(instance: ElasticInstance, call: Call) -> Outcome:
 
 
 @in_common_size
-def compact_exponential(instance: ElasticInstance, call: Call) -> Outcome:
+def compact_exponential(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Solve the packing over all runs of all jobs."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     found = first_bracket(instance, call)
     most = call.options["max_columns"]
     call.progress.phase("enumerating runs")
@@ -157,10 +157,10 @@ def compact_exponential(instance: ElasticInstance, call: Call) -> Outcome:
 
 
 @in_common_size
-def cp_sat(instance: ElasticInstance, call: Call) -> Outcome:
+def cp_sat(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Solve the interval model."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     found = first_bracket(instance, call)
     span = _span(instance, found)
     whole = whole_numbers.whole_numbers(instance, span)  # ScaleError

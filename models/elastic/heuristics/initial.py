@@ -7,7 +7,6 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.bracket import Bracket
 from schedgap.models.elastic.algorithms.pricing import Market
 from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.bounds.volume import by_volume
@@ -23,7 +22,8 @@ from schedgap.models.elastic.programs.columns import (
 )
 from schedgap.models.elastic.programs.weights import NEAR, value_step
 from schedgap.models.elastic.time_windows import Windows, no_schedule, shortest, windows
-from schedgap.models.method import Call
+from schedgap.models.method import RunContext
+from schedgap.models.search_state import SearchState
 
 SHARE = 0.2  # of the time for a first schedule; after it, one job after another
 
@@ -71,7 +71,7 @@ def known_windows(instance: ElasticInstance) -> Windows:
     return span
 
 
-def first_bracket(instance: ElasticInstance, call: Call) -> Bracket:
+def first_bracket(instance: ElasticInstance, call: RunContext) -> SearchState:
     """Return the bracket of first schedules, of every job alone, and of volumes.
 
     Values are those of the minimisation: of a batch problem minus the weight. Without a step of all
@@ -83,7 +83,7 @@ def first_bracket(instance: ElasticInstance, call: Call) -> Bracket:
         """Round up to the step of all values, an engine's tolerance granted."""
         return bound if step is None else math.ceil(bound / step - 1e-6) * step
 
-    found = Bracket(
+    found = SearchState(
         call,
         lambda schedule: sign * schedule.value(instance),
         real=lambda value: sign * value,

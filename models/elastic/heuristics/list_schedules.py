@@ -18,7 +18,7 @@ from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.programs.columns import Run, schedule_of
 from schedgap.models.elastic.time_windows import no_schedule, shortest
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 NO_PLACE = "a job found no place before the end of the closed horizon"
 
@@ -130,9 +130,11 @@ def list_by_prices(
     return listed(instance, given.order(), given.price, 1.0, stop)
 
 
-def solve_wspt_list(instance: ElasticInstance, call: Call) -> Outcome:
+def solve_wspt_list(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `wspt-list`."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
     runs = wspt_list(instance)
-    return Outcome(note=NO_PLACE) if runs is None else Outcome(schedule_of(instance, runs))
+    return (
+        MethodResult(note=NO_PLACE) if runs is None else MethodResult(schedule_of(instance, runs))
+    )

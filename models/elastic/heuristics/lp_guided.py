@@ -13,8 +13,8 @@ from schedgap.models.elastic.heuristics import list_schedules
 from schedgap.models.elastic.heuristics.neighborhood_search import relist, search
 from schedgap.models.elastic.programs.columns import Run, schedule_of
 from schedgap.models.elastic.time_windows import no_schedule
-from schedgap.models.method import Call, Outcome
-from schedgap.solvers.clock import Clock
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.solvers.children.clock import Clock
 
 _LP_SHARE = 0.4  # of the time; with what prices it has by then, the list goes on
 _GAP = 1e-3  # relative, between master and bound, at which the relaxation is good enough
@@ -34,7 +34,7 @@ def _spent(clock: Clock) -> Callable[[], float]:
     return lambda: min(1.0, (clock.elapsed() - start) / (end - start))
 
 
-def _moves(call: Call) -> int:
+def _moves(call: RunContext) -> int:
     """Return the moves of the search, for each job."""
     asked: int | None = call.options["moves"]
     if asked is not None:
@@ -46,7 +46,7 @@ Proved = tuple[float, Mapping[str, Any]]  # a bound, and its certificate
 
 
 def _relaxation(
-    instance: ElasticInstance, call: Call, least: Proved
+    instance: ElasticInstance, call: RunContext, least: Proved
 ) -> tuple[Proved, list_schedules.Guide | None]:
     """Return the better one of a bound and that of a linear relaxation, and a guide to lists."""
     best = [least]
@@ -70,10 +70,10 @@ def _relaxation(
     return best[-1], None if rough is None else list_schedules.guide(instance, rough, fine)
 
 
-def lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
+def lp_guided(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `lp-guided`: relaxation, list, search; the best of all schedules met."""
     if reason := no_schedule(instance):
-        return Outcome(infeasible=True, note=reason)
+        return MethodResult(infeasible=True, note=reason)
 
     def report(runs: list[Run], value: float) -> None:
         call.progress.incumbent(schedule_of(instance, runs), value)
@@ -114,13 +114,15 @@ def lp_guided(instance: ElasticInstance, call: Call) -> Outcome:
         )
         best, trace["search"] = _searched(instance, call, guide, best, bound, report)
     if best is None:
-        return Outcome(bound=bound, certificate=certificate, note=list_schedules.NO_PLACE)
-    return Outcome(schedule_of(instance, best), bound=bound, certificate=certificate, trace=trace)
+        return MethodResult(bound=bound, certificate=certificate, note=list_schedules.NO_PLACE)
+    return MethodResult(
+        schedule_of(instance, best), bound=bound, certificate=certificate, trace=trace
+    )
 
 
 def _searched(
     instance: ElasticInstance,
-    call: Call,
+    call: RunContext,
     guide: list_schedules.Guide,
     runs: list[Run],
     bound: float,

@@ -13,8 +13,8 @@ from schedgap.models.hare.programs.solve_relaxation import (
     solve_literal,
     solve_prefix,
 )
-from schedgap.models.method import Call, Outcome
-from schedgap.solvers.linear import Floats
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.solvers.programs.arrays import Floats
 
 ROUNDING = 5  # decimals of H: what an engine leaves below is noise, and must not decide the order
 _SHOWN = 20  # violations kept in a trace
@@ -22,13 +22,13 @@ _SHOWN = 20  # violations kept in a trace
 
 def place(
     instance: HareInstance,
-    call: Call,
+    call: RunContext,
     start: Floats,
     gpu: Any,
     *,
     relaxation_proved: bool,
     trace: dict[str, Any],
-) -> Outcome:
+) -> MethodResult:
     """Run Algorithm 1 on a relaxation's starts [i] and GPUs [i], and measure its lemmas."""
     options = call.options
     middle = middles(instance, start, gpu, midpoint=options["midpoint"]).round(ROUNDING)
@@ -44,37 +44,37 @@ def place(
         ]
         if broken:
             note = f"without the order guard the schedule breaks {broken[0]['rule']}"
-            return Outcome(note=note, partial=data, trace=trace | {"violations": broken})
+            return MethodResult(note=note, partial=data, trace=trace | {"violations": broken})
     trace["lemmas"] = lemma_report(instance, middle, schedule, relaxation_proved=relaxation_proved)
-    return Outcome(schedule=schedule, trace=trace)
+    return MethodResult(schedule=schedule, trace=trace)
 
 
-def hare(instance: HareInstance, call: Call) -> Outcome:
+def hare(instance: HareInstance, call: RunContext) -> MethodResult:
     """Run Algorithm 1 on the optimum of Hare_Sched_RL as printed."""
     return _cut_loop(instance, call, "relaxed-miqcp", solve_literal)
 
 
-def hare_prefix(instance: HareInstance, call: Call) -> Outcome:
+def hare_prefix(instance: HareInstance, call: RunContext) -> MethodResult:
     """Run Algorithm 1 on the relaxation that Lemma 2 uses: row (9) for every set of tasks."""
     return _cut_loop(instance, call, "relaxed-prefix", solve_prefix)
 
 
 def _cut_loop(
     instance: HareInstance,
-    call: Call,
+    call: RunContext,
     name: str,
     relax: Callable[..., RelaxationSolution],
-) -> Outcome:
+) -> MethodResult:
     size, most = instance.number_of_tasks * len(instance.gpus), call.options["max_relaxation"]
     if size > most:
-        return Outcome(
+        return MethodResult(
             note=f"the relaxation has {size} tasks x GPUs, more than max_relaxation={most}; "
             "take hare-fluid"
         )
     solution = relax(instance, call, choose_point=call.options["canonical"])
     trace = {"relaxation": name} | solution.trace()
     if solution.point is None:
-        return Outcome(note="the relaxation was stopped without a point", trace=trace)
+        return MethodResult(note="the relaxation was stopped without a point", trace=trace)
     call.progress.phase("placing the tasks")
     return place(
         instance,

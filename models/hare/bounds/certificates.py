@@ -15,7 +15,7 @@ from schedgap.models.hare.bounds.lagrangian import Prices
 from schedgap.models.hare.integer_time import LARGEST_VALUE, steps
 from schedgap.models.hare.programs import relaxation, relaxation_arrays, time_indexed
 from schedgap.models.hare.programs.relaxation_arrays import Cut, Relaxed
-from schedgap.solvers.linear import Floats, LinearProgram, safe_bound
+from schedgap.solvers.programs.arrays import Floats, LinearProgram, safe_bound
 
 Index = Annotated[int, Field(ge=0)]
 Duals = Many[Annotated[tuple[Index, float], Field(strict=False)]]  # (row, price), if not 0

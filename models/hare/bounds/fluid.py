@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
-from schedgap.models.rows import Rows
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.rows import Rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -16,8 +16,8 @@ from scipy import sparse
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
 from schedgap.models.hare.bounds.fluid import Blocks, blocks
-from schedgap.solvers.column_generation import Columns, Priced, Pricing
-from schedgap.solvers.linear import Floats, LinearProgram
+from schedgap.solvers.loops.column_generation import Columns, Priced, Pricing
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
 Ints = NDArray[np.int64]
 MOST_STEPS = 200_000  # steps of time for a job whose rounds hold alike tasks

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from schedgap.models.hare.programs.relaxation_arrays import Cut, Relaxed
-from schedgap.solvers.linear import Floats
+from schedgap.solvers.programs.arrays import Floats
 
 
 def build(relaxed: Relaxed) -> Any:

@@ -10,9 +10,9 @@ from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.certificates import certify
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import EngineResult
-from schedgap.solvers.linear import Floats
+from schedgap.solvers.programs.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class FluidSolution:
     duals: Floats
 
 
-def solve_fluid(instance: HareInstance, call: Call) -> FluidSolution:
+def solve_fluid(instance: HareInstance, call: RunContext) -> FluidSolution:
     """Solve the fluid program with the options `cells` and `sync_rows` of a call."""
-    from schedgap.solvers.highs import solve_arrays
+    from schedgap.solvers.engines.highs import solve_arrays
 
     call.progress.phase("building the fluid program")
     grid = default_grid(instance, call.options["cells"])
@@ -60,7 +60,7 @@ def default_grid(instance: HareInstance, cells: int) -> Floats:
     return fluid.power_grid(end, cells)
 
 
-def fluid_lp(instance: HareInstance, call: Call) -> Outcome:
+def fluid_lp(instance: HareInstance, call: RunContext) -> MethodResult:
     """Solve the fluid program and return what its prices prove."""
     solution = solve_fluid(instance, call)
     model, result = solution.model, solution.result
@@ -75,7 +75,7 @@ def fluid_lp(instance: HareInstance, call: Call) -> Outcome:
             "engine_value": result.objective,
             "midpoint_value_no_bound": fluid.midpoint_value(instance, model, solution.values),
         }
-    return Outcome(
+    return MethodResult(
         bound=bound,
         trace=trace,
         certificate={

@@ -12,21 +12,21 @@ from schedgap.models.hare.bounds.certificates import (
     priced_certificate,
 )
 from schedgap.models.hare.bounds.solve_fluid import solve_fluid, unsolved
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
-from schedgap.solvers.linear import Floats
+from schedgap.solvers.programs.arrays import Floats
 
 _COARSE = 2  # steps of time in a job's shortest task, while prices are looked for
 _SMOOTHING = 0.8
 _GAP = 1e-4  # relative, between the master and the bound, below which prices are good enough
 
 
-def lagrangian_bound(instance: HareInstance, call: Call) -> Outcome:
+def lagrangian_bound(instance: HareInstance, call: RunContext) -> MethodResult:
     """Price GPU time as the fluid program does, then by column generation; return the best bound.
 
     Every bound on the way is valid; the last word has a finer step of time.
     """
-    from schedgap.solvers.column_generation import Priced, generate_columns
+    from schedgap.solvers.loops.column_generation import Priced, generate_columns
 
     alone, certificate_alone = critical_certificate(instance)
     call.progress.bound(alone, certificate_alone)
@@ -75,6 +75,6 @@ def lagrangian_bound(instance: HareInstance, call: Call) -> Outcome:
                 bound, certificate = value, rival
     if alone > bound:
         bound, certificate = alone, certificate_alone
-    return Outcome(
+    return MethodResult(
         bound=bound, trace=trace, certificate=certificate, note=unsolved(solution.result)
     )

@@ -17,7 +17,7 @@ from schedgap.models.hare.programs.solve_relaxation import (
     solve_literal,
     solve_prefix,
 )
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
 
 MOST_CELLS = 20_000  # items x machines beyond which no loop of cuts comes to an end
@@ -35,15 +35,15 @@ def _too_large(instance: HareInstance, *, integer: bool) -> str:
     return f"{size} {words} are too many (at most {MOST_CELLS}); take fluid-lp"
 
 
-def _outcome(solution: RelaxationSolution, **more: Any) -> Outcome:
+def _outcome(solution: RelaxationSolution, **more: Any) -> MethodResult:
     note = "" if solution.found.bound is not None else "stopped before the first bound"
-    return Outcome(bound=solution.found.bound, trace=solution.trace(), note=note, **more)
+    return MethodResult(bound=solution.found.bound, trace=solution.trace(), note=note, **more)
 
 
-def relaxed_miqcp(instance: HareInstance, call: Call) -> Outcome:
+def relaxed_miqcp(instance: HareInstance, call: RunContext) -> MethodResult:
     """Solve Hare_Sched_RL as printed; the engine's bound on it is the bound."""
     if reason := _too_large(instance, integer=True):
-        return Outcome(note=reason)
+        return MethodResult(note=reason)
     if call.options["literal"] and call.engine != "gurobi":
         raise UsageError("option literal=true is a nonconvex program: it needs --engine gurobi")
     horizon_cap = call.options["horizon_cap"]
@@ -52,13 +52,13 @@ def relaxed_miqcp(instance: HareInstance, call: Call) -> Outcome:
     )
 
 
-def relaxed_prefix(instance: HareInstance, call: Call) -> Outcome:
+def relaxed_prefix(instance: HareInstance, call: RunContext) -> MethodResult:
     """Solve the relaxation with row (9) for all sets; with continuous y its prices prove it."""
     integer = call.options["integer"]
     if integer is None:
         integer = instance.number_of_tasks * len(instance.gpus) <= INTEGER_CELLS
     if reason := _too_large(instance, integer=integer):
-        return Outcome(note=reason)
+        return MethodResult(note=reason)
     release_cuts = call.options["release_cuts"]
     solution = solve_prefix(
         instance,
@@ -77,21 +77,21 @@ def relaxed_prefix(instance: HareInstance, call: Call) -> Outcome:
     return _outcome(solution, certificate=certificate)
 
 
-def relaxed_conic(instance: HareInstance, call: Call) -> Outcome:
+def relaxed_conic(instance: HareInstance, call: RunContext) -> MethodResult:
     """Solve the relaxation as printed with continuous y, and return what its prices prove."""
     if reason := _too_large(instance, integer=False):
-        return Outcome(note=reason)
+        return MethodResult(note=reason)
     most = relaxation.limit(instance, horizon_cap=True)
     relaxed = build(instance, limit=most, integer=False)
     problem = relaxation_conic.build(relaxed)
     call.progress.phase("solving the conic program")
     result = solve(problem, "clarabel", clock=call.clock, threads=call.threads, seed=call.seed)
     if result.duals is None:
-        return Outcome(note=f"the conic program was not solved ({result.status})")
+        return MethodResult(note=f"the conic program was not solved ({result.status})")
     cuts, duals = relaxation_conic.tangents(relaxed, problem, result.duals)
     program = with_cuts(relaxed, cuts)
     bound, certificate = cut_certificate("relaxed-conic", relaxed, program, cuts, duals)
-    return Outcome(
+    return MethodResult(
         bound=bound,
         trace={"relaxation_value": result.objective},
         certificate=certificate,

@@ -35,8 +35,8 @@ from schedgap.models.hare.exact.columns import (
 from schedgap.models.hare.exact.columns import column as cheapest_column
 from schedgap.models.hare.integer_time import Ints, latest, steps
 from schedgap.solvers import Clock
-from schedgap.solvers.highs import Relaxation
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.programs.arrays import LinearProgram
 
 MOST_CELLS = 40_000_000  # of the tables from barrier to barrier, all jobs together
 MOST_COLUMNS = 3000  # of the linear program, before those out of use are dropped

@@ -11,7 +11,6 @@ from typing import Any
 
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
-from schedgap.models.bracket import Bracket, Finder, Relay, Report, solve_program
 from schedgap.models.hare.bounds.certificates import critical_certificate
 from schedgap.models.hare.bounds.solve_lagrangian import lagrangian_bound
 from schedgap.models.hare.decode import to_steps, value_of
@@ -22,7 +21,8 @@ from schedgap.models.hare.heuristics.initial import first_bracket, starting_sche
 from schedgap.models.hare.heuristics.local_search import local_search
 from schedgap.models.hare.integer_time import Synchronization, grid, steps
 from schedgap.models.hare.programs import intervals
-from schedgap.models.method import Call, Outcome, Unheard
+from schedgap.models.method import MethodResult, NullProgress, RunContext
+from schedgap.models.search_state import Finder, Relay, SearchState, StageResult, solve_program
 from schedgap.solvers import Clock
 
 MOVES = 150  # of the local search, for each task
@@ -38,7 +38,7 @@ MANY_CELLS = 2_000_000
 MOST_TASKS = 5000  # larger ones are for the bounds and algorithms that scale
 
 
-def exact(instance: HareInstance, call: Call) -> Outcome:
+def exact(instance: HareInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
     synchronization: Synchronization = call.options["synchronization"]
     if proof := no_schedule(instance, synchronization):
@@ -70,10 +70,10 @@ def exact(instance: HareInstance, call: Call) -> Outcome:
     return found.outcome()
 
 
-class _Back(Unheard):
+class _Back(NullProgress):
     """What is found of an instance rounded down, on its way to the bracket of the instance."""
 
-    def __init__(self, found: Bracket, down: Rounded) -> None:
+    def __init__(self, found: SearchState, down: Rounded) -> None:
         self._found, self._down = found, down
 
     def incumbent(self, schedule: HareSchedule, objective: float) -> None:
@@ -92,10 +92,10 @@ class _Back(Unheard):
 
 
 def _between(
-    instance: HareInstance, call: Call, synchronization: Synchronization, reason: str
-) -> Outcome:
+    instance: HareInstance, call: RunContext, synchronization: Synchronization, reason: str
+) -> MethodResult:
     """Solve the instance rounded down for a bound, and put the true times into its schedules."""
-    found = Bracket(
+    found = SearchState(
         call,
         lambda schedule: schedule.value(instance),
         keep=lambda schedule: left_shifted(instance, schedule, synchronization),
@@ -124,8 +124,8 @@ def _between(
 
 
 def _large(
-    instance: HareInstance, call: Call, found: Bracket, synchronization: Synchronization
-) -> Outcome:
+    instance: HareInstance, call: RunContext, found: SearchState, synchronization: Synchronization
+) -> MethodResult:
     """Bound by prices, and search for as long without a limit; what is left is for the search."""
     share = LAGRANGIAN_LARGE if synchronization == "relaxed" else 1.0
     _lagrangian(instance, found, call.clock.share(share))
@@ -137,7 +137,7 @@ def _large(
     return found.outcome(f"too large for an exact search: over {MOST_TASKS} tasks")
 
 
-def _search(instance: HareInstance, found: Bracket, clock: Clock, moves: int) -> None:
+def _search(instance: HareInstance, found: SearchState, clock: Clock, moves: int) -> None:
     """Run the local search with so many moves for each task."""
     found.call.progress.phase("local search")
     schedule = local_search(
@@ -150,11 +150,11 @@ def _search(instance: HareInstance, found: Bracket, clock: Clock, moves: int) ->
     found.offer(schedule)
 
 
-def _fixed(instance: HareInstance, call: Call, found: Bracket) -> Outcome:
+def _fixed(instance: HareInstance, call: RunContext, found: SearchState) -> MethodResult:
     """Solve the scale-fixed variant: CP-SAT, helped by a bound of the relaxed problem."""
     if _cp_sat(instance, found, call.clock.share(0.3, most=10.0), "fixed"):
         return found.outcome()
-    relaxed = first_bracket(instance, replace(call, progress=Unheard()), "relaxed")
+    relaxed = first_bracket(instance, replace(call, progress=NullProgress()), "relaxed")
     _tree(instance, relaxed, call.clock.share(0.3, most=20.0))
     found.bound(relaxed.lower, relaxed.certificate)
     _cp_sat(instance, found, call.clock, "fixed")
@@ -162,7 +162,7 @@ def _fixed(instance: HareInstance, call: Call, found: Bracket) -> Outcome:
 
 
 def _cp_sat(
-    instance: HareInstance, found: Bracket, clock: Clock, synchronization: Synchronization
+    instance: HareInstance, found: SearchState, clock: Clock, synchronization: Synchronization
 ) -> bool:
     """Search with CP-SAT; True when the search was complete."""
     found.call.progress.phase("CP-SAT")
@@ -179,7 +179,7 @@ def _cp_sat(
     return report is not None and report.complete
 
 
-def _tree(instance: HareInstance, found: Bracket, clock: Clock) -> bool:
+def _tree(instance: HareInstance, found: SearchState, clock: Clock) -> bool:
     """Run branch and price; True when it ended without a proof before its time was up."""
     found.call.progress.phase("branch and price")
     report = found.child(
@@ -193,7 +193,7 @@ def _tree(instance: HareInstance, found: Bracket, clock: Clock) -> bool:
     return report is not None and report.value == "given up"
 
 
-def _lagrangian(instance: HareInstance, found: Bracket, clock: Clock) -> None:
+def _lagrangian(instance: HareInstance, found: SearchState, clock: Clock) -> None:
     found.call.progress.phase("pricing GPU time")
     found.child("lagrangian", f"{__name__}:lagrangian_stage", instance, clock=clock, engine="highs")
 
@@ -208,7 +208,7 @@ def cp_sat_stage(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Search with CP-SAT from a schedule and a bound."""
     begin = to_steps(instance, schedule, synchronization)
     upper = value_of(instance, begin, schedule.gpu)
@@ -235,11 +235,11 @@ def tree_stage(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Run branch and price from a schedule."""
     upper = value_of(instance, to_steps(instance, schedule), schedule.gpu)
     if reason := refusal(instance, upper):
-        return Report(value="given up", trace={"note": reason})
+        return StageResult(value="given up", trace={"note": reason})
     tree = Tree(
         instance,
         schedule,
@@ -258,7 +258,7 @@ def tree_stage(
     if result.stopped:
         trace["stopped"] = result.stopped
     given_up = result.stopped not in ("", OUT_OF_TIME)
-    return Report(
+    return StageResult(
         complete=result.lower >= result.upper,
         trace=trace,
         value="given up" if given_up else None,
@@ -267,7 +267,7 @@ def tree_stage(
 
 def lagrangian_stage(
     found: Finder, instance: HareInstance, *, clock: Clock, seed: int, threads: int
-) -> Report:
+) -> StageResult:
     """Find the bound that scales; what is proved on the way is sent at once."""
     scale = grid(instance)
 
@@ -276,7 +276,9 @@ def lagrangian_stage(
         return bound if scale is None else math.ceil(bound / scale * (1 - 1e-9) - 1e-6)
 
     progress = Relay(found, to_grid)
-    outcome = lagrangian_bound(instance, Call(LAGRANGIAN, "highs", clock, seed, progress, threads))
+    outcome = lagrangian_bound(
+        instance, RunContext(LAGRANGIAN, "highs", clock, seed, progress, threads)
+    )
     if outcome.bound is not None:
         progress.bound(outcome.bound, outcome.certificate)
-    return Report(trace={"bound": outcome.bound})
+    return StageResult(trace={"bound": outcome.bound})

@@ -13,18 +13,18 @@ from schedgap.models.hare.heuristics.initial import first_bracket, starting_sche
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.programs import intervals, printed
 from schedgap.models.hare.programs import time_indexed as by_start
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 MOST_ROWS = 2_000_000  # of big-m rows or intervals; Python would need minutes to build more
 MOST_ENTRIES = 30_000_000  # nonzeros of the time-indexed program
 
 
-def no_schedule(instance: HareInstance, synchronization: str) -> Outcome | None:
+def no_schedule(instance: HareInstance, synchronization: str) -> MethodResult | None:
     """Return the proof that a round has more tasks than there are GPUs, if one must not."""
     view = arrays(instance)
     widest = int(np.diff(view.round_tasks).max())
     if synchronization == "fixed" and widest > view.gpus:
-        return Outcome(
+        return MethodResult(
             infeasible=True,
             note=f"a round of {widest} tasks cannot start together on {view.gpus} GPUs",
         )
@@ -36,7 +36,7 @@ def round_up(bound: float) -> int:
     return math.ceil(bound - 1e-6 * max(1.0, abs(bound)))
 
 
-def big_m(instance: HareInstance, call: Call) -> Outcome:
+def big_m(instance: HareInstance, call: RunContext) -> MethodResult:
     """Solve the paper's program as printed, its disjunctions by big-M rows."""
     synchronization = call.options["synchronization"]
     if proof := no_schedule(instance, synchronization):
@@ -44,7 +44,7 @@ def big_m(instance: HareInstance, call: Call) -> Outcome:
     view, whole = arrays(instance), steps(instance)
     rows = view.tasks**2 * view.gpus
     if rows > MOST_ROWS:
-        return Outcome(note=f"too large: about {rows} rows, at most {MOST_ROWS} are built")
+        return MethodResult(note=f"too large: about {rows} rows, at most {MOST_ROWS} are built")
     found = first_bracket(instance, call, synchronization)
     if found.closed:
         return found.outcome()
@@ -64,17 +64,17 @@ def big_m(instance: HareInstance, call: Call) -> Outcome:
     return found.outcome()
 
 
-def _cp_sat(by: intervals.By) -> Callable[[HareInstance, Call], Outcome]:
+def _cp_sat(by: intervals.By) -> Callable[[HareInstance, RunContext], MethodResult]:
     """Return the method that solves the interval model by kinds of GPUs or by GPU."""
 
-    def run(instance: HareInstance, call: Call) -> Outcome:
+    def run(instance: HareInstance, call: RunContext) -> MethodResult:
         synchronization = call.options["synchronization"]
         if proof := no_schedule(instance, synchronization):
             return proof
         view, whole = arrays(instance), steps(instance)
         size = view.tasks * (len(view.class_gpus) if by == "kind" else view.gpus)
         if size > MOST_ROWS:
-            return Outcome(note=f"too large: {size} intervals, at most {MOST_ROWS} are built")
+            return MethodResult(note=f"too large: {size} intervals, at most {MOST_ROWS} are built")
         found = first_bracket(instance, call, synchronization)
         if found.closed:
             return found.outcome()
@@ -103,21 +103,23 @@ def _cp_sat(by: intervals.By) -> Callable[[HareInstance, Call], Outcome]:
 cp_sat, cp_sat_gpu = _cp_sat("kind"), _cp_sat("gpu")
 
 
-def _too_large(instance: HareInstance, call: Call, upper: int) -> Outcome | None:
+def _too_large(instance: HareInstance, call: RunContext, upper: int) -> MethodResult | None:
     place = by_start.layout(instance, upper)
     most = call.options["max_columns"]
     size = {"columns": place.columns, "entries": place.entries}
     if place.columns > most:
-        return Outcome(note=f"too large: {place.columns} columns > max_columns={most}", trace=size)
+        return MethodResult(
+            note=f"too large: {place.columns} columns > max_columns={most}", trace=size
+        )
     if place.entries > MOST_ENTRIES:
-        return Outcome(
+        return MethodResult(
             note=f"too large: about {place.entries} entries, at most {MOST_ENTRIES} are built",
             trace=size,
         )
     return None
 
 
-def time_indexed(instance: HareInstance, call: Call) -> Outcome:
+def time_indexed(instance: HareInstance, call: RunContext) -> MethodResult:
     """Solve the program over starts in steps; a known schedule narrows it."""
     found = first_bracket(instance, call, "relaxed")
     upper = int(found.upper or 0)
@@ -145,9 +147,9 @@ def time_indexed(instance: HareInstance, call: Call) -> Outcome:
     return found.outcome()
 
 
-def time_indexed_lp(instance: HareInstance, call: Call) -> Outcome:
+def time_indexed_lp(instance: HareInstance, call: RunContext) -> MethodResult:
     """Solve the linear relaxation over starts in steps, and return what its prices prove."""
-    from schedgap.solvers.highs import solve_arrays
+    from schedgap.solvers.engines.highs import solve_arrays
 
     whole = steps(instance)
     start = starting_schedule(instance)
@@ -160,10 +162,10 @@ def time_indexed_lp(instance: HareInstance, call: Call) -> Outcome:
     result = solve_arrays(relaxed, clock=call.clock, threads=call.threads, seed=call.seed)
     size = {"columns": len(relaxed.cost), "rows": len(relaxed.row_lower), "step": str(whole.step)}
     if result.duals is None:
-        return Outcome(note=f"the relaxation was not solved ({result.status})", trace=size)
+        return MethodResult(note=f"the relaxation was not solved ({result.status})", trace=size)
     proved, duals = certify(relaxed, result.duals)
     bound = by_start.real_bound(instance, upper, proved)
-    return Outcome(
+    return MethodResult(
         bound=bound,
         trace=size,
         certificate={"kind": "time-indexed-lp", "upper": upper, "duals": duals, "value": bound},

@@ -6,14 +6,14 @@ from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare.algorithms.hare import place
 from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.solve_fluid import solve_fluid
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 
 
-def hare_fluid(instance: HareInstance, call: Call) -> Outcome:
+def hare_fluid(instance: HareInstance, call: RunContext) -> MethodResult:
     """Run Algorithm 1 on the progress of the jobs in the fluid program."""
     solution = solve_fluid(instance, call)
     if solution.values is None:
-        return Outcome(note=f"the fluid program was not solved ({solution.result.status})")
+        return MethodResult(note=f"the fluid program was not solved ({solution.result.status})")
     call.progress.phase("placing the tasks")
     model = solution.model
     start = fluid.starts(instance, model, solution.values)

@@ -5,16 +5,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
-from schedgap.models.bracket import Bracket
 from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.bounds.certificates import critical_certificate
 from schedgap.models.hare.decode import to_schedule, to_steps, value_of
 from schedgap.models.hare.integer_time import Synchronization, steps
-from schedgap.models.method import Call
+from schedgap.models.method import RunContext
+from schedgap.models.search_state import SearchState
 
 
-def first_bracket(instance: HareInstance, call: Call, synchronization: Synchronization) -> Bracket:
+def first_bracket(
+    instance: HareInstance, call: RunContext, synchronization: Synchronization
+) -> SearchState:
     """Return the bracket, in grid steps, of a first schedule and the critical paths."""
     whole = steps(instance)
 
@@ -27,7 +29,7 @@ def first_bracket(instance: HareInstance, call: Call, synchronization: Synchroni
         begin = np.round(schedule.start / float(whole.step)).astype(np.int64)
         return value_of(instance, begin, schedule.gpu)
 
-    found = Bracket(call, measure, real=whole.real, up=round, keep=shift, close=0)
+    found = SearchState(call, measure, real=whole.real, up=round, keep=shift, close=0)
     found.trace["step"] = str(whole.step)
     found.bound(whole.least, critical_certificate(instance)[1])
     for schedule in starting_schedules(instance, synchronization):

@@ -14,8 +14,8 @@ from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.models.hare.algorithms.algorithm_1 import GpuRule
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.heuristics.dispatch import Partial, Slot, to_schedule, workload
-from schedgap.models.method import Call, Outcome
-from schedgap.solvers.clock import Clock
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.solvers.children.clock import Clock
 
 # What time on a GPU that is the fastest for every task costs, in mean weights of a job. With 0 a
 # batch never waits for a cheaper GPU.
@@ -216,7 +216,7 @@ def local_search(
     return shown
 
 
-def run_local_search(instance: HareInstance, call: Call) -> Outcome:
+def run_local_search(instance: HareInstance, call: RunContext) -> MethodResult:
     """Run `local-search`."""
     moves = call.options["moves"]
     if moves is None and call.clock.limit is None:
@@ -230,4 +230,4 @@ def run_local_search(instance: HareInstance, call: Call) -> Outcome:
         gpu_rule=call.options["gpu_rule"],
         on_improvement=call.progress.incumbent,
     )
-    return Outcome(schedule)
+    return MethodResult(schedule)

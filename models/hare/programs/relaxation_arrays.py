@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
-from schedgap.models.rows import Rows
-from schedgap.solvers.cuts import Rows as NewRows
-from schedgap.solvers.linear import Floats, LinearProgram
+from schedgap.solvers.loops.cutting_planes import Rows as NewRows
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.rows import Rows
 
 Ints = NDArray[np.int64]
 MOST_CUTS = 200  # of one machine in one round of separation, spread over all that are violated

@@ -14,10 +14,10 @@ from schedgap.models.hare.programs.relaxation_arrays import (
     with_cuts,
 )
 from schedgap.solvers import Clock
-from schedgap.solvers.cuts import Rows as NewRows
-from schedgap.solvers.cuts import Solve, cutting_planes
-from schedgap.solvers.engine import OnBound
-from schedgap.solvers.linear import Floats, LinearProgram
+from schedgap.solvers.engines.results import OnBound
+from schedgap.solvers.loops.cutting_planes import Rows as NewRows
+from schedgap.solvers.loops.cutting_planes import Solve, cutting_planes
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
 MOST_ROUNDS = 400
 

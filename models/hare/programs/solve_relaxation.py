@@ -24,10 +24,10 @@ from schedgap.models.hare.programs.relaxation_cuts import (
     tighten,
     tighten_binary,
 )
-from schedgap.models.method import Call
+from schedgap.models.method import RunContext
 from schedgap.solvers import Clock, EngineResult, solve
-from schedgap.solvers.engine import OnBound
-from schedgap.solvers.linear import Floats, LinearProgram
+from schedgap.solvers.engines.results import OnBound
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
 INTEGER_CELLS = 400  # tasks x GPUs up to which `relaxed-prefix` keeps y binary by default
 FARTHEST = 1e6  # of weights, or of times: what lies farther apart is beyond engines' tolerances
@@ -76,7 +76,7 @@ class RelaxationSolution:
 
 def solve_relaxation(
     instance: HareInstance,
-    call: Call,
+    call: RunContext,
     separate: Separate,
     *,
     horizon_cap: bool,
@@ -158,7 +158,7 @@ def far_apart(instance: HareInstance) -> bool:
 
 def solve_literal(
     instance: HareInstance,
-    call: Call,
+    call: RunContext,
     *,
     horizon_cap: bool = False,
     choose_point: bool = False,
@@ -186,7 +186,7 @@ def _without_unit(instance: HareInstance) -> bool:
 
 def _solve_quadratic(
     instance: HareInstance,
-    call: Call,
+    call: RunContext,
     horizon_cap: bool,
     choose_point: bool,
     on_bound: OnBound | None,
@@ -227,7 +227,7 @@ def _solve_quadratic(
 
 def solve_prefix(
     instance: HareInstance,
-    call: Call,
+    call: RunContext,
     *,
     integer: bool | None = None,
     release_cuts: bool = False,

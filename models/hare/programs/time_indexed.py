@@ -15,7 +15,7 @@ from scipy import sparse
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.decode import on_gpus, to_schedule
 from schedgap.models.hare.integer_time import Ints, latest, steps
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.programs.arrays import LinearProgram
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.dispatch import NO_PLACE, Choose, Clock, Trial, dispatch, schedule
 from schedgap.models.ring.rates import RateTable
 from schedgap.models.ring.simulator import measures
@@ -134,17 +134,17 @@ def _better(known: Attempt | None, new: Attempt | None) -> Attempt | None:
     return known
 
 
-def deliver_search(instance: RingInstance, found: Search, trace: dict[str, Any]) -> Outcome:
+def deliver_search(instance: RingInstance, found: Search, trace: dict[str, Any]) -> MethodResult:
     """Return the best run of a search over limits, and its log."""
     trace = {**trace, "runs": log(found.attempts)}
     if found.best is None:
-        return Outcome(note=NO_PLACE, trace=trace)
+        return MethodResult(note=NO_PLACE, trace=trace)
     best = found.best
     facts: dict[str, Any] = {"theta": best.limit}
     if best.kappa is not None:
         facts["kappa"] = best.kappa
     made = schedule(instance, best.trial, **facts)
-    return Outcome(made, trace=measures(instance, made) | trace)
+    return MethodResult(made, trace=measures(instance, made) | trace)
 
 
 def log(attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
@@ -164,7 +164,7 @@ def log(attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
     return rows
 
 
-def reporter(instance: RingInstance, call: Call) -> Callable[[Attempt], None]:
+def reporter(instance: RingInstance, call: RunContext) -> Callable[[Attempt], None]:
     """Return what tells the caller of a better attempt."""
 
     def report(attempt: Attempt) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.dispatch import (
     Choose,
     Cluster,
@@ -108,12 +108,12 @@ def _packing_on(most: float) -> Choose:
     return lambda job, cluster: pack(job, cluster, most)
 
 
-def run_lpt_pack(instance: RingInstance, call: Call) -> Outcome:
+def run_lpt_pack(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `lpt-pack`."""
     return refuted(instance) or deliver(instance, lpt_pack(rate_table(instance)), {})
 
 
-def run_random_orders(instance: RingInstance, call: Call) -> Outcome:
+def run_random_orders(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `random-orders`."""
     if proof := refuted(instance):
         return proof

@@ -1,14 +1,14 @@
 """SJF-BCO as a method: its schedule, its runs, and what is proved of them."""
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.algorithms.guarantees import facts
 from schedgap.models.ring.algorithms.limit_search import deliver_search, reporter
 from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
 from schedgap.models.ring.rates import rate_table, refuted
 
 
-def run_sjf_bco(instance: RingInstance, call: Call) -> Outcome:
+def run_sjf_bco(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `sjf-bco`."""
     if proof := refuted(instance):
         return proof

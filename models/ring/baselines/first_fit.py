@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.algorithms.limit_search import (
     OnBetter,
     Search,
@@ -38,7 +38,7 @@ def first_fit(
     return searched(table, order, first_idle, stop, on_better)
 
 
-def run_first_fit(instance: RingInstance, call: Call) -> Outcome:
+def run_first_fit(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `first-fit`."""
     if proof := refuted(instance):
         return proof

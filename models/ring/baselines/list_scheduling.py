@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.algorithms.limit_search import (
     OnBetter,
     Search,
@@ -40,7 +40,7 @@ def list_scheduling(
     return searched(table, order, least_loaded, stop, on_better)
 
 
-def run_list_scheduling(instance: RingInstance, call: Call) -> Outcome:
+def run_list_scheduling(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `list-scheduling`."""
     if proof := refuted(instance):
         return proof

@@ -3,7 +3,7 @@
 import numpy as np
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.baselines.within_limit import Order, allowed, jobs_in
 from schedgap.models.ring.dispatch import Choose, Cluster, Ints, Trial, deliver, dispatch
 from schedgap.models.ring.rates import RateTable, rate_table, refuted
@@ -42,7 +42,7 @@ def random_placement(table: RateTable, seed: int, order: Order = "list") -> Tria
     return dispatch(table, jobs_in(table, order), choose, limit=table.horizon)
 
 
-def run_random(instance: RingInstance, call: Call) -> Outcome:
+def run_random(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `random`."""
     if proof := refuted(instance):
         return proof

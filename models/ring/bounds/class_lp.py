@@ -18,7 +18,7 @@ from schedgap.models.ring.bounds.elementary import (
     spread_slots,
 )
 from schedgap.models.ring.rates import NEVER, RateTable
-from schedgap.solvers.linear import Floats, LinearProgram
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
 _MOST_ROUNDED = 10**6  # rounded rows x jobs
 _UNITS = 2**1074  # of a price: doubles are multiples of 2**-1074

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from schedgap.models.ring.bounds.elementary import inside_slots, spread_slots
 from schedgap.models.ring.rates import RateTable
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.linear import Floats, LinearProgram
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
 Ints = NDArray[np.int64]
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.method import Call, Outcome, Progress
+from schedgap.models.method import MethodResult, Progress, RunContext
 from schedgap.models.ring.algorithms.packing import lpt_pack
 from schedgap.models.ring.bounds import class_lp
 from schedgap.models.ring.bounds.elementary import width_dff
@@ -16,12 +16,12 @@ from schedgap.solvers import solve
 _SEARCHING = 0.9  # of the time; the rest is for what is under way, and for its proof
 
 
-def _proved(bound: float, certificate: dict[str, Any], **trace: Any) -> Outcome:
+def _proved(bound: float, certificate: dict[str, Any], **trace: Any) -> MethodResult:
     value = float(bound)
-    return Outcome(bound=value, certificate=certificate | {"value": value}, trace=trace)
+    return MethodResult(bound=value, certificate=certificate | {"value": value}, trace=trace)
 
 
-def run_job_alone(instance: RingInstance, call: Call) -> Outcome:
+def run_job_alone(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `job-alone`: the longest job, by itself at its best."""
     if proof := refuted(instance):
         return proof
@@ -30,12 +30,12 @@ def run_job_alone(instance: RingInstance, call: Call) -> Outcome:
     return _proved(best[longest], {"kind": "longest", "job": instance.jobs[longest].id})
 
 
-def run_area(instance: RingInstance, call: Call) -> Outcome:
+def run_area(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `area`."""
     return refuted(instance) or _proved(rate_table(instance).area, {"kind": "area"})
 
 
-def run_width_dff(instance: RingInstance, call: Call) -> Outcome:
+def run_width_dff(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `width-dff`."""
     if proof := refuted(instance):
         return proof
@@ -43,7 +43,7 @@ def run_width_dff(instance: RingInstance, call: Call) -> Outcome:
     return within_horizon(instance, _proved(value, {"kind": "width-dff", "k": k}))
 
 
-def run_class_lp(instance: RingInstance, call: Call) -> Outcome:
+def run_class_lp(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `class-lp`."""
     if proof := refuted(instance):
         return proof
@@ -52,7 +52,7 @@ def run_class_lp(instance: RingInstance, call: Call) -> Outcome:
         class_lp.build(program), "highs", clock=call.clock, threads=call.threads, seed=call.seed
     )
     if result.duals is None:
-        return Outcome(note="stopped before the first bound")
+        return MethodResult(note="stopped before the first bound")
     prices = class_lp.prices(program, result.duals)
     certificate = {
         "kind": "class-lp",
@@ -63,9 +63,9 @@ def run_class_lp(instance: RingInstance, call: Call) -> Outcome:
     return within_horizon(instance, _proved(value, certificate, lp=result.objective))
 
 
-def run_bounds(instance: RingInstance, call: Call) -> Outcome:
+def run_bounds(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `bounds`: the best of `job-alone`, `area`, `width-dff` and `class-lp`."""
-    best = Outcome(note="stopped before the first bound")
+    best = MethodResult(note="stopped before the first bound")
     trace = {}
     for name, run in (
         ("longest", run_job_alone),
@@ -80,10 +80,10 @@ def run_bounds(instance: RingInstance, call: Call) -> Outcome:
         if found.bound is not None and (best.bound is None or found.bound > best.bound):
             best = found
             call.progress.bound(found.bound, found.certificate)
-    return Outcome(bound=best.bound, certificate=best.certificate, note=best.note, trace=trace)
+    return MethodResult(bound=best.bound, certificate=best.certificate, note=best.note, trace=trace)
 
 
-def run_pattern_lp(instance: RingInstance, call: Call) -> Outcome:
+def run_pattern_lp(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `pattern-lp`, from the best of `bounds` up to the makespan of `lpt-pack`."""
     start = run_bounds(instance, call)
     if start.infeasible or start.bound is None:
@@ -109,10 +109,10 @@ def run_pattern_lp(instance: RingInstance, call: Call) -> Outcome:
     return within_horizon(instance, best)
 
 
-def within_horizon(instance: RingInstance, found: Outcome) -> Outcome:
+def within_horizon(instance: RingInstance, found: MethodResult) -> MethodResult:
     """Return a bound, or the proof that it exceeds the horizon."""
     if found.bound is not None and found.bound > instance.horizon:
-        return Outcome(
+        return MethodResult(
             infeasible=True,
             note=past_horizon(instance, found.bound),
             certificate=found.certificate,

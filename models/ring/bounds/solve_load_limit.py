@@ -3,16 +3,18 @@
 from typing import Any
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.bracket import solve_program
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.bounds.solve_bounds import BoundsOnly, within_horizon
 from schedgap.models.ring.programs import load_limit
 from schedgap.models.ring.rates import rate_table, refuted
+from schedgap.models.search_state import solve_program
 
 MOST_COLUMNS = 200_000
 
 
-def bound_by_limit(instance: RingInstance, call: Call, loads: tuple[float, ...]) -> Outcome:
+def bound_by_limit(
+    instance: RingInstance, call: RunContext, loads: tuple[float, ...]
+) -> MethodResult:
     """Bound the makespan by the least limit on loads."""
     table = rate_table(instance)
     free = load_limit.least_limit(table, loads)
@@ -20,7 +22,7 @@ def bound_by_limit(instance: RingInstance, call: Call, loads: tuple[float, ...])
     kinds = len(set(zip(table.size, loads, strict=True)))
     trace: dict[str, Any] = {"kinds": kinds, "free": free}
     if kinds * table.gpus > MOST_COLUMNS:
-        return Outcome(bound=float(free), note="too large: free bound only", trace=trace)
+        return MethodResult(bound=float(free), note="too large: free bound only", trace=trace)
     call.progress.phase("solving with highs")
     kept = BoundsOnly(call.progress, free)
     _, report = solve_program(
@@ -34,9 +36,9 @@ def bound_by_limit(instance: RingInstance, call: Call, loads: tuple[float, ...])
         grid=1,
     )
     trace |= {"exact": report.complete, **report.trace}
-    return within_horizon(instance, Outcome(bound=float(kept.lower), trace=trace))
+    return within_horizon(instance, MethodResult(bound=float(kept.lower), trace=trace))
 
 
-def load_ilp(instance: RingInstance, call: Call) -> Outcome:
+def load_ilp(instance: RingInstance, call: RunContext) -> MethodResult:
     """Bound by the least limit where each job counts for its least execution time."""
     return refuted(instance) or bound_by_limit(instance, call, rate_table(instance).best_slots)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.bounds.elementary import rounded_sizes, roundings
 from schedgap.models.ring.heuristics.initial import first_bracket, settled
 from schedgap.models.ring.programs.printed import equal_jobs
@@ -323,7 +323,7 @@ def _could_start_earlier(counts: Counts, number: int, before: Before | None) -> 
     )
 
 
-def branch_simulate(instance: RingInstance, call: Call) -> Outcome:
+def branch_simulate(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run the search from what the lists have."""
     if proof := refuted(instance):
         return proof

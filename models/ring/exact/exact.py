@@ -4,14 +4,14 @@ import math
 from typing import Any
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.bracket import Bracket, Finder, Relay, Report
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.bounds.solve_bounds import run_pattern_lp
 from schedgap.models.ring.heuristics.initial import first_bracket, settled
 from schedgap.models.ring.programs import intervals
 from schedgap.models.ring.programs.intervals import Detail
 from schedgap.models.ring.programs.rings_at_once import rings_at_once
 from schedgap.models.ring.rates import rate_table, refuted
+from schedgap.models.search_state import Finder, Relay, SearchState, StageResult
 from schedgap.solvers import Clock
 
 MOST_WAYS = 300_000  # jobs x servers that a program for CP-SAT is built for
@@ -25,7 +25,7 @@ _NAMES = {"free": "contention-free", "pairs": "pair-contention", "meetings": "me
 MOSTLY = 0.8  # of the work is that of jobs which no server can hold
 
 
-def exact(instance: RingInstance, call: Call) -> Outcome:
+def exact(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
     if proof := refuted(instance):
         return proof
@@ -96,7 +96,7 @@ def _rings_prevail(instance: RingInstance) -> bool:
 
 
 def _cp_sat(
-    instance: RingInstance, found: Bracket, name: str, stage: str, clock: Clock, *more: Any
+    instance: RingInstance, found: SearchState, name: str, stage: str, clock: Clock, *more: Any
 ) -> None:
     found.child(
         name,
@@ -112,10 +112,10 @@ def _cp_sat(
 
 def bound_stage(
     found: Finder, instance: RingInstance, *, clock: Clock, seed: int, threads: int
-) -> Report:
+) -> StageResult:
     """Prove what the linear relaxations prove."""
     progress = Relay(found)
-    outcome = run_pattern_lp(instance, Call({}, "highs", clock, seed, progress, threads))
+    outcome = run_pattern_lp(instance, RunContext({}, "highs", clock, seed, progress, threads))
     if outcome.certificate is not None:
         found.bound(outcome.certificate["value"], outcome.certificate)
-    return Report(trace={"bound": outcome.bound, "seconds": round(clock.elapsed(), 3)})
+    return StageResult(trace={"bound": outcome.bound, "seconds": round(clock.elapsed(), 3)})

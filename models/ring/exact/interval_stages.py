@@ -13,27 +13,27 @@ import numpy as np
 
 from schedgap.errors import ContradictionError, ScaleError
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.bracket import Finder, Report
 from schedgap.models.ring.dispatch import Cluster, Ints, dispatch, schedule
 from schedgap.models.ring.programs import intervals
 from schedgap.models.ring.programs.intervals import Detail
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.simulator import Placement, schedule_of
+from schedgap.models.search_state import Finder, StageResult
 from schedgap.solvers import Clock, EngineResult, solve
-from schedgap.solvers.confirm import confirm
+from schedgap.solvers.engines.confirm import confirm
 
 STEP_SHARE = 0.3  # of what is left, for each makespan that is asked about
 
 
-def _where_numbers_hold(stage: Callable[..., Report]) -> Callable[..., Report]:
+def _where_numbers_hold(stage: Callable[..., StageResult]) -> Callable[..., StageResult]:
     """Let a stage end with what it has where a program's numbers are too large."""
 
     @wraps(stage)
-    def careful(*args: Any, **kwargs: Any) -> Report:
+    def careful(*args: Any, **kwargs: Any) -> StageResult:
         try:
             return stage(*args, **kwargs)
         except ScaleError as error:
-            return Report(trace={"left_out": str(error)})
+            return StageResult(trace={"left_out": str(error)})
 
     return careful
 
@@ -49,12 +49,12 @@ def relax_stage(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Minimise the makespan in one program, mostly a relaxation, and execute the plans."""
     horizon = instance.horizon if known is None else known.makespan
     made = intervals.build(instance, horizon=horizon, detail=detail, least=lower)
     if made is None:
-        return Report(complete=True, infeasible=True)
+        return StageResult(complete=True, infeasible=True)
     program = made
 
     def better(value: float, values: Any) -> None:
@@ -90,7 +90,7 @@ def relax_stage(
     refuted = result.status == "infeasible"
     if refuted and known is not None:
         raise ContradictionError(f"no plan ends by {horizon}, where a schedule does")
-    return Report(
+    return StageResult(
         infeasible=refuted,
         trace={
             "value": result.objective,
@@ -110,7 +110,7 @@ def inside_stage(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Look for schedules in which no job is spread that fits into a server, by bisection.
 
     First at the bound, which would be a proof; a makespan at which nothing is found is no bound.
@@ -128,7 +128,7 @@ def inside_stage(
         else:
             low = target + 1
         target = (low + high - 1) // 2
-    return Report(trace={"asked": asked, "seconds": round(clock.elapsed(), 3)})
+    return StageResult(trace={"asked": asked, "seconds": round(clock.elapsed(), 3)})
 
 
 @_where_numbers_hold
@@ -142,7 +142,7 @@ def climb_stage(
     clock: Clock,
     seed: int,
     threads: int,
-) -> Report:
+) -> StageResult:
     """Ask whether there is a schedule of the least makespan that is not refuted, and go on.
 
     A makespan left open: then for any schedule that is better than the best. A `no` to that closes
@@ -153,10 +153,10 @@ def climb_stage(
     if known is None:
         result, plan = _ask(instance, instance.horizon, "meetings", None, clock, seed, threads)
         if result.status == "infeasible":
-            return Report(complete=True, infeasible=True)
+            return StageResult(complete=True, infeasible=True)
         known = None if plan is None else offer_plan(found, instance, *plan)
         if known is None:
-            return Report(trace={"asked": 1, "seconds": round(clock.elapsed(), 3)})
+            return StageResult(trace={"asked": 1, "seconds": round(clock.elapsed(), 3)})
     share, below = STEP_SHARE, True
     while lower < known.makespan and not clock.expired():
         target = lower if below else known.makespan - 1
@@ -178,7 +178,7 @@ def climb_stage(
                 share = min(1.0, 2 * share)
             below = not below
     trace = {"asked": asked, "refuted": refuted, "seconds": round(clock.elapsed(), 3)}
-    return Report(complete=lower >= known.makespan, trace=trace)
+    return StageResult(complete=lower >= known.makespan, trace=trace)
 
 
 def _ask(

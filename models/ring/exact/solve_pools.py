@@ -5,7 +5,7 @@ from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.bounds.solve_load_limit import bound_by_limit
 from schedgap.models.ring.dispatch import NO_PLACE
 from schedgap.models.ring.exact import all_schedules
@@ -20,17 +20,17 @@ from schedgap.solvers import solve
 NO_PLAN = "no start and placement of all jobs is feasible"
 
 
-def schedule_pool(instance: RingInstance, call: Call) -> Outcome:
+def schedule_pool(instance: RingInstance, call: RunContext) -> MethodResult:
     """Solve (10)-(13) over the pool that is asked for."""
     return _choose(instance, call, call.options["pool"] == "complete")
 
 
-def complete_pool(instance: RingInstance, call: Call) -> Outcome:
+def complete_pool(instance: RingInstance, call: RunContext) -> MethodResult:
     """Solve (10)-(13) over all schedules."""
     return _choose(instance, call, True)
 
 
-def _choose(instance: RingInstance, call: Call, complete: bool) -> Outcome:
+def _choose(instance: RingInstance, call: RunContext, complete: bool) -> MethodResult:
     if proof := refuted(instance):
         return proof
     engine = call.engine or "highs"
@@ -40,11 +40,11 @@ def _choose(instance: RingInstance, call: Call, complete: bool) -> Outcome:
     else:
         pool = default_pool(instance, call.seed, call.clock.expired)
     if pool is None:
-        return Outcome(note="stopped before the pool was complete")
+        return MethodResult(note="stopped before the pool was complete")
     if not pool:
         if complete:
-            return Outcome(infeasible=True, note=NO_PLAN)
-        return Outcome(note=NO_PLACE)
+            return MethodResult(infeasible=True, note=NO_PLAN)
+        return MethodResult(note=NO_PLACE)
     trace: dict[str, Any] = {"schedules": len(pool)}
     call.progress.phase(f"solving with {engine}")
     settings: dict[str, Any] = {
@@ -59,24 +59,24 @@ def _choose(instance: RingInstance, call: Call, complete: bool) -> Outcome:
         program_of_choice = pools.build(instance, pool)
         result = solve(program_of_choice, engine, **settings)
     if result.objective is None:
-        return Outcome(note="stopped before the first choice", trace=trace)
+        return MethodResult(note="stopped before the first choice", trace=trace)
     if engine == "cp-sat":
         chosen = pools.read_cp_sat(result.values, pool)
     else:
         chosen = pools.read(program_of_choice, pool)
-    return Outcome(
+    return MethodResult(
         chosen,
         bound=float(min(kept.makespan for kept in pool)) if complete else None,
         trace=trace | measures(instance, chosen),
     )
 
 
-def _complete(instance: RingInstance, call: Call) -> Any:
+def _complete(instance: RingInstance, call: RunContext) -> Any:
     """Return all schedules that may be best; None when time was up."""
     return all_schedules.complete_pool(instance, _latest(instance, call), call.clock.expired)
 
 
-def _latest(instance: RingInstance, call: Call) -> int:
+def _latest(instance: RingInstance, call: RunContext) -> int:
     """Return a slot by which a best schedule ends, where all schedules up to it can be had."""
     first = starting_schedule(instance, call.seed, clock=call.clock)
     latest = instance.horizon if first is None else first.makespan
@@ -90,7 +90,7 @@ def _latest(instance: RingInstance, call: Call) -> int:
     return latest
 
 
-def theta_feasible(instance: RingInstance, call: Call) -> Outcome:
+def theta_feasible(instance: RingInstance, call: RunContext) -> MethodResult:
     """Bound by theta_u* of (14)-(16), with the estimates of (15)."""
     if proof := refuted(instance):
         return proof
@@ -99,7 +99,7 @@ def theta_feasible(instance: RingInstance, call: Call) -> Outcome:
     return bound_by_limit(instance, call, estimated_loads(rate_table(instance)))
 
 
-def _limit_of_pool(instance: RingInstance, call: Call) -> Outcome:
+def _limit_of_pool(instance: RingInstance, call: RunContext) -> MethodResult:
     """Bound the makespan by the least limit that a schedule keeps: an optimal one is among them.
 
     The schedules are enumerated, and so is the limit; the program over the best of them agrees.
@@ -107,12 +107,12 @@ def _limit_of_pool(instance: RingInstance, call: Call) -> Outcome:
     call.progress.phase("collecting schedules")
     found = all_schedules.limit_pool(instance, _latest(instance, call), call.clock.expired)
     if found is None:
-        return Outcome(note="stopped before the pool was complete")
+        return MethodResult(note="stopped before the pool was complete")
     pool, limit = found
     if not pool:
-        return Outcome(infeasible=True, note=NO_PLAN)
+        return MethodResult(infeasible=True, note=NO_PLAN)
     call.progress.phase("solving with highs")
     model = pools.build_limit(instance, pool)
     result = solve(model, "highs", clock=call.clock, threads=call.threads, seed=call.seed)
     trace = {"schedules": len(pool), "limit": limit, "engine_limit": result.objective}
-    return Outcome(bound=float(math.ceil(limit - 1e-6)), trace=trace)
+    return MethodResult(bound=float(math.ceil(limit - 1e-6)), trace=trace)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Call, Outcome, Unheard
+from schedgap.models.method import MethodResult, NullProgress, RunContext
 from schedgap.models.ring.bounds.solve_bounds import BoundsOnly
 from schedgap.models.ring.exact.interval_stages import relax_stage
 from schedgap.models.ring.heuristics.initial import first_bracket, settled
@@ -13,7 +13,7 @@ from schedgap.models.ring.rates import refuted
 from schedgap.models.ring.simulator import schedule_of
 
 
-def rar_ddls(instance: RingInstance, call: Call) -> Outcome:
+def rar_ddls(instance: RingInstance, call: RunContext) -> MethodResult:
     """Solve (1)-(9) as printed, up to the makespan of a first schedule."""
     if proof := refuted(instance):
         return proof
@@ -32,7 +32,7 @@ def rar_ddls(instance: RingInstance, call: Call) -> Outcome:
     return found.outcome()
 
 
-def rar_ddls_cp(instance: RingInstance, call: Call) -> Outcome:
+def rar_ddls_cp(instance: RingInstance, call: RunContext) -> MethodResult:
     """Solve (1)-(9) by intervals, the rates slot by slot."""
     if proof := refuted(instance):
         return proof
@@ -49,7 +49,7 @@ def rar_ddls_cp(instance: RingInstance, call: Call) -> Outcome:
         pair_cuts=call.options["pair_cuts"],
     )
     if made is None:
-        return Outcome(infeasible=True, note="some job cannot end within the horizon")
+        return MethodResult(infeasible=True, note="some job cannot end within the horizon")
     program = made
     found.solve(
         program.model,
@@ -60,15 +60,15 @@ def rar_ddls_cp(instance: RingInstance, call: Call) -> Outcome:
     return found.outcome()
 
 
-def _relaxed(detail: intervals.Detail) -> Callable[[RingInstance, Call], Outcome]:
-    def run(instance: RingInstance, call: Call) -> Outcome:
+def _relaxed(detail: intervals.Detail) -> Callable[[RingInstance, RunContext], MethodResult]:
+    def run(instance: RingInstance, call: RunContext) -> MethodResult:
         if proof := refuted(instance):
             return proof
-        known = first_bracket(instance, replace(call, progress=Unheard()))
+        known = first_bracket(instance, replace(call, progress=NullProgress()))
         lower = int(known.lower)
         call.progress.bound(lower, known.certificate)
         if lower > instance.horizon:
-            return settled(instance, known) or Outcome(bound=lower)
+            return settled(instance, known) or MethodResult(bound=lower)
         kept = BoundsOnly(call.progress, lower)
         report = relax_stage(
             kept,
@@ -81,8 +81,8 @@ def _relaxed(detail: intervals.Detail) -> Callable[[RingInstance, Call], Outcome
             threads=call.threads,
         )
         if report.infeasible:
-            return Outcome(infeasible=True, note="complete search", trace=dict(report.trace))
-        return Outcome(
+            return MethodResult(infeasible=True, note="complete search", trace=dict(report.trace))
+        return MethodResult(
             bound=float(kept.lower),
             certificate=known.certificate if kept.lower == lower else None,
             trace=dict(report.trace),

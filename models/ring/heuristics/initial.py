@@ -4,14 +4,14 @@ import math
 from collections.abc import Callable
 
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.bracket import Bracket
-from schedgap.models.method import Call, Outcome, Unheard
+from schedgap.models.method import MethodResult, NullProgress, RunContext
 from schedgap.models.ring.algorithms.packing import longest_first, pack, random_orders
 from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
 from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.dispatch import Trial, dispatch, schedule
 from schedgap.models.ring.rates import RateTable, past_horizon, rate_table
-from schedgap.solvers.clock import Clock
+from schedgap.models.search_state import SearchState
+from schedgap.solvers.children.clock import Clock
 
 _SHARE, _SECONDS = 0.2, 30.0  # for the lists, of the time that is left
 
@@ -23,19 +23,19 @@ def starting_schedule(
 
     There must be one at all: `rates.no_schedule` is asked first.
     """
-    call = Call({}, None, Clock() if clock is None else clock, seed, Unheard())
+    call = RunContext({}, None, Clock() if clock is None else clock, seed, NullProgress())
     found: RingSchedule | None = first_bracket(instance, call).schedule
     return found
 
 
-def first_bracket(instance: RingInstance, call: Call) -> Bracket:
+def first_bracket(instance: RingInstance, call: RunContext) -> SearchState:
     """Return the bracket of what is known at once.
 
     A list's schedule is in it as soon as it is made; no list follows one that meets the bound. The
     first list is made however little time there is: it may be all that there ever is.
     """
     table = rate_table(instance)
-    found = Bracket(
+    found = SearchState(
         call,
         lambda schedule: float(schedule.makespan),
         up=lambda bound: math.ceil(bound - 1e-6),
@@ -74,7 +74,7 @@ def run_lists(
         random_orders(table, seed, stop=stop, on_better=offer)
 
 
-def settled(instance: RingInstance, found: Bracket) -> Outcome | None:
+def settled(instance: RingInstance, found: SearchState) -> MethodResult | None:
     """Return the outcome of a bracket that leaves nothing to prove, or None.
 
     A bound past the horizon leaves no schedule.
@@ -82,7 +82,7 @@ def settled(instance: RingInstance, found: Bracket) -> Outcome | None:
     if found.closed:
         return found.outcome()
     if found.schedule is None and found.lower > instance.horizon:
-        return Outcome(
+        return MethodResult(
             infeasible=True,
             note=past_horizon(instance, found.lower),
             certificate=found.certificate,

@@ -13,8 +13,7 @@ from random import Random
 from typing import Any
 
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.bracket import Bracket, Finder, Report
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.algorithms.packing import lpt_pack
 from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.dispatch import NO_PLACE, schedule
@@ -23,7 +22,8 @@ from schedgap.models.ring.heuristics.server_lanes import Lanes
 from schedgap.models.ring.heuristics.timetable import Found, order_search
 from schedgap.models.ring.rates import RateTable, past_horizon, rate_table, refuted
 from schedgap.models.ring.simulator import measures, schedule_of
-from schedgap.solvers.clock import Clock
+from schedgap.models.search_state import Finder, SearchState, StageResult
+from schedgap.solvers.children.clock import Clock
 
 _LAST_HEAT = 0.002  # temperature of the last move, in that of the first
 _TIMETABLE = 100_000  # jobs x servers x slots at most
@@ -162,15 +162,15 @@ def _part(clock: Clock) -> Clock:
     return clock.share(min(1.0, max(_PART, _PART_SECONDS / max(clock.remaining(), 1e-9))))
 
 
-def run_local_search(instance: RingInstance, call: Call) -> Outcome:
+def run_local_search(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run `local-search`: from `lpt-pack` on, down to the bounds that cost nothing."""
     if proof := refuted(instance):
         return proof
     table = rate_table(instance)
     lower = max(int(table.longest), width_dff(table)[0])
     if lower > instance.horizon:
-        return Outcome(infeasible=True, note=past_horizon(instance, lower))
-    found = Bracket(call, lambda made: float(made.makespan), close=0.0)
+        return MethodResult(infeasible=True, note=past_horizon(instance, lower))
+    found = SearchState(call, lambda made: float(made.makespan), close=0.0)
     call.progress.phase("packing the longest jobs first")
     first = lpt_pack(table)
     if first.feasible:
@@ -187,10 +187,10 @@ def run_local_search(instance: RingInstance, call: Call) -> Outcome:
         **call.options,
     )
     if found.schedule is None:
-        return Outcome(note=NO_PLACE)
+        return MethodResult(note=NO_PLACE)
     trace = {"lpt_pack": first.makespan if first.feasible else None, "lower": lower}
     trace["end"] = report.trace["end"]
-    return Outcome(found.schedule, trace=measures(instance, found.schedule) | trace)
+    return MethodResult(found.schedule, trace=measures(instance, found.schedule) | trace)
 
 
 def search_stage(
@@ -203,7 +203,7 @@ def search_stage(
     seed: int,
     threads: int,
     **options: Any,
-) -> Report:
+) -> StageResult:
     """Look for schedules that are better than the known one; `options` are `local_search`'s."""
 
     def offer(better: Found) -> None:
@@ -230,4 +230,4 @@ def search_stage(
         end = "too many jobs and GPUs to move jobs between lanes"
     else:
         end = "all rounds are done"
-    return Report(trace={"seconds": round(clock.elapsed(), 3), "end": end})
+    return StageResult(trace={"seconds": round(clock.elapsed(), 3), "end": end})

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from schedgap.models.ring.algorithms.packing import longest_first
 from schedgap.models.ring.bounds.elementary import inside_slots
 from schedgap.models.ring.rates import NEVER, RateTable
-from schedgap.solvers.clock import Clock
+from schedgap.solvers.children.clock import Clock
 
 Ints = NDArray[np.int64]
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.models.ring.rates import RateTable, increments
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.programs.arrays import LinearProgram
 
 
 def estimated_loads(table: RateTable) -> tuple[float, ...]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from schedgap.errors import UsageError
-from schedgap.solvers.linear import LinearProgram
-from schedgap.solvers.pyomo_arrays import PyomoArrays, Quadratic, compile_model
+from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.pyomo import PyomoArrays, Quadratic, compile_model
 
 _ONE = "ONE"  # a column fixed at 1: readers disagree about a bare constant in the objective
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.engine import EngineResult, OnBound
-from schedgap.solvers.highs import Relaxation
-from schedgap.solvers.linear import Floats, LinearProgram
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.engines.results import EngineResult, OnBound
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
 _IMPROVING = 1e-9  # relative: a reduced cost above minus this does not lower the master
 

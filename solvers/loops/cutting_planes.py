@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.engine import EngineResult, OnBound
-from schedgap.solvers.highs import Relaxation, solve_arrays
-from schedgap.solvers.linear import Floats, LinearProgram, safe_bound
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.highs import Relaxation, solve_arrays
+from schedgap.solvers.engines.results import EngineResult, OnBound
+from schedgap.solvers.programs.arrays import Floats, LinearProgram, safe_bound
 
 
 @dataclass(frozen=True, slots=True, eq=False)

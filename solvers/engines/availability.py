@@ -5,7 +5,7 @@ import sys
 from typing import Any, Literal
 
 from schedgap.errors import EngineUnavailableError, UsageError
-from schedgap.solvers.engine import ENGINES
+from schedgap.solvers.engines.results import ENGINES
 
 EngineAvailability = Literal["available", "not installed", "limited licence", "no licence"]
 
@@ -34,9 +34,9 @@ def engine_status(engine: str) -> EngineAvailability:
         return "not installed"
     if engine != "gurobi":
         return "available"
-    from schedgap.solvers.children import run_child
+    from schedgap.solvers.children.processes import run_child
 
-    reply = run_child("schedgap.solvers.availability:try_gurobi", limit=10, engine="gurobi")
+    reply = run_child("schedgap.solvers.engines.availability:try_gurobi", limit=10, engine="gurobi")
     status: EngineAvailability = reply.value if reply.outcome == "done" else "no licence"
     return status
 

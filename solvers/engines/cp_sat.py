@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from schedgap.solvers.availability import claim
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.engine import EngineResult, OnBound, OnIncumbent, judge
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.results import EngineResult, OnBound, OnIncumbent, judge
 
 
 def solve_model(

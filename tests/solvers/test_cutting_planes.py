@@ -1,4 +1,4 @@
-"""Tests of `schedgap.solvers.cuts` on the unit disc, whose tangents are too many to write down."""
+"""Cutting planes on the unit disc, whose tangents are too many to write down."""
 
 import math
 from dataclasses import replace
@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from schedgap.solvers import Clock
-from schedgap.solvers.cuts import Rows, cutting_planes
-from schedgap.solvers.engine import EngineResult
-from schedgap.solvers.highs import solve_arrays
-from schedgap.solvers.linear import LinearProgram, safe_bound
+from schedgap.solvers.engines.highs import solve_arrays
+from schedgap.solvers.engines.results import EngineResult
+from schedgap.solvers.loops.cutting_planes import Rows, cutting_planes
+from schedgap.solvers.programs.arrays import LinearProgram, safe_bound
 
 
 def _disc(radius: float, integer: bool) -> LinearProgram:

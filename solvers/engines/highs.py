@@ -9,15 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from schedgap.solvers.availability import claim
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.engine import (
-    TOLERANCE,
-    EngineResult,
-    OnBound,
-    OnIncumbent,
-)
-from schedgap.solvers.highs_native import (
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.highs_native import (
     Watch,
     accept,
     new_engine,
@@ -27,8 +21,14 @@ from schedgap.solvers.highs_native import (
     read_mixed,
     run,
 )
-from schedgap.solvers.linear import Floats, LinearProgram, Sides
-from schedgap.solvers.pyomo_arrays import InfeasibleModelError, compile_model, solve_compiled
+from schedgap.solvers.engines.results import (
+    TOLERANCE,
+    EngineResult,
+    OnBound,
+    OnIncumbent,
+)
+from schedgap.solvers.programs.arrays import Floats, LinearProgram, Sides
+from schedgap.solvers.programs.pyomo import InfeasibleModelError, compile_model, solve_compiled
 
 Algorithm = Literal["choose", "simplex", "ipm"]
 

@@ -5,17 +5,17 @@ from importlib import import_module
 from typing import Any
 
 from schedgap.errors import UsageError
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.engine import ENGINES, EngineResult, OnBound, OnIncumbent
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.results import ENGINES, EngineResult, OnBound, OnIncumbent
 
 # (engine, kind of program) -> (module, function)
 _ADAPTERS = {
-    ("highs", "array"): ("schedgap.solvers.highs", "solve_arrays"),
-    ("highs", "Pyomo"): ("schedgap.solvers.highs", "solve_model"),
-    ("gurobi", "array"): ("schedgap.solvers.gurobi", "solve_arrays"),
-    ("gurobi", "Pyomo"): ("schedgap.solvers.gurobi", "solve_model"),
-    ("cp-sat", "CP-SAT"): ("schedgap.solvers.cp_sat", "solve_model"),
-    ("clarabel", "cvxpy"): ("schedgap.solvers.convex", "solve_problem"),
+    ("highs", "array"): ("schedgap.solvers.engines.highs", "solve_arrays"),
+    ("highs", "Pyomo"): ("schedgap.solvers.engines.highs", "solve_model"),
+    ("gurobi", "array"): ("schedgap.solvers.engines.gurobi", "solve_arrays"),
+    ("gurobi", "Pyomo"): ("schedgap.solvers.engines.gurobi", "solve_model"),
+    ("cp-sat", "CP-SAT"): ("schedgap.solvers.engines.cp_sat", "solve_model"),
+    ("clarabel", "cvxpy"): ("schedgap.solvers.engines.convex", "solve_problem"),
 }
 _KINDS = {"schedgap": "array", "pyomo": "Pyomo", "ortools": "CP-SAT", "cvxpy": "cvxpy"}
 

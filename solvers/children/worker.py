@@ -1,6 +1,6 @@
 """What runs inside a child process: it takes tasks from a pipe and answers on another.
 
-It dies with its parent. The other end is `schedgap.solvers.children`. It imports little.
+It dies with its parent. The other end is `schedgap.solvers.children.processes`. It imports little.
 """
 
 import contextlib

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from schedgap.errors import ContradictionError, ScaleError
-from schedgap.models.bracket import Bracket, Relay, Report
-from schedgap.models.method import Call
+from schedgap.models.method import RunContext
+from schedgap.models.search_state import Relay, SearchState, StageResult
 from schedgap.solvers import Clock
-from schedgap.solvers.linear import LinearProgram
+from schedgap.solvers.programs.arrays import LinearProgram
 
 
 class Ear:
@@ -26,10 +26,10 @@ class Ear:
     def phase(self, text: str) -> None: ...
 
 
-def bracket(ear: Ear | None = None, limit: float | None = None, **settings: Any) -> Bracket:
+def bracket(ear: Ear | None = None, limit: float | None = None, **settings: Any) -> SearchState:
     """Return a bracket whose schedules are their own values."""
-    call = Call({}, "highs", Clock(limit), 7, ear or Ear())
-    return Bracket(call, lambda schedule: schedule, **settings)
+    call = RunContext({}, "highs", Clock(limit), 7, ear or Ear())
+    return SearchState(call, lambda schedule: schedule, **settings)
 
 
 def test_only_what_is_better_is_passed_on() -> None:
@@ -77,16 +77,16 @@ def test_a_stage_that_disproves_what_is_known_is_a_contradiction() -> None:
     found.offer(5.0)
     found.bound(5.1)
     with pytest.raises(ContradictionError, match=r"stage proves 5\.1, beside a schedule of 5"):
-        found.take("stage", Report())
+        found.take("stage", StageResult())
     found = bracket()
     found.offer(5.0)
     with pytest.raises(ContradictionError, match="no schedule"):
-        found.take("stage", Report(complete=True, infeasible=True))
+        found.take("stage", StageResult(complete=True, infeasible=True))
 
 
 def test_a_proof_that_there_is_no_schedule() -> None:
     found = bracket()
-    found.take("stage", Report(complete=True, infeasible=True, trace={"nodes": 3}))
+    found.take("stage", StageResult(complete=True, infeasible=True, trace={"nodes": 3}))
     outcome = found.outcome()
     assert found.closed and outcome.infeasible and outcome.trace == {"stage": {"nodes": 3}}
 

@@ -1,4 +1,4 @@
-"""HiGHS' own objects: options, hand-over, callbacks and results, for `schedgap.solvers.highs`."""
+"""HiGHS' own objects: options, hand-over, callbacks and results, for `highs`."""
 
 import math
 import threading
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from schedgap.errors import ScaleError
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.engine import (
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.results import (
     INFINITE,
     EngineResult,
     EngineStatus,
@@ -17,7 +17,7 @@ from schedgap.solvers.engine import (
     OnIncumbent,
     judge,
 )
-from schedgap.solvers.linear import Floats, LinearProgram, Sides, dual_objective
+from schedgap.solvers.programs.arrays import Floats, LinearProgram, Sides, dual_objective
 
 _FEASIBLE = 2  # HiGHS' kSolutionStatusFeasible
 _DECIDED: dict[str, EngineStatus] = {"kInfeasible": "infeasible", "kUnbounded": "unbounded"}

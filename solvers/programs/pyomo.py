@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.errors import UsageError
-from schedgap.solvers.engine import EngineResult, OnBound, OnIncumbent
-from schedgap.solvers.linear import Floats, LinearProgram
+from schedgap.solvers.engines.results import EngineResult, OnBound, OnIncumbent
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.engine import (
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.results import (
     LEAST_TOLERANCES,
     TOLERANCE,
     EngineResult,
     EngineStatus,
     OnIncumbent,
 )
-from schedgap.solvers.solve import solve
+from schedgap.solvers.engines.solve import solve
 
 # by engine, ways to ask again
 WORDS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {

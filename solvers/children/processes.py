@@ -2,7 +2,7 @@
 
 One engine per process (HiGHS and CP-SAT cannot share one), and a process that hangs, crashes or
 eats the memory can be killed without harm: what it sent before that is kept. The child's side is
-`schedgap.solvers.worker`. Plain pipes instead of `multiprocessing`: scripts need no main guard.
+`worker`. Plain pipes instead of `multiprocessing`: scripts need no main guard.
 """
 
 import atexit
@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 import psutil
 
-from schedgap.solvers.worker import read_frame, write_frame
+from schedgap.solvers.children.worker import read_frame, write_frame
 
 ReplyOutcome = Literal["done", "timeout", "memory", "crash", "error"]
 
@@ -51,7 +51,7 @@ _ENVIRONMENT = {
 }
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from schedgap.solvers.worker import main; main(int(sys.argv[2]))"
+    "from schedgap.solvers.children.worker import main; main(int(sys.argv[2]))"
 )
 
 

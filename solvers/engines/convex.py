@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from schedgap.errors import EngineUnavailableError, UsageError
-from schedgap.solvers.availability import claim
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.engine import EngineResult, EngineStatus, OnBound, OnIncumbent, judge
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.results import EngineResult, EngineStatus, OnBound, OnIncumbent, judge
 
 
 def solve_problem(

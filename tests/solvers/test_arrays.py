@@ -1,4 +1,4 @@
-"""Tests of `schedgap.solvers.linear`."""
+"""Tests of `schedgap.solvers.programs.arrays`."""
 
 import math
 from fractions import Fraction
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from schedgap.solvers.linear import LinearProgram, safe_bound
+from schedgap.solvers.programs.arrays import LinearProgram, safe_bound
 
 INF = math.inf
 

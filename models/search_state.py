@@ -12,13 +12,13 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from schedgap.errors import ContradictionError
-from schedgap.models.method import Call, Outcome
+from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock, EngineResult, solve
-from schedgap.solvers.children import run_child
-from schedgap.solvers.confirm import WORDS, confirm
-from schedgap.solvers.engine import USUAL_TOLERANCES
+from schedgap.solvers.children.processes import run_child
+from schedgap.solvers.engines.confirm import WORDS, confirm
+from schedgap.solvers.engines.results import USUAL_TOLERANCES
 
-__all__ = ["Bracket", "Finder", "Relay", "Report", "solve_program"]
+__all__ = ["Finder", "Relay", "SearchState", "StageResult", "solve_program"]
 
 _APART = 1e-6  # relative: a bound that lies further past a schedule is wrong
 
@@ -48,7 +48,7 @@ class Finder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class StageResult:
     """How a stage ended.
 
     `complete`: it left nothing out, so that its schedule and bound are the last word. `infeasible`:
@@ -62,7 +62,7 @@ class Report:
     value: Any = None
 
 
-class Bracket:
+class SearchState:
     """The best schedule and bound so far; what is better is passed on to the caller.
 
     Parameters
@@ -86,7 +86,7 @@ class Bracket:
 
     def __init__(
         self,
-        call: Call,
+        call: RunContext,
         measure: Callable[[Any], float],
         *,
         real: Callable[[float], float] = float,
@@ -158,7 +158,7 @@ class Bracket:
         """Whether nothing is left to prove."""
         return self.infeasible or self._meets(self.lower)
 
-    def take(self, name: str, report: Report) -> Report:
+    def take(self, name: str, report: StageResult) -> StageResult:
         """Write down how a stage ended; ContradictionError when it disproves what was known."""
         if report.trace:
             self.trace[name] = dict(report.trace)
@@ -204,7 +204,7 @@ class Bracket:
         clock: Clock | None = None,
         engine: str | None = None,
         **kwargs: Any,
-    ) -> Report | None:
+    ) -> StageResult | None:
         """Run a stage in a child process.
 
         Parameters
@@ -242,7 +242,7 @@ class Bracket:
         if reply.outcome != "done":
             self.trace[name] = f"{reply.outcome}: {str(reply.error)[-200:]}"
             return None
-        report: Report = reply.value
+        report: StageResult = reply.value
         return self.take(name, report)
 
     def _hear(self, message: tuple[str, Any]) -> None:
@@ -253,10 +253,10 @@ class Bracket:
             value, certificate, confirmed = content
             self.bound(value, certificate, confirmed=confirmed)
 
-    def outcome(self, note: str = "") -> Outcome:
+    def outcome(self, note: str = "") -> MethodResult:
         """Return the best of everything."""
         if self.infeasible:
-            return Outcome(infeasible=True, note=note or "complete search", trace=self.trace)
+            return MethodResult(infeasible=True, note=note or "complete search", trace=self.trace)
         if self.closed:
             self.trace["proof"] = self.proofs or ["bounds meet"]
         if self.schedule is not None:
@@ -266,7 +266,7 @@ class Bracket:
             self.trace["unconfirmed"] = f"an engine's bound of {self._real(self.word):.10g}"
         elif self.word > lower:
             lower, certificate = self.word, None
-        return Outcome(
+        return MethodResult(
             schedule=self.schedule,
             bound=self._real(lower) if math.isfinite(lower) else None,
             note=note,
@@ -284,11 +284,11 @@ def solve_program(
     read: Callable[[Any], Any],
     real: Callable[[float], float] = float,
     **settings: Any,
-) -> tuple[EngineResult, Report]:
+) -> tuple[EngineResult, StageResult]:
     """Solve one program in this process; schedules and bounds go to `found` as they come.
 
     An engine's last word that no bound in `found` supports is asked for a second time in another
-    way; until then it is not believed (`schedgap.solvers.confirm`).
+    way; until then it is not believed (`schedgap.solvers.engines.confirm`).
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def solve_program(
     real : callable
         From the program's bound to the units of `found`.
     **settings
-        `seed`, `threads`, `grid`, `start`, `options` of `schedgap.solvers.solve`.
+        `seed`, `threads`, `grid`, `start`, `options` of `schedgap.solvers.engines.solve`.
     """
 
     def better(objective: float, values: Any) -> None:
@@ -330,7 +330,7 @@ def solve_program(
     done = result.status in ("optimal", "infeasible")
     if result.bound is not None:
         found.bound(real(result.bound), confirmed=exact or done)
-    return result, Report(done, result.status == "infeasible", trace)
+    return result, StageResult(done, result.status == "infeasible", trace)
 
 
 class Relay:
@@ -387,8 +387,8 @@ class _Line:
 
 def _run(
     send: Callable[[Any], None], stage: str, lower: float, /, *args: Any, **kwargs: Any
-) -> Report:
+) -> StageResult:
     """Run a stage in this child process."""
     module, name = stage.split(":")
-    report: Report = getattr(import_module(module), name)(_Line(send, lower), *args, **kwargs)
+    report: StageResult = getattr(import_module(module), name)(_Line(send, lower), *args, **kwargs)
     return report

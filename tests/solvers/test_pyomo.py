@@ -1,4 +1,4 @@
-"""Tests of `schedgap.solvers.pyomo_arrays`, and of what only Gurobi takes."""
+"""Tests of `schedgap.solvers.programs.pyomo`, and of what only Gurobi takes."""
 
 import math
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 
 from schedgap.errors import UsageError
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.pyomo_arrays import InfeasibleModelError, compile_model
+from schedgap.solvers.programs.pyomo import InfeasibleModelError, compile_model
 from strategies.engines import needs
 
 

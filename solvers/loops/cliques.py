@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.solvers.linear import Floats
+from schedgap.solvers.programs.arrays import Floats
 
 
 def heavy_cliques(

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from schedgap.errors import EngineUnavailableError
-from schedgap.solvers.availability import claim
-from schedgap.solvers.clock import Clock
-from schedgap.solvers.engine import (
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.availability import claim
+from schedgap.solvers.engines.results import (
     TOLERANCE,
     EngineResult,
     EngineStatus,
@@ -19,8 +19,8 @@ from schedgap.solvers.engine import (
     OnIncumbent,
     judge,
 )
-from schedgap.solvers.linear import LinearProgram, dual_objective
-from schedgap.solvers.pyomo_arrays import (
+from schedgap.solvers.programs.arrays import LinearProgram, dual_objective
+from schedgap.solvers.programs.pyomo import (
     InfeasibleModelError,
     Quadratic,
     compile_model,

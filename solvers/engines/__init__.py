@@ -1,0 +1,1 @@
+"""Adapters of HiGHS, Gurobi, CP-SAT and cvxpy; what they return has one shape."""

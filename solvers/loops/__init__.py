@@ -1,0 +1,1 @@
+"""Column generation and cutting planes around an engine."""
