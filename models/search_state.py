@@ -8,7 +8,6 @@ it has a process and an engine of its own, for engines cannot share one.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import Any, Protocol
 
 from schedgap.errors import ContradictionError
@@ -199,7 +198,7 @@ class SearchState:
     def child(
         self,
         name: str,
-        stage: str,
+        stage: Callable[..., StageResult],
         *args: Any,
         clock: Clock | None = None,
         engine: str | None = None,
@@ -211,8 +210,8 @@ class SearchState:
         ----------
         name : str
             Of the stage, in the trace and among the proofs.
-        stage : str
-            "package.module:function".
+        stage : callable
+            A function at the top of its module, which the child imports.
         clock : Clock or None
             The stage's own; None: all that is left.
         engine : str or None
@@ -386,9 +385,12 @@ class _Line:
 
 
 def _run(
-    send: Callable[[Any], None], stage: str, lower: float, /, *args: Any, **kwargs: Any
+    send: Callable[[Any], None],
+    stage: Callable[..., StageResult],
+    lower: float,
+    /,
+    *args: Any,
+    **kwargs: Any,
 ) -> StageResult:
     """Run a stage in this child process."""
-    module, name = stage.split(":")
-    report: StageResult = getattr(import_module(module), name)(_Line(send, lower), *args, **kwargs)
-    return report
+    return stage(_Line(send, lower), *args, **kwargs)

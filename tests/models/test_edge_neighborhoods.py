@@ -9,6 +9,7 @@ from schedgap.models.edge import rules
 from schedgap.models.edge.bounds.column_generation import solve_bound
 from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing
 from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.exact.neighborhoods import improve
 from schedgap.models.edge.heuristics.initial import first_bracket
 from schedgap.models.edge.heuristics.lists import orders, place_all
 from schedgap.models.edge.programs.dual import Prices
@@ -32,7 +33,7 @@ def improved(instance: EdgeInstance, schedule: EdgeSchedule) -> SearchState:
     found.offer(schedule)
     found.child(
         "neighborhoods",
-        "schedgap.models.edge.exact.neighborhoods:improve",
+        improve,
         instance,
         schedule,
         Fixing((prices_of(instance),)),

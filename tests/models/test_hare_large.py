@@ -22,8 +22,7 @@ def sent(instance: HareInstance) -> list[float]:
             heard.append(value)
 
     found = SearchState(RunContext({}, None, Clock(20), 0, Ear()), lambda schedule: 0)
-    stage = "schedgap.models.hare.exact.exact:lagrangian_stage"
-    report = found.child("lagrangian", stage, instance, engine="highs")
+    report = found.child("lagrangian", exact.lagrangian_stage, instance, engine="highs")
     assert report is not None and not report.complete and found.schedule is None
     return heard
 

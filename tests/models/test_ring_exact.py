@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from schedgap.errors import ScaleError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import RunContext
-from schedgap.models.ring.exact.interval_stages import in_order
+from schedgap.models.ring.exact.interval_stages import climb_stage, in_order
 from schedgap.models.ring.heuristics.initial import first_bracket
 from schedgap.models.ring.methods import METHODS
 from schedgap.models.ring.programs import intervals, printed
@@ -147,8 +147,7 @@ def test_makespans_are_refuted_one_by_one(detail: str) -> None:
     """W1, from 4 up: 4, 5 and 6 are refuted, 7 is met."""
     heard = Heard()
     found = first_bracket(W1, RunContext({}, "cp-sat", Clock(60), 0, heard))
-    stage = "schedgap.models.ring.exact.interval_stages:climb_stage"
-    found.child("makespans", stage, W1, found.schedule, 4, detail, engine="cp-sat")
+    found.child("makespans", climb_stage, W1, found.schedule, 4, detail, engine="cp-sat")
     assert (found.lower, found.upper) == (7, 7)
     assert heard.makespans == [8, 7] and heard.bounds == [4, 5, 6, 7]
 
@@ -172,8 +171,7 @@ def test_progress_beyond_whole_numbers_is_left_out_not_rounded() -> None:
     with pytest.raises(ScaleError, match="beyond CP-SAT's whole numbers"):
         ends_by(instance, 90_000, "meetings")
     found = first_bracket(instance, RunContext({}, "cp-sat", Clock(60), 0, Heard()))
-    stage = "schedgap.models.ring.exact.interval_stages:climb_stage"
-    report = found.child("m", stage, instance, None, 1, "meetings", engine="cp-sat")
+    report = found.child("m", climb_stage, instance, None, 1, "meetings", engine="cp-sat")
     assert report is not None and not report.infeasible and not report.complete
     assert "whole numbers" in report.trace["left_out"]
 

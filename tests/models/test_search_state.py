@@ -9,6 +9,7 @@ from schedgap.models.method import RunContext
 from schedgap.models.search_state import Relay, SearchState, StageResult
 from schedgap.solvers import Clock
 from schedgap.solvers.programs.arrays import LinearProgram
+from strategies.stages import both, endless, failing
 
 
 class Ear:
@@ -93,7 +94,7 @@ def test_a_proof_that_there_is_no_schedule() -> None:
 
 def test_a_stage_in_a_process_of_its_own() -> None:
     found = bracket(limit=30)
-    report = found.child("both", "strategies.stages:both", 9.0)
+    report = found.child("both", both, 9.0)
     assert report is not None and report.value == "kept"
     assert found.closed
     assert found.outcome().trace == {"both": {"seed": 7, "threads": 1}, "proof": ["both"]}
@@ -101,14 +102,14 @@ def test_a_stage_in_a_process_of_its_own() -> None:
 
 def test_what_a_stage_had_found_survives_it() -> None:
     found = bracket()
-    assert found.child("endless", "strategies.stages:endless", clock=Clock(0.5)) is None
+    assert found.child("endless", endless, clock=Clock(0.5)) is None
     assert found.schedule == 9
     assert str(found.outcome().trace["endless"]).startswith("timeout")
 
 
 def test_an_error_of_a_stage_is_raised_as_it_is() -> None:
     with pytest.raises(ScaleError, match="too fine"):
-        bracket().child("failing", "strategies.stages:failing")
+        bracket().child("failing", failing)
 
 
 def test_one_program_in_this_process() -> None:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from importlib import import_module
 from typing import Any
 from unittest import mock
 
@@ -17,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models import bracket
+from schedgap.models import search_state
 from schedgap.models.edge import rules
 from schedgap.models.edge.bounds import column_generation, worker_types
 from schedgap.models.edge.bounds.certificates import check_certificate
@@ -68,7 +67,7 @@ def inline(engine_here: str) -> Callable[..., StageResult | None]:
     def child(
         found: SearchState,
         name: str,
-        stage: str,
+        stage: Callable[..., StageResult],
         *args: Any,
         clock: Any = None,
         engine: str | None = None,
@@ -76,11 +75,10 @@ def inline(engine_here: str) -> Callable[..., StageResult | None]:
     ) -> StageResult | None:
         if engine != engine_here:
             return None
-        module, function = stage.split(":")
-        line = bracket._Line(found._hear, found.lower)
+        line = search_state._Line(found._hear, found.lower)
         _in_stage.append(True)
         try:
-            report: StageResult = getattr(import_module(module), function)(
+            report: StageResult = stage(
                 line,
                 *args,
                 clock=found.call.clock if clock is None else clock,

@@ -4,14 +4,13 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import pytest
 
 from schedgap.analysis.bounds import on_grid
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models import bracket
+from schedgap.models import search_state
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.exact import cutting_planes, enumeration, exact
@@ -56,7 +55,7 @@ class Heard:
 def in_this_process(
     self: SearchState,
     name: str,
-    stage: str,
+    stage: Callable[..., StageResult],
     *args: Any,
     clock: Clock | None = None,
     engine: str | None = None,
@@ -65,10 +64,9 @@ def in_this_process(
     """Run a stage of HiGHS here, for `SearchState.child`; one of CP-SAT ends with nothing."""
     if engine == "cp-sat":
         return None
-    module, function = stage.split(":")
     call = self.call
-    report: StageResult = getattr(import_module(module), function)(
-        bracket._Line(self._hear, self.lower),
+    report: StageResult = stage(
+        search_state._Line(self._hear, self.lower),
         *args,
         clock=call.clock if clock is None else clock,
         seed=call.seed,

@@ -11,7 +11,7 @@ from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.bounds.reduced_cost_fixing import last_slot
 from schedgap.models.edge.bounds.solve_relaxations import proved
 from schedgap.models.edge.decisions import Problem, no_schedule, problem, sense
-from schedgap.models.edge.exact.steps import STAGES
+from schedgap.models.edge.exact.stages import program_stage
 from schedgap.models.edge.heuristics.initial import first_bracket, starting_schedule
 from schedgap.models.edge.placements import count_runs, sound
 from schedgap.models.edge.programs import columns, intervals, printed, time_indexed
@@ -45,7 +45,7 @@ def _solved(instance: EdgeInstance, found: SearchState, module: Any) -> MethodRe
     name = module.__name__
     found.child(
         "complete search",
-        f"{STAGES}:program_stage",
+        program_stage,
         instance,
         name,
         engine,

@@ -11,13 +11,13 @@ from schedgap.models.edge.bounds.column_generation import too_large
 from schedgap.models.edge.bounds.reduced_cost_fixing import last_slot
 from schedgap.models.edge.bounds.worker_types import TypeBound
 from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.exact.stages import price_stage, search_stage, type_stage
 from schedgap.models.edge.heuristics.list_search import Search
 from schedgap.models.edge.heuristics.lists import best_list
 from schedgap.models.edge.programs.dual import Prices
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 
-STAGES = "schedgap.models.edge.exact.stages"
 LIST_SHARE = 0.1  # of what is left, for lists by the starts of a relaxation
 MOVES = 40, 100  # of a search over lists, for each job: before there are prices, and with them
 
@@ -53,8 +53,7 @@ def search_lists(
 def bound_types(instance: EdgeInstance, found: SearchState, clock: Clock) -> tuple[TypeBound, ...]:
     """Bound the jobs of each worker type in classes of servers; return what is known of each."""
     found.call.progress.phase("bound by worker types")
-    stage = f"{STAGES}:type_stage"
-    report = found.child("type-bound", stage, instance, clock=clock, engine="highs")
+    report = found.child("type-bound", type_stage, instance, clock=clock, engine="highs")
     return () if report is None else tuple(report.value)
 
 
@@ -63,7 +62,7 @@ def search_intervals(instance: EdgeInstance, found: SearchState, clock: Clock) -
     found.call.progress.phase("CP-SAT on intervals")
     found.child(
         "cp-sat",
-        f"{STAGES}:search_stage",
+        search_stage,
         instance,
         found.schedule,
         found.lower,
@@ -98,7 +97,7 @@ def price(
     found.call.progress.phase("generating columns")
     report = found.child(
         "prices",
-        f"{STAGES}:price_stage",
+        price_stage,
         instance,
         found.schedule,
         slots,

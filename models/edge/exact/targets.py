@@ -13,7 +13,10 @@ from dataclasses import replace
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing, Kept, certificate
 from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.exact.neighborhoods import improve
+from schedgap.models.edge.exact.stages import target_stage
 from schedgap.models.edge.exact.steps import search_intervals
+from schedgap.models.edge.exact.tightening import tighten
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 
@@ -93,7 +96,7 @@ class Targets:
         found.call.progress.phase(f"cutting the relaxation over {len(kept.groups)} groups")
         report = found.child(
             "shapes",
-            "schedgap.models.edge.exact.tightening:tighten",
+            tighten,
             self.instance,
             kept,
             self.fixing.prices[0].slots,
@@ -207,7 +210,7 @@ class Targets:
             found.call.progress.phase("large neighborhoods")
             found.child(
                 "neighborhoods",
-                "schedgap.models.edge.exact.neighborhoods:improve",
+                improve,
                 self.instance,
                 found.schedule,
                 self.fixing,
@@ -222,7 +225,7 @@ class Targets:
         found = self.found
         report = found.child(
             f"goals in {engine}",
-            "schedgap.models.edge.exact.stages:target_stage",
+            target_stage,
             self.instance,
             kept,
             target,

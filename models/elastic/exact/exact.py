@@ -86,8 +86,8 @@ def _search(instance: ElasticInstance, found: SearchState) -> str:
 def _coarse(instance: ElasticInstance, found: SearchState, clock: Clock) -> None:
     """Find the bound and the schedules that scale."""
     found.call.progress.phase("lists by a coarser relaxation")
-    name, stage = ("coarse", "coarse") if instance.is_batch else ("lp-guided", "list")
-    found.child(name, f"{__name__}:{stage}_stage", instance, clock=clock, engine="highs")
+    name, stage = ("coarse", coarse_stage) if instance.is_batch else ("lp-guided", list_stage)
+    found.child(name, stage, instance, clock=clock, engine="highs")
 
 
 def _over(found: SearchState) -> bool:
@@ -123,7 +123,7 @@ def _narrow(
     found.call.progress.phase("enumerating and cutting runs")
     report = found.child(
         "narrow",
-        f"{__name__}:narrow_stage",
+        narrow_stage,
         instance,
         prices,
         found.upper,
@@ -141,9 +141,7 @@ def _narrow(
 def _branch(instance: ElasticInstance, found: SearchState, narrowed: Narrowed) -> bool:
     """Search the runs that are left; True when a better schedule needs others."""
     found.call.progress.phase("branch and cut")
-    report = found.child(
-        "branch", f"{__name__}:branch_stage", instance, narrowed, found.upper, engine="highs"
-    )
+    report = found.child("branch", branch_stage, instance, narrowed, found.upper, engine="highs")
     return report is not None and report.value is True
 
 
@@ -170,7 +168,7 @@ def _price(instance: ElasticInstance, found: SearchState, clock: Clock) -> Price
     call.progress.phase("generating columns")
     report = found.child(
         "schedule-lp",
-        f"{__name__}:price_stage",
+        price_stage,
         instance,
         found.schedule,
         clock=clock,
@@ -237,7 +235,7 @@ def _intervals(instance: ElasticInstance, found: SearchState, clock: Clock) -> N
     found.call.progress.phase("CP-SAT on intervals")
     found.child(
         "cp-sat",
-        f"{__name__}:interval_stage",
+        interval_stage,
         instance,
         found.schedule,
         clock=clock,

@@ -168,7 +168,7 @@ def _cp_sat(
     found.call.progress.phase("CP-SAT")
     report = found.child(
         "cp-sat",
-        f"{__name__}:cp_sat_stage",
+        cp_sat_stage,
         instance,
         found.schedule,
         found.lower,
@@ -184,7 +184,7 @@ def _tree(instance: HareInstance, found: SearchState, clock: Clock) -> bool:
     found.call.progress.phase("branch and price")
     report = found.child(
         "branch-and-price",
-        f"{__name__}:tree_stage",
+        tree_stage,
         instance,
         found.schedule,
         clock=clock,
@@ -195,7 +195,7 @@ def _tree(instance: HareInstance, found: SearchState, clock: Clock) -> bool:
 
 def _lagrangian(instance: HareInstance, found: SearchState, clock: Clock) -> None:
     found.call.progress.phase("pricing GPU time")
-    found.child("lagrangian", f"{__name__}:lagrangian_stage", instance, clock=clock, engine="highs")
+    found.child("lagrangian", lagrangian_stage, instance, clock=clock, engine="highs")
 
 
 def cp_sat_stage(

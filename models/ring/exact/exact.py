@@ -1,12 +1,15 @@
 """`exact` (ours): bounds and lists, relaxations, then makespans refuted one by one."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.bounds.solve_bounds import run_pattern_lp
+from schedgap.models.ring.exact.interval_stages import climb_stage, inside_stage, relax_stage
 from schedgap.models.ring.heuristics.initial import first_bracket, settled
+from schedgap.models.ring.heuristics.local_search import search_stage
 from schedgap.models.ring.programs import intervals
 from schedgap.models.ring.programs.intervals import Detail
 from schedgap.models.ring.programs.rings_at_once import rings_at_once
@@ -35,7 +38,7 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
         return end
     found.child(
         "pattern-lp",
-        f"{__name__}:bound_stage",
+        bound_stage,
         instance,
         clock=call.clock.share(BOUND_SHARE, most=BOUND_SECONDS),
         engine="highs",
@@ -49,7 +52,7 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
         share, most = 1.0, math.inf
     found.child(
         "local-search",
-        "schedgap.models.ring.heuristics.local_search:search_stage",
+        search_stage,
         instance,
         found.schedule,
         int(found.lower),
@@ -66,7 +69,7 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
     if many:
         call.progress.phase("jobs inside single servers")
         clock = call.clock.share(INSIDE_SHARE)
-        _cp_sat(instance, found, "inside", "inside_stage", clock)
+        _cp_sat(instance, found, "inside", inside_stage, clock)
     details: tuple[Detail, ...] = ("free", "pairs")
     if _rings_prevail(instance):
         details = (*details, "meetings")
@@ -75,10 +78,10 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
             name = _NAMES[detail]
             call.progress.phase(name)
             clock = call.clock.share(RELAX_SHARE, most=RELAX_SECONDS)
-            _cp_sat(instance, found, name, "relax_stage", clock, detail)
+            _cp_sat(instance, found, name, relax_stage, clock, detail)
     if not found.closed:
         call.progress.phase("refuting makespans")
-        _cp_sat(instance, found, "makespans", "climb_stage", call.clock, details[-1])
+        _cp_sat(instance, found, "makespans", climb_stage, call.clock, details[-1])
     return found.outcome()
 
 
@@ -96,11 +99,16 @@ def _rings_prevail(instance: RingInstance) -> bool:
 
 
 def _cp_sat(
-    instance: RingInstance, found: SearchState, name: str, stage: str, clock: Clock, *more: Any
+    instance: RingInstance,
+    found: SearchState,
+    name: str,
+    stage: Callable[..., StageResult],
+    clock: Clock,
+    *more: Any,
 ) -> None:
     found.child(
         name,
-        f"schedgap.models.ring.exact.interval_stages:{stage}",
+        stage,
         instance,
         found.schedule,
         int(found.lower),
