@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.models.dmlrs.utility_units import in_units
 from schedgap.models.method import Algorithm, Lazy, Method, Option
@@ -326,6 +325,8 @@ PROGRAMS: Mapping[str, Callable[[DmlrsInstance], Any]] = {
 
 def suite() -> list[Instance]:
     """Return worked examples and three random instances."""
+    from schedgap.instances.generate import generate  # with all readers of traces
+
     return [
         generate("dmlrs", preset="toy"),
         generate("dmlrs", preset="toy2"),

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.models.method import Lazy, Method, MethodResult, Option, RunContext
 
@@ -333,6 +332,8 @@ PROGRAMS: Mapping[str, Callable[[EdgeInstance], Any]] = {
 
 def suite() -> list[Instance]:
     """Return worked examples, one of them a batch, and two random instances."""
+    from schedgap.instances.generate import generate  # with all readers of traces
+
     return [
         generate("edge", preset="toy"),
         generate("edge", preset="toy-b"),

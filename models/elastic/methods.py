@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option, RunContext
 
@@ -381,6 +380,8 @@ PROGRAMS: Mapping[str, Callable[[ElasticInstance], Any]] = {
 
 def suite() -> list[Instance]:
     """Return the toy, random instances of both architectures, and a batch problem."""
+    from schedgap.instances.generate import generate  # with all readers of traces
+
     ring = {"architecture": "ring_allreduce"}
     return [
         generate("elastic", preset="toy"),

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
 from schedgap.instances.instance import Instance
 from schedgap.models.method import Algorithm, Lazy, Method, Option
@@ -336,6 +335,8 @@ PROGRAMS: Mapping[str, Callable[[HareInstance], Any]] = {
 
 def suite() -> list[Instance]:
     """Return the toy, a counterexample to the printed relaxation, and random instances."""
+    from schedgap.instances.generate import generate  # with all readers of traces
+
     return [
         generate("hare", preset="toy"),
         generate("hare", preset="ce2"),

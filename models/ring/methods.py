@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Lazy, Method, Option
@@ -321,6 +320,8 @@ PROGRAMS: Mapping[str, Callable[[RingInstance], Any]] = {
 
 def suite() -> list[Instance]:
     """Return the toys, and random instances in which jobs may spread, or must."""
+    from schedgap.instances.generate import generate  # with all readers of traces
+
     return [
         generate("ring", preset="toy"),
         generate("ring", preset="toy-pcmax"),

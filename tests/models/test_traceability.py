@@ -59,6 +59,29 @@ def test_every_modelled_equation_has_its_rows(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_modelled_equation_stands_in_programs(name: str) -> None:
+    source = {file: text for file, text in _source(name).items() if file.startswith("programs/")}
+    rows = _rows(source)
+    for label, equation in _paper(name).equations.items():
+        if equation.status == "modelled":
+            assert not equation.by or rows & set(equation.by), f"({label}): no row in programs/"
+
+
+TREE = ["algorithms", "baselines", "bounds", "exact", "heuristics", "programs"]
+ROOT_FILES = {"__init__", "figures", "gantt", "methods", "paper", "rules"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_family_has_the_same_tree(name: str) -> None:
+    folder = ROOT / "models" / name
+    rooms = sorted(path.name for path in folder.iterdir() if (path / "__init__.py").exists())
+    files = {path.stem for path in folder.glob("*.py")}
+    assert rooms == TREE and files >= ROOT_FILES and len(files) <= 9
+    for file in ("programs/printed", "algorithms/guarantees", "bounds/certificates", "exact/exact"):
+        assert (folder / f"{file}.py").exists(), file
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_no_row_speaks_for_an_unknown_equation(name: str) -> None:
     paper = _paper(name)
     for row in _rows(_source(name)):
