@@ -39,14 +39,14 @@ class Plan:
     @property
     def engines(self) -> tuple[str, ...]:
         """The engines that this plan loads, each in a process of its own."""
-        if self.method.drives:
+        if self.method.runs_children:
             return self.method.engines
         return () if self.engine is None else (self.engine,)
 
     @property
     def process(self) -> str | None:
         """The engine of the child process that the method runs in; None where it loads none."""
-        return None if self.method.drives else self.engine
+        return None if self.method.runs_children else self.engine
 
     @property
     def module(self) -> str:

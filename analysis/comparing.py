@@ -345,7 +345,7 @@ def perform(task: Task, interrupt: threading.Event | None = None) -> dict[str, A
     In a thread, `interrupt` stands for Ctrl-C (see `run_child`).
     """
     made = _plan(task)
-    reason = made.method.refuses(task.instance)
+    reason = made.method.unsupported_reason(task.instance)
     if reason:
         return _record(task, made, None, "skipped", reason)
     ended: Attempt | None = None
@@ -365,7 +365,7 @@ def perform(task: Task, interrupt: threading.Event | None = None) -> dict[str, A
         "solution": solution.to_data(),
         "relaxed": []
         if solution.schedule is None
-        else list(made.family.relaxed(solution.schedule)),
+        else list(made.family.omitted_rules(solution.schedule)),
         "progress": [list(point) for point in solution.progress],
         "certificate": None if solution.certificate is None else dict(solution.certificate),
     }

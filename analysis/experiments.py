@@ -102,9 +102,9 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
             continue
         record, solution = entry, entry.solution
         add(experiment.objective, point.series, solution.objective)
-        beside = family(record.instance.family).beside(point.instance, solution.schedule)
-        for measure in experiment.beside:
-            add(measure, point.series, beside.get(measure))
+        metrics = family(record.instance.family).metrics(point.instance, solution.schedule)
+        for measure in experiment.metrics:
+            add(measure, point.series, metrics.get(measure))
         bracket = run.brackets[record.instance.sha256, record.problem]
         add(experiment.objective, BEST, bracket.best)
         add(experiment.objective, BOUND, bracket.bound)

@@ -79,7 +79,7 @@ def ratio(solution: Solution, reference: Solution) -> RatioInterval:
     schedules = [
         each.objective
         for each in (solution, reference)
-        if each.objective is not None and not owner.relaxed(each.schedule)
+        if each.objective is not None and not owner.omitted_rules(each.schedule)
     ]
     bound = tighter(solution.bound, reference.bound, sense)
     best = _best(schedules, sense)

@@ -140,14 +140,16 @@ class Solution(SolutionFile):
     @property
     def outside(self) -> str:
         """In words, which rules of the program a preemptive schedule leaves out; '' when none."""
-        return outside(() if self.schedule is None else family(self.family).relaxed(self.schedule))
+        return outside(
+            () if self.schedule is None else family(self.family).omitted_rules(self.schedule)
+        )
 
     @property
     def beside(self) -> Mapping[str, float]:
         """Numbers beside the objective, by what they are, such as the true completion time."""
         if self.schedule is None:
             return {}
-        return family(self.family).beside(self._instance, self.schedule)
+        return family(self.family).metrics(self._instance, self.schedule)
 
     def _title(self) -> str:
         return f"{self.method}: {self._value()}{f' ({self.outside})' if self.outside else ''}"

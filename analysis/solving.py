@@ -97,10 +97,10 @@ def conclude(
     if infeasible and data is not None:
         raise ContradictionError(f"method {name}: 'infeasible' in spite of a schedule")
     if data is None and not infeasible and plan.method.kind != "bound":
-        data = plan.family.idle(instance)
+        data = plan.family.null_schedule(instance)
     options = plan.recorded_options()
     objective = None if data is None else (verified or verified_here)(instance, plan, data)
-    relaxed = () if data is None else plan.family.relaxed(data)
+    relaxed = () if data is None else plan.family.omitted_rules(data)
     bound, certificate = None, None
     if plan.method.kind in ("exact", "bound") and not relaxed:
         bound, certificate = _best_bound(ended, objective, sense)

@@ -61,7 +61,7 @@ def verify(
         found += owner.check(instance, solution.schedule, solution.options)
         if not found:
             objective = owner.objective(instance, solution.schedule)
-            relaxed = owner.relaxed(solution.schedule)
+            relaxed = owner.omitted_rules(solution.schedule)
     elif certificate is None or owner.check_certificate is None:
         raise InputError(
             f"nothing to verify: status '{solution.status}' without a schedule"
@@ -109,7 +109,7 @@ def _schedule_alone(instance: Instance, owner: Family, schedule: Mapping[str, An
     found = tuple(owner.check(instance, schedule, {}))
     if found:
         return Verdict(False, None, found)
-    return Verdict(True, owner.objective(instance, schedule), (), owner.relaxed(schedule))
+    return Verdict(True, owner.objective(instance, schedule), (), owner.omitted_rules(schedule))
 
 
 def _claims(

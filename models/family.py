@@ -56,11 +56,11 @@ class Family:
     family at all. `objective` is for schedules without violations. `grid` is the step on which all
     values of left-shifted schedules lie, or None. `problem(options)` names the problem that a
     method solves with these options: '' is the instance itself; bounds of one problem are never
-    used for another. `relaxed(schedule)` names the rules of the program that a schedule says it
-    leaves out (a preemptive baseline): it has no bound and is never the best known schedule.
-    `beside(instance, schedule)`: numbers worth a look beside the objective, by what they are.
-    `idle(instance)`: the schedule that does nothing, where that is always one: what a method earns
-    that is stopped with nothing.
+    used for another. `omitted_rules(schedule)` names the rules of the program that a schedule says
+    it leaves out (a preemptive baseline): it has no bound and is never the best known schedule.
+    `metrics(instance, schedule)`: further numbers by name, shown beside the objective.
+    `null_schedule(instance)`: the empty schedule where it is always feasible, reported when a
+    method stops without one; else None.
     """
 
     name: str
@@ -76,9 +76,11 @@ class Family:
     chart: Callable[[Any, Any], Chart]
     grid: Callable[[Any], float | None] = field(default=lambda instance: None)
     problem: Callable[[Mapping[str, Any]], str] = field(default=lambda options: "")
-    relaxed: Callable[[Any], tuple[str, ...]] = field(default=lambda schedule: ())
-    beside: Callable[[Any, Any], Mapping[str, float]] = field(default=lambda instance, schedule: {})
-    idle: Callable[[Any], Any] = field(default=lambda instance: None)
+    omitted_rules: Callable[[Any], tuple[str, ...]] = field(default=lambda schedule: ())
+    metrics: Callable[[Any, Any], Mapping[str, float]] = field(
+        default=lambda instance, schedule: {}
+    )
+    null_schedule: Callable[[Any], Any] = field(default=lambda instance: None)
     check_certificate: Callable[[Any, Mapping[str, Any]], float] | None = None
     programs: Mapping[str, Callable[[Any], Any]] = field(
         default_factory=dict

@@ -29,8 +29,8 @@ class Point:
 class Experiment:
     """One figure.
 
-    `x` and `objective` label the axes; `beside` names further numbers of the schedules
-    (`Family.beside`), each drawn on its own. `draw` makes the points, when they are asked for. The
+    `x` and `objective` label the axes; `metrics` names further numbers of the schedules
+    (`Family.metrics`), each drawn on its own. `draw` makes the points, when they are asked for. The
     methods in `brackets` run on every instance as well: with them come the best known schedule and
     a bound as further series, ours.
     """
@@ -44,7 +44,7 @@ class Experiment:
     series: tuple[str, ...]
     draw: Callable[[], Iterable[Point]]
     brackets: tuple[str, ...]
-    beside: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
 
     @cached_property
     def points(self) -> tuple[Point, ...]:

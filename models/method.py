@@ -135,10 +135,10 @@ class Algorithm:
 class Method:
     """One way to solve, bound or approximate a family's problem.
 
-    `engines`: those that can run it, default first. `drives`: it uses all of them, each in a child
-    process of its own, and none itself. `online`: it sees a job only from its arrival on. `seeded`:
-    the seed can change the answer. `refuses(instance)` says in one line why it cannot serve an
-    instance, or None.
+    `engines`: those that can run it, default first. `runs_children`: it uses all of them, each in a
+    child process of its own, and none itself. `online`: it sees a job only from its arrival on.
+    `seeded`: the seed can change the answer. `unsupported_reason(instance)` says in one line why it
+    cannot serve an instance, or None.
     """
 
     name: str
@@ -148,11 +148,11 @@ class Method:
     source: str
     ours: bool = False
     engines: tuple[str, ...] = ()
-    drives: bool = False
+    runs_children: bool = False
     options: tuple[Option, ...] = ()
     online: bool = False
     seeded: bool = False
-    refuses: Callable[[Any], str | None] = field(default=lambda instance: None)
+    unsupported_reason: Callable[[Any], str | None] = field(default=lambda instance: None)
 
     def parse(self, settings: Mapping[str, object]) -> dict[str, Any]:
         """Return every option with its value; UsageError for an unknown one."""
@@ -161,9 +161,9 @@ class Method:
     def choose_engine(self, asked: str | None) -> str | None:
         """Return the engine to run with; UsageError when the method cannot use it."""
         if asked is None:
-            return "+".join(self.engines) if self.drives else next(iter(self.engines), None)
-        if self.drives or asked not in self.engines:
-            if self.drives:
+            return "+".join(self.engines) if self.runs_children else next(iter(self.engines), None)
+        if self.runs_children or asked not in self.engines:
+            if self.runs_children:
                 can = f"always uses {' and '.join(self.engines)}"
             else:
                 can = f"can use {', '.join(self.engines)}" if self.engines else "uses no engine"
@@ -173,6 +173,6 @@ class Method:
 
 def check_instance(instance: Instance, method: Method) -> None:
     """Raise UsageError when the method is not for this kind of instance."""
-    reason = method.refuses(instance)
+    reason = method.unsupported_reason(instance)
     if reason:
         raise UsageError(f"method {method.name}: {reason}")

@@ -65,5 +65,5 @@ def experiments(
         bars(figure="10", title="Utility, delays and admissions of all policies", x="policy",
              claim="no number of it is known", methods={**POLICIES, **PLACING},
              make=lambda seed: drawn(seed, many, long[len(long) // 2], 80),
-             beside=("median delay", "admitted jobs"), **same),
+             metrics=("median delay", "admitted jobs"), **same),
     ]  # fmt: skip

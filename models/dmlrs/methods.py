@@ -94,7 +94,7 @@ METHODS: tuple[Method, ...] = (
         engines=("cp-sat",),
         options=(_SYMMETRY, _MAX_COLUMNS),
         seeded=True,
-        refuses=_at("programs.cp_sat:too_large"),
+        unsupported_reason=_at("programs.cp_sat:too_large"),
     ),
     Method(
         "lbbd",

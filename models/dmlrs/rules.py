@@ -84,7 +84,7 @@ def objective(instance: DmlrsInstance, schedule: Any) -> float:
     return math.fsum(job.utility.at(delays[job.id]) for job in instance.jobs if job.id in delays)
 
 
-def beside(instance: DmlrsInstance, schedule: Any) -> dict[str, float]:
+def metrics(instance: DmlrsInstance, schedule: Any) -> dict[str, float]:
     """Return how many jobs are admitted, and the median of their delays in slots."""
     admitted, rows = _read(schedule)
     delays = _delays(instance, admitted, rows)

@@ -89,9 +89,9 @@ def experiments(
         curve(methods=FREE, figure="11", title="Preemption by the size of the gradients",
               claim="Preemptive is clearly better as gradients grow", **by_gradient),
         curve(methods=FREE, figure="12", title="Utilization of workers by the number of jobs",
-              claim=idle, beside=("worker utilization",), **by_jobs),
+              claim=idle, metrics=("worker utilization",), **by_jobs),
         curve(methods=FREE, figure="13", title="Utilization of workers by the number of servers",
-              claim=idle, beside=("worker utilization",), **by_servers),
+              claim=idle, metrics=("worker utilization",), **by_servers),
         *(
             curves(small_jobs, seeds, partial(small, servers), OWN, family="edge",
                    figure=f"14-{servers}", x="jobs", objective="total completion time (slots)",

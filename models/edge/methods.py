@@ -37,7 +37,7 @@ def _a_online(name: str, summary: str, *, ours: bool = True) -> Method:
         "Algorithms 1-4",
         ours=ours,
         online=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     )
 
 
@@ -58,7 +58,7 @@ METHODS: tuple[Method, ...] = (
         "(2), (3), (5)",
         ours=True,
         engines=("highs", "cp-sat"),
-        drives=True,
+        runs_children=True,
         seeded=True,
     ),
     Method(
@@ -71,7 +71,7 @@ METHODS: tuple[Method, ...] = (
         engines=("cp-sat",),
         options=(MAX_INTERVALS,),
         seeded=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "milp-mode",
@@ -83,7 +83,7 @@ METHODS: tuple[Method, ...] = (
         engines=_MIP,
         options=(MAX_COLUMNS,),
         seeded=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "milp-literal",
@@ -94,7 +94,7 @@ METHODS: tuple[Method, ...] = (
         engines=_MIP,
         options=(MAX_COLUMNS,),
         seeded=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "set-packing",
@@ -105,7 +105,7 @@ METHODS: tuple[Method, ...] = (
         engines=_MIP,
         options=(MAX_RUNS,),
         seeded=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "batch-cp-sat",
@@ -117,7 +117,7 @@ METHODS: tuple[Method, ...] = (
         engines=("cp-sat",),
         options=(MAX_INTERVALS,),
         seeded=True,
-        refuses=ONLY_BATCHES,
+        unsupported_reason=ONLY_BATCHES,
     ),
     Method(
         "batch-milp",
@@ -128,7 +128,7 @@ METHODS: tuple[Method, ...] = (
         engines=_MIP,
         options=(MAX_COLUMNS,),
         seeded=True,
-        refuses=ONLY_BATCHES,
+        unsupported_reason=ONLY_BATCHES,
     ),
     Method(
         "batch-ilp4",
@@ -139,7 +139,7 @@ METHODS: tuple[Method, ...] = (
         engines=_MIP,
         options=(MAX_RUNS,),
         seeded=True,
-        refuses=ONLY_BATCHES,
+        unsupported_reason=ONLY_BATCHES,
     ),
     # bounds
     Method(
@@ -150,7 +150,7 @@ METHODS: tuple[Method, ...] = (
         "(4), (5), (9)",
         ours=True,
         engines=("highs",),
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "type-bound",
@@ -161,7 +161,7 @@ METHODS: tuple[Method, ...] = (
         ours=True,
         engines=("highs",),
         options=(Option("block", "int", 4, "slots that share a price", least=1),),
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "lp-mode",
@@ -172,7 +172,7 @@ METHODS: tuple[Method, ...] = (
         ours=True,
         engines=("highs",),
         options=(Option("max_columns", "int", 100_000, "give up when there are more", least=1),),
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "job-alone",
@@ -181,7 +181,7 @@ METHODS: tuple[Method, ...] = (
         "every job alone at its soonest",
         "(2e), (2i)",
         ours=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "srpt-bound",
@@ -190,7 +190,7 @@ METHODS: tuple[Method, ...] = (
         "all workers of a type as one preemptive machine",
         "mean busy times",
         ours=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "batch-dual",
@@ -199,7 +199,7 @@ METHODS: tuple[Method, ...] = (
         "the dual (5) of the batch problem by column generation",
         "(5), (6), (9)",
         engines=("highs",),
-        refuses=ONLY_BATCHES,
+        unsupported_reason=ONLY_BATCHES,
     ),
     # the paper's algorithms, and ours
     _a_online(
@@ -224,7 +224,7 @@ METHODS: tuple[Method, ...] = (
         engines=("cp-sat",),
         online=True,
         seeded=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "a-maxsche",
@@ -232,7 +232,7 @@ METHODS: tuple[Method, ...] = (
         _at("algorithms.a_maxsche:serve_batch"),
         "of a batch, run the jobs whose cheapest schedule costs less than 1; no guarantee",
         "Algorithms 2-4",
-        refuses=ONLY_BATCHES,
+        unsupported_reason=ONLY_BATCHES,
     ),
     Method(
         "list",
@@ -259,7 +259,7 @@ METHODS: tuple[Method, ...] = (
             ),
         ),
         seeded=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     # the paper's baselines
     Method(
@@ -269,7 +269,7 @@ METHODS: tuple[Method, ...] = (
         "jobs in order of arrival, each on the server that can start it earliest",
         "Section VI; completed by us",
         online=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "drf",
@@ -278,7 +278,7 @@ METHODS: tuple[Method, ...] = (
         "workers one by one to the job with the least dominant share of workers and PSs",
         "Section VI; completed by us",
         online=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "batch-sche",
@@ -288,7 +288,7 @@ METHODS: tuple[Method, ...] = (
         "Section VI; completed by us",
         options=(Option("alpha", "int", 4, "windows of a batch, and its wait", least=1),),
         online=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "preemptive",
@@ -297,7 +297,7 @@ METHODS: tuple[Method, ...] = (
         "shortest job first in every slot, without transfer delays: outside the program",
         "Section VI; completed by us",
         online=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "preemptive-overhead",
@@ -307,7 +307,7 @@ METHODS: tuple[Method, ...] = (
         "Section VI; completed by us",
         options=(Option("overhead", "int", 1, "slots lost after an interruption", least=0),),
         online=True,
-        refuses=NO_BATCHES,
+        unsupported_reason=NO_BATCHES,
     ),
 )
 ALIASES = {

@@ -98,7 +98,7 @@ def objective(instance: EdgeInstance, schedule: Any) -> float:
     return float(sum(max(r.end for r in runs) - runs[0].job.arrival for runs in plan.jobs.values()))
 
 
-def beside(instance: EdgeInstance, schedule: Any) -> dict[str, float]:
+def metrics(instance: EdgeInstance, schedule: Any) -> dict[str, float]:
     """Return the true total flow time, and what part of the workers is in use up to the last slot.
 
     (2) takes the index of a job's last slot for its end (5).
@@ -114,7 +114,7 @@ def beside(instance: EdgeInstance, schedule: Any) -> dict[str, float]:
     }
 
 
-def relaxed(schedule: Any) -> tuple[str, ...]:
+def omitted_rules(schedule: Any) -> tuple[str, ...]:
     """Return the rules of program (2) that a schedule says it leaves out."""
     named = schedule.get("relaxed", ()) if isinstance(schedule, Mapping) else ()
     return tuple(name for name in RELAXABLE if isinstance(named, (list, tuple)) and name in named)
@@ -153,7 +153,7 @@ def _read(instance: EdgeInstance, schedule: Any) -> Plan:
             jobs[name] = runs
         else:
             unknown.append(name)
-    return Plan(relaxed(schedule), jobs, unknown, split)
+    return Plan(omitted_rules(schedule), jobs, unknown, split)
 
 
 def _segment(job: Job, name: str, data: Any, *path: str | int) -> Run:

@@ -91,7 +91,7 @@ METHODS: tuple[Method, ...] = (
         "(8), (9)",
         ours=True,
         engines=("highs", "cp-sat"),
-        drives=True,
+        runs_children=True,
         seeded=True,
     ),
     Method(
@@ -213,7 +213,7 @@ METHODS: tuple[Method, ...] = (
         "mean busy times of the least volumes on one resource",
         "mean busy times",
         ours=True,
-        refuses=_needs_completion,
+        unsupported_reason=_needs_completion,
     ),
     Method(
         "dual-prices",
@@ -222,7 +222,7 @@ METHODS: tuple[Method, ...] = (
         "the final prices of A_maxweight, scaled: certifies its own run",
         "(9), Theorem 3",
         ours=True,
-        refuses=_needs_batch,
+        unsupported_reason=_needs_batch,
     ),
     # the paper's algorithms, and ours
     Method(
@@ -237,7 +237,7 @@ METHODS: tuple[Method, ...] = (
             *SUBROUTINES,
         ),
         online=True,
-        refuses=_needs_completion,
+        unsupported_reason=_needs_completion,
     ),
     Method(
         "a-online-compact",
@@ -248,7 +248,7 @@ METHODS: tuple[Method, ...] = (
         ours=True,
         options=(ALPHA, *SUBROUTINES),
         online=True,
-        refuses=_needs_completion,
+        unsupported_reason=_needs_completion,
     ),
     Method(
         "a-maxweight",
@@ -257,7 +257,7 @@ METHODS: tuple[Method, ...] = (
         "of a batch, serve the jobs that weigh more than rising prices ask for them",
         "Algorithms 3-7",
         options=SUBROUTINES,
-        refuses=_needs_batch,
+        unsupported_reason=_needs_batch,
     ),
     Method(
         "wspt-list",
@@ -266,7 +266,7 @@ METHODS: tuple[Method, ...] = (
         "jobs by weight over least volume, each where it ends first",
         "list scheduling",
         ours=True,
-        refuses=_needs_completion,
+        unsupported_reason=_needs_completion,
     ),
     Method(
         "lp-guided",
@@ -286,7 +286,7 @@ METHODS: tuple[Method, ...] = (
                 least=0,
             ),
         ),
-        refuses=_needs_completion,
+        unsupported_reason=_needs_completion,
     ),
     # the paper's baselines
     Method(
@@ -297,7 +297,7 @@ METHODS: tuple[Method, ...] = (
         "Section 7, (i); completed by us",
         options=(WORKERS,),
         online=True,
-        refuses=_needs_completion,
+        unsupported_reason=_needs_completion,
     ),
     Method(
         "drf",
@@ -306,7 +306,7 @@ METHODS: tuple[Method, ...] = (
         "numbers of workers by max-min fair dominant shares of the waiting jobs",
         "Section 7, (ii); completed by us",
         online=True,
-        refuses=_needs_completion,
+        unsupported_reason=_needs_completion,
     ),
     Method(
         "antman",
@@ -317,7 +317,7 @@ METHODS: tuple[Method, ...] = (
         options=(Option("patience", "int", 8, "slots of waiting that end a guarantee", least=1),),
         online=True,
         seeded=True,
-        refuses=_needs_completion,
+        unsupported_reason=_needs_completion,
     ),
     Method(
         "tiresias",
@@ -326,7 +326,7 @@ METHODS: tuple[Method, ...] = (
         "least remaining slots x resources first (preemptive)",
         "Section 7, (iv); completed by us",
         online=True,
-        refuses=_needs_completion,
+        unsupported_reason=_needs_completion,
     ),
     Method(
         "deadline-greedy",
@@ -334,7 +334,7 @@ METHODS: tuple[Method, ...] = (
         Algorithm(_at("baselines.deadline_greedy:deadline_greedy")),
         "jobs of a batch by weight over least volume, each as late as it can run",
         "Section 7, Fig. 8; completed by us",
-        refuses=_needs_batch,
+        unsupported_reason=_needs_batch,
     ),
     Method(
         "a-online-fixed-type",
@@ -346,7 +346,7 @@ METHODS: tuple[Method, ...] = (
             Option("worker_type", "int", 1, "its place in the list of worker types", least=1),
         ),
         online=True,
-        refuses=_needs_completion,
+        unsupported_reason=_needs_completion,
     ),
     Method(
         "a-online-fixed-number",
@@ -356,7 +356,7 @@ METHODS: tuple[Method, ...] = (
         "Section 7, Fig. 10",
         options=(WORKERS,),
         online=True,
-        refuses=_needs_completion,
+        unsupported_reason=_needs_completion,
     ),
 )
 ALIASES = {

@@ -110,7 +110,7 @@ def objective(instance: ElasticInstance, schedule: Any) -> float:
     return math.fsum(job.weight * max(run.end for run in plan.jobs[job.id]) for job in jobs)
 
 
-def beside(instance: ElasticInstance, schedule: Any) -> dict[str, float]:
+def metrics(instance: ElasticInstance, schedule: Any) -> dict[str, float]:
     """Return the true weighted completion time: (2) counts each job one slot late (E1)."""
     if instance.is_batch:
         return {}
@@ -118,7 +118,7 @@ def beside(instance: ElasticInstance, schedule: Any) -> dict[str, float]:
     return {"true completion": objective(instance, schedule) - weights}
 
 
-def relaxed(schedule: Any) -> tuple[str, ...]:
+def omitted_rules(schedule: Any) -> tuple[str, ...]:
     """Return the rules of the program that a schedule says it leaves out: V12 if preemptive."""
     mode = schedule.get("mode") if isinstance(schedule, Mapping) else None
     return ("V12, one uninterrupted run",) if mode == "preemptive" else ()

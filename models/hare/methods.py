@@ -56,7 +56,7 @@ METHODS: tuple[Method, ...] = (
         "ours",
         ours=True,
         engines=("cp-sat", "highs"),
-        drives=True,
+        runs_children=True,
         options=(SYNCHRONIZATION,),
         seeded=True,
     ),

@@ -62,7 +62,7 @@ def experiments(
             title="Makespan and average completion time of the policies",
             x="policy",
             claim="SJF-BCO is best in both",
-            beside=("mean completion",),
+            metrics=("mean completion",),
             **same,
         ),
         Experiment(

@@ -29,7 +29,7 @@ METHODS: tuple[Method, ...] = (
         "(1)-(9)",
         ours=True,
         engines=("cp-sat", "highs"),
-        drives=True,
+        runs_children=True,
         seeded=True,
     ),
     Method(
@@ -40,7 +40,7 @@ METHODS: tuple[Method, ...] = (
         "RAR-DDLS, (1)-(9)",
         engines=_MIP,
         seeded=True,
-        refuses=_at("programs.printed:refuses"),
+        unsupported_reason=_at("programs.printed:unsupported_reason"),
     ),
     Method(
         "rar-ddls-cp",
@@ -70,7 +70,7 @@ METHODS: tuple[Method, ...] = (
         "(10)-(13)",
         engines=(*_MIP, "cp-sat"),
         seeded=True,
-        refuses=_at("exact.all_schedules:refuses"),
+        unsupported_reason=_at("exact.all_schedules:unsupported_reason"),
     ),
     # bounds
     Method(

@@ -216,7 +216,7 @@ def measures(instance: RingInstance, schedule: RingSchedule) -> dict[str, Any]:
     }
 
 
-def beside(instance: RingInstance, schedule: Mapping[str, Any]) -> dict[str, float]:
+def metrics(instance: RingInstance, schedule: Mapping[str, Any]) -> dict[str, float]:
     """Return what is shown of a verified schedule beside its makespan, by what it is."""
     found = measures(instance, RingSchedule.from_data(instance, schedule))
     return {

@@ -52,7 +52,7 @@ def test_a_figure_has_a_number_for_each_point_and_a_bound_below_it(
         bound, best = (values[x, seed, each] for each in (experiments.BOUND, experiments.BEST))
         assert 0 < bound <= best <= values[x, seed, point.series]
     beside = {row["measure"] for row in found} - {experiment.objective}
-    assert beside == set(experiment.beside)
+    assert beside == set(experiment.metrics)
 
 
 def test_the_values_are_those_of_the_methods(run: Run) -> None:

@@ -43,7 +43,10 @@ def test_what_a_figure_names_is_there(name: str) -> None:
                     point.instance, choice.method, engine=choice.engine,
                     settings=dict(choice.settings),
                 )  # fmt: skip
-                assert named.method.refuses(point.instance) is None, (experiment.figure, text)
+                assert named.method.unsupported_reason(point.instance) is None, (
+                    experiment.figure,
+                    text,
+                )
 
 
 def test_what_is_varied_varies() -> None:

@@ -178,7 +178,7 @@ METHODS = (
     method("hog", "exact", streams_then(hog)),
     method("fails", "exact", fails),
     method("too-fine", "exact", too_fine),
-    method("picky", "exact", exact, refuses=lambda i: "needs three values"),
+    method("picky", "exact", exact, unsupported_reason=lambda i: "needs three values"),
     method("absent", "exact", exact, engines=("absent",)),
 )
 
@@ -230,7 +230,7 @@ FAMILY = Family(
     chart=lambda i, s: Chart(("lane",), (Bar("lane", 0, 1, "job", "text"),), "s"),
     grid=lambda instance: instance.step,
     problem=lambda options: "fixed" if options.get("fixed") else "",
-    relaxed=lambda schedule: tuple(schedule.get("relaxed", ())),
+    omitted_rules=lambda schedule: tuple(schedule.get("relaxed", ())),
     check_certificate=check_certificate,
 )
 

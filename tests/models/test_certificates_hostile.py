@@ -24,7 +24,7 @@ WRONG: list[Any] = [
 def certified(instance: Any) -> Iterator[tuple[float, dict[str, Any]]]:
     """Yield the bound and the certificate of every bound method that has one."""
     for method in family(instance.family).methods:
-        if method.kind == "bound" and not method.refuses(instance):
+        if method.kind == "bound" and not method.unsupported_reason(instance):
             solution = sg.solve(instance, method.name, time_limit=10)
             if solution.certificate is not None:
                 assert solution.bound is not None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
-from schedgap.models.dmlrs.rules import beside, check, objective
+from schedgap.models.dmlrs.rules import check, metrics, objective
 from strategies.dmlrs import best_schedule, dmlrs_instances, is_done, placements
 from strategies.dmlrs_examples import TOY, TOY_2, TOY_SCHEDULE, instance_of, job, row
 
@@ -37,13 +37,13 @@ def alone(*rows, name="j1"):
 def test_a_valid_schedule_breaks_no_rule_and_has_its_value():
     assert broken(TOY, TOY_SCHEDULE) == []
     assert objective(TOY, TOY_SCHEDULE) == 20
-    assert beside(TOY, TOY_SCHEDULE) == {"admitted jobs": 3, "median delay": 1}
+    assert metrics(TOY, TOY_SCHEDULE) == {"admitted jobs": 3, "median delay": 1}
 
 
 def test_admitting_nobody_is_valid():
     for instance in (TOY, TOY_2, instance_of([])):
         assert broken(instance, EMPTY) == [] and objective(instance, EMPTY) == 0
-        assert beside(instance, EMPTY) == {"admitted jobs": 0}
+        assert metrics(instance, EMPTY) == {"admitted jobs": 0}
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_mean_busy_times() -> None:
 def holds(instance: EdgeInstance) -> None:
     optimum = brute_force(instance)
     for method in METHODS:
-        if method.kind != "bound" or method.refuses(instance):
+        if method.kind != "bound" or method.unsupported_reason(instance):
             continue
         found = outcome(None, method.name, instance)
         if found.infeasible:

@@ -34,7 +34,7 @@ CASES = [
     (name, instance, optimum)
     for name, method in METHODS.items()
     for instance, optimum in OPTIMA
-    if method.kind == "exact" and not method.refuses(instance)
+    if method.kind == "exact" and not method.unsupported_reason(instance)
 ]
 
 
@@ -66,7 +66,7 @@ def test_a_job_that_never_fits_is_named() -> None:
     """Three slots of work for one worker; T = 3 and the data need one slot."""
     instance = instance_of([{}, {"epochs": 3}], horizon=3)
     for name, method in METHODS.items():
-        if not method.refuses(instance):
+        if not method.unsupported_reason(instance):
             outcome = run(name, instance)
             assert outcome.infeasible and "j2" in outcome.note
 
@@ -76,7 +76,7 @@ def test_a_batch_may_be_empty() -> None:
     for job in ({"arrival": 2}, {"epochs": 3}):
         instance = instance_of([job], batch_round=2)
         for name, method in METHODS.items():
-            if not method.refuses(instance):
+            if not method.unsupported_reason(instance):
                 outcome = run(name, instance)
                 assert outcome.bound == 0
                 assert method.kind == "bound" or outcome.schedule.placements == {}
@@ -104,7 +104,9 @@ def test_building_stops_at_the_limit() -> None:
 
 
 def test_methods_are_for_one_problem() -> None:
-    assert METHODS["cp-sat"].refuses(TOY_BATCH) and METHODS["batch-milp"].refuses(TOY_A)
+    assert METHODS["cp-sat"].unsupported_reason(TOY_BATCH) and METHODS[
+        "batch-milp"
+    ].unsupported_reason(TOY_A)
 
 
 def prove(instance: EdgeInstance) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.rules import check, objective, relaxed
+from schedgap.models.edge.rules import check, objective, omitted_rules
 from strategies.edge import (
     best_schedule,
     brute_force,
@@ -68,7 +68,7 @@ def test_a_valid_schedule_breaks_no_rule_and_has_its_value():
     assert objective(TOY_A, TOY_A_SCHEDULE) == 5
     assert EdgeSchedule.from_data(TOY_A, TOY_A_SCHEDULE).flow_time(TOY_A) == 8
     assert broken(TOY_A, toy()) == []  # `colocated` may be left out
-    assert relaxed(TOY_A_SCHEDULE) == ()
+    assert omitted_rules(TOY_A_SCHEDULE) == ()
 
 
 def test_running_longer_than_needed_is_valid():
@@ -144,7 +144,7 @@ def test_v6_the_slowest_server_counts_and_a_schedule_may_leave_it_out():
     (found,) = check(TOY_A, schedule, {})
     assert (found.rule, found.where, found.amount) == ("V6", ("j1", "cloud"), 2)
     assert broken(TOY_A, schedule | {"relaxed": ["2i"]}) == []
-    assert relaxed(schedule | {"relaxed": ["2i"]}) == ("2i",)
+    assert omitted_rules(schedule | {"relaxed": ["2i"]}) == ("2i",)
     early = toy("j3", start=1, completion=1, workers={"cloud": 1}, ps_server="cloud") | {
         "relaxed": ["2i"]
     }

@@ -39,7 +39,7 @@ def test_exact_claims_nothing_false_wherever_it_stops(name: str, kind: str) -> N
 
 @pytest.mark.parametrize("method", PROGRAMS)
 def test_programs_claim_nothing_false_wherever_they_stop(method: str) -> None:
-    instance = TOY_BATCH if EXACT[method].refuses(TOY_C) else TOY_C
+    instance = TOY_BATCH if EXACT[method].unsupported_reason(TOY_C) else TOY_C
     stops, last = sweep(instance, method, kind="none", first=5, more=4)
     assert stops > 3 and last.bound == (3 if instance.is_batch else 6)
 

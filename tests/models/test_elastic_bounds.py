@@ -53,7 +53,7 @@ def bounds_of(instance: ElasticInstance) -> dict[str, MethodResult]:
     found = {
         name: run(name, instance)
         for name, method in METHODS.items()
-        if method.refuses(instance) is None
+        if method.unsupported_reason(instance) is None
     }
     found["several pools"] = run("pooled-lp-coarse", instance, pools=2, block=2)
     return found

@@ -12,7 +12,7 @@ import schedgap as sg
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticSchedule
 from schedgap.models.elastic.paper import PAPER
-from schedgap.models.elastic.rules import beside, check, objective, relaxed
+from schedgap.models.elastic.rules import check, metrics, objective, omitted_rules
 from strategies.elastic import (
     best_schedule,
     brute_force,
@@ -56,14 +56,14 @@ def test_a_valid_schedule_breaks_no_rule_and_has_its_value():
     assert broken(TOY, TOY_SCHEDULE) == []
     assert objective(TOY, TOY_SCHEDULE) == 27
     assert broken(TOY, without(TOY_SCHEDULE, "mode")) == []
-    assert relaxed(TOY_SCHEDULE) == ()
+    assert omitted_rules(TOY_SCHEDULE) == ()
 
 
 def test_the_true_completion_time_is_told_beside_the_objective():
     """j1 ends at time 3, j2 at time 2: 3 x 3 + 5 x 2 = 19 = 27 - (3 + 5); a batch has none."""
-    assert beside(TOY, TOY_SCHEDULE) == {"true completion": 19}
+    assert metrics(TOY, TOY_SCHEDULE) == {"true completion": 19}
     only_j2 = {"jobs": {"j2": toy("j2", start=1, workers={"s1": 2}, ps={"s1": 1})["jobs"]["j2"]}}
-    assert beside(BATCH, only_j2) == {}
+    assert metrics(BATCH, only_j2) == {}
     found = sg.solve(TOY, "wspt-list")
     assert found.beside == {"true completion": found.objective - 8}
     assert "true completion 19" in str(sg.solve(TOY, "exact", time_limit=20))
@@ -219,7 +219,7 @@ def test_v12_segments_lose_the_slots_of_a_restart():
     assert broken(TOY, in_segments((1, 2), (5, 1))) == ["V10"]
     assert broken(TOY, in_segments((1, 2), (5, 1), restart=0)) == []
     assert broken(TOY, in_segments((1, 2), (3, 2))) == []  # a changed placement restarts as well
-    assert relaxed(in_segments((1, 3))) == ("V12, one uninterrupted run",)
+    assert omitted_rules(in_segments((1, 3))) == ("V12, one uninterrupted run",)
 
 
 def test_v5_v6_segments_keep_the_types_of_the_first():

@@ -100,7 +100,7 @@ def test_exact_methods_agree_at_length(instance: RingInstance) -> None:
     assert exactly(instance) == best
     found = run(BY_NAME["branch-simulate"], instance)
     assert found.infeasible == (best is None) and found.bound == best
-    if len(instance.jobs) <= 3 and printed.refuses(instance) is None:
+    if len(instance.jobs) <= 3 and printed.unsupported_reason(instance) is None:
         found = run(BY_NAME["rar-ddls"], instance, engine="highs", seconds=600)
         assert found.infeasible == (best is None) and found.bound == best
 

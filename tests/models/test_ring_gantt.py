@@ -1,7 +1,7 @@
 """What is shown and told of a schedule of family `ring`."""
 
 from schedgap.models.ring.gantt import chart
-from schedgap.models.ring.simulator import beside, measures, schedule_of
+from schedgap.models.ring.simulator import measures, metrics, schedule_of
 from strategies.ring_examples import W1, instance_of, job
 
 
@@ -30,5 +30,5 @@ def test_measures():
         "mean_end": 5.5,
         "extra_share": {"max": 0.25, "mean": 0.25},
     }
-    told = beside(W1, best().to_data(W1))
+    told = metrics(W1, best().to_data(W1))
     assert told == {"makespan by (9)": 8, "mean completion": 5.5, "largest extra share": 0.25}

@@ -114,8 +114,8 @@ def test_cp_sat_chooses_alike():
 def test_plans_are_counted():
     # 4 workers on three servers of 3: 15 ways in all, less 3 with all on one; 3 slots, two jobs
     assert all_schedules.count_plans(W1, 3) == (3 * 12) ** 2
-    assert all_schedules.refuses(W1) is None
-    assert "for tiny instances only" in str(all_schedules.refuses(W3))
+    assert all_schedules.unsupported_reason(W1) is None
+    assert "for tiny instances only" in str(all_schedules.unsupported_reason(W3))
 
 
 # --- theta-feasible, load-ilp --------------------------------------------------------------------

@@ -68,7 +68,7 @@ def agree(instance: RingInstance) -> None:
         assert best is None
         with pytest.raises(UsageError, match="no program"):
             PROGRAMS["rar-ddls"](instance)
-    elif printed.refuses(instance) is None:
+    elif printed.unsupported_reason(instance) is None:
         assert makespan(instance) == (math.inf if best is None else best)
 
 
@@ -88,8 +88,8 @@ def test_the_program_agrees_with_enumeration_at_length(instance: RingInstance) -
 def test_work_that_a_tolerance_could_forgive_is_refused() -> None:
     # 1 000 003 is a prime number: need and rates share nothing but the scale's 10
     fine = instance_of([job("a", 2, 1_000_003, 1.0)], [2], rate_scale=10, horizon=100_000)
-    assert "smaller rate_scale" in str(printed.refuses(fine))
-    assert printed.refuses(W1) is None
+    assert "smaller rate_scale" in str(printed.unsupported_reason(fine))
+    assert printed.unsupported_reason(W1) is None
 
 
 def test_rates_and_need_are_divided_by_what_they_share() -> None:

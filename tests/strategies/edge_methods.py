@@ -57,7 +57,7 @@ def run(
     """Run a method as it is meant to be: one with an engine in a process of its own."""
     method = KNOWN[name]
     check_instance(instance, method)
-    if method.drives or not method.engines:
+    if method.runs_children or not method.engines:
         return outcome(None, name, instance, chosen, limit, **options)
     reply = run_child(
         "strategies.edge_methods:outcome",

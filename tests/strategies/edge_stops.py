@@ -188,7 +188,7 @@ def stopped(
     """Run an exact method with the stages of one engine here, and hold it to the truth."""
     witness = Witness(instance, _optimum(instance))
     chosen = EXACT[method]
-    name = None if chosen.drives else engine
+    name = None if chosen.runs_children else engine
     call = RunContext(chosen.parse({}), name, clock, seed=0, progress=witness)
     with mock.patch.object(SearchState, "child", inline(engine)), starts(kind):
         outcome = chosen.run(instance, call)

@@ -30,7 +30,7 @@ def count_plans(instance: RingInstance, latest: int) -> int:
     return number
 
 
-def refuses(instance: RingInstance) -> str | None:
+def unsupported_reason(instance: RingInstance) -> str | None:
     """Say why there are too many schedules to have them all, or None."""
     table = rate_table(instance)
     if table.longest == NEVER or count_plans(instance, int(table.longest)) <= MOST_PLANS:

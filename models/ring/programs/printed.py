@@ -52,7 +52,7 @@ def divisor(table: RateTable, job: int) -> int:
     return math.gcd(table.need[job], *(rate for row in rows for rate in row))
 
 
-def refuses(instance: RingInstance) -> str | None:
+def unsupported_reason(instance: RingInstance) -> str | None:
     """Say why an engine's tolerance could forgive a job some of its work, or None."""
     table = rate_table(instance)
     for j, job in enumerate(instance.jobs):
