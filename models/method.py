@@ -13,6 +13,7 @@ from schedgap.solvers.children.clock import Clock
 
 __all__ = [
     "Algorithm",
+    "AlgorithmRun",
     "Lazy",
     "Method",
     "MethodResult",
@@ -121,14 +122,31 @@ class MethodResult:
 
 
 @dataclass(frozen=True, slots=True)
+class AlgorithmRun:
+    """What a paper's algorithm returns.
+
+    `schedule` is the family's schedule class, or None. `events`: what the algorithm did, step by
+    step, as plain data, where it was asked for; `line` of each is the line of the pseudocode.
+    `trace`: what else is reported of the run, as plain JSON data.
+    """
+
+    schedule: Any
+    events: tuple[Mapping[str, Any], ...] = ()
+    trace: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A method that is one function from an instance and its options to a schedule."""
+    """A method that is one function from an instance and its options to a schedule or a run."""
 
     function: Callable[..., Any]
 
     def __call__(self, instance: Any, call: RunContext) -> MethodResult:
         """Run the function with the options of a call."""
-        return MethodResult(self.function(instance, **call.options))
+        found = self.function(instance, **call.options)
+        if isinstance(found, AlgorithmRun):
+            return MethodResult(found.schedule, trace=found.trace)
+        return MethodResult(found)
 
 
 @dataclass(frozen=True, slots=True)
