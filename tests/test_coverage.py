@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coverage import CoverageData
 
-from schedgap.solvers import worker
+from schedgap.solvers.children import worker
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP = """

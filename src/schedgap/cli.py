@@ -305,7 +305,8 @@ def export(
     from schedgap.models import family
 
     problem = load(instance)
-    programs = family(problem.family).programs
+    owner = family(problem.family)
+    programs, model = owner.programs, owner.aliases.get(model, model)
     if model not in programs:
         known = ", ".join(programs) or "none"
         raise UsageError(f"family {problem.family} has no program '{model}': choose one of {known}")

@@ -19,7 +19,7 @@ from schedgap.models.ring.baselines.random_placement import at_random
 from schedgap.models.ring.dispatch import Choose, Clock, dispatch, schedule
 from schedgap.models.ring.methods import METHODS as ALL
 from schedgap.models.ring.rates import no_schedule, rate_table
-from schedgap.solvers import clock as clocks
+from schedgap.solvers.children import clock as clocks
 from strategies.ring import ring_instances, slot_by_slot
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 
