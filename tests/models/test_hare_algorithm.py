@@ -1,5 +1,6 @@
 """Algorithm 1 on examples worked by hand, and its schedules under the rules."""
 
+import json
 import math
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedgap.instances.hare import arrays
-from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1, middles, raised
+from schedgap.instances.hare import HareSchedule, arrays
+from schedgap.models.hare.algorithms import algorithm_1 as paper
+from schedgap.models.hare.algorithms.algorithm_1 import middles, raised
 from schedgap.models.hare.algorithms.guarantees import alpha, lemma_report, theorem_4
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.rules import check, objective
@@ -26,6 +28,10 @@ from strategies.hare_examples import (
 RULES = ["available", "finish"]
 # H of the toy: J1 (2, 1), J2 (1.25, 2.75), J3 (2, 2, 2.5, 2.5)
 TOY_MIDDLE = [2, 1, 1.25, 2.75, 2, 2, 2.5, 2.5]
+
+
+def algorithm_1(instance, middle, **options):
+    return paper.algorithm_1(instance, middle, **options).schedule
 
 
 def value(instance, schedule):
@@ -124,7 +130,11 @@ def test_synchronization_overlaps_the_next_task_on_the_gpu():
 def test_ties_go_to_the_gpu_listed_first():
     instance = instance_of({"g2": "k", "g1": "k"}, [one_task(1, tasks_per_round=3)])
     for gpu_rule in RULES:
-        assert algorithm_1(instance, [1, 1, 1], gpu_rule=gpu_rule).gpu.tolist() == [0, 1, 0]
+        assert algorithm_1(instance, [1, 1, 1], gpu_rule=gpu_rule).gpu.tolist() == [
+            0,
+            1,
+            0,
+        ]
 
 
 def test_ties_go_by_round_job_and_number():
@@ -244,3 +254,27 @@ def test_finish_takes_a_gpu_on_which_no_other_ends_earlier(instance, data):
         assert ends[m] == ends.min() and schedule.start[i] == max(free[m], ready)
         free[m] = schedule.start[i] + view.train[i, view.gpu_class[m]]
         barrier[q] = max(barrier[q], ends[m])
+
+
+@settings(max_examples=60, deadline=None)
+@given(hare_instances(), st.sampled_from(["available", "finish"]), st.randoms())
+def test_the_events_tell_the_whole_schedule(instance, gpu_rule, random):
+    middle = [random.random() for _ in range(arrays(instance).tasks)]
+    quiet = paper.algorithm_1(instance, middle, gpu_rule=gpu_rule)
+    run = paper.algorithm_1(instance, middle, events=True, gpu_rule=gpu_rule)
+    assert quiet.events == () and json.loads(json.dumps(run.events)) == list(run.events)
+    told = [step for step in run.events if step["event"] == "start"]
+    keys = ("job", "round", "task", "gpu", "start")
+    rebuilt = {"assignments": [{key: step[key] for key in keys} for step in told]}
+    again = HareSchedule.from_data(instance, rebuilt)
+    for schedule in (quiet.schedule, again):
+        assert (schedule.gpu == run.schedule.gpu).all()
+        assert (schedule.start == run.schedule.start).all()
+    (order,) = (step["tasks"] for step in run.events if step["event"] == "order")
+    assert order == [{key: step[key] for key in keys[:3]} for step in told]
+    for step in told:
+        assert step["start"] == max(step["ready"], step["gpu_free"]) < step["gpu_busy_until"]
+    ends = {(step["job"], step["round"]): step["time"] for step in run.events if "time" in step}
+    assert max(ends.values()) == pytest.approx(run.schedule.completion(instance).max())
+    assert len(ends) == arrays(instance).rounds
+    assert {int(step["line"][1:]) for step in run.events} <= set(range(1, 19))

@@ -123,7 +123,7 @@ def test_ce2_refutes_theorem_4_for_the_printed_relaxation() -> None:
         relaxed, found = loop(CE2, separate, integer=True, horizon_cap=horizon_cap)
         point = canonical(relaxed, found, separate, highs, Clock())
         middle = (start_of(relaxed, point) + arrays(CE2).train.max(axis=1) / 2).round(5)
-        assert algorithm_1(CE2, middle).value(CE2) == result
+        assert algorithm_1(CE2, middle).schedule.value(CE2) == result
 
 
 def test_ce4_breaks_lemma_2_even_with_every_prefix() -> None:
@@ -134,7 +134,7 @@ def test_ce4_breaks_lemma_2_even_with_every_prefix() -> None:
     assert middle[0] == pytest.approx(4)
     assert middle[1:].max() < 4
     for gpu_rule in ("available", "finish"):
-        schedule = algorithm_1(TWO_GPUS, middle.round(5), gpu_rule=gpu_rule)
+        schedule = algorithm_1(TWO_GPUS, middle.round(5), gpu_rule=gpu_rule).schedule
         assert schedule.value(TWO_GPUS) == 1104
 
 
@@ -262,7 +262,7 @@ def test_every_cut_holds_in_every_schedule(instance: HareInstance, seed: int) ->
     draw = default_rng(seed)
     view = arrays(instance)
     relaxed = build(instance, limit=relaxation.limit(instance, horizon_cap=True), integer=True)
-    schedule = algorithm_1(instance, draw.random(view.tasks))
+    schedule = algorithm_1(instance, draw.random(view.tasks)).schedule
     y = np.zeros((view.tasks, view.gpus))
     y[np.arange(view.tasks), schedule.gpu] = 1
     z = y * schedule.start[:, None]

@@ -127,7 +127,7 @@ def test_sequences_hold_every_task_once(sequences, words):
 
 
 def test_a_mode_refuses_an_instance_that_lacks_what_it_needs():
-    sequences = sequences_of(TOY, algorithm_1(TOY, range(8)))
+    sequences = sequences_of(TOY, algorithm_1(TOY, range(8)).schedule)
     for mode in MODES:
         with pytest.raises(InputError, match=f"switching: missing key: switching mode '{mode}'"):
             replay(TOY, sequences, mode)
@@ -179,7 +179,7 @@ def test_replay_starts_nothing_later_and_stays_valid(instance, data):
     middle = data.draw(st.permutations(range(tasks)))
     schedule = algorithm_1(
         instance, middle, gpu_rule=data.draw(st.sampled_from(["available", "finish"]))
-    )
+    ).schedule
     waits = delayed(instance, schedule, data)
     assert list(check(instance, waits.to_data(instance), {})) == []
     found = replay(instance, sequences_of(instance, waits))
@@ -191,7 +191,7 @@ def test_replay_starts_nothing_later_and_stays_valid(instance, data):
 @given(instance=hare_instances(), mode=st.sampled_from(MODES))
 @settings(max_examples=50, deadline=None)
 def test_switching_only_delays(instance, mode):
-    schedule = algorithm_1(instance, np.arange(arrays(instance).tasks))
+    schedule = algorithm_1(instance, np.arange(arrays(instance).tasks)).schedule
     sequences = sequences_of(instance, schedule)
     found = replay(with_switching(instance), sequences, mode)
     assert (found.schedule.start >= replay(instance, sequences).schedule.start).all()

@@ -1,17 +1,25 @@
 """Algorithm 1: tasks one by one, in the order of their middle completion times.
 
+Events of a run, times in the instance's unit:
+
+- `order` (L4): `tasks`, all of them in the order in which they are placed;
+- `start` (L13-L16): `job`, `round`, `task`, `gpu`, `start`; `ready`, when the round before is
+  synchronized; `gpu_free`, when the GPU is idle before; `gpu_busy_until`, and after the task;
+- `barrier` (L10): `job`, `round`, `time` at which all of the round is synchronized.
+
 E1, E4, ... are the paper's errata as numbered in `paper.py`.
 """
 
 import math
 from collections.abc import Sequence
 from heapq import heapreplace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+from schedgap.models.method import AlgorithmRun
 
 Floats = NDArray[np.float64]
 GpuRule = Literal["available", "finish"]
@@ -59,15 +67,18 @@ def algorithm_1(
     instance: HareInstance,
     middle: ArrayLike,
     *,
+    events: bool = False,
     gpu_rule: GpuRule = "available",
     order_guard: bool = True,
-) -> HareSchedule:
+) -> AlgorithmRun:
     """Place the tasks one by one in the order of their middle completion times.
 
     Parameters
     ----------
     middle : array [i]
         H_i in the instance's time unit, tasks in the order of `HareArrays`; see `middles`.
+    events : bool
+        Whether to say each step.
     gpu_rule : "available" or "finish"
         The GPU that is free first, as printed, or the one on which the task is synchronized first
         (ours: the printed rule is blind to speed, E5).
@@ -78,8 +89,8 @@ def algorithm_1(
 
     Returns
     -------
-    HareSchedule
-        Valid when `order_guard` is set.
+    AlgorithmRun
+        Its `HareSchedule` is valid when `order_guard` is set.
 
     Notes
     -----
@@ -100,7 +111,9 @@ def algorithm_1(
     task_round, arrival = view.task_round.tolist(), view.arrival[view.task_job].tolist()
     train, duration = view.train.tolist(), view.duration.tolist()
     barrier = [0.0] * view.rounds  # of each round, max x~ + T~c + T~s so far: L10 in O(1)
-    for i in sequence(instance, middle, order_guard=order_guard).tolist():  # L4-L5
+    order = sequence(instance, middle, order_guard=order_guard).tolist()
+    steps = _Steps(instance, order) if events else None
+    for i in order:  # L4-L5
         q = task_round[i]  # L6
         ready = arrival[i] if q in first_round else barrier[q - 1]  # L7-L11 t_i
         heap = heaps[0]  # L12 m*: the root has the least phi
@@ -118,8 +131,47 @@ def algorithm_1(
         k = gpu_class[m]  # L15 T~c, T~s
         heapreplace(heap, (start[i] + train[i][k], m))  # L16: synchronization overlaps
         barrier[q] = max(barrier[q], start[i] + duration[i][k])
+        if steps is not None:
+            steps.placed(i, m, start[i], (ready, phi, start[i] + train[i][k]), barrier[q])
     # L17
-    return HareSchedule(np.array(gpu, dtype=np.int64), np.array(start))  # L18
+    schedule = HareSchedule(np.array(gpu, dtype=np.int64), np.array(start))  # L18
+    return AlgorithmRun(schedule, () if steps is None else tuple(steps.events))
+
+
+class _Steps:
+    """The events of a run."""
+
+    def __init__(self, instance: HareInstance, order: Sequence[int]) -> None:
+        view = arrays(instance)
+        self._instance, self._view = instance, view
+        self._left = np.diff(view.round_tasks).tolist()  # of each round, tasks not yet placed
+        tasks = [self._named(i) for i in order]
+        self.events: list[dict[str, Any]] = [{"line": "L4", "event": "order", "tasks": tasks}]
+
+    def _named(self, i: int) -> dict[str, Any]:
+        view = self._view
+        q, n = int(view.task_round[i]), int(view.task_job[i])
+        return {
+            "job": self._instance.jobs[n].id,
+            "round": q - int(view.job_rounds[n]) + 1,
+            "task": i - int(view.round_tasks[q]) + 1,
+        }
+
+    def placed(
+        self, i: int, m: int, start: float, times: tuple[float, float, float], barrier: float
+    ) -> None:
+        """Add that a task starts on a GPU, and that its round is complete, if it is."""
+        ready, free, until = times
+        named = self._named(i)
+        self.events.append({
+            "line": "L13", "event": "start", **named, "gpu": self._instance.gpus[m].id,
+            "start": start, "ready": ready, "gpu_free": free, "gpu_busy_until": until,
+        })  # fmt: skip
+        q = int(self._view.task_round[i])
+        self._left[q] -= 1
+        if not self._left[q]:
+            where = {"job": named["job"], "round": named["round"]}
+            self.events.append({"line": "L10", "event": "barrier", **where, "time": barrier})
 
 
 def sequence(

@@ -34,7 +34,7 @@ def place(
     middle = middles(instance, start, gpu, midpoint=options["midpoint"]).round(ROUNDING)
     schedule = algorithm_1(
         instance, middle, gpu_rule=options["gpu_rule"], order_guard=options["order_guard"]
-    )
+    ).schedule
     trace["relaxation_proved"] = relaxation_proved
     if not options["order_guard"]:  # E4
         data = schedule.to_data(instance)

@@ -53,7 +53,7 @@ def solve_fluid(instance: HareInstance, call: RunContext) -> FluidSolution:
 
 def default_grid(instance: HareInstance, cells: int) -> Floats:
     """Return a grid up to the makespan of the shorter of two list schedules."""
-    by_head = algorithm_1(instance, arrays(instance).head, gpu_rule="finish")
+    by_head = algorithm_1(instance, arrays(instance).head, gpu_rule="finish").schedule
     end = min(
         float(schedule.completion(instance).max()) for schedule in (by_head, list_wspt(instance))
     )

@@ -400,7 +400,9 @@ class Tree:
         for row in middle:
             if self.clock.expired():
                 raise _UnsettledError(OUT_OF_TIME)
-            found = algorithm_1(self.instance, row * float(self.whole.step), gpu_rule="finish")
+            found = algorithm_1(
+                self.instance, row * float(self.whole.step), gpu_rule="finish"
+            ).schedule
             self._improve(to_steps(self.instance, found), found.gpu)
 
     def _assemble(self, chosen: list[Column]) -> None:

@@ -59,7 +59,7 @@ def starting_schedules(
         return
     view = arrays(instance)
     yield list_wspt(instance, "finish")
-    yield algorithm_1(instance, view.head + view.fastest / 2, gpu_rule="finish")
+    yield algorithm_1(instance, view.head + view.fastest / 2, gpu_rule="finish").schedule
     yield list_wspt(instance, "available")
 
 
