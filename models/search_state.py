@@ -1,8 +1,8 @@
-"""The best schedule and bound so far of a method, and the stages that move them together.
+"""Incumbent and bound of a running method, and the stages that close the gap between them.
 
-A stage is a function `stage(found, ..., clock=, seed=, threads=) -> Report`: it tells `found` every
-better schedule and bound at once, so that what it had is kept when it is stopped. Run by `child`,
-it has a process and an engine of its own, for engines cannot share one.
+A stage is a function `stage(found, ..., clock=, seed=, threads=) -> StageResult`. It reports every
+better schedule and bound at once, so that nothing is lost when it is stopped. Run by `child`, it
+has a process and an engine of its own, because two engines cannot share one.
 """
 
 import math
@@ -23,14 +23,14 @@ _APART = 1e-6  # relative: a bound that lies further past a schedule is wrong
 
 
 class Finder(Protocol):
-    """What hears of schedules and bounds: a bracket, or the line to it from a child process."""
+    """Receiver of schedules and bounds: a search state, or the connection of a child to it."""
 
     def offer(self, schedule: Any) -> None:
         """Take a feasible schedule of the whole problem."""
 
     @property
     def lower(self) -> float:
-        """The best bound that needs no confirmation, in the units of the bracket."""
+        """The best confirmed bound, in the units of the search state."""
 
     def bound(
         self,
@@ -39,7 +39,7 @@ class Finder(Protocol):
         *,
         confirmed: bool = True,
     ) -> None:
-        """Take a valid bound, in the units of the bracket.
+        """Take a valid bound, in the units of the search state.
 
         `certificate` proves it. One that is not `confirmed` is an engine's word: it is shown, and
         closes nothing.
@@ -50,8 +50,8 @@ class Finder(Protocol):
 class StageResult:
     """How a stage ended.
 
-    `complete`: it left nothing out, so that its schedule and bound are the last word. `infeasible`:
-    it proved that no schedule exists. `trace` is plain JSON data for the reader; `value` is for the
+    `complete`: the search was exhaustive, so that its schedule is optimal. `infeasible`: it proved
+    that no schedule exists. `trace` is plain JSON data for the reader; `value` is for the
     stages after it.
     """
 
@@ -62,25 +62,27 @@ class StageResult:
 
 
 class SearchState:
-    """The best schedule and bound so far; what is better is passed on to the caller.
+    """Incumbent and bound of a method; every improvement is reported to the caller.
+
+    All values are minimised: `measure` turns a schedule into one, `to_objective` turns it back.
 
     Parameters
     ----------
-    call : Call
+    call : RunContext
         Of the method: its clock, seed, threads and progress.
     measure : callable
-        From a schedule to its value as stages count it: whole steps, say; less is better.
-    real : callable
-        From such a value to the instance's own units and sense.
-    up : callable
-        From a bound to the least value of any schedule that is not below it.
-    keep : callable
-        From a schedule to the form in which it is kept (moved to the left, say); None for one that
-        breaks a rule by less than an engine's tolerance: it is dropped, and the trace says so.
-    close : float
-        Relative: values that differ by less are one value; 0 for whole numbers.
-    tell : callable
-        From the schedule that is returned to what the trace says of it.
+        Value of a schedule, for example in whole steps of time; less is better.
+    to_objective : callable
+        From a value to the instance's own units and sense.
+    round_bound : callable
+        Least value of any schedule that is not below a bound, for example the next whole number.
+    normalise : callable
+        The form in which a schedule is kept, for example shifted to the left. None for one that
+        breaks a rule by less than an engine's tolerance: it is dropped, and the trace counts it.
+    tolerance : float
+        Relative difference up to which two values count as equal; 0 for whole numbers.
+    trace_of : callable
+        What the trace says of the schedule that is returned.
     """
 
     def __init__(
@@ -88,28 +90,29 @@ class SearchState:
         call: RunContext,
         measure: Callable[[Any], float],
         *,
-        real: Callable[[float], float] = float,
-        up: Callable[[float], float] = float,
-        keep: Callable[[Any], Any] = lambda schedule: schedule,
-        close: float = 1e-9,
-        tell: Callable[[Any], Mapping[str, Any]] = lambda schedule: {},
+        to_objective: Callable[[float], float] = float,
+        round_bound: Callable[[float], float] = float,
+        normalise: Callable[[Any], Any] = lambda schedule: schedule,
+        tolerance: float = 1e-9,
+        trace_of: Callable[[Any], Mapping[str, Any]] = lambda schedule: {},
     ) -> None:
         self.call = call
-        self._measure, self._real, self._up, self._keep = measure, real, up, keep
-        self._close, self._tell = close, tell
-        self.schedule: Any = None
-        self.upper: float | None = None
+        self._measure, self._to_objective = measure, to_objective
+        self._round_bound, self._normalise = round_bound, normalise
+        self._tolerance, self._trace_of = tolerance, trace_of
+        self.schedule: Any = None  # the incumbent
+        self.upper: float | None = None  # its value
         self._lower = -math.inf
         self.certificate: Mapping[str, Any] | None = None  # of `lower`
-        self.word = -math.inf  # an engine's bound, not confirmed
+        self.word = -math.inf  # an engine's unconfirmed bound
         self.infeasible = False
         self.proofs: list[str] = []
         self._dropped = 0
         self.trace: dict[str, Any] = {}
 
     def offer(self, schedule: Any) -> None:
-        """Keep a schedule if it is better; None stands for an answer that is none, and counts."""
-        schedule = None if schedule is None else self._keep(schedule)
+        """Make a schedule the incumbent if it is better; None counts as a dropped answer."""
+        schedule = None if schedule is None else self._normalise(schedule)
         if schedule is None:
             self._dropped += 1
             self.trace["dropped"] = (
@@ -117,13 +120,13 @@ class SearchState:
             )
             return
         value = self._measure(schedule)
-        if self.upper is None or value < self.upper - self._close * max(1.0, abs(value)):
+        if self.upper is None or value < self.upper - self._tolerance * max(1.0, abs(value)):
             self.upper, self.schedule = value, schedule
-            self.call.progress.incumbent(schedule, self._real(value))
+            self.call.progress.incumbent(schedule, self._to_objective(value))
 
     @property
     def lower(self) -> float:
-        """The best bound."""
+        """The best confirmed bound."""
         return self._lower
 
     def bound(
@@ -133,32 +136,32 @@ class SearchState:
         *,
         confirmed: bool = True,
     ) -> None:
-        """Keep a bound if it is better, or if it is as good and the first with a certificate."""
+        """Raise the bound; of equal bounds the first with a certificate is kept."""
         if not math.isfinite(value):
             return
-        lower = self._up(value)
+        lower = self._round_bound(value)
         if not confirmed:
             if lower > max(self.lower, self.word) and not self._meets(lower):
                 self.word = lower
-                self.call.progress.bound(self._real(lower), confirmed=False)
+                self.call.progress.bound(self._to_objective(lower), confirmed=False)
             return
         if lower > self.lower or (lower == self.lower and self.certificate is None and certificate):
             self._lower, self.certificate = lower, certificate
-            self.call.progress.bound(self._real(lower), certificate)
+            self.call.progress.bound(self._to_objective(lower), certificate)
 
     def _meets(self, lower: float) -> bool:
-        """Whether a bound leaves nothing to prove."""
+        """Whether a bound closes the gap to the incumbent."""
         if self.upper is None:
             return False
-        return lower >= self.upper - self._close * max(1.0, abs(self.upper))
+        return lower >= self.upper - self._tolerance * max(1.0, abs(self.upper))
 
     @property
     def closed(self) -> bool:
-        """Whether nothing is left to prove."""
+        """Whether the gap is closed, or infeasibility is proved."""
         return self.infeasible or self._meets(self.lower)
 
     def take(self, name: str, report: StageResult) -> StageResult:
-        """Write down how a stage ended; ContradictionError when it disproves what was known."""
+        """Record the end of a stage; ContradictionError where it contradicts the incumbent."""
         if report.trace:
             self.trace[name] = dict(report.trace)
         if report.complete:
@@ -168,9 +171,11 @@ class SearchState:
         if self.upper is not None and (
             self.infeasible or self.lower - self.upper > _APART * max(1.0, abs(self.upper))
         ):
-            proved = "that there is no schedule" if self.infeasible else self._real(self.lower)
+            proved = (
+                "that there is no schedule" if self.infeasible else self._to_objective(self.lower)
+            )
             raise ContradictionError(
-                f"{name} proves {proved}, beside a schedule of {self._real(self.upper)}"
+                f"{name} proves {proved}, beside a schedule of {self._to_objective(self.upper)}"
             )
         return report
 
@@ -253,21 +258,21 @@ class SearchState:
             self.bound(value, certificate, confirmed=confirmed)
 
     def outcome(self, note: str = "") -> MethodResult:
-        """Return the best of everything."""
+        """Return incumbent, bound and certificate as the result of the method."""
         if self.infeasible:
             return MethodResult(infeasible=True, note=note or "complete search", trace=self.trace)
         if self.closed:
             self.trace["proof"] = self.proofs or ["bounds meet"]
         if self.schedule is not None:
-            self.trace |= self._tell(self.schedule)
+            self.trace |= self._trace_of(self.schedule)
         lower, certificate = self.lower, self.certificate
         if self.word > lower and self._meets(self.word):
-            self.trace["unconfirmed"] = f"an engine's bound of {self._real(self.word):.10g}"
+            self.trace["unconfirmed"] = f"an engine's bound of {self._to_objective(self.word):.10g}"
         elif self.word > lower:
             lower, certificate = self.word, None
         return MethodResult(
             schedule=self.schedule,
-            bound=self._real(lower) if math.isfinite(lower) else None,
+            bound=self._to_objective(lower) if math.isfinite(lower) else None,
             note=note,
             trace=self.trace,
             certificate=certificate,
@@ -284,7 +289,7 @@ def solve_program(
     real: Callable[[float], float] = float,
     **settings: Any,
 ) -> tuple[EngineResult, StageResult]:
-    """Solve one program in this process; schedules and bounds go to `found` as they come.
+    """Solve one program in this process; schedules and bounds are reported to `found` at once.
 
     An engine's last word that no bound in `found` supports is asked for a second time in another
     way; until then it is not believed (`schedgap.solvers.engines.confirm`).
@@ -333,10 +338,10 @@ def solve_program(
 
 
 class Relay:
-    """Progress of a method that runs as a stage of another one."""
+    """Progress of a method run as a stage of another one, passed on to its search state."""
 
     def __init__(self, found: Finder, real: Callable[[float], float] = float) -> None:
-        self._found, self._real = found, real
+        self._found, self._to_objective = found, real
 
     def incumbent(self, schedule: Any, objective: float) -> None:
         """Pass a schedule on."""
@@ -349,15 +354,15 @@ class Relay:
         *,
         confirmed: bool = True,
     ) -> None:
-        """Pass a bound on, in the units of the bracket."""
-        self._found.bound(self._real(value), certificate, confirmed=confirmed)
+        """Pass a bound on, in the units of the search state."""
+        self._found.bound(self._to_objective(value), certificate, confirmed=confirmed)
 
     def phase(self, text: str) -> None:
-        """Keep what is being done to itself."""
+        """Report no phase: the outer method has its own."""
 
 
 class _Line:
-    """The line from a child process to the bracket, whose bound it knows and keeps up with."""
+    """Connection of a child process to the search state; knows its bound at the start."""
 
     def __init__(self, send: Callable[[Any], None], lower: float) -> None:
         self._send, self._lower = send, lower

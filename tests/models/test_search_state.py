@@ -1,4 +1,4 @@
-"""Brackets: what is kept, what is passed on, and what the end of a stage proves."""
+"""Search states: what is kept, what is reported, and what the end of a stage proves."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def bracket(ear: Ear | None = None, limit: float | None = None, **settings: Any)
 
 def test_only_what_is_better_is_passed_on() -> None:
     ear = Ear()
-    found = bracket(ear, real=lambda value: -value)
+    found = bracket(ear, to_objective=lambda value: -value)
     for value in (5.0, 5.0, 5.0 - 1e-12, 4.0, 6.0):
         found.offer(value)
     for lower in (-float("inf"), 1.0, 0.5, 3.0):
@@ -49,7 +49,7 @@ def test_only_what_is_better_is_passed_on() -> None:
 
 def test_whole_numbers_are_compared_without_a_tolerance() -> None:
     """Of values near 1e12, a relative tolerance of 1e-9 would take 1,000 for one."""
-    found = bracket(close=0)
+    found = bracket(tolerance=0)
     found.offer(10**12)
     found.offer(10**12 - 1)
     found.bound(10**12 - 2)
@@ -59,13 +59,13 @@ def test_whole_numbers_are_compared_without_a_tolerance() -> None:
 
 
 def test_bounds_go_up_to_the_grid() -> None:
-    found = bracket(up=lambda bound: float(-(-bound // 1)))
+    found = bracket(round_bound=lambda bound: float(-(-bound // 1)))
     found.bound(2.5)
     assert found.lower == 3
 
 
 def test_a_schedule_is_kept_in_its_own_form_or_dropped() -> None:
-    found = bracket(keep=lambda schedule: None if schedule < 0 else schedule // 1)
+    found = bracket(normalise=lambda schedule: None if schedule < 0 else schedule // 1)
     found.offer(-1.0)
     found.offer(None)
     assert found.schedule is None and found.trace["dropped"].startswith("2 answers")

@@ -98,7 +98,7 @@ def whole_bracket(instance: HareInstance, call: RunContext) -> SearchState:
     def measure(schedule: HareSchedule) -> int:
         return round(schedule.value(instance) / float(whole.grid))
 
-    return SearchState(call, measure, real=whole.real, up=round, close=0)
+    return SearchState(call, measure, to_objective=whole.real, round_bound=round, tolerance=0)
 
 
 def tree_at(

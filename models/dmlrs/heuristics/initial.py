@@ -21,8 +21,8 @@ def first_bracket(instance: DmlrsInstance, call: RunContext) -> SearchState:
     found = SearchState(
         call,
         lambda schedule: -float(schedule.value(instance)),
-        real=lambda value: -value + 0.0,  # no -0.0
-        keep=kept,
+        to_objective=lambda value: -value + 0.0,  # no -0.0
+        normalise=kept,
     )
     tell(found, instance, alone_bound(instance), NO_PRICES)
     found.offer(DmlrsSchedule())

@@ -26,11 +26,11 @@ def first_bracket(instance: EdgeInstance, call: RunContext) -> SearchState:
     found = SearchState(
         call,
         lambda schedule: sign * schedule.value(instance),
-        real=lambda value: float(sign * value) + 0.0,  # no -0.0
-        up=lambda bound: math.ceil(bound - 1e-6),
-        keep=keep,
-        close=0.0,
-        tell=lambda schedule: sums(instance, schedule),
+        to_objective=lambda value: float(sign * value) + 0.0,  # no -0.0
+        round_bound=lambda bound: math.ceil(bound - 1e-6),
+        normalise=keep,
+        tolerance=0.0,
+        trace_of=lambda schedule: sums(instance, schedule),
     )
     found.bound(job_bound(problem(instance)), {"kind": "job-bound"})
     if instance.is_batch:

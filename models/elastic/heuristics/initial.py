@@ -86,10 +86,10 @@ def first_bracket(instance: ElasticInstance, call: RunContext) -> SearchState:
     found = SearchState(
         call,
         lambda schedule: sign * schedule.value(instance),
-        real=lambda value: sign * value,
-        up=up,
-        keep=lambda s: s if fits_together(instance, runs_from(instance, s)) else None,
-        close=1e-9 if step is not None else 2 * NEAR,
+        to_objective=lambda value: sign * value,
+        round_bound=up,
+        normalise=lambda s: s if fits_together(instance, runs_from(instance, s)) else None,
+        tolerance=1e-9 if step is not None else 2 * NEAR,
     )
     alone = sign * job_alone(instance)
     found.bound(alone, {"kind": "no-contention"})

@@ -19,4 +19,5 @@ def list_wspt(instance: HareInstance, gpu_rule: GpuRule = "finish") -> HareSched
     view = arrays(instance)
     work = np.bincount(view.task_job, weights=view.train.min(axis=1))
     key = np.divide(work, view.weight, out=np.full(view.jobs, np.inf), where=view.weight > 0)
-    return algorithm_1(instance, key[view.task_job], gpu_rule=gpu_rule).schedule
+    schedule: HareSchedule = algorithm_1(instance, key[view.task_job], gpu_rule=gpu_rule).schedule
+    return schedule

@@ -98,8 +98,8 @@ def _between(
     found = SearchState(
         call,
         lambda schedule: schedule.value(instance),
-        keep=lambda schedule: left_shifted(instance, schedule, synchronization),
-        close=CLOSE,
+        normalise=lambda schedule: left_shifted(instance, schedule, synchronization),
+        tolerance=CLOSE,
     )
     found.bound(*critical_certificate(instance))
     for schedule in starting_schedules(instance, synchronization):

@@ -29,7 +29,9 @@ def first_bracket(
         begin = np.round(schedule.start / float(whole.step)).astype(np.int64)
         return value_of(instance, begin, schedule.gpu)
 
-    found = SearchState(call, measure, real=whole.real, up=round, keep=shift, close=0)
+    found = SearchState(
+        call, measure, to_objective=whole.real, round_bound=round, normalise=shift, tolerance=0
+    )
     found.trace["step"] = str(whole.step)
     found.bound(whole.least, critical_certificate(instance)[1])
     for schedule in starting_schedules(instance, synchronization):

@@ -38,8 +38,8 @@ def first_bracket(instance: RingInstance, call: RunContext) -> SearchState:
     found = SearchState(
         call,
         lambda schedule: float(schedule.makespan),
-        up=lambda bound: math.ceil(bound - 1e-6),
-        close=0.0,
+        round_bound=lambda bound: math.ceil(bound - 1e-6),
+        tolerance=0.0,
     )
     longest = max(range(len(table.size)), key=table.best_slots.__getitem__)
     job = instance.jobs[longest].id

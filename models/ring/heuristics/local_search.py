@@ -170,7 +170,7 @@ def run_local_search(instance: RingInstance, call: RunContext) -> MethodResult:
     lower = max(int(table.longest), width_dff(table)[0])
     if lower > instance.horizon:
         return MethodResult(infeasible=True, note=past_horizon(instance, lower))
-    found = SearchState(call, lambda made: float(made.makespan), close=0.0)
+    found = SearchState(call, lambda made: float(made.makespan), tolerance=0.0)
     call.progress.phase("packing the longest jobs first")
     first = lpt_pack(table)
     if first.feasible:
