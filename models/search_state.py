@@ -224,7 +224,7 @@ class SearchState:
 
         Returns
         -------
-        Report or None
+        StageResult or None
             None when the stage was stopped from outside; what it had found is kept.
         """
         clock = self.call.clock if clock is None else clock
