@@ -15,13 +15,15 @@ def _at(name: str) -> Lazy:
 
 
 _MAX_COLUMNS = Option(
-    "max_columns", "int", 100_000, "give up when the program has more columns", least=1
+    "max_columns", "int", 100_000, "largest number of columns that is built", least=1
 )
 _MAX_FLUID_COLUMNS = Option(
-    "max_columns", "int", 500_000, "give up when the program has more columns", least=1
+    "max_columns", "int", 500_000, "largest number of columns that is built", least=1
 )
-_SYMMETRY = Option("symmetry", "bool", True, "put equal machines, and equal jobs, in order")
-_CUTS = Option("cuts", "bool", True, "add rows that only tighten the relaxation")
+_SYMMETRY = Option(
+    "symmetry", "bool", True, "break the symmetry of equal machines and of equal jobs"
+)
+_CUTS = Option("cuts", "bool", True, "add valid inequalities that tighten the relaxation")
 _PD_ORS = (
     Option(
         "prices", "choice", None,
@@ -35,7 +37,10 @@ _PD_ORS = (
         choices=("exact", "grid", "literal"),
     ),
     Option("quantum", "int", None, "samples, with dp=literal; else V / 2000", least=1),
-    Option("grid", "int", 2000, "parts of the work, with dp=grid", least=1, most=100_000),
+    Option(
+        "grid", "int", 2000, "number of parts of a job's work, with dp=grid",
+        least=1, most=100_000,
+    ),
     Option("literal_13", "bool", False, "(13) as printed: the duration less the arrival"),
 )  # fmt: skip
 _ROUNDING = (
@@ -43,7 +48,9 @@ _ROUNDING = (
         "gain", "float", "one", "G_delta before the rounding: a number, or one that favors rows",
         choices=("one", "packing", "cover"), least=0.01, most=100,
     ),
-    Option("delta", "float", 1.0, "how often the rounding may fail", least=1e-9, most=1),
+    Option(
+        "delta", "float", 1.0, "probability with which the rounding may fail", least=1e-9, most=1
+    ),
     Option("rounds", "int", 20, "S, draws for each number of workers", least=1, most=10_000),
     Option("ps_row", "bool", True, "a row for PSs in (23)-(26); as printed there is none"),
 )  # fmt: skip
@@ -56,7 +63,8 @@ METHODS: tuple[Method, ...] = (
         "exact",
         "exact",
         in_units(_at("exact.exact:exact"), again=True),
-        "rents by patterns of machines; a program over the little that they leave",
+        "column generation over machine configurations, reduced-cost fixing, then programs over "
+        "what is left",
         "(2)-(7)",
         ours=True,
         engines=("highs",),
@@ -67,7 +75,7 @@ METHODS: tuple[Method, ...] = (
         "milp-machine",
         "exact",
         in_units(_at("exact.solve_programs:milp_machine"), again=True),
-        "the paper's program made linear, by machine",
+        "the paper's program, linearised, machine by machine",
         "(2)-(7)",
         engines=_MIP,
         options=(_SYMMETRY, _CUTS, _MAX_COLUMNS),
@@ -77,7 +85,7 @@ METHODS: tuple[Method, ...] = (
         "milp-onehot",
         "exact",
         in_units(_at("exact.solve_programs:milp_onehot"), again=True),
-        "the number of workers as one choice: no big M",
+        "one binary for each number of workers: no big-M",
         "(2)-(7)",
         ours=True,
         engines=_MIP,
@@ -88,7 +96,7 @@ METHODS: tuple[Method, ...] = (
         "cp-sat",
         "exact",
         in_units(_at("exact.solve_programs:cp_sat"), again=True),
-        "whole numbers throughout: (2), (3) and (5) without tolerance",
+        "CP-SAT in whole numbers: (2), (3) and (5) without tolerance",
         "(2)-(7)",
         ours=True,
         engines=("cp-sat",),
@@ -100,7 +108,8 @@ METHODS: tuple[Method, ...] = (
         "lbbd",
         "exact",
         in_units(_at("exact.solve_programs:lbbd"), again=True),
-        "all machines as one, slots packed in turn; what fits in none is cut off",
+        "logic-based Benders decomposition: all machines merged in the master, packing slot by "
+        "slot",
         "(2)-(7)",
         ours=True,
         engines=_MIP,
@@ -112,7 +121,7 @@ METHODS: tuple[Method, ...] = (
         "fluid-lp",
         "bound",
         in_units(_at("bounds.solve_relaxations:fluid_lp")),
-        "all machines as one, workers divisible; prices judged by whole bundles",
+        "all machines merged, divisible workers; the bound of the prices uses whole bundles",
         "(3)-(7), (10), (11)",
         ours=True,
         engines=("highs",),
@@ -122,7 +131,7 @@ METHODS: tuple[Method, ...] = (
         "fluid-lp-disaggregated",
         "bound",
         in_units(_at("bounds.solve_relaxations:fluid_lp_disaggregated")),
-        "the same with parts of its own for each slot of completion; short horizons",
+        "as fluid-lp, disaggregated by slot of completion; short horizons",
         "(3)-(7), (10), (11)",
         ours=True,
         engines=("highs",),
@@ -132,13 +141,18 @@ METHODS: tuple[Method, ...] = (
         "colgen",
         "bound",
         in_units(_at("bounds.solve_relaxations:colgen")),
-        "(8), (9) by columns of whole bundles, all machines as one",
+        "(8), (9) by column generation over whole bundles, all machines merged",
         "(8)-(11), (15)",
         ours=True,
         engines=("highs",),
         options=(
             Option(
-                "grid", "int", 3000, "parts of the work, progress rounded up", least=1, most=100_000
+                "grid",
+                "int",
+                3000,
+                "number of parts of a job's work; progress is rounded up",
+                least=1,
+                most=100_000,
             ),
         ),
     ),
@@ -146,7 +160,7 @@ METHODS: tuple[Method, ...] = (
         "job-alone",
         "bound",
         in_units(_at("bounds.job_alone:job_alone")),
-        "every job alone at its soonest",
+        "each job by itself, completed as early as possible",
         "(3)-(7)",
         ours=True,
     ),
@@ -175,7 +189,7 @@ METHODS: tuple[Method, ...] = (
         "dual-10",
         "bound",
         _at("bounds.solve_duals:dual_10"),
-        "(10), (11) with a row for every schedule; tiny instances, for teaching",
+        "the dual (10), (11) with one row for each schedule; tiny instances, for teaching",
         "(10), (11)",
         ours=True,
         engines=_MIP,
@@ -185,7 +199,8 @@ METHODS: tuple[Method, ...] = (
         "pd-ors",
         "algorithm",
         _at("algorithms.solve_pd_ors:as_printed"),
-        "admit a job if its utility exceeds its cheapest schedule's price; rounded at random",
+        "admit a job if its utility exceeds the price of its cheapest schedule; randomised "
+        "rounding",
         "Algorithms 1-4",
         engines=("highs",),
         options=_PD_ORS + _ROUNDING,
@@ -196,7 +211,7 @@ METHODS: tuple[Method, ...] = (
         "pd-ors-hull",
         "algorithm",
         _at("algorithms.solve_pd_ors:with_hulls"),
-        "pd-ors with each machine's whole numbers in (23)-(26): few draws fail",
+        "pd-ors with (23)-(26) over each machine's integer hull: few draws fail",
         "Algorithms 1-4",
         ours=True,
         engines=("highs",),
@@ -208,7 +223,7 @@ METHODS: tuple[Method, ...] = (
         "pd-ors-greedy",
         "algorithm",
         _at("algorithms.solve_pd_ors:greedily"),
-        "pd-ors with workers put on the cheapest machines one by one; no engine",
+        "pd-ors with workers placed greedily on the cheapest machines; no engine",
         "Algorithms 1-4",
         ours=True,
         options=_PD_ORS,
@@ -218,7 +233,7 @@ METHODS: tuple[Method, ...] = (
         "density",
         "algorithm",
         in_units(_at("heuristics.density:density")),
-        "all jobs known: the most utility for its part of the cluster first, each at its soonest",
+        "offline: jobs by utility over their share of the cluster, each as early as possible",
         "(2)-(7)",
         ours=True,
     ),
@@ -226,18 +241,26 @@ METHODS: tuple[Method, ...] = (
         "colgen-heuristic",
         "algorithm",
         in_units(_at("heuristics.colgen_heuristic:colgen_heuristic")),
-        "all jobs known: columns, an integer program over them, and large neighborhoods",
+        "offline: column generation, an integer program over the columns, large-neighbourhood "
+        "search",
         "(2)-(9)",
         ours=True,
         engines=("highs",),
         options=(
-            Option("grid", "int", 400, "parts of the work, for columns", least=1, most=100_000),
+            Option(
+                "grid",
+                "int",
+                400,
+                "number of parts of a job's work, for columns",
+                least=1,
+                most=100_000,
+            ),
             Option(
                 "moves",
                 "int",
                 None,
-                "of the last search, at most (default: 2000, then twice as many each time, until "
-                "time is up or two such rounds find nothing better)",
+                "moves of the last search (default: 2000, then twice as many each time, until "
+                "time is up or two such rounds in a row find nothing better)",
                 least=1,
             ),
         ),
@@ -248,11 +271,19 @@ METHODS: tuple[Method, ...] = (
         "fifo",
         "baseline",
         Algorithm(_at("baselines.fifo:fifo")),
-        "jobs by arrival, each with as many workers as it can use",
+        "first come, first served, each job with as many workers as it can use",
         _EVALUATION,
         options=(
-            Option("fifo_workers", "int", None, "most workers of a job; else its batch", least=1),
-            Option("strict", "bool", False, "a job that gets nothing keeps later ones waiting"),
+            Option(
+                "fifo_workers",
+                "int",
+                None,
+                "largest number of workers of a job; default: its batch",
+                least=1,
+            ),
+            Option(
+                "strict", "bool", False, "no backfilling: a job without workers blocks later ones"
+            ),
         ),
         online=True,
     ),
@@ -260,7 +291,7 @@ METHODS: tuple[Method, ...] = (
         "drf",
         "baseline",
         Algorithm(_at("baselines.drf:drf")),
-        "workers one by one to the job of the least dominant share",
+        "dominant resource fairness: workers one by one to the job with the least dominant share",
         _EVALUATION,
         online=True,
     ),
@@ -268,12 +299,19 @@ METHODS: tuple[Method, ...] = (
         "dorm",
         "baseline",
         _at("baselines.dorm:run_dorm"),
-        "at each arrival and completion the placement of the highest utilization",
+        "at each arrival and completion, the placement of highest utilisation",
         _EVALUATION,
         engines=("highs",),
         options=(
             Option("theta_f", "float", 0.1, "unfairness for each resource", least=0, most=1e6),
-            Option("theta_a", "float", 0.2, "part of the jobs that may change", least=0, most=1),
+            Option(
+                "theta_a",
+                "float",
+                0.2,
+                "share of the jobs whose placement may change",
+                least=0,
+                most=1,
+            ),
         ),
         online=True,
     ),
@@ -284,7 +322,9 @@ METHODS: tuple[Method, ...] = (
         "PD-ORS with workers and parameter servers on different machines",
         _EVALUATION,
         options=(
-            Option("worker_share", "float", 0.5, "part of machines for workers", least=0, most=1),
+            Option(
+                "worker_share", "float", 0.5, "share of the machines for workers", least=0, most=1
+            ),
             Option(
                 "prices",
                 "choice",

@@ -16,13 +16,13 @@ def _at(name: str) -> Lazy:
 
 NO_BATCHES, ONLY_BATCHES = _at("decisions:no_batches"), _at("decisions:only_batches")
 MAX_COLUMNS = Option(
-    "max_columns", "int", 100_000, "give up when the program has more columns", least=1
+    "max_columns", "int", 100_000, "largest number of columns that is built", least=1
 )
 MAX_INTERVALS = Option(
-    "max_intervals", "int", 50_000, "give up when workers and PSs have more", least=1
+    "max_intervals", "int", 50_000, "largest number of intervals of workers and PSs", least=1
 )
 MAX_RUNS = Option(
-    "max_columns", "int", 200_000, "refuse an instance with more runs of its jobs", least=1
+    "max_columns", "int", 200_000, "largest number of runs that is enumerated", least=1
 )
 _MIP = ("highs", "gurobi")
 
@@ -54,7 +54,7 @@ METHODS: tuple[Method, ...] = (
         "exact",
         "exact",
         _at("exact.exact:exact"),
-        "prices by column generation; programs over the groups that they leave",
+        "column generation, reduced-cost fixing of starts, then programs that decide target values",
         "(2), (3), (5)",
         ours=True,
         engines=("highs", "cp-sat"),
@@ -65,7 +65,7 @@ METHODS: tuple[Method, ...] = (
         "cp-sat",
         "exact",
         _at("exact.solve_programs:cp_sat"),
-        "one interval for each job, its workers on each server a variable demand",
+        "one interval for each job, with a variable demand on each server",
         "(2)",
         ours=True,
         engines=("cp-sat",),
@@ -77,7 +77,7 @@ METHODS: tuple[Method, ...] = (
         "milp-mode",
         "exact",
         _at("exact.solve_programs:milp_mode"),
-        "starts and modes; as strong as a column for every schedule, without them",
+        "time-indexed program over starts and modes; as strong as one column for each schedule",
         "(2)",
         ours=True,
         engines=_MIP,
@@ -89,7 +89,7 @@ METHODS: tuple[Method, ...] = (
         "milp-literal",
         "exact",
         _at("exact.solve_programs:milp_literal"),
-        "the paper's program, made linear constraint by constraint",
+        "the paper's program, linearised constraint by constraint",
         "(2)",
         engines=_MIP,
         options=(MAX_COLUMNS,),
@@ -100,7 +100,7 @@ METHODS: tuple[Method, ...] = (
         "set-packing",
         "exact",
         _at("exact.solve_programs:set_packing"),
-        "the paper's columns (4), every run of every job, for its objective (2)",
+        "set packing: the paper's columns (4), one for each run of each job, with objective (2)",
         "(2), (4)",
         engines=_MIP,
         options=(MAX_RUNS,),
@@ -111,7 +111,7 @@ METHODS: tuple[Method, ...] = (
         "batch-cp-sat",
         "exact",
         _at("exact.solve_programs:cp_sat"),
-        "optional intervals: as many jobs as possible in the round",
+        "optional intervals: as many jobs of the batch as possible",
         "(3)",
         ours=True,
         engines=("cp-sat",),
@@ -134,7 +134,7 @@ METHODS: tuple[Method, ...] = (
         "batch-ilp4",
         "exact",
         _at("exact.solve_programs:set_packing"),
-        "the paper's program with a column for every schedule of every job",
+        "the paper's program (4) with one column for each schedule of each job",
         "(4)",
         engines=_MIP,
         options=(MAX_RUNS,),
@@ -146,7 +146,8 @@ METHODS: tuple[Method, ...] = (
         "cg-bound",
         "bound",
         _at("exact.solve_programs:cg_bound"),
-        "linear relaxation over all runs of all jobs, prices by server and slot",
+        "linear relaxation over all runs of all jobs by column generation; prices by server and "
+        "slot",
         "(4), (5), (9)",
         ours=True,
         engines=("highs",),
@@ -156,7 +157,7 @@ METHODS: tuple[Method, ...] = (
         "type-bound",
         "bound",
         _at("bounds.solve_relaxations:type_bound"),
-        "the same with all edge servers and all clouds merged, without PSs; for full scale",
+        "as cg-bound, with all edge servers merged, all clouds merged and no PSs; for full scale",
         "(4), (5), (9)",
         ours=True,
         engines=("highs",),
@@ -167,18 +168,22 @@ METHODS: tuple[Method, ...] = (
         "lp-mode",
         "bound",
         _at("bounds.solve_relaxations:lp_mode"),
-        "linear relaxation of milp-mode as it is; small instances",
+        "linear relaxation of milp-mode, solved directly; small instances",
         "(2)",
         ours=True,
         engines=("highs",),
-        options=(Option("max_columns", "int", 100_000, "give up when there are more", least=1),),
+        options=(
+            Option(
+                "max_columns", "int", 100_000, "largest number of columns that is built", least=1
+            ),
+        ),
         unsupported_reason=NO_BATCHES,
     ),
     Method(
         "job-alone",
         "bound",
         _at("bounds.solve_relaxations:job_alone"),
-        "every job alone at its soonest",
+        "each job by itself, completed as early as possible",
         "(2e), (2i)",
         ours=True,
         unsupported_reason=NO_BATCHES,
@@ -187,7 +192,7 @@ METHODS: tuple[Method, ...] = (
         "srpt-bound",
         "bound",
         _at("bounds.solve_relaxations:srpt_bound"),
-        "all workers of a type as one preemptive machine",
+        "SRPT on one preemptive machine for each worker type",
         "mean busy times",
         ours=True,
         unsupported_reason=NO_BATCHES,
@@ -204,21 +209,24 @@ METHODS: tuple[Method, ...] = (
     # the paper's algorithms, and ours
     _a_online(
         "a-online",
-        "batches at doubling times, let in by rising prices with the fewest workers",
+        "batches at doubling times, admitted by rising prices, with the fewest workers",
         ours=False,
     ),
     _a_online("a-online-printed", "a-online with Algorithm 4 as printed", ours=False),
     _a_online("a-online-model", "a-online with servers that are ready when a round starts"),
-    _a_online("a-online-earliest", "a-online, of equal costs the earliest end"),
+    _a_online("a-online-earliest", "a-online, ties broken by the earliest end"),
     _a_online(
-        "a-online-any", "a-online with any start in a round, of equal costs the earliest end"
+        "a-online-any", "a-online with any start in a round, ties broken by the earliest end"
     ),
-    _a_online("a-online-no-price", "a-online by capacity alone, the earliest end"),
+    _a_online(
+        "a-online-no-price", "a-online without prices: by capacity alone, earliest end first"
+    ),
     Method(
         "a-online-exact-batch",
         "algorithm",
         _at("algorithms.a_online_exact_batch:a_online_exact_batch"),
-        "A_online with most jobs in every batch, proved; sum c_j within 4 times the optimum's",
+        "A_online with a maximum number of jobs in each batch; sum c_j is at most 4 times the "
+        "optimum",
         "Algorithm 1, (3)",
         ours=True,
         engines=("cp-sat",),
@@ -230,7 +238,7 @@ METHODS: tuple[Method, ...] = (
         "a-maxsche",
         "algorithm",
         _at("algorithms.a_maxsche:serve_batch"),
-        "of a batch, run the jobs whose cheapest schedule costs less than 1; no guarantee",
+        "of one batch, run the jobs whose cheapest schedule costs less than 1; no guarantee",
         "Algorithms 2-4",
         unsupported_reason=ONLY_BATCHES,
     ),
@@ -238,7 +246,7 @@ METHODS: tuple[Method, ...] = (
         "list",
         "baseline",
         _at("heuristics.list_search:list_search"),
-        "jobs in the best of several orders, each where it ends soonest; then moved",
+        "list scheduling in the best of several orders, then simulated annealing over the order",
         "list scheduling",
         ours=True,
         options=(
@@ -246,15 +254,17 @@ METHODS: tuple[Method, ...] = (
                 "order",
                 "choice",
                 "best",
-                "best, improved; or arrival, as it is",
+                "best: best of several orders, then improved; arrival: in order of arrival, not "
+                "improved",
                 ("arrival", "best"),
             ),
             Option(
                 "moves",
                 "int",
                 None,
-                "tries to improve, for each job (default: 30, then twice as many each time, until "
-                "time is up or three such rounds find nothing better)",
+                "moves of the search for each job (default: 30, then twice as many each time, "
+                "until "
+                "time is up or three such rounds in a row find nothing better)",
                 least=0,
             ),
         ),
@@ -266,7 +276,7 @@ METHODS: tuple[Method, ...] = (
         "fifo",
         "baseline",
         _policy("baselines.fifo:fifo"),
-        "jobs in order of arrival, each on the server that can start it earliest",
+        "first come, first served, each job on the server that can start it earliest",
         "Section VI; completed by us",
         online=True,
         unsupported_reason=NO_BATCHES,
@@ -275,7 +285,7 @@ METHODS: tuple[Method, ...] = (
         "drf",
         "baseline",
         _policy("baselines.drf:drf"),
-        "workers one by one to the job with the least dominant share of workers and PSs",
+        "dominant resource fairness: workers one by one to the job with the least dominant share",
         "Section VI; completed by us",
         online=True,
         unsupported_reason=NO_BATCHES,
@@ -286,7 +296,9 @@ METHODS: tuple[Method, ...] = (
         _policy("baselines.batch_sche:batch_sche"),
         "batches at doubling times, each in windows that wait alpha times as long",
         "Section VI; completed by us",
-        options=(Option("alpha", "int", 4, "windows of a batch, and its wait", least=1),),
+        options=(
+            Option("alpha", "int", 4, "length of a batch's windows, and of its wait", least=1),
+        ),
         online=True,
         unsupported_reason=NO_BATCHES,
     ),

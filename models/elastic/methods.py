@@ -35,10 +35,14 @@ _MOST_WEIGHT = _at("bounds.dual_prices:most_weight")
 _FIRST = _at("heuristics.initial:starting_schedule")
 
 MAX_COLUMNS = Option(
-    "max_columns", "int", 60_000, "give up when the program has more columns", least=1
+    "max_columns", "int", 60_000, "largest number of columns that is built", least=1
 )
-BLOCK = Option("block", "int", None, "slots that share a price; default: a 100th", least=1)
-WORKERS = Option("workers", "int", 8, "of each job, as far as it and the cluster allow", least=1)
+BLOCK = Option(
+    "block", "int", None, "slots that share a price; default: a hundredth of the horizon", least=1
+)
+WORKERS = Option(
+    "workers", "int", 8, "workers of each job, where job and cluster allow that many", least=1
+)
 ALPHA = Option(
     "alpha",
     "int",
@@ -52,14 +56,14 @@ SUBROUTINES = (
         "placement",
         "choice",
         "exact",
-        "split placements of least cost (ours, E19), or Algorithm 4 with its slips mended",
+        "cheapest split placements (ours, E19), or Algorithm 4 with its slips corrected",
         choices=("exact", "repaired"),
     ),
     Option(
         "F",
         "float",
         None,
-        "bound on weight by consumption; without it the least true one",
+        "bound F on weight over consumption; default: the least valid one",
         least=1e-9,
     ),
     Option(
@@ -87,7 +91,7 @@ METHODS: tuple[Method, ...] = (
         "exact",
         "exact",
         _at("exact.exact:exact"),
-        "prices by column generation; the runs that they leave are cut, then packed",
+        "column generation, reduced-cost enumeration of runs, cutting planes, then branch and cut",
         "(8), (9)",
         ours=True,
         engines=("highs", "cp-sat"),
@@ -98,7 +102,7 @@ METHODS: tuple[Method, ...] = (
         "cp-sat",
         "exact",
         _at("exact.solve_programs:cp_sat"),
-        "one interval for each job, its usage of each server a variable demand",
+        "one interval for each job, with a variable demand on each server",
         "(2), (7)",
         ours=True,
         engines=("cp-sat",),
@@ -108,7 +112,7 @@ METHODS: tuple[Method, ...] = (
         "time-indexed",
         "exact",
         _at("exact.solve_programs:time_indexed"),
-        "a copy of the placement for each job, mode and start; no big-M",
+        "time-indexed program: one copy of the placement for each job, mode and start; no big-M",
         "(2), (7)",
         ours=True,
         engines=("highs", "gurobi", "cp-sat"),
@@ -119,7 +123,7 @@ METHODS: tuple[Method, ...] = (
         "compact-exponential",
         "exact",
         _at("exact.solve_programs:compact_exponential"),
-        "the paper's program with a column for every run of every job",
+        "the paper's compact-exponential program: one column for each run of each job",
         "(8), (17)",
         engines=("cp-sat", "highs", "gurobi"),
         options=(MAX_COLUMNS,),
@@ -129,7 +133,7 @@ METHODS: tuple[Method, ...] = (
         "paper-milp",
         "exact",
         _at("exact.solve_programs:paper_milp"),
-        "the paper's program; modes for its rates, big-M rows for what runs",
+        "the paper's program, linearised: modes for the rates, big-M rows for running jobs",
         "(2), (15); (7), (16)",
         engines=("highs", "gurobi"),
         options=(MAX_COLUMNS,),
@@ -139,7 +143,7 @@ METHODS: tuple[Method, ...] = (
         "paper-miqcp",
         "exact",
         _at("exact.solve_programs:paper_miqcp"),
-        "the paper's program with its own products; tiny instances, for teaching",
+        "the paper's program with its products as printed; tiny instances, for teaching",
         "(2), (15); (7), (16)",
         engines=("gurobi",),
         options=(replace(MAX_COLUMNS, default=5000),),
@@ -150,7 +154,8 @@ METHODS: tuple[Method, ...] = (
         "schedule-lp",
         "bound",
         partial(_at("bounds.solve_relaxations:schedule_lp_bound"), first=_FIRST),
-        "linear relaxation over all runs of all jobs, prices by server and slot",
+        "linear relaxation over all runs of all jobs by column generation; prices by server and "
+        "slot",
         "(8), (9)",
         ours=True,
         engines=("highs",),
@@ -159,7 +164,7 @@ METHODS: tuple[Method, ...] = (
         "pooled-lp",
         "bound",
         partial(_at("bounds.solve_relaxations:pooled_lp_bound"), first=_FIRST),
-        "the same bound with equal servers pooled: fewer prices",
+        "as schedule-lp, with equal servers pooled: fewer prices",
         "(8), (9)",
         ours=True,
         engines=("highs",),
@@ -168,20 +173,21 @@ METHODS: tuple[Method, ...] = (
         "pooled-lp-coarse",
         "bound",
         _at("bounds.solve_relaxations:pooled_lp_coarse_bound"),
-        "servers in a few pools, prices by block of slots; for full scale",
+        "as schedule-lp, with few pools of servers and prices by block of slots; for full scale",
         "(8), (9)",
         ours=True,
         engines=("highs",),
         options=(
             Option("block", "int", 5, "slots that share a price", least=1),
-            Option("pools", "int", 1, "most pools of servers; equal ones are in one", least=1),
+            Option("pools", "int", 1, "largest number of pools; equal servers share one", least=1),
         ),
     ),
     Method(
         "configuration-lp",
         "bound",
         _at("bounds.solve_relaxations:configuration_lp_bound"),
-        "servers filled by whole workers and PSs, prices by block of slots; for full scale",
+        "servers filled by whole configurations of workers and PSs; prices by block of slots; "
+        "for full scale",
         "(8), (9)",
         ours=True,
         engines=("highs",),
@@ -195,14 +201,16 @@ METHODS: tuple[Method, ...] = (
         "(9), (18)",
         engines=("highs", "gurobi"),
         options=(
-            Option("max_columns", "int", 50_000, "give up when there are more runs", least=1),
+            Option(
+                "max_columns", "int", 50_000, "largest number of runs that is enumerated", least=1
+            ),
         ),
     ),
     Method(
         "job-alone",
         "bound",
         _at("bounds.job_alone:job_alone_bound"),
-        "every job alone at its quickest",
+        "each job by itself in its fastest mode",
         "(2f), (2j)",
         ours=True,
     ),
@@ -210,7 +218,7 @@ METHODS: tuple[Method, ...] = (
         "volume",
         "bound",
         _at("bounds.volume:volume_bound"),
-        "mean busy times of the least volumes on one resource",
+        "mean-busy-time bound on one resource, with the least volume of each job",
         "mean busy times",
         ours=True,
         unsupported_reason=_needs_completion,
@@ -219,7 +227,7 @@ METHODS: tuple[Method, ...] = (
         "dual-prices",
         "bound",
         _at("bounds.dual_prices:dual_prices_bound"),
-        "the final prices of A_maxweight, scaled: certifies its own run",
+        "dual bound from the final prices of A_maxweight, scaled",
         "(9), Theorem 3",
         ours=True,
         unsupported_reason=_needs_batch,
@@ -229,7 +237,7 @@ METHODS: tuple[Method, ...] = (
         "a-online",
         "algorithm",
         partial(_at("algorithms.a_online:solve_a_online"), most_weight=_MOST_WEIGHT),
-        "batches at doubling times, served by rising prices in later windows",
+        "batches at doubling times, admitted by rising prices and served in a later window",
         "Algorithms 1-7",
         options=(
             ALPHA,
@@ -243,7 +251,7 @@ METHODS: tuple[Method, ...] = (
         "a-online-compact",
         "algorithm",
         partial(_at("algorithms.a_online:solve_a_online_compact"), most_weight=_MOST_WEIGHT),
-        "a-online without its waiting: a batch starts once the one before has ended",
+        "a-online without idle windows: a batch starts when the one before has ended",
         "Algorithms 1-7, Section 4.2 (terminating a round)",
         ours=True,
         options=(ALPHA, *SUBROUTINES),
@@ -254,7 +262,8 @@ METHODS: tuple[Method, ...] = (
         "a-maxweight",
         "algorithm",
         _at("algorithms.a_maxweight:solve_a_maxweight"),
-        "of a batch, serve the jobs that weigh more than rising prices ask for them",
+        "of one batch, serve the jobs whose weight exceeds the cost of their cheapest schedule "
+        "under rising prices",
         "Algorithms 3-7",
         options=SUBROUTINES,
         unsupported_reason=_needs_batch,
@@ -263,7 +272,7 @@ METHODS: tuple[Method, ...] = (
         "wspt-list",
         "algorithm",
         _at("heuristics.list_schedules:solve_wspt_list"),
-        "jobs by weight over least volume, each where it ends first",
+        "list scheduling by weight over least volume, each job where it ends first",
         "list scheduling",
         ours=True,
         unsupported_reason=_needs_completion,
@@ -272,7 +281,7 @@ METHODS: tuple[Method, ...] = (
         "lp-guided",
         "algorithm",
         _at("heuristics.lp_guided:lp_guided"),
-        "jobs as in a linear relaxation, each where it costs least; then a search",
+        "list scheduling in the order of a linear relaxation, then large-neighbourhood search",
         "(8), (9); large neighborhoods",
         ours=True,
         engines=("highs",),
@@ -282,7 +291,8 @@ METHODS: tuple[Method, ...] = (
                 "moves",
                 "int",
                 None,
-                "of the search, for each job; 0: the list alone; default: 150, or as time allows",
+                "moves of the search for each job; 0: the list alone; default: 150, or as time "
+                "allows",
                 least=0,
             ),
         ),
@@ -293,7 +303,7 @@ METHODS: tuple[Method, ...] = (
         "fifo",
         "baseline",
         _in_time("baselines.fifo:fifo"),
-        "jobs in order of arrival, all with the same number of workers, never overtaken",
+        "first come, first served, all jobs with the same number of workers; no backfilling",
         "Section 7, (i); completed by us",
         options=(WORKERS,),
         online=True,
@@ -303,7 +313,7 @@ METHODS: tuple[Method, ...] = (
         "drf",
         "baseline",
         _in_time("baselines.drf:drf"),
-        "numbers of workers by max-min fair dominant shares of the waiting jobs",
+        "dominant resource fairness: workers by max-min fair dominant shares of the waiting jobs",
         "Section 7, (ii); completed by us",
         online=True,
         unsupported_reason=_needs_completion,
@@ -332,7 +342,7 @@ METHODS: tuple[Method, ...] = (
         "deadline-greedy",
         "baseline",
         Algorithm(_at("baselines.deadline_greedy:deadline_greedy")),
-        "jobs of a batch by weight over least volume, each as late as it can run",
+        "jobs of a batch by weight over least volume, each as late as possible",
         "Section 7, Fig. 8; completed by us",
         unsupported_reason=_needs_batch,
     ),
@@ -343,7 +353,7 @@ METHODS: tuple[Method, ...] = (
         "a-online with one worker type for all jobs",
         "Section 7, Fig. 9",
         options=(
-            Option("worker_type", "int", 1, "its place in the list of worker types", least=1),
+            Option("worker_type", "int", 1, "its position in the list of worker types", least=1),
         ),
         online=True,
         unsupported_reason=_needs_completion,

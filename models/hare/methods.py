@@ -21,7 +21,7 @@ SYNCHRONIZATION = Option(
     choices=("relaxed", "fixed"),
 )
 MAX_COLUMNS = Option(
-    "max_columns", "int", 300_000, "give up when the program has more columns", least=1
+    "max_columns", "int", 300_000, "largest number of columns that is built", least=1
 )
 CELLS = Option("cells", "int", 100, "cells of time up to the makespan of a list schedule", least=1)
 _ALGORITHM_1 = (
@@ -42,8 +42,15 @@ _ALGORITHM_1 = (
     ),
 )
 _RELAXATION_OPTIONS = (
-    Option("canonical", "bool", True, "of all optima, the one of least sum of starts (E28)"),
-    Option("max_relaxation", "int", 400, "refuse beyond so many tasks x GPUs", least=1),
+    Option(
+        "canonical",
+        "bool",
+        True,
+        "among all optima, take the one with the least sum of starts (E28)",
+    ),
+    Option(
+        "max_relaxation", "int", 400, "largest number of tasks x GPUs that is accepted", least=1
+    ),
 )
 
 METHODS: tuple[Method, ...] = (
@@ -98,7 +105,7 @@ METHODS: tuple[Method, ...] = (
         "time-indexed",
         "exact",
         _at("exact.solve_programs:time_indexed"),
-        "tasks counted by kind of GPU and step in which they start",
+        "time-indexed program: number of tasks that start on each kind of GPU in each step",
         "ours",
         ours=True,
         engines=("highs", "cp-sat", "gurobi"),
@@ -120,7 +127,8 @@ METHODS: tuple[Method, ...] = (
         "lagrangian",
         "bound",
         _at("bounds.solve_lagrangian:lagrangian_bound"),
-        "priced GPU time, every job scheduled alone; the strongest bound of full scale",
+        "Lagrangian relaxation: GPU time has a price, each job is scheduled by itself; strongest "
+        "at full scale",
         "Lagrangian relaxation of (8)",
         ours=True,
         engines=("highs",),
@@ -134,7 +142,7 @@ METHODS: tuple[Method, ...] = (
         "job-alone",
         "bound",
         _at("bounds.job_alone:job_alone"),
-        "every job alone on the fastest GPUs",
+        "each job by itself on the fastest GPUs",
         "(4), (6), (7)",
         ours=True,
     ),
@@ -146,7 +154,7 @@ METHODS: tuple[Method, ...] = (
         "Hare_Sched_RL, Section 5.2",
         engines=("highs", "gurobi"),
         options=(
-            Option("horizon_cap", "bool", False, "limit starts to the horizon: stronger (E31)"),
+            Option("horizon_cap", "bool", False, "bound the starts by the horizon; stronger (E31)"),
             Option("literal", "bool", False, "products as printed, nonconvex: Gurobi only (E3)"),
         ),
     ),
@@ -223,7 +231,7 @@ METHODS: tuple[Method, ...] = (
         name="local-search",
         kind="algorithm",
         run=_at("heuristics.local_search:run_local_search"),
-        summary="iterated local search over the order in which rounds move into free time",
+        summary="iterated local search over the order in which rounds are placed",
         source="ours",
         ours=True,
         options=(
@@ -238,8 +246,8 @@ METHODS: tuple[Method, ...] = (
                 "moves",
                 "int",
                 None,
-                "plans to try (default: 2000; with a time limit, until it is up "
-                "or a hundred kicks were in vain)",
+                "plans to try (default: 2000; with a time limit, until it is up or a hundred "
+                "kicks in a row fail)",
                 least=0,
             ),
         ),
@@ -250,7 +258,7 @@ METHODS: tuple[Method, ...] = (
         name="gavel-fifo",
         kind="baseline",
         run=Algorithm(_at("baselines.gavel_fifo:gavel_fifo")),
-        summary="jobs in order of arrival, each on the fastest idle GPUs, never overtaken",
+        summary="first come, first served, on the fastest idle GPUs; no backfilling",
         source="Section 7.1, Gavel_FIFO; completed by us",
         online=True,
     ),
