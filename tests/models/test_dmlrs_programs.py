@@ -70,7 +70,7 @@ def test_columns_are_counted(program):
     """Both count before they build."""
     built = program.build(TOY)
     variables = sum(len(var) for var in built.component_objects(ctype=_var()))
-    assert variables == program.columns(TOY)
+    assert variables == program.size(TOY)
 
 
 def _var():

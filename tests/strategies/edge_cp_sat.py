@@ -21,9 +21,9 @@ def _best(instance: EdgeInstance) -> EdgeSchedule | None:
     if result.status == "infeasible":
         return None
     assert result.status == "optimal"
-    schedule = intervals.read(model, result.values, instance)
+    schedule = intervals.read(model, instance, result.values)
     assert schedule.value(instance) == round(result.objective or 0)
-    start = intervals.hints(model, instance, schedule)
+    start = intervals.start(model, instance, schedule)
     options = {"fix_variables_to_their_hinted_value": True}
     again = solve(model, "cp-sat", clock=Clock(60), start=start, options=options)
     assert again.status == "optimal"  # the hint is a solution

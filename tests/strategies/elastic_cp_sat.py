@@ -31,12 +31,12 @@ def _each(instance: ElasticInstance) -> tuple[ElasticSchedule | None, ...] | Non
     except ScaleError:
         return None
     start = starting_schedule(instance)
-    hints = None if start is None else intervals.start_from(model, instance, start)
+    hints = None if start is None else intervals.start(model, instance, start)
     result = solve(model, "cp-sat", clock=Clock(60), start=hints)
     assert result.status in ("optimal", "infeasible")
     interval = packing = slots = None
     if result.status == "optimal":
-        interval = intervals.read(model, result.values, instance)
+        interval = intervals.read(model, instance, result.values)
     runs = compact.few_runs(instance, known_windows(instance), 200_000)
     assert runs is not None
     result = solve(compact.to_cp_sat(instance, runs), "cp-sat", clock=Clock(60))
@@ -48,7 +48,7 @@ def _each(instance: ElasticInstance) -> tuple[ElasticSchedule | None, ...] | Non
     result = solve(model, "cp-sat", clock=Clock(60))
     assert result.status in ("optimal", "infeasible")
     if result.status == "optimal":
-        slots = time_indexed_intervals.read(model, result.values, instance)
+        slots = time_indexed_intervals.read(model, instance, result.values)
     return interval, packing, slots
 
 

@@ -58,7 +58,7 @@ def exact(instance: DmlrsInstance, call: RunContext) -> MethodResult:
         found, instance, prices, board, grid=GRID, moves=moves // 2, part=SEARCH_TIME
     )
     large = (
-        aggregate.columns(instance) > call.options["max_columns"]
+        aggregate.size(instance) > call.options["max_columns"]
         or int(arrays(instance).batch.max()) > MOST_WORKERS
         or Parts(instance).rows > MOST_ROWS
     )

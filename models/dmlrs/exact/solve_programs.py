@@ -20,7 +20,7 @@ def _pyomo(module: Any) -> Callable[[DmlrsInstance, RunContext], MethodResult]:
         found = first_bracket(instance, call)
         if found.closed:
             return found.outcome()
-        columns, most = module.columns(instance), call.options["max_columns"]
+        columns, most = module.size(instance), call.options["max_columns"]
         if columns > most:
             return found.outcome(f"too large: {columns} columns > max_columns={most}")
         call.progress.phase("building the program")
@@ -43,14 +43,14 @@ def cp_sat(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     found = first_bracket(instance, call)
     if found.closed:
         return found.outcome()
-    columns, most = whole_numbers.columns(instance), call.options["max_columns"]
+    columns, most = whole_numbers.size(instance), call.options["max_columns"]
     if columns > most:
         return found.outcome(f"too large: {columns} variables > max_columns={most}")
     call.progress.phase("building the model")
     program = whole_numbers.build(instance, symmetry=call.options["symmetry"])
     found.solve(
         program.model,
-        lambda values: whole_numbers.read(program, values, instance),
+        lambda values: whole_numbers.read(program, instance, values),
         real=lambda bound: -attained(instance, program.bound(bound)),
         grid=1,
     )
@@ -62,7 +62,7 @@ def lbbd(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     found = first_bracket(instance, call)
     if found.closed:
         return found.outcome()
-    columns, most = aggregate.columns(instance), call.options["max_columns"]
+    columns, most = aggregate.size(instance), call.options["max_columns"]
     if columns > most:
         return found.outcome(f"too large: {columns} columns > max_columns={most}")
     by_turns(found, instance)

@@ -26,7 +26,7 @@ class Item(NamedTuple):
     workers: int
 
 
-def columns(instance: DmlrsInstance) -> int:
+def size(instance: DmlrsInstance) -> int:
     """Return how many columns the program has at most."""
     T = instance.horizon
     return sum(

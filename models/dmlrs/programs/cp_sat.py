@@ -50,7 +50,7 @@ def too_large(instance: DmlrsInstance) -> str | None:
     return None
 
 
-def columns(instance: DmlrsInstance) -> int:
+def size(instance: DmlrsInstance) -> int:
     """Return about how many variables the model has."""
     T, H = instance.horizon, len(instance.machines)
     return sum((T - p.arrival + 1) * (5 * H + 3) + T - p.first + 1 for p in parts(instance))
@@ -167,7 +167,7 @@ def _add_work(
     model.add(across >= lack).only_enforce_if(admitted)
 
 
-def read(program: CpProgram, values: Any, instance: DmlrsInstance) -> DmlrsSchedule:
+def read(program: CpProgram, instance: DmlrsInstance, values: Any) -> DmlrsSchedule:
     """Return the schedule of a solution, an array by variable index."""
     chosen = {i for (i, _), var in program.completed.items() if values[var.index]}
     plans: dict[int, dict[int, dict[int, tuple[int, int]]]] = {i: {} for i in sorted(chosen)}

@@ -19,7 +19,7 @@ from schedgap.models.dmlrs.programs.common_rows import (
 from schedgap.models.dmlrs.throughput import bundles
 
 
-def columns(instance: DmlrsInstance) -> int:
+def size(instance: DmlrsInstance) -> int:
     """Return how many columns the program has."""
     T, H = instance.horizon, len(instance.machines)
     total = 0

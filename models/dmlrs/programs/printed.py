@@ -21,7 +21,7 @@ from schedgap.models.dmlrs.programs.integral_rows import ps_slope
 from schedgap.models.dmlrs.throughput import bundles, ps_needed
 
 
-def columns(instance: DmlrsInstance) -> int:
+def size(instance: DmlrsInstance) -> int:
     """Return how many columns the program has at most."""
     T, H = instance.horizon, len(instance.machines)
     each = 5 * H + 1 + (0 if instance.ps_rule == "at_least" else H + 1)

@@ -52,12 +52,12 @@ def a_online_exact_batch(instance: EdgeInstance, call: RunContext) -> MethodResu
             threads=call.threads,
             seed=call.seed,
             grid=1,
-            start=intervals.hints(model, one, EdgeSchedule(greedy.placements)),
+            start=intervals.start(model, one, EdgeSchedule(greedy.placements)),
         )
         note = {"proved": result.status == "optimal", "bound": result.bound}
         if result.values is None or (result.objective or 0) <= len(greedy.placements):
             return Served(greedy.placements, note)
-        better = intervals.read(model, result.values, one).placements
+        better = intervals.read(model, one, result.values).placements
         return Served(
             {name: run for name, run in better.items() if isinstance(run, Placement)}, note
         )

@@ -36,7 +36,7 @@ def certified(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
 
 def too_large(instance: EdgeInstance) -> str | None:
     """Return why the program over starts and modes cannot be had as arrays, or None."""
-    columns = time_indexed.columns(instance)
+    columns = time_indexed.size(instance)
     if columns > MOST_COLUMNS:
         return f"too large: {columns} columns, at most {MOST_COLUMNS}"
     view = problem(instance)

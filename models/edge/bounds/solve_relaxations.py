@@ -54,7 +54,7 @@ def lp_mode(instance: EdgeInstance, call: RunContext) -> MethodResult:
     if reason := no_schedule(instance):
         return MethodResult(infeasible=True, note=reason)
     view = problem(instance)
-    columns, most = time_indexed.columns(instance), call.options["max_columns"]
+    columns, most = time_indexed.size(instance), call.options["max_columns"]
     if columns > most:
         return MethodResult(note=f"too large: {columns} columns > max_columns={most}")
     if reason := linear_relaxation.too_large(instance):

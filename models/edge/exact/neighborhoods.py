@@ -62,7 +62,7 @@ def improve(
             "seed": seed + tried,
             "threads": threads,
             "grid": 1,
-            "start": intervals.hints(model, instance, schedule),
+            "start": intervals.start(model, instance, schedule),
         }
         result = solve(model, "cp-sat", clock=clock.share(1.0, most=LONGEST), **settings)
         if result.status == "infeasible" and not rest:
@@ -70,7 +70,7 @@ def improve(
         tried, vain = tried + 1, vain + 1
         better = None
         if result.values is not None:
-            moved = intervals.read(model, result.values, instance)
+            moved = intervals.read(model, instance, result.values)
             changed = runs | {run.group.job: run for run in runs_from(instance, moved)}
             better = sound(instance, schedule_of(instance, changed.values()))
         if better is not None:

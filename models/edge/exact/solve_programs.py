@@ -29,7 +29,7 @@ def _pyomo(module: Any) -> Callable[[EdgeInstance, RunContext], MethodResult]:
         found = first_bracket(instance, call)
         if found.closed:
             return found.outcome()
-        count, most = module.columns(instance), call.options["max_columns"]
+        count, most = module.size(instance), call.options["max_columns"]
         if count > most:
             return found.outcome(f"too large: {count} columns > max_columns={most}")
         return _solved(instance, found, module)
@@ -86,10 +86,10 @@ def cp_sat(instance: EdgeInstance, call: RunContext) -> MethodResult:
     model = intervals.build(instance, least=None if instance.is_batch else int(found.lower))
     found.solve(
         model,
-        lambda values: sound(instance, intervals.read(model, values, instance)),
+        lambda values: sound(instance, intervals.read(model, instance, values)),
         real=lambda bound: sense(instance) * bound,
         grid=1,
-        start=intervals.hints(model, instance, found.schedule) if found.schedule else None,
+        start=intervals.start(model, instance, found.schedule) if found.schedule else None,
     )
     return found.outcome()
 

@@ -48,10 +48,10 @@ def search_stage(
         clock=clock,
         seed=seed,
         threads=threads,
-        read=lambda values: sound(instance, intervals.read(model, values, instance)),
+        read=lambda values: sound(instance, intervals.read(model, instance, values)),
         real=lambda bound: sign * bound,
         grid=1,
-        start=None if schedule is None else intervals.hints(model, instance, schedule),
+        start=None if schedule is None else intervals.start(model, instance, schedule),
     )[1]
 
 
@@ -165,10 +165,10 @@ def target_stage(
         least = math.ceil(kept.bound - 1e-6)
         program = intervals.build(instance, groups=kept.groups, least=least, most=target)
         if schedule is not None:
-            start = intervals.hints(program, instance, schedule)
+            start = intervals.start(program, instance, schedule)
 
         def read(values: Any) -> EdgeSchedule | None:
-            return sound(instance, intervals.read(program, values, instance))
+            return sound(instance, intervals.read(program, instance, values))
     else:
         arrays = time_indexed_arrays.build(view, kept.groups, most=target, shapes=shapes)
         program = arrays.program

@@ -205,7 +205,7 @@ def _place(
     return y
 
 
-def read(model: Any, values: Any, instance: EdgeInstance) -> EdgeSchedule:
+def read(model: Any, instance: EdgeInstance, values: Any) -> EdgeSchedule:
     """Return the schedule of a solution: the values of all variables of the model by index.
 
     Jobs that the model holds fixed are no part of it.
@@ -226,7 +226,7 @@ def read(model: Any, values: Any, instance: EdgeInstance) -> EdgeSchedule:
     return schedule_of(instance, runs)
 
 
-def hints(model: Any, instance: EdgeInstance, schedule: EdgeSchedule) -> list[Any]:
+def start(model: Any, instance: EdgeInstance, schedule: EdgeSchedule) -> list[Any]:
     """Return hints by variable index for a schedule; variables that follow are left open."""
     view = problem(instance)
     task_of = {task.job: task for task in view.tasks}

@@ -15,7 +15,7 @@ from schedgap.models.edge.decisions import problem
 from schedgap.models.edge.placements import sound
 
 
-def columns(instance: EdgeInstance) -> int:
+def size(instance: EdgeInstance) -> int:
     """Return about how many columns the program has."""
     view = problem(instance)
     return len(view.tasks) * (3 * view.slots + 2 * len(view.workers) * (view.slots + 1))

@@ -17,7 +17,7 @@ from schedgap.models.edge.programs.symmetry import equal_jobs, equal_servers
 Key = tuple[int, int, int]  # job j, start h, workers n; with xi this is a group
 
 
-def columns(instance: EdgeInstance) -> int:
+def size(instance: EdgeInstance) -> int:
     """Return about how many columns the program has."""
     view = problem(instance)
     servers = len(view.workers)

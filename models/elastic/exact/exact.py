@@ -332,8 +332,8 @@ def interval_stage(
         threads=threads,
         grid=1,
         options={"interleave_search": True} if threads == 1 else None,  # neighbourhoods, too
-        start=None if schedule is None else intervals.start_from(model, instance, schedule),
-        read=lambda values: intervals.read(model, values, instance),
+        start=None if schedule is None else intervals.start(model, instance, schedule),
+        read=lambda values: intervals.read(model, instance, values),
         real=lambda bound: bound * whole.step,
     )
     return replace(report, trace=dict(report.trace) | ({} if whole.exact else {"rounded": True}))

@@ -112,7 +112,7 @@ def time_indexed(instance: ElasticInstance, call: RunContext) -> MethodResult:
     assert step is not None
     found.solve(
         model,
-        lambda values: time_indexed_intervals.read(model, values, instance),
+        lambda values: time_indexed_intervals.read(model, instance, values),
         real=lambda bound: bound * step,
         grid=1,
     )
@@ -170,10 +170,10 @@ def cp_sat(instance: ElasticInstance, call: RunContext) -> MethodResult:
     model = intervals.build(instance, span=span, whole=whole, most=most)
     hints = None
     if found.schedule is not None:
-        hints = intervals.start_from(model, instance, found.schedule)
+        hints = intervals.start(model, instance, found.schedule)
     found.solve(
         model,
-        lambda values: intervals.read(model, values, instance),
+        lambda values: intervals.read(model, instance, values),
         real=lambda bound: bound * step,
         grid=1,
         start=hints,

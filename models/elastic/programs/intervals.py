@@ -201,7 +201,7 @@ def _serve(
     model.add(away <= at).only_enforce_if(active)
 
 
-def read(model: Any, values: Any, instance: ElasticInstance) -> ElasticSchedule:
+def read(model: Any, instance: ElasticInstance, values: Any) -> ElasticSchedule:
     """Return the schedule of a solution: the values of all variables of the model by index."""
     named = {
         variable.name: int(value)
@@ -221,7 +221,7 @@ def read(model: Any, values: Any, instance: ElasticInstance) -> ElasticSchedule:
     return schedule_of(instance, runs)
 
 
-def start_from(model: Any, instance: ElasticInstance, schedule: ElasticSchedule) -> list[Any]:
+def start(model: Any, instance: ElasticInstance, schedule: ElasticSchedule) -> list[Any]:
     """Return hints by variable index for a schedule; variables that follow are left open."""
     known: dict[str, int] = {}
     for run in runs_from(instance, schedule):

@@ -118,7 +118,7 @@ def _split(model: Any, view: Cluster, mode: Mode, x: Any, at: str) -> Held:
     return held
 
 
-def read(model: Any, values: Any, instance: ElasticInstance) -> ElasticSchedule:
+def read(model: Any, instance: ElasticInstance, values: Any) -> ElasticSchedule:
     """Return the schedule of a solution: the values of all variables of the model by index."""
     taken: dict[tuple[int, ...], tuple[dict[int, int], dict[int, int]]] = {}
     view = cluster(instance)

@@ -221,7 +221,7 @@ def cp_sat_stage(
         threads=threads,
         seed=seed,
         grid=1,
-        start=intervals.start_from(instance, schedule, synchronization=synchronization),
+        start=intervals.start(instance, schedule, synchronization=synchronization),
         read=lambda values: intervals.read(values, instance),
     )
     return report

@@ -91,9 +91,7 @@ def _cp_sat(by: intervals.By) -> Callable[[HareInstance, RunContext], MethodResu
             lambda values: intervals.read(values, instance, by=by),
             real=round_up,
             grid=1,
-            start=intervals.start_from(
-                instance, found.schedule, by=by, synchronization=synchronization
-            ),
+            start=intervals.start(instance, found.schedule, by=by, synchronization=synchronization),
         )
         return found.outcome()
 
@@ -130,7 +128,7 @@ def time_indexed(instance: HareInstance, call: RunContext) -> MethodResult:
     call.progress.phase("building the program")
     arrays_program = by_start.program(instance, upper)
     found.trace |= {"columns": len(arrays_program.cost), "rows": len(arrays_program.row_lower)}
-    values = by_start.start_from(
+    values = by_start.start(
         instance,
         to_steps(instance, found.schedule),
         arrays(instance).gpu_class[found.schedule.gpu],

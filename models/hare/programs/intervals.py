@@ -120,7 +120,7 @@ def read(values: Any, instance: HareInstance, *, by: By = "kind") -> HareSchedul
     return to_schedule(instance, start, gpu)
 
 
-def start_from(
+def start(
     instance: HareInstance,
     schedule: HareSchedule,
     *,

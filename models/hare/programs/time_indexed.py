@@ -277,7 +277,7 @@ def read(values: Any, instance: HareInstance, *, upper: int | None = None) -> Ha
     return to_schedule(instance, start, on_gpus(instance, start, kind))
 
 
-def start_from(instance: HareInstance, start: Ints, kind: Ints, *, upper: int | None = None) -> Any:
+def start(instance: HareInstance, start: Ints, kind: Ints, *, upper: int | None = None) -> Any:
     """Return values [column] of a schedule: starts [i] in steps, classes k [i] of its GPUs."""
     view, whole, place = arrays(instance), steps(instance), layout(instance, upper)
     values = np.zeros(place.columns)

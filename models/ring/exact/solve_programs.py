@@ -21,7 +21,7 @@ def rar_ddls(instance: RingInstance, call: RunContext) -> MethodResult:
     if end := settled(instance, found):
         return end
     horizon = instance.horizon if found.schedule is None else found.schedule.makespan
-    columns = printed.columns(instance, horizon)
+    columns = printed.size(instance, horizon)
     if columns > printed.MOST_COLUMNS:
         return found.outcome(f"too large: about {columns} columns > {printed.MOST_COLUMNS}")
     if columns > call.clock.remaining() * printed.COLUMNS_PER_SECOND:

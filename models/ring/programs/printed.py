@@ -64,7 +64,7 @@ def unsupported_reason(instance: RingInstance) -> str | None:
     return None
 
 
-def columns(instance: RingInstance, horizon: int) -> int:
+def size(instance: RingInstance, horizon: int) -> int:
     """Return about how many columns the program has."""
     jobs, servers = len(instance.jobs), len(instance.servers)
     rings = sum(job.gpus >= 2 for job in instance.jobs)
@@ -97,9 +97,9 @@ def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> 
     import pyomo.environ as pyo
 
     table = rate_table(instance)
-    size = columns(instance, horizon)
-    if size > MOST_COLUMNS:
-        raise UsageError(f"rar-ddls: about {size} columns, at most {MOST_COLUMNS}")
+    columns = size(instance, horizon)
+    if columns > MOST_COLUMNS:
+        raise UsageError(f"rar-ddls: about {columns} columns, at most {MOST_COLUMNS}")
     if least is None:
         least = int(max(table.longest, table.area))
 
