@@ -250,7 +250,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "a-online-compact",
         "algorithm",
-        partial(_at("algorithms.a_online:solve_a_online_compact"), most_weight=_MOST_WEIGHT),
+        partial(_at("algorithms.a_online:solve_a_online"), most_weight=_MOST_WEIGHT, compact=True),
         "a-online without idle windows: a batch starts when the one before has ended",
         "Algorithms 1-7, Section 4.2 (terminating a round)",
         ours=True,
@@ -261,7 +261,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "a-maxweight",
         "algorithm",
-        _at("algorithms.a_maxweight:solve_a_maxweight"),
+        Algorithm(_at("algorithms.a_maxweight:a_maxweight")),
         "of one batch, serve the jobs whose weight exceeds the cost of their cheapest schedule "
         "under rising prices",
         "Algorithms 3-7",

@@ -42,6 +42,7 @@ class Cluster:
     """
 
     is_ring: bool
+    resources: tuple[str, ...]  # ids
     servers: tuple[str, ...]  # ids
     worker_types: tuple[str, ...]  # ids
     ps_types: tuple[str, ...]  # ids
@@ -115,6 +116,7 @@ def cluster(instance: ElasticInstance) -> Cluster:
 
     return Cluster(
         is_ring=instance.is_ring,
+        resources=tuple(instance.resources),
         servers=tuple(server.id for server in instance.servers),
         worker_types=tuple(kind.id for kind in instance.worker_types),
         ps_types=tuple(kind.id for kind in instance.ps_types),

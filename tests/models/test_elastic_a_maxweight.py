@@ -10,10 +10,10 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.algorithms.a_maxweight import (
     Batch,
-    a_maxweight,
     batch_of,
     constants,
     schedule_of,
+    serve_batch,
 )
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, TOY
@@ -24,7 +24,7 @@ def run(instance: ElasticInstance, **options: object) -> Batch:
     names = ("F", "normalise")
     fixed = constants(instance, **{key: options.pop(key) for key in names if key in options})
     assert instance.deadline is not None
-    return a_maxweight(view, jobs, instance.deadline, fixed, **options)  # type: ignore[arg-type]
+    return serve_batch(view, jobs, instance.deadline, fixed, **options)  # type: ignore[arg-type]
 
 
 def names(batch: Batch) -> list[str]:

@@ -16,7 +16,7 @@ from schedgap.models.elastic.algorithms.a_online import (
     Settings,
     a_dual,
     a_online,
-    run_online,
+    serve_rounds,
 )
 from schedgap.models.elastic.algorithms.guarantees import lemma_1
 from schedgap.models.elastic.algorithms.pricing import Market
@@ -24,10 +24,12 @@ from schedgap.models.elastic.bounds.dual_prices import batch_problem, most_weigh
 from schedgap.models.elastic.modes import Cluster, Mode, cluster, job_modes, modes
 from strategies.elastic import brute_force, elastic_instances
 from strategies.elastic_examples import RING, TOY, theorem_1
+from strategies.elastic_online import run_online
 
 
 def value(instance: ElasticInstance, **options: Any) -> float:
-    return run_online(instance, **options).schedule.value(instance)
+    found: float = a_online(instance, **options).schedule.value(instance)
+    return found
 
 
 def test_the_toy_by_hand() -> None:
@@ -68,7 +70,7 @@ def test_the_mended_algorithm_4_ends_where_it_misses_a_placement() -> None:
     """
     small = theorem_1(gpu=1, cpu=1, bandwidth=2)
     assert value(small) == 10
-    found = run_online(small, rule="repaired")
+    found = run_online(small, placement="repaired")
     assert found.schedule.value(small) == 19
     assert [(each.tau, len(each.windows)) for each in found.rounds] == [(2, 0), (4, 1)]
     assert lemma_1(found.rounds, 4)["short"] == [2]
@@ -161,7 +163,7 @@ def test_decisions_do_not_depend_on_later_jobs(
     fixed = constants(instance)
     for compact in (False, True):
         runs = [
-            a_online(Arrivals(each), Settings(cluster(each), fixed, compact=compact))
+            serve_rounds(Arrivals(each), Settings(cluster(each), fixed, compact=compact))
             for each in (instance, changed)
         ]
         early = [
@@ -183,7 +185,7 @@ def test_decisions_do_not_depend_on_later_jobs(
 @settings(max_examples=30, deadline=None)
 def test_schedules_are_valid_and_keep_what_lemma_1_certifies(instance: ElasticInstance) -> None:
     optimum = brute_force(instance)
-    for options in ({}, {"compact": True}, {"alpha": 2, "rule": "repaired", "tie": "volume"}):
+    for options in ({}, {"compact": True}, {"alpha": 2, "placement": "repaired", "tie": "volume"}):
         found = run_online(instance, **options)
         plain = found.schedule.to_data(instance)
         assert list(rules.check(instance, plain, {})) == []
@@ -198,7 +200,7 @@ def test_schedules_are_valid_and_keep_what_lemma_1_certifies(instance: ElasticIn
             assert most_weight(instance, each) >= brute_force(problem) - 1e-9
         # No completion is later than alpha tau_{i+1} = 2 alpha tau_i, compact or not.
         for each in found.rounds:
-            assert each.windows or options.get("rule") == "repaired"
+            assert each.windows or options.get("placement") == "repaired"
             for window in each.windows:
                 for arrived, _ in window.served:
                     run = found.schedule.placements[arrived.job.id]

@@ -10,7 +10,6 @@ from schedgap.analysis.solving import solve
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
 from schedgap.models.elastic.algorithms.a_maxweight import constants
-from schedgap.models.elastic.algorithms.a_online import run_online
 from schedgap.models.elastic.algorithms.guarantees import (
     fitting_weight,
     gamma,
@@ -24,6 +23,7 @@ from schedgap.models.elastic.bounds.dual_prices import batch_problem, most_weigh
 from schedgap.models.elastic.paper import PAPER
 from strategies.elastic import instance_of
 from strategies.elastic_examples import TOY
+from strategies.elastic_online import run_online
 
 
 def test_the_toy_s_factors() -> None:

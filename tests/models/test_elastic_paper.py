@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, settings
 
-from schedgap.models.elastic.algorithms.a_maxweight import a_maxweight, batch_of, constants
+from schedgap.models.elastic.algorithms.a_maxweight import batch_of, constants, serve_batch
 from schedgap.models.elastic.paper import PAPER
 from schedgap.models.elastic.placement import Demand, cheapest
 from schedgap.models.elastic.rules import check, objective
@@ -68,7 +68,7 @@ def test_a_split_schedule_is_taken_where_none_is_central():
     ]
     fields = {"objective": "scheduled_weight", "deadline": 2, "servers": servers}
     view, jobs = batch_of(instance := instance_of([ONE], **fields))
-    ((_, offer),) = a_maxweight(view, jobs, 2, constants(instance)).served
+    ((_, offer),) = serve_batch(view, jobs, 2, constants(instance)).served
     assert (offer.workers, offer.ps) == ({0: 1}, {1: 1})
 
 

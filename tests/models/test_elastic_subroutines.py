@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.algorithms.a_maxweight import a_maxweight, batch_of, constants
+from schedgap.models.elastic.algorithms.a_maxweight import batch_of, constants, serve_batch
 from schedgap.models.elastic.algorithms.pricing import Market, Offer
 from schedgap.models.elastic.algorithms.subroutines import (
     Counts,
@@ -120,7 +120,7 @@ def test_whole_batches_are_served_as_the_printed_algorithms_do(
     assert instance.deadline is not None
     view, jobs = batch_of(instance)
     fixed = constants(instance, F=F)
-    found = a_maxweight(view, jobs, instance.deadline, fixed, rule="repaired").served
+    found = serve_batch(view, jobs, instance.deadline, fixed, rule="repaired").served
     expected = plain_maxweight(instance, F)
     assert [each.place for each, _ in found] == [j for j, _ in expected]
     for (_, offer), (_, other) in zip(found, expected, strict=True):

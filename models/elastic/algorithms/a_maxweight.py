@@ -2,24 +2,38 @@
 
 Prices start at 0 and grow exponentially with use, (11); a job is served when its weight exceeds the
 price of its cheapest schedule. E8, E15, E21 are the paper's errata as numbered in `paper.py`.
+
+Events, one dict each. Weights, costs and prices are in the unit of the jobs' weights, a price per
+unit of demand as given in the file and slot; slots count from the start of the batch, from 1.
+
+- `batch` (A3 L1): all is free and all prices are 0. `deadline`; `jobs`, those that can run at all,
+  in the order of the loop.
+- `accept` (A3 L10): a job weighs more than its cheapest schedule costs. `job`, `weight`, `cost`,
+  and the run: `start`, `duration`, `worker_type`, `workers`, with PSs `ps_type`, `ps`.
+- `prices` (A3 L14): what the job just accepted changes. `job`; `rises`, a list of `server`,
+  `resource`, slots `first` to `last`, price `before` and `after`.
+- `leave` (A3 L9): a job is left. `job`, `weight`, `cost`, null where no schedule fits.
+- `batch_end` (A3 L16): `served` and `left`, job ids, and `weight`, that of the served.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import groupby
+from typing import Any, Literal
 
 import numpy as np
 
+from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
 from schedgap.models.elastic.algorithms.pricing import Market, Offer
 from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import Floats, Rule, slack
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.elastic.placement import Floats, Ints, Rule, slack
+from schedgap.models.method import AlgorithmRun
 
 Order = Literal["arrival", "density"]
 Tie = Literal["order", "volume"]
-
+Log = list[Mapping[str, Any]]  # events, in order
 
 ModesOf = Callable[[Cluster, Job], tuple[Mode, ...]]  # which modes a job may take
 
@@ -148,7 +162,7 @@ class Batch:
         return math.fsum(each.job.weight for each, _ in self.served)
 
 
-def a_maxweight(
+def serve_batch(
     view: Cluster,
     jobs: Sequence[Arrived],
     deadline: int,
@@ -157,6 +171,7 @@ def a_maxweight(
     rule: Rule = "exact",
     order: Order = "arrival",
     tie: Tie = "order",
+    log: Log | None = None,
 ) -> Batch:
     """Serve jobs whose weight exceeds the price of their cheapest schedule, one after the other.
 
@@ -175,6 +190,13 @@ def a_maxweight(
     tie : "order" or "volume"
         Among schedules of equal cost: the first in the order of enumeration, as printed; or the
         least volume, then the earliest end (ours: at zero prices the first types always win, E21).
+    log : list, optional
+        Where the events go.
+
+    Returns
+    -------
+    Batch
+        The served jobs with their schedules, in the order of the loop, and the final prices.
 
     Notes
     -----
@@ -183,27 +205,41 @@ def a_maxweight(
     """
     market = Market.empty(view, deadline - 1)  # A3 L1: x = 0, beta = 0, delta = 0 (E35)
     served: list[tuple[Arrived, Offer]] = []  # J_i^s
-    for each in _in_order(view, jobs, fixed, order):  # A3 L2
+    able = _in_order(view, jobs, fixed, order)
+    if log is not None:
+        ids = [each.job.id for each in able]
+        log.append({"line": "A3 L1", "event": "batch", "deadline": deadline, "jobs": ids})
+    for each in able:  # A3 L2
         best = _cheapest(market, each, deadline, fixed, rule, tie)  # A3 L3-L7
-        if best is None:
-            continue
-        if fixed.kappa * each.job.weight - best.cost > 0:  # A3 L8-L9
+        if best is not None and fixed.kappa * each.job.weight - best.cost > 0:  # A3 L8-L9
             served.append((each, best))  # A3 L10-L12
+            if log is not None:
+                _tell_accept(log, market, each, best, fixed)
             _commit(market, best, fixed)  # A3 L13-L14
+        elif log is not None:
+            cost = None if best is None else best.cost / fixed.kappa
+            words = {"job": each.job.id, "weight": each.job.weight, "cost": cost}
+            log.append({"line": "A3 L9", "event": "leave", **words})
     # A3 L15-L16
     prices = np.moveaxis(market.price[:-1], 0, 2) / fixed.kappa
-    return Batch(tuple(served), prices, deadline)
+    found = Batch(tuple(served), prices, deadline)
+    if log is not None:
+        taken = [each.job.id for each, _ in served]
+        left = [name for name in ids if name not in taken]
+        words = {"served": taken, "left": left, "weight": found.weight}
+        log.append({"line": "A3 L16", "event": "batch_end", **words})
+    return found
 
 
 def _in_order(
     view: Cluster, jobs: Sequence[Arrived], fixed: Constants, order: Order
-) -> Iterator[Arrived]:
+) -> list[Arrived]:
     """Jobs that can run at all, in the order of the loop."""
     able = [each for each in jobs if each.modes]
     if order == "density":
         density = {each.place: _density(view, each, fixed) for each in able}
         able.sort(key=lambda each: (-density[each.place], each.place))
-    return iter(able)
+    return able
 
 
 def _density(view: Cluster, job: Arrived, fixed: Constants) -> float:
@@ -231,6 +267,12 @@ def _cheapest(
 
 def _commit(market: Market, offer: Offer, fixed: Constants) -> None:
     """Take what the schedule uses, beta, and raise the prices there by (11)."""
+    servers, price, free = _after(market, offer, fixed)
+    market.change(offer.start, offer.end - 1, servers, price, free)
+
+
+def _after(market: Market, offer: Offer, fixed: Constants) -> tuple[Ints, Floats, Floats]:
+    """Return the servers of a schedule, and their prices and free amounts [t, h, r] with it."""
     view, mode = market.view, offer.mode
     servers = np.array(sorted({*offer.workers, *offer.ps}))
     used = np.zeros((len(servers), view.capacity.shape[1]))
@@ -244,7 +286,32 @@ def _commit(market: Market, offer: Offer, fixed: Constants) -> None:
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(capacity > 0, (capacity - free) / capacity, 0.0)  # beta / C
     price = (fixed.lam**share - 1) * fixed.per_unit  # (11); as a price of demand as given
-    market.change(offer.start, offer.end - 1, servers, price, free)
+    return servers, price, free
+
+
+def _tell_accept(log: Log, market: Market, each: Arrived, offer: Offer, fixed: Constants) -> None:
+    """Log a job that is served, and how the prices will rise for it."""
+    view, job, kappa = market.view, each.job, fixed.kappa
+    run = view.place(offer.mode, offer.start, offer.workers, offer.ps).to_data()
+    words = {"job": job.id, "weight": job.weight, "cost": offer.cost / kappa, **run}
+    log.append({"line": "A3 L10", "event": "accept", **words})
+    servers, price, _ = _after(market, offer, fixed)
+    before = market.price[offer.start - 1 : offer.end - 1, servers] / kappa
+    rises = [
+        {"server": view.servers[h], "resource": view.resources[r], **rise}
+        for k, h in enumerate(servers.tolist())
+        for r in range(price.shape[2])
+        for rise in _rises(before[:, k, r].tolist(), (price[:, k, r] / kappa).tolist(), offer.start)
+    ]
+    log.append({"line": "A3 L14", "event": "prices", "job": job.id, "rises": rises})
+
+
+def _rises(before: list[float], after: list[float], start: int) -> Iterator[dict[str, float]]:
+    """Yield the rises of one price from slot `start` on; slots in a row that agree are one."""
+    for (old, new), slots in groupby(range(len(before)), key=lambda t: (before[t], after[t])):
+        if old != new:
+            rows = list(slots)
+            yield {"first": start + rows[0], "last": start + rows[-1], "before": old, "after": new}
 
 
 def batch_of(instance: ElasticInstance) -> tuple[Cluster, tuple[Arrived, ...]]:
@@ -263,20 +330,50 @@ def schedule_of(view: Cluster, batch: Batch) -> ElasticSchedule:
     )
 
 
-def solve_a_maxweight(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Run `a-maxweight` on all jobs."""
-    options = call.options
+def a_maxweight(
+    instance: ElasticInstance,
+    *,
+    events: bool = False,
+    placement: Rule = "exact",
+    F: float | None = None,
+    normalise: bool = True,
+    order: Order = "arrival",
+    tie: Tie = "order",
+) -> AlgorithmRun:
+    """Of a batch problem, serve the jobs that weigh more than rising prices ask for them.
+
+    Parameters
+    ----------
+    instance : ElasticInstance
+        With objective `scheduled_weight`.
+    events : bool
+        Report what was done, step by step; see above.
+    placement, order, tie
+        As `rule`, `order` and `tie` of `serve_batch`.
+    F, normalise
+        As in `constants`.
+
+    Returns
+    -------
+    AlgorithmRun
+        Its `trace`: `kappa`, `F` and `gamma`, the ratio that Theorem 3 claims.
+
+    Raises
+    ------
+    UsageError
+        If the instance has no deadline.
+
+    Notes
+    -----
+    Source: Algorithm 3, line by line in `serve_batch`.
+    """
+    if instance.deadline is None:
+        raise UsageError("a_maxweight needs objective scheduled_weight")
     view, jobs = batch_of(instance)
-    fixed = constants(instance, F=options["F"], normalise=options["normalise"])
-    assert instance.deadline is not None
-    batch = a_maxweight(
-        view,
-        jobs,
-        instance.deadline,
-        fixed,
-        rule=options["placement"],
-        order=options["order"],
-        tie=options["tie"],
+    fixed = constants(instance, F=F, normalise=normalise)
+    log: Log | None = [] if events else None
+    batch = serve_batch(
+        view, jobs, instance.deadline, fixed, rule=placement, order=order, tie=tie, log=log
     )
     trace = {"kappa": fixed.kappa, "F": fixed.F, "gamma": gamma(fixed)}
-    return MethodResult(schedule_of(view, batch), trace=trace)
+    return AlgorithmRun(schedule_of(view, batch), tuple(log or ()), trace)

@@ -3,6 +3,16 @@
 Time t is the end of slot t. At time tau_i = 1, 1, 2, 4, 8, ... the jobs that have arrived and are
 not yet served are a batch; it is served in windows of tau_i slots that start alpha tau_i later.
 E9-E13 are the paper's errata as numbered in `paper.py`.
+
+Events, one dict each; `time` is the tau_i at which it is decided, slots are those of the instance:
+
+- `round` (A1 L2): `round` i begins. `time`; `batch`, the jobs that have arrived and wait.
+- `window` (A2 L2): a window is tried for those not yet served. `time`; `window` iota, from 1. What
+  follows, up to `batch_end`, is told in `a_maxweight`, in slots from 1 on: `batch`, `accept`,
+  `prices`, `leave`, `batch_end`.
+- `start` (A1 L9): a job gets its slots. `time`, `window`, `job`, and the run: `start`, `duration`,
+  `worker_type`, `workers`, with PSs `ps_type`, `ps`.
+- `round_end` (A1 L10): `round`, `time`; `left`, the jobs that wait on.
 """
 
 import math
@@ -16,20 +26,21 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     Arrived,
     Batch,
     Constants,
+    Log,
     ModesOf,
     Order,
     Tie,
-    a_maxweight,
     arrived,
     constants,
     gamma,
+    serve_batch,
 )
 from schedgap.models.elastic.algorithms.closed_horizon import deliver, no_schedule
 from schedgap.models.elastic.algorithms.guarantees import alpha_of, lemma_1, windows_needed
 from schedgap.models.elastic.algorithms.pricing import Offer
 from schedgap.models.elastic.modes import Cluster, cluster
 from schedgap.models.elastic.placement import Rule
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.models.online import Arriving
 
 
@@ -90,8 +101,21 @@ class OnlineRun:
         ]
 
 
-def a_dual(jobs: Sequence[Arrived], tau: int, given: Settings) -> tuple[Batch, ...]:
+def a_dual(
+    jobs: Sequence[Arrived], tau: int, given: Settings, *, log: Log | None = None
+) -> tuple[Batch, ...]:
     """Serve a batch in up to alpha windows of tau slots, each from zero prices on.
+
+    Parameters
+    ----------
+    jobs : sequence of Arrived
+        J_i, in the order that breaks ties.
+    tau : int
+        Slots of a window, >= 2.
+    given : Settings
+        Constants and rules.
+    log : list, optional
+        Where the events go.
 
     Returns
     -------
@@ -105,8 +129,10 @@ def a_dual(jobs: Sequence[Arrived], tau: int, given: Settings) -> tuple[Batch, .
     """
     rest = list(jobs)  # A2 L1: J_i without J_i^s
     windows: list[Batch] = []
-    for _ in range(given.alpha):  # A2 L2 iota
-        window = a_maxweight(
+    for iota in range(given.alpha):  # A2 L2
+        if log is not None:
+            log.append({"line": "A2 L2", "event": "window", "time": tau, "window": iota + 1})
+        window = serve_batch(
             given.view,
             rest,
             tau,
@@ -114,6 +140,7 @@ def a_dual(jobs: Sequence[Arrived], tau: int, given: Settings) -> tuple[Batch, .
             rule=given.rule,
             order=given.order,
             tie=given.tie,
+            log=log,
         )  # A2 L3
         if not window.served:
             break
@@ -125,7 +152,7 @@ def a_dual(jobs: Sequence[Arrived], tau: int, given: Settings) -> tuple[Batch, .
     return tuple(windows)  # A2 L4
 
 
-def a_online(arrivals: Arrivals, given: Settings) -> OnlineRun:
+def serve_rounds(arrivals: Arrivals, given: Settings, *, log: Log | None = None) -> OnlineRun:
     """Schedule jobs in batches, as they arrive.
 
     Parameters
@@ -134,6 +161,8 @@ def a_online(arrivals: Arrivals, given: Settings) -> OnlineRun:
         Every job must have a mode.
     given : Settings
         T, F, kappa and alpha are known beforehand, as in the paper.
+    log : list, optional
+        Where the events go.
 
     Returns
     -------
@@ -156,97 +185,141 @@ def a_online(arrivals: Arrivals, given: Settings) -> OnlineRun:
         i += 1  # A1 L2
         tau = 2 ** (i - 1)  # tau_1 = tau_0 = 1: nothing can be served in round 1 (E10)
         waiting += arrivals.until(tau)  # A1 L3-L5 (E9)
-        if min((job.shortest() for job in waiting), default=math.inf) >= tau:
-            continue  # no job fits: a batch of nothing
-        windows = a_dual(waiting, tau, given)  # A1 L6
-        base = max(tau, end) if given.compact else given.alpha * tau
-        end = base + len(windows) * tau
-        for iota, window in enumerate(windows):  # A1 L7
-            for each, offer in window.served:
-                run = arrivals.start(offer, base + iota * tau)  # A1 L8-L9
-                placed[each.job.id] = given.view.place(run.mode, run.start, run.workers, run.ps)
-        rounds.append(Round(i, tau, base, tuple(waiting), windows))
-        waiting = [job for job in waiting if job.job.id not in placed]  # A1 L10
+        if log is not None:
+            words = {"round": i, "time": tau, "batch": _ids(waiting)}
+            log.append({"line": "A1 L2", "event": "round", **words})
+        if min((job.shortest() for job in waiting), default=math.inf) < tau:  # some job fits
+            windows = a_dual(waiting, tau, given, log=log)  # A1 L6
+            base = max(tau, end) if given.compact else given.alpha * tau
+            end = base + len(windows) * tau
+            for iota, window in enumerate(windows):  # A1 L7
+                for each, offer in window.served:
+                    run = arrivals.start(offer, base + iota * tau)  # A1 L8-L9
+                    place = given.view.place(run.mode, run.start, run.workers, run.ps)
+                    placed[each.job.id] = place
+                    if log is not None:
+                        words = {"time": tau, "window": iota + 1, "job": each.job.id}
+                        log.append({"line": "A1 L9", "event": "start", **words, **place.to_data()})
+            rounds.append(Round(i, tau, base, tuple(waiting), windows))
+            waiting = [job for job in waiting if job.job.id not in placed]  # A1 L10
+        if log is not None:
+            words = {"round": i, "time": tau, "left": _ids(waiting)}
+            log.append({"line": "A1 L10", "event": "round_end", **words})
     return OnlineRun(given, ElasticSchedule(placed), tuple(rounds))  # A1 L11
 
 
-def run_online(
+def _ids(jobs: Sequence[Arrived]) -> list[str]:
+    return [each.job.id for each in jobs]
+
+
+def prepare(
     instance: ElasticInstance,
     *,
     alpha: int | str = 4,
+    compact: bool = False,
+    placement: Rule = "exact",
     F: float | None = None,
     normalise: bool = True,
-    rule: Rule = "exact",
     order: Order = "arrival",
     tie: Tie = "order",
-    compact: bool = False,
     modes_of: ModesOf | None = None,
-) -> OnlineRun:
-    """Run A_online on an instance; its a-priori constants are computed from all jobs.
+) -> Settings:
+    """Return what is known beforehand; the constants are computed from all jobs of the instance.
 
     Parameters
     ----------
-    alpha : int, "theory" or "theory-repaired"
-        Windows of a round. The theorem's own value is in the hundreds at the paper's scale (E12);
-        the repaired one closes a gap in Lemma 2 (E13).
-    F, normalise, rule, order, tie
-        As in `a_maxweight.constants` and `a_maxweight.a_maxweight`.
-    compact : bool
-        Start a batch at once, not alpha tau later (ours).
-    modes_of : callable, optional
-        Which modes a job may take, at least one; all of them by default.
+    alpha, compact, placement, F, normalise, order, tie, modes_of
+        As in `a_online`.
+
+    Notes
+    -----
+    Source: Section 4.2; alpha of Theorem 5.
     """
     fixed = constants(instance, F=F, normalise=normalise, modes_of=modes_of)
     windows = alpha_of(alpha, instance, fixed)
-    given = Settings(cluster(instance), fixed, windows, rule, order, tie, compact)
-    return a_online(Arrivals(instance, modes_of), given)
+    return Settings(cluster(instance), fixed, windows, placement, order, tie, compact)
 
 
 MostWeight = Callable[[ElasticInstance, Round], float]  # that a window of a round could have served
 
 
-def solve_a_online(
-    instance: ElasticInstance, call: RunContext, most_weight: MostWeight
-) -> MethodResult:
-    """Run `a-online`, and check by `most_weight`, a bound, whether Lemma 1 holds in each round."""
-    return _solve(instance, call, most_weight, compact=call.options["compact"])
+def a_online(
+    instance: ElasticInstance,
+    *,
+    events: bool = False,
+    alpha: int | str = 4,
+    compact: bool = False,
+    placement: Rule = "exact",
+    F: float | None = None,
+    normalise: bool = True,
+    order: Order = "arrival",
+    tie: Tie = "order",
+    modes_of: ModesOf | None = None,
+    most_weight: MostWeight | None = None,
+) -> AlgorithmRun:
+    """Serve jobs in batches at doubling times, by rising prices, in later windows.
 
+    Parameters
+    ----------
+    instance : ElasticInstance
+        A closed horizon is not heeded.
+    events : bool
+        Report what was done, step by step; see above.
+    alpha : int, "theory" or "theory-repaired"
+        Windows of a round. The theorem's own value is in the hundreds at the paper's scale (E12);
+        the repaired one closes a gap in Lemma 2 (E13).
+    compact : bool
+        Start a batch at once, not alpha tau later (ours).
+    placement, order, tie
+        As `rule`, `order` and `tie` of `a_maxweight.serve_batch`.
+    F, normalise
+        As in `a_maxweight.constants`.
+    modes_of : callable, optional
+        Which modes a job may take; all of them by default.
+    most_weight : callable, optional
+        instance, round -> an upper bound on the weight that one window of the round could have
+        served, by which `lemma_1` may hold for rounds that did not serve all jobs that fit.
 
-def solve_a_online_compact(
-    instance: ElasticInstance, call: RunContext, most_weight: MostWeight
-) -> MethodResult:
-    """Run `a-online-compact`, the same with its rounds moved together."""
-    return _solve(instance, call, most_weight, compact=True)
+    Returns
+    -------
+    AlgorithmRun
+        Its `trace`: `alpha`, `kappa`, `F`, `gamma`; `lemma_1`, whether it holds in each round; and
+        `rounds`, each with its batch, what its windows served, and the alpha that it needed. No
+        schedule where some job can never run.
 
-
-def _solve(
-    instance: ElasticInstance, call: RunContext, most_weight: MostWeight, *, compact: bool
-) -> MethodResult:
-    if proof := no_schedule(instance):
-        return proof
-    options = call.options
-    run = run_online(
+    Notes
+    -----
+    Source: Algorithms 1 and 2, line by line in `serve_rounds` and `a_dual`.
+    """
+    arrivals = Arrivals(instance, modes_of)
+    if not all(arrived(instance, j, modes_of).modes for j in range(len(instance.jobs))):
+        return AlgorithmRun(None)
+    given = prepare(
         instance,
-        alpha=options["alpha"],
-        F=options["F"],
-        normalise=options["normalise"],
-        rule=options["placement"],
-        order=options["order"],
-        tie=options["tie"],
+        alpha=alpha,
         compact=compact,
+        placement=placement,
+        F=F,
+        normalise=normalise,
+        order=order,
+        tie=tie,
+        modes_of=modes_of,
     )
+    log: Log | None = [] if events else None
+    run = serve_rounds(arrivals, given, log=log)
+    upper = None if most_weight is None else partial(most_weight, instance)
     trace = {
-        "alpha": run.given.alpha,
-        "kappa": run.given.fixed.kappa,
-        "F": run.given.fixed.F,
-        "gamma": gamma(run.given.fixed),
-        "lemma_1": lemma_1(run.rounds, run.given.alpha, upper=partial(most_weight, instance)),
+        "alpha": given.alpha,
+        "kappa": given.fixed.kappa,
+        "F": given.fixed.F,
+        "gamma": gamma(given.fixed),
+        "lemma_1": lemma_1(run.rounds, given.alpha, upper=upper),
         "rounds": [
             told | {"alpha_needed": _needed(instance, run, each)}
             for told, each in zip(run.trace(), run.rounds, strict=True)
         ],
     }
-    return deliver(instance, run.schedule, trace)
+    return AlgorithmRun(run.schedule, tuple(log or ()), trace)
 
 
 def _needed(instance: ElasticInstance, run: OnlineRun, each: Round) -> int:
@@ -254,3 +327,11 @@ def _needed(instance: ElasticInstance, run: OnlineRun, each: Round) -> int:
     total = math.fsum(one.job.weight for one in each.batch)
     least = min(job.weight for job in instance.jobs)
     return windows_needed(total, least, gamma(run.given.fixed))
+
+
+def solve_a_online(instance: ElasticInstance, call: RunContext, **fixed: Any) -> MethodResult:
+    """Run `a_online` with the options of a call and what is fixed, if there is a schedule."""
+    if proof := no_schedule(instance):
+        return proof
+    run = a_online(instance, **call.options, **fixed)
+    return deliver(instance, run.schedule, run.trace)

@@ -6,7 +6,7 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, Job
 from schedgap.models.elastic.algorithms.a_maxweight import ModesOf
-from schedgap.models.elastic.algorithms.a_online import run_online
+from schedgap.models.elastic.algorithms.a_online import Arrivals, prepare, serve_rounds
 from schedgap.models.elastic.algorithms.closed_horizon import deliver, no_schedule
 from schedgap.models.elastic.baselines.first_fit import most_workers
 from schedgap.models.elastic.modes import Cluster, Mode, durations, most_central, most_split
@@ -17,7 +17,8 @@ def a_online_fixed_number(instance: ElasticInstance, call: RunContext) -> Method
     """Run `a-online-fixed-number`."""
     if proof := no_schedule(instance):
         return proof
-    run = run_online(instance, modes_of=of_number(call.options["workers"]))
+    choose = of_number(call.options["workers"])
+    run = serve_rounds(Arrivals(instance, choose), prepare(instance, modes_of=choose))
     return deliver(instance, run.schedule, {"rounds": run.trace()})
 
 

@@ -2,7 +2,7 @@
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.algorithms.a_online import run_online
+from schedgap.models.elastic.algorithms.a_online import a_online
 from schedgap.models.elastic.algorithms.closed_horizon import deliver, no_schedule
 from schedgap.models.method import MethodResult, RunContext
 
@@ -18,7 +18,7 @@ def a_online_fixed_type(instance: ElasticInstance, call: RunContext) -> MethodRe
     alone = with_one_type(instance, number - 1)
     if alone is None or no_schedule(alone) is not None:
         return MethodResult(note=f"some job cannot run on worker type {name} alone")
-    return deliver(instance, run_online(alone).schedule, {"worker_type": name})
+    return deliver(instance, a_online(alone).schedule, {"worker_type": name})
 
 
 def with_one_type(instance: ElasticInstance, worker_type: int) -> ElasticInstance | None:

@@ -13,9 +13,9 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_maxweight import (
     Arrived,
     Batch,
-    a_maxweight,
     batch_of,
     constants,
+    serve_batch,
 )
 from schedgap.models.elastic.algorithms.a_online import Round
 from schedgap.models.elastic.algorithms.guarantees import fitting_weight
@@ -111,7 +111,7 @@ def dual_prices_bound(instance: ElasticInstance, call: RunContext) -> MethodResu
     if reason := schedule_lp.too_large(instance, deadline - 1):
         return MethodResult(note=reason)
     call.progress.phase("running A_maxweight")
-    batch = a_maxweight(view, jobs, deadline, constants(instance))
+    batch = serve_batch(view, jobs, deadline, constants(instance))
     prices, theta, steps = scaled(instance, batch, call.clock.expired)
     certificate = schedule_lp.certificate("dual-prices", prices)
     return schedule_lp.proved(
