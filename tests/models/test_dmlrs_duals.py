@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from schedgap.errors import InputError
 from schedgap.instances.dmlrs import arrays
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
-from schedgap.models.dmlrs.algorithms.variant import Variant
+from schedgap.models.dmlrs.algorithms.prices import final_prices
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.job_alone import alone_bound
 from schedgap.models.dmlrs.bounds.pricing_by_machine import dual_bound, machine_prices, prices_of
@@ -29,8 +29,8 @@ OF_PD_ORS = ("pd-ors", "pd-ors-hull", "pd-ors-greedy", "dual-online", "dual-10")
     dmlrs_instances(max_machines=3), st.sampled_from(["round", "greedy"]), st.sampled_from([3, 200])
 )
 def test_the_prices_of_a_run_bound_the_optimum(instance, across, grid):
-    run = pd_ors(instance, Variant(across=across))
-    bound = dual_bound(instance, run.price(instance), grid=grid)
+    run = pd_ors(instance, across=across)
+    bound = dual_bound(instance, final_prices(instance, run), grid=grid)
     assert bound is not None
     assert bound >= optimum(instance) - 1e-9
 
@@ -60,7 +60,7 @@ def test_dual_online_bounds_the_optimum_whoever_made_the_prices(instance, of):
 
 def test_prices_by_machine_are_told_in_rows():
     """Nothing but what differs from L is written, and a file's own prices are checked."""
-    price = pd_ors(TOY).price(TOY)
+    price = final_prices(TOY, pd_ors(TOY))
     told = machine_prices(TOY, price, 0.01)
     assert len(told["prices"]) == int((price != 0.01).sum()) == 12
     again = prices_of(TOY, told["base"], told["prices"])

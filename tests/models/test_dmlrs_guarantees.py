@@ -1,6 +1,7 @@
 """What is claimed of PD-ORS on family `dmlrs`: where it is proved, and where it is not."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,16 +17,15 @@ from schedgap.models.dmlrs.algorithms.guarantees import (
     rounding_odds,
 )
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
-from schedgap.models.dmlrs.algorithms.prices import declared
+from schedgap.models.dmlrs.algorithms.prices import declared, final_prices
 from schedgap.models.dmlrs.algorithms.rounding import draws
 from schedgap.models.dmlrs.algorithms.rounding_gain import odds
-from schedgap.models.dmlrs.algorithms.variant import Variant
 from schedgap.models.dmlrs.offers import arrived
 from schedgap.models.dmlrs.paper import PAPER
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, instance_of, job
 
-EXACT = Variant(across="exact", dp="exact")
+EXACT: dict[str, Any] = {"across": "exact", "dp": "exact"}
 SMALL = {"batch_size": 1, "worker_ps_ratio": 1.0, "ps_demand": {"gpu": 0, "cpu": 1}}
 
 
@@ -55,10 +55,10 @@ def roomy(values: list[list[float]], capacity: int = 8) -> DmlrsInstance:
 def test_the_dual_rises_by_at_most_alpha_kappa_times_what_is_earned(instance, across, ends):
     """sum p C + sum lambda - D_0 <= alpha kappa PD-ORS, whatever the range of the prices."""
     instance = priced(instance, *ends)
-    run = pd_ors(instance, Variant(across=across))
+    run = pd_ors(instance, across=across)
     capacity = arrays(instance).capacity
-    rise = (run.price(instance) * capacity - ends[1] * capacity).sum()
-    rise += sum(each.payoff for each in run.decisions)
+    rise = (final_prices(instance, run) * capacity - ends[1] * capacity).sum()
+    rise += sum(run.trace["payoffs"].values())
     found = constants(instance, declared(instance))
     assert rise <= found.alpha * found.kappa * run.schedule.value(instance) + 1e-6
 
@@ -75,7 +75,7 @@ def test_where_its_assumptions_hold_the_ratio_does(worth, capacity, data):
     instance = priced(instance, largest, least)
     said = competitive(instance, dp="exact")
     assert said["holds"], said["failed"]
-    earned = pd_ors(instance, EXACT).schedule.value(instance)
+    earned = pd_ors(instance, **EXACT).schedule.value(instance)
     assert optimum(instance) <= said["factor"] * earned * (1 + 1e-9)
 
 
@@ -107,7 +107,7 @@ def test_one_job_that_fills_the_machine_breaks_the_ratio():
         for name, worth in (("j1", 1.0), ("j2", 100.0))
     ]
     one = priced(instance_of(jobs, [{"gpu": 1, "cpu": 2}]), 100.0, 0.01)
-    run = pd_ors(one, EXACT)
+    run = pd_ors(one, **EXACT)
     assert run.schedule.value(one) == 1 and optimum(one) == 100
     assert conditions(one, run)["two_alpha"] == pytest.approx(2 * math.log(1e4))
     said = competitive(one, dp="exact")

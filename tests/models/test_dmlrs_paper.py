@@ -5,8 +5,7 @@ from pathlib import Path
 
 from schedgap.instances.dmlrs import arrays
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
-from schedgap.models.dmlrs.algorithms.prices import of_jobs
-from schedgap.models.dmlrs.algorithms.variant import Variant
+from schedgap.models.dmlrs.algorithms.prices import final_load, final_prices, of_jobs
 from schedgap.models.dmlrs.figures import experiments
 from schedgap.models.dmlrs.offers import arrived
 from schedgap.models.dmlrs.paper import PAPER
@@ -42,15 +41,15 @@ def test_a_resource_that_no_job_uses_takes_the_largest_u() -> None:
 
 def test_rounding_ends_where_no_draw_serves() -> None:
     """E13: a hundredth of the workers is next to none, whatever is drawn; inside still works."""
-    run = pd_ors(TOY, Variant(gain=0.01, rounds=3), seed=1)
+    run = pd_ors(TOY, gain=0.01, rounds=3, seed=1)
     assert run.schedule.value(TOY) == 12
 
 
 def test_prices_change_only_where_something_runs() -> None:
     """E26: on the toy all that is not loaded still costs L."""
-    run = pd_ors(TOY, Variant(across="exact", dp="exact"))
-    price = run.price(TOY)
-    assert (price[run.load == 0] == 0.01).all() and (price[run.load > 0] > 0.01).all()
+    run = pd_ors(TOY, across="exact", dp="exact")
+    price, load = final_prices(TOY, run), final_load(TOY, run)
+    assert (price[load == 0] == 0.01).all() and (price[load > 0] > 0.01).all()
 
 
 def test_the_figures_have_the_sizes_of_the_paper():

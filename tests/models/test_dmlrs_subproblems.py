@@ -11,7 +11,6 @@ from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, arrays
 from schedgap.models.dmlrs.algorithms import dynamic_program, slot_placements
 from schedgap.models.dmlrs.algorithms.best_schedule import best_schedule
-from schedgap.models.dmlrs.algorithms.variant import Variant
 from schedgap.models.dmlrs.methods import PROGRAMS
 from schedgap.models.dmlrs.programs import dual
 from schedgap.models.dmlrs.programs.subproblems import (
@@ -28,7 +27,6 @@ from schedgap.solvers.programs.export import write_model
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, instance_of, job
 
-EXACT = Variant(across="exact", dp="exact")
 CLOSE = {"rel": 1e-6, "abs": 1e-6}
 
 
@@ -60,7 +58,7 @@ def asked_jobs(draw) -> Asked:
 @given(asked_jobs())
 def test_15_is_the_payoff_of_algorithm_2_and_16_the_cost_of_algorithm_3(asked):
     volume = asked.instance.jobs[asked.job.place].volume
-    payoff, _ = best_schedule(asked.market, asked.job, offers, EXACT, volume)
+    payoff = best_schedule(asked.market, asked.job, offers, volume, dp="exact").payoff
     found = solve(build_15(asked), "highs", clock=Clock())
     assert found.objective == pytest.approx(payoff, **CLOSE)
     rows = asked.market.offers(asked.job, offers)

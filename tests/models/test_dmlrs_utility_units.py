@@ -12,7 +12,6 @@ from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.dmlrs import rules
 from schedgap.models.dmlrs.algorithms.guarantees import competitive
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
-from schedgap.models.dmlrs.algorithms.variant import Variant
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.models.dmlrs.throughput import first_completions
@@ -195,12 +194,12 @@ def test_the_guarantee_holds_at_any_size(instance, factor):
     instance = times(instance, factor)
     said = competitive(instance, prices="oracle", dp="exact")
     if said["holds"]:
-        value = pd_ors(instance, Variant(prices="oracle", dp="exact")).schedule.value(instance)
+        value = pd_ors(instance, prices="oracle", dp="exact").schedule.value(instance)
         assert optimum(instance) <= said["factor"] * value * (1 + 1e-9)
 
 
 def test_a_tiny_payoff_is_one():
     """One job, worth 8e-11 wherever it ends: its price is far less, and it is admitted."""
     instance = instance_of([job("j1", 1, [8e-11] * 4)], [{"gpu": 2, "cpu": 4}])
-    run_ = pd_ors(instance, Variant(prices="oracle", dp="exact"))
+    run_ = pd_ors(instance, prices="oracle", dp="exact")
     assert run_.schedule.admitted == ("j1",)

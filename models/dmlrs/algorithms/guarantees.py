@@ -24,11 +24,11 @@ import numpy as np
 
 from schedgap.instances.dmlrs import INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Ints
-from schedgap.models.dmlrs.algorithms.pd_ors import OnlineRun
-from schedgap.models.dmlrs.algorithms.prices import Range, declared, of_jobs
+from schedgap.models.dmlrs.algorithms.prices import Range, declared, final_range, of_jobs
 from schedgap.models.dmlrs.algorithms.rounding_gain import Odds, odds
 from schedgap.models.dmlrs.offers import Arrived, arrived
 from schedgap.models.dmlrs.throughput import FULL, ps_needed, widths
+from schedgap.models.method import AlgorithmRun
 
 CLAIM = "optimum <= 2 alpha kappa times the utility (ours, after the paper's prices)"
 
@@ -126,7 +126,7 @@ def competitive(
     Parameters
     ----------
     prices, price_floor, dp, literal_13
-        Options of the run, as in `Variant`.
+        Options of the run, as in `pd_ors`.
     free
         Options on which the claim does not depend.
 
@@ -206,7 +206,7 @@ def _ends(every: list[Odds]) -> tuple[float, float]:
     return min(each.W_a for each in every), max(each.W_a for each in every)
 
 
-def conditions(instance: DmlrsInstance, run: OnlineRun) -> dict[str, Any]:
+def conditions(instance: DmlrsInstance, run: AlgorithmRun) -> dict[str, Any]:
     """Return 2 alpha and what its argument needs, as far as a run shows it.
 
     Returns
@@ -216,7 +216,7 @@ def conditions(instance: DmlrsInstance, run: OnlineRun) -> dict[str, Any]:
         as a part of it, which must be far below 1; `first_dual`, T L sum C, which must be at most
         half of the optimum.
     """
-    view = arrays(instance)
+    view, prices = arrays(instance), final_range(instance, run)
     place = {machine.id: h for h, machine in enumerate(instance.machines)}
     jobs = {job.id: j for j, job in enumerate(instance.jobs)}
     step = 0.0
@@ -226,9 +226,9 @@ def conditions(instance: DmlrsInstance, run: OnlineRun) -> dict[str, Any]:
         used = taken > 0
         step = max(step, float((taken[used] / view.capacity_milli[h][used]).max()))
     return {
-        "two_alpha": 2 * run.range.alpha,
+        "two_alpha": 2 * prices.alpha,
         "largest_step": step,
-        "first_dual": instance.horizon * run.range.least * float(view.capacity.sum()),
+        "first_dual": instance.horizon * prices.least * float(view.capacity.sum()),
     }
 
 

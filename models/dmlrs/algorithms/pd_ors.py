@@ -1,61 +1,27 @@
 """Algorithm 1, PD-ORS: admit a job when its utility exceeds what its best schedule costs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, Plan, arrays
-from schedgap.instances.dmlrs.arrays import Floats, Ints
 from schedgap.models.dmlrs.algorithms import slot_placements
-from schedgap.models.dmlrs.algorithms.best_schedule import Market, Offers, best_schedule
-from schedgap.models.dmlrs.algorithms.prices import Range, declared, of_jobs
-from schedgap.models.dmlrs.algorithms.rounding import Rounding
-from schedgap.models.dmlrs.algorithms.variant import DEFAULT, Variant
+from schedgap.models.dmlrs.algorithms.best_schedule import (
+    DynamicProgram,
+    Market,
+    Offers,
+    best_schedule,
+)
+from schedgap.models.dmlrs.algorithms.events import EventLog
+from schedgap.models.dmlrs.algorithms.prices import Known, Range, declared, of_jobs
+from schedgap.models.dmlrs.algorithms.rounding import Gain, Rounding
 from schedgap.models.dmlrs.offers import Arrived, arrived
+from schedgap.models.method import AlgorithmRun
 from schedgap.models.online import Arriving
 from schedgap.solvers.children.clock import Clock
 
-
-class Decision(NamedTuple):
-    """What becomes of one job."""
-
-    job: int
-    payoff: float  # lambda_i, 0 if rejected
-    completion: int | None  # t~_i, None if rejected
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OnlineRun:
-    """What PD-ORS leaves: schedule, decisions in order, load and range of the prices at the end."""
-
-    schedule: DmlrsSchedule
-    decisions: tuple[Decision, ...]
-    load: Ints  # [t - 1, h, r] rho, thousandths
-    range: Range
-    counts: dict[str, int]  # of the randomized rounding
-
-    def price(self, instance: DmlrsInstance) -> Floats:
-        """Return the prices at the end [t - 1, h, r]."""
-        return self.range.price(self.load, arrays(instance).capacity_milli)
-
-    def note(self, instance: DmlrsInstance) -> str:
-        """Return how many jobs a stopped run has not looked at, in words; '' if none."""
-        left, jobs = len(instance.jobs) - len(self.decisions), len(instance.jobs)
-        return f"stopped: {left} of {jobs} jobs not looked at" if left else ""
-
-    def trace(self, instance: DmlrsInstance) -> dict[str, Any]:
-        """Return decisions, range of the prices and counts as plain data."""
-        names = [job.id for job in instance.jobs]
-        return {
-            "payoffs": {names[each.job]: each.payoff for each in self.decisions},
-            "max_unit_utility": dict(
-                zip(instance.resources, self.range.largest.tolist(), strict=True)
-            ),
-            "min_unit_utility": self.range.least,
-            **({"rounding": dict(self.counts)} if self.counts else {}),
-        }
+Across = Literal["round", "round-hull", "greedy", "exact"]
 
 
 class Arrivals(Arriving[Arrived]):
@@ -68,20 +34,57 @@ class Arrivals(Arriving[Arrived]):
 
 def pd_ors(
     instance: DmlrsInstance,
-    variant: Variant = DEFAULT,
     *,
+    events: bool = False,
+    prices: Known | None = None,
+    price_floor: float = 0.0,
+    dp: DynamicProgram = "grid",
+    quantum: int | None = None,
+    grid: int = 2000,
+    literal_13: bool = False,
+    gain: Gain = "one",
+    delta: float = 1.0,
+    rounds: int = 20,
+    ps_row: bool = True,
+    across: Across = "round",
+    offers: Offers | None = None,
     seed: int = 0,
     clock: Clock | None = None,
-    offers: Offers | None = None,
-) -> OnlineRun:
+) -> AlgorithmRun:
     """Admit or reject the jobs one by one, each with its best schedule under the prices so far.
 
     Parameters
     ----------
-    clock : Clock, optional
-        When its time is up, the jobs to come are not looked at any more.
+    events : bool
+        Whether to tell what was done step by step, as in `algorithms.events`.
+    prices : str, optional
+        U and L as the instance declares them, of the jobs seen so far (`running`), or of all jobs
+        (`oracle`, which no online algorithm knows); None is declared if they are, else running.
+    price_floor : float
+        L is at least this.
+    dp : str
+        Algorithm 3: exact, with `grid` parts of the work, or literally, in quanta of samples.
+    quantum : int, optional
+        Samples, with dp=literal; by default V / 2000.
+    literal_13 : bool
+        (13) as printed: the duration less the arrival.
+    gain, delta, rounds, ps_row
+        Of the randomized rounding, as in `Rounding`.
+    across : str
+        Offers on several machines by randomized rounding, also of a program with the hull of each
+        machine, greedily, or the cheapest ones. Only the first is the paper's.
     offers : Callable, optional
         What a job can have in a slot; by default Algorithm 4, inside a machine or across.
+    seed : int
+        Of the rounding.
+    clock : Clock, optional
+        When its time is up, the jobs to come are not looked at any more.
+
+    Returns
+    -------
+    AlgorithmRun
+        In its trace `payoffs`, lambda_i of each job that was looked at, in order, 0 if rejected;
+        `max_unit_utility` and `min_unit_utility`, U and L at the end; `rounding`, its counts.
 
     Notes
     -----
@@ -92,14 +95,9 @@ def pd_ors(
     capacity = view.capacity_milli
     load = np.zeros((T, *capacity.shape), dtype=np.int64)  # A1 L1
     market = Market(capacity, load, np.zeros(load.shape))
-    ranges = _Ranges(instance, variant)
+    ranges = _Ranges(instance, prices, price_floor, literal=literal_13)
     rounding = Rounding(
-        np.random.default_rng(seed),
-        variant.gain,
-        variant.delta,
-        variant.rounds,
-        variant.ps_row,
-        hull=variant.across == "round-hull",
+        np.random.default_rng(seed), gain, delta, rounds, ps_row, hull=across == "round-hull"
     )
     ways: dict[str, Offers] = {
         "round": rounding,
@@ -107,41 +105,81 @@ def pd_ors(
         "greedy": slot_placements.external_greedy,
         "exact": slot_placements.external_exact,
     }
-    across = ways[variant.across]
-    own = offers or (lambda slot: [*slot_placements.internal(slot), *across(slot)])  # A4 L12
+    external = ways[across]
+    own = offers or (lambda slot: [*slot_placements.internal(slot), *external(slot)])  # A4 L12
+    counts = rounding.counts if external is rounding else {}
     arrivals = Arrivals(instance)
     plans: dict[int, Plan] = {}
-    decisions = []
+    payoffs: dict[str, float] = {}
+    log = EventLog(instance) if events else None
+    if log is not None:
+        log.prices_range(1, ranges.now)
     for now in range(T):
         for job in arrivals.until(now):  # A1 L2
             if clock is not None and clock.expired():
                 break
             market.price = ranges.seen(job).price(market.load, capacity)  # A1 L3 (E26)
-            volume = instance.jobs[job.place].volume
-            payoff, plan = best_schedule(market, job, own, variant, volume)
-            if plan is None:  # A1 L4
-                decisions.append(Decision(job.place, 0.0, None))
+            data = instance.jobs[job.place]
+            if log is not None:
+                log.arrives(job, ranges.now)
+            best = best_schedule(market, job, own, data.volume, dp=dp, quantum=quantum, grid=grid)
+            payoffs[data.id] = best.payoff
+            if log is not None:
+                log.looked(job, best, counts)
+            if best.plan is None:  # A1 L4
+                if log is not None:
+                    log.rejects(job, best)
                 continue
-            arrivals.may_start(min(plan))
-            plans[job.place] = plan  # A1 L3
-            market.take(job, plan)
-            decisions.append(Decision(job.place, payoff, max(plan)))
-    schedule = DmlrsSchedule.of_plans(instance, plans)
-    counts = rounding.counts if across is rounding else {}
-    return OnlineRun(schedule, tuple(decisions), market.load, ranges.now, counts)
+            arrivals.may_start(min(best.plan))
+            plans[job.place] = best.plan  # A1 L3
+            market.take(job, best.plan)
+            if log is not None:
+                after = ranges.now.price(market.load, capacity)
+                log.admits(job, best.payoff, best.plan, market.price, after)
+    if log is not None and len(payoffs) < len(instance.jobs):
+        log.stops([job for job in instance.jobs if job.id not in payoffs])
+    return AlgorithmRun(
+        DmlrsSchedule.of_plans(instance, plans),
+        tuple(log.events) if log is not None else (),
+        _trace(instance, payoffs, ranges.now, counts),
+    )
+
+
+def stop_note(instance: DmlrsInstance, run: AlgorithmRun) -> str:
+    """Return how many jobs a stopped run has not looked at, in words; '' if none."""
+    jobs = len(instance.jobs)
+    left = jobs - len(run.trace["payoffs"])
+    return f"stopped: {left} of {jobs} jobs not looked at" if left else ""
+
+
+def _trace(
+    instance: DmlrsInstance,
+    payoffs: Mapping[str, float],
+    last: Range,
+    counts: Mapping[str, int],
+) -> dict[str, Any]:
+    """Return payoffs, range of the prices and counts of the rounding as plain data."""
+    return {
+        "payoffs": payoffs,
+        "max_unit_utility": dict(zip(instance.resources, last.largest.tolist(), strict=True)),
+        "min_unit_utility": last.least,
+        **({"rounding": dict(counts)} if counts else {}),
+    }
 
 
 class _Ranges:
     """U and L, as they are known when a job arrives."""
 
-    def __init__(self, instance: DmlrsInstance, variant: Variant) -> None:
-        self._instance, self._variant = instance, variant
+    def __init__(
+        self, instance: DmlrsInstance, prices: Known | None, floor: float, *, literal: bool
+    ) -> None:
+        self._instance, self._floor, self._literal = instance, floor, literal
         self._capacity = arrays(instance).capacity_milli
         self._seen: list[Arrived] = []
         given = None
-        if variant.prices in (None, "declared"):
-            given = declared(instance, variant.price_floor)
-        elif variant.prices == "oracle":
+        if prices in (None, "declared"):
+            given = declared(instance, floor)
+        elif prices == "oracle":
             given = self._of([arrived(instance, j) for j in range(len(instance.jobs))])
         self._fixed = given is not None
         self.now = given if given is not None else self._of([])
@@ -154,8 +192,6 @@ class _Ranges:
         return self.now
 
     def _of(self, jobs: Sequence[Arrived]) -> Range:
-        T, variant = self._instance.horizon, self._variant
+        T = self._instance.horizon
         able = [job for job in jobs if job.first <= T]
-        return of_jobs(
-            able, T, self._capacity, floor=variant.price_floor, literal=variant.literal_13
-        )
+        return of_jobs(able, T, self._capacity, floor=self._floor, literal=self._literal)

@@ -3,13 +3,17 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, DmlrsInstance
+from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.arrays import Floats, Ints
 from schedgap.models.dmlrs.offers import Arrived
 from schedgap.models.dmlrs.throughput import FULL
+from schedgap.models.method import AlgorithmRun
+
+Known = Literal["declared", "running", "oracle"]  # whose U and L; None: declared, else running
 
 LEAST = 1e-12  # of L, as a part of the least U^r
 WITHOUT = 1e-6  # the same, where no job has a utility at T
@@ -91,6 +95,29 @@ def of_jobs(
     lowest = [end / take for end, take in zip(ends, takes, strict=True) if end > 0]
     least = min(takes) / (horizon * total) * min(lowest) / 2 if lowest and total else 0.0
     return _kept(largest, least, floor)
+
+
+def final_range(instance: DmlrsInstance, run: AlgorithmRun) -> Range:
+    """Return the range of the prices at the end of a run of PD-ORS, from its trace."""
+    largest = np.array([run.trace["max_unit_utility"][name] for name in instance.resources])
+    return Range(largest, run.trace["min_unit_utility"])
+
+
+def final_load(instance: DmlrsInstance, run: AlgorithmRun) -> Ints:
+    """Return rho [t - 1, h, r] at the end of a run, in thousandths."""
+    view = arrays(instance)
+    load = np.zeros((instance.horizon, *view.capacity_milli.shape), dtype=np.int64)
+    for j, plan in run.schedule.plans(instance).items():
+        for slot, counts in plan.items():
+            for h, (workers, ps) in counts.items():
+                load[slot - 1, h] += workers * view.worker_milli[j] + ps * view.ps_milli[j]
+    return load
+
+
+def final_prices(instance: DmlrsInstance, run: AlgorithmRun) -> Floats:
+    """Return the prices (12) [t - 1, h, r] at the end of a run of PD-ORS."""
+    load = final_load(instance, run)
+    return final_range(instance, run).price(load, arrays(instance).capacity_milli)
 
 
 def _kept(largest: Floats, least: float, floor: float) -> Range:

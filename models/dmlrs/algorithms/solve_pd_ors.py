@@ -1,13 +1,9 @@
 """PD-ORS as methods: as printed, with hulls in its relaxation, and with greedy placements."""
 
-from dataclasses import fields
-from typing import Any
-
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs.algorithms.guarantees import conditions, rounding_odds
-from schedgap.models.dmlrs.algorithms.pd_ors import OnlineRun, pd_ors
-from schedgap.models.dmlrs.algorithms.variant import Variant
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.dmlrs.algorithms.pd_ors import Across, pd_ors, stop_note
+from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 
 
 def as_printed(instance: DmlrsInstance, call: RunContext) -> MethodResult:
@@ -29,15 +25,14 @@ def greedily(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     return _outcome(instance, call, online_run(instance, call, "greedy"))
 
 
-def online_run(instance: DmlrsInstance, call: RunContext, across: str) -> OnlineRun:
+def online_run(instance: DmlrsInstance, call: RunContext, across: Across) -> AlgorithmRun:
     """Run PD-ORS with those options of a call that it has."""
-    known = {each.name for each in fields(Variant)}
-    chosen: dict[str, Any] = {k: v for k, v in call.options.items() if k in known}
-    return pd_ors(instance, Variant(across=across, **chosen), seed=call.seed, clock=call.clock)  # type: ignore[arg-type]  # a word of its choices
+    chosen = {name: value for name, value in call.options.items() if name != "of"}
+    return pd_ors(instance, **chosen, across=across, seed=call.seed, clock=call.clock)
 
 
-def _outcome(instance: DmlrsInstance, call: RunContext, run: OnlineRun) -> MethodResult:
-    trace = {**run.trace(instance), "conditions": conditions(instance, run)}
+def _outcome(instance: DmlrsInstance, call: RunContext, run: AlgorithmRun) -> MethodResult:
+    trace = {**run.trace, "conditions": conditions(instance, run)}
     if "delta" in call.options:
         trace["odds_of_rounding"] = rounding_odds(instance, call.options["delta"])
-    return MethodResult(run.schedule, note=run.note(instance), trace=trace)
+    return MethodResult(run.schedule, note=stop_note(instance, run), trace=trace)

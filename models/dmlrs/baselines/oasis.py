@@ -5,16 +5,15 @@ is external. A slot is then two problems that are solved by unit price, without 
 """
 
 import math
-from typing import Literal
 
 import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, DmlrsInstance
 from schedgap.instances.dmlrs.arrays import Floats, Ints
-from schedgap.models.dmlrs.algorithms.pd_ors import OnlineRun, pd_ors
-from schedgap.models.dmlrs.algorithms.variant import Variant
+from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors, stop_note
+from schedgap.models.dmlrs.algorithms.prices import Known
 from schedgap.models.dmlrs.offers import Offer, Slot
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.solvers.children.clock import Clock
 
 
@@ -22,10 +21,10 @@ def oasis(
     instance: DmlrsInstance,
     *,
     worker_share: float = 0.5,
-    prices: Literal["declared", "running", "oracle"] | None = None,
+    prices: Known | None = None,
     price_floor: float = 0.0,
     clock: Clock | None = None,
-) -> OnlineRun:
+) -> AlgorithmRun:
     """Admit or reject the jobs one by one as PD-ORS does, with workers and PSs apart.
 
     Every slot and every schedule of a job is the cheapest one. On one machine nobody runs.
@@ -35,21 +34,28 @@ def oasis(
     worker_share : float
         Part of the machines, the first ones, that hold workers; 0..1, rounded up.
     prices, price_floor, clock
-        As in `Variant` and `pd_ors`.
+        As in `pd_ors`.
 
     Notes
     -----
     Source: Numerical results, Figs. 8 and 9; completed by us. Ties: as in PD-ORS.
     """
     first = worker_machines(len(instance.machines), worker_share)
-    variant = Variant(across="exact", prices=prices, price_floor=price_floor, dp="exact")
-    return pd_ors(instance, variant, clock=clock, offers=lambda slot: separated(slot, first))
+    return pd_ors(
+        instance,
+        prices=prices,
+        price_floor=price_floor,
+        dp="exact",
+        across="exact",
+        offers=lambda slot: separated(slot, first),
+        clock=clock,
+    )
 
 
 def run_oasis(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Run OASiS until the time of a call is up."""
     found = oasis(instance, **call.options, clock=call.clock)
-    return MethodResult(found.schedule, note=found.note(instance), trace=found.trace(instance))
+    return MethodResult(found.schedule, note=stop_note(instance, found), trace=found.trace)
 
 
 def worker_machines(machines: int, share: float) -> int:

@@ -1,9 +1,13 @@
 """The dual (10), (11) as bounds: at the last prices of an online run, and over every schedule."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.models.dmlrs.algorithms.pd_ors import Across
+from schedgap.models.dmlrs.algorithms.prices import final_prices
 from schedgap.models.dmlrs.algorithms.solve_pd_ors import online_run
 from schedgap.models.dmlrs.baselines.oasis import oasis
 from schedgap.models.dmlrs.bounds.certificate_data import price_certificate, too_fine
@@ -19,7 +23,11 @@ from schedgap.models.dmlrs.programs import dual
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
 
-_ACROSS = {"pd-ors": "round", "pd-ors-hull": "round-hull", "pd-ors-greedy": "greedy"}
+_ACROSS: Mapping[str, Across] = {
+    "pd-ors": "round",
+    "pd-ors-hull": "round-hull",
+    "pd-ors-greedy": "greedy",
+}
 
 
 def dual_online(instance: DmlrsInstance, call: RunContext) -> MethodResult:
@@ -32,7 +40,9 @@ def dual_online(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     else:
         run = online_run(instance, call, _ACROSS[call.options["of"]])
     call.progress.phase("pricing at full capacity")
-    certificate = machine_prices(instance, run.price(instance), run.range.least)
+    certificate = machine_prices(
+        instance, final_prices(instance, run), run.trace["min_unit_utility"]
+    )
     prices = prices_of(instance, certificate["base"], certificate["prices"])  # as the file has them
     bound, note = None, "too large for a checker: every job alone"
     if not too_fine(instance, GRID):
@@ -40,8 +50,8 @@ def dual_online(instance: DmlrsInstance, call: RunContext) -> MethodResult:
         note = "" if bound is not None else "stopped: every job alone"
     if bound is None or bound > alone:
         bound, certificate = alone, dict(NO_PRICES)
-    trace, certificate = run.trace(instance), certificate | {"value": bound}
-    return MethodResult(bound=bound, note=note, trace=trace, certificate=certificate)
+    certificate = certificate | {"value": bound}
+    return MethodResult(bound=bound, note=note, trace=run.trace, certificate=certificate)
 
 
 def dual_10(instance: DmlrsInstance, call: RunContext) -> MethodResult:

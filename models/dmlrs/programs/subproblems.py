@@ -13,8 +13,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, DmlrsInstance, arrays
 from schedgap.models.dmlrs.algorithms.best_schedule import Market
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
-from schedgap.models.dmlrs.algorithms.prices import declared, of_jobs
-from schedgap.models.dmlrs.algorithms.variant import Variant
+from schedgap.models.dmlrs.algorithms.prices import declared, final_load, of_jobs
 from schedgap.models.dmlrs.offers import Arrived, Slot, arrived
 from schedgap.models.dmlrs.programs import one_hot
 from schedgap.models.dmlrs.throughput import FULL
@@ -49,7 +48,8 @@ def last_to_arrive(instance: DmlrsInstance) -> Asked:
         raise UsageError("no program: no job can be completed")
     data = instance.to_data()
     data["jobs"] = [data["jobs"][job.place] for job in able[:-1]]
-    load = pd_ors(DmlrsInstance.from_data(data), Variant(across="greedy")).load
+    before = DmlrsInstance.from_data(data)
+    load = final_load(before, pd_ors(before, across="greedy"))
     capacity = arrays(instance).capacity_milli
     prices = declared(instance) or of_jobs(able, instance.horizon, capacity)
     return Asked(instance, able[-1], Market(capacity, load, prices.price(load, capacity)))
