@@ -6,7 +6,7 @@ from typing import Any
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.instance import Instance
-from schedgap.models.method import Lazy, Method, MethodResult, Option, RunContext
+from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option, RunContext
 
 
 def _at(name: str) -> Lazy:
@@ -237,7 +237,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "a-maxsche",
         "algorithm",
-        _at("algorithms.a_maxsche:serve_batch"),
+        Algorithm(_at("algorithms.a_maxsche:a_maxsche")),
         "of one batch, run the jobs whose cheapest schedule costs less than 1; no guarantee",
         "Algorithms 2-4",
         unsupported_reason=ONLY_BATCHES,

@@ -16,10 +16,10 @@ from schedgap.models.edge.algorithms.a_maxsche import (
     Network,
     Served,
     Variant,
-    a_maxsche,
     arrived,
+    serve_round,
 )
-from schedgap.models.edge.algorithms.a_online import Arrivals, a_online, run_named, run_online
+from schedgap.models.edge.algorithms.a_online import Arrivals, a_online, run_rounds
 from schedgap.models.edge.algorithms.prices import scale
 from strategies.edge import edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
@@ -27,7 +27,7 @@ from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 
 def runs(instance: EdgeInstance, name: str) -> dict[str, tuple[int, int, dict[str, int]]]:
     """First and last slot, and workers by server."""
-    found = run_named(instance, name).schedule.placements
+    found = a_online(instance, variant=name).schedule.placements
     return {job: (run.start, run.completion, dict(run.workers)) for job, run in found.items()}
 
 
@@ -86,9 +86,9 @@ def test_toy_b() -> None:
 @pytest.mark.parametrize("name", ["a-online", "a-online-earliest", "a-online-no-price"])
 def test_toy_c_has_no_round_left_for_the_second_job(name: str) -> None:
     """j1 fills round 4 (5-8); tau = 8 is T, so j2 is left over."""
-    found = run_named(TOY_C, name)
+    found = a_online(TOY_C, variant=name)
     assert runs(TOY_C, name) == {"j1": (5, 8, ONE)}
-    assert found.left == ("j2",)
+    assert found.trace["left"] == ["j2"]
     for variant in ("a-online-model", "a-online-any"):
         assert runs(TOY_C, variant) == {"j2": (3, 3, ONE), "j1": (5, 8, ONE)}
 
@@ -104,7 +104,7 @@ def test_prices_off_admit_by_capacity_alone() -> None:
     assert runs(instance, "a-online-no-price") == {f"j{n}": (5, 5, ONE) for n in (1, 2, 3)}
     # With prices the second worker costs 33^(1/4) - 1 = 1.4 > 1: one job a round.
     assert [run[0] for run in runs(instance, "a-online").values()] == [5, 9]
-    assert run_named(instance, "a-online").left == ("j3",)
+    assert a_online(instance).trace["left"] == ["j3"]
 
 
 def test_a_lower_price_cap_lets_more_jobs_in() -> None:
@@ -122,11 +122,11 @@ def test_a_batch_file() -> None:
     for name, served in (("a-online", ["j1"]), ("a-online-model", ["j1", "j2"])):
         variant = VARIANTS[name]
         jobs = [arrived(TOY_BATCH, j) for j in range(3)]
-        found, _ = a_maxsche(Network.of(TOY_BATCH, variant), jobs, 4, variant)
+        found, _ = serve_round(Network.of(TOY_BATCH, variant), jobs, 4, variant)
         assert list(found.placements) == served
     # At any start as quick as can be: edge-1 in 5-6, the cloud in 5, and again in 6.
     variant = VARIANTS["a-online-any"]
-    found, _ = a_maxsche(Network.of(TOY_BATCH, variant), jobs, 4, variant)
+    found, _ = serve_round(Network.of(TOY_BATCH, variant), jobs, 4, variant)
     spans = [(run.start, run.completion) for run in found.placements.values()]
     assert spans == [(5, 5), (5, 6), (6, 6)]
 
@@ -144,25 +144,25 @@ def test_jobs_carried_over_keep_their_place() -> None:
 def test_a_job_longer_than_every_round_never_runs() -> None:
     """16 slots with one worker; rounds of 2, 4, 8 slots in T = 16, in T = 64 one of 16."""
     job = {"minibatches_per_chunk": 16}
-    assert run_named(instance_of([job], horizon=31), "a-online").left == ("j1",)
+    assert a_online(instance_of([job], horizon=31)).trace["left"] == ["j1"]
     assert runs(instance_of([job], horizon=32), "a-online") == {"j1": (17, 32, ONE)}
 
 
 def test_a_late_arrival_is_left_over() -> None:
     """tau = 8 < 16 = T is the last round: arrival 7 is before it, arrival 8 is not."""
-    found = run_named(instance_of([{"arrival": 7}, {"arrival": 8}], horizon=16), "a-online-any")
-    assert list(found.schedule.placements) == ["j1"] and found.left == ("j2",)
+    found = a_online(
+        instance_of([{"arrival": 7}, {"arrival": 8}], horizon=16), variant="a-online-any"
+    )
+    assert list(found.schedule.placements) == ["j1"] and found.trace["left"] == ["j2"]
 
 
 def test_a_long_horizon_costs_nothing() -> None:
     """T = 10^9 has thirty rounds; only as many slots are priced as the jobs can fill."""
-    found = run_named(
-        instance_of([{"arrival": 1}, {"arrival": 9 * 10**8}], horizon=10**9), "a-online"
-    )
+    found = a_online(instance_of([{"arrival": 1}, {"arrival": 9 * 10**8}], horizon=10**9))
     assert [run.start for run in found.schedule.placements.values()] == [5]
-    assert found.left == ("j2",)
-    found = run_named(
-        instance_of([{"arrival": 1}, {"arrival": 3 * 10**8}], horizon=10**9), "a-online-any"
+    assert found.trace["left"] == ["j2"]
+    found = a_online(
+        instance_of([{"arrival": 1}, {"arrival": 3 * 10**8}], horizon=10**9), variant="a-online-any"
     )
     assert [run.start for run in found.schedule.placements.values()] == [3, 2**29 + 1]
 
@@ -176,7 +176,7 @@ def test_a_job_of_a_thousand_million_chunks_costs_nothing() -> None:
     instance = instance_of([job], servers=servers)
     assert runs(instance, "a-online") == {"j1": (9, 9, {"cloud": 1})}  # ready in 4, not before
     with pytest.raises(ScaleError, match="job j1 may have 1 to 1000000000 workers"):
-        run_named(instance, "a-online-printed")
+        a_online(instance, variant="a-online-printed")
 
 
 def test_jobs_are_handed_out_at_their_arrival() -> None:
@@ -197,7 +197,7 @@ def test_who_looks_ahead_can_no_longer_start_before() -> None:
         return Served({each.job.id: Placement(1, 1, {"edge-1": 1}, "edge-1") for each in batch})
 
     with pytest.raises(ContradictionError, match="slot 1, decided at time 1"):
-        a_online(Arrivals(TOY_A), 16, in_the_past)
+        run_rounds(Arrivals(TOY_A), 16, in_the_past)
 
 
 @given(edge_instances(max_jobs=4, horizon=(6, 20)), st.data())
@@ -216,15 +216,15 @@ def test_decisions_do_not_depend_on_later_jobs(instance: EdgeInstance, data: st.
     if not jobs:
         return
     changed = EdgeInstance.from_data(plain | {"jobs": jobs})
-    for variant in VARIANTS.values():
+    for name in VARIANTS:
         early = [
             {
-                name: run
-                for each in run_online(one, variant).rounds
-                if each.tau <= time + 1
-                for name, run in each.served.placements.items()
+                job: found.schedule.placements[job]
+                for each in found.trace["rounds"]
+                if each["tau"] <= time + 1
+                for job in each["served"]
             }
-            for one in (instance, changed)
+            for found in (a_online(one, variant=name) for one in (instance, changed))
         ]
         assert early[0] == early[1]
 
@@ -233,19 +233,21 @@ def test_decisions_do_not_depend_on_later_jobs(instance: EdgeInstance, data: st.
 @given(instance=edge_instances(max_jobs=4, horizon=(6, 40)))
 @settings(max_examples=40, deadline=None)
 def test_rounds_do_not_meet_and_nobody_is_lost(name: str, instance: EdgeInstance) -> None:
-    found = run_named(instance, name)
+    found = a_online(instance, variant=name)
     placed = found.schedule.placements
-    assert {*placed, *found.left} == {job.id for job in instance.jobs}
-    assert len(placed) + len(found.left) == len(instance.jobs)
-    for each in found.rounds:
-        for job, run in each.served.placements.items():
-            assert each.tau < run.start
-            assert run.completion <= min(2 * each.tau, instance.horizon)
-            assert next(one.arrival for one in instance.jobs if one.id == job) < each.tau
+    left = found.trace["left"]
+    assert {*placed, *left} == {job.id for job in instance.jobs}
+    assert len(placed) + len(left) == len(instance.jobs)
+    for each in found.trace["rounds"]:
+        tau = each["tau"]
+        for job in each["served"]:
+            assert tau < placed[job].start
+            assert placed[job].completion <= min(2 * tau, instance.horizon)
+            assert next(one.arrival for one in instance.jobs if one.id == job) < tau
 
 
 def _first_of(network: Network, variant: Variant, batch: Any, tau: int) -> Any:
-    return a_maxsche(network, batch, tau, variant)[0]
+    return serve_round(network, batch, tau, variant)[0]
 
 
 @given(edge_instances(max_jobs=4, horizon=(8, 24), placeable=True))
@@ -257,8 +259,8 @@ def test_dominated_numbers_of_workers_change_nothing(instance: EdgeInstance) -> 
         variant: Variant = VARIANTS[name]
         network = Network.of(instance, variant)
         round_of = partial(_first_of, network, variant)
-        found = a_online(every, instance.horizon, round_of)
-        assert found.schedule == run_online(instance, variant).schedule
+        found = run_rounds(every, instance.horizon, round_of)
+        assert found.schedule == a_online(instance, variant=name).schedule
 
 
 class _EveryNumber(Arrivals):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from studies.edge_algorithm_4 import Case, Row, cases, least_cost, main, placement_cost, study
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.algorithms.a_online import run_named
+from schedgap.models.edge.algorithms.a_online import a_online
 from schedgap.models.edge.algorithms.cost_c_cost_d import Counted, cost_c, cost_d
 from strategies.edge import edge_instances, instance_of
 
@@ -113,10 +113,10 @@ def test_the_printed_algorithm_loses_a_job() -> None:
     ]
     job = {"chunks": 2, "minibatches_per_chunk": 3}
     instance = instance_of([job], servers=servers, horizon=8)
-    run = run_named(instance, "a-online").schedule.placements["j1"]
+    run = a_online(instance).schedule.placements["j1"]
     assert (run.start, run.completion, run.workers) == (5, 7, {"edge-1": 2})
     assert run.ps_server == "edge-2"
-    assert run_named(instance, "a-online-printed").left == ("j1",)
+    assert a_online(instance, variant="a-online-printed").trace["left"] == ["j1"]
 
 
 @given(edge_instances(max_jobs=4, horizon=(8, 40)))
@@ -130,5 +130,5 @@ def test_a_single_server_is_the_same_printed_or_not(instance: EdgeInstance) -> N
         for job in plain["jobs"]
     ]
     single = EdgeInstance.from_data(plain | {"servers": [server], "jobs": jobs})
-    first, second = (run_named(single, name) for name in ("a-online", "a-online-printed"))
+    first, second = (a_online(single, variant=name) for name in ("a-online", "a-online-printed"))
     assert first.schedule == second.schedule

@@ -5,8 +5,14 @@ from hypothesis import given, settings
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import rules
-from schedgap.models.edge.algorithms.a_maxsche import VARIANTS, Network, Served, a_maxsche, arrived
-from schedgap.models.edge.algorithms.a_online import Arrivals, OnlineRun, a_online, run_named
+from schedgap.models.edge.algorithms.a_maxsche import (
+    VARIANTS,
+    Network,
+    Served,
+    arrived,
+    serve_round,
+)
+from schedgap.models.edge.algorithms.a_online import Arrivals, OnlineRun, a_online, run_rounds
 from schedgap.models.edge.algorithms.guarantees import (
     closed_servers,
     dual_value,
@@ -27,7 +33,7 @@ def by_enumeration(instance: EdgeInstance) -> OnlineRun:
         data = instance.to_data() | {"jobs": jobs, "batch_round": tau.bit_length()}
         return Served(best_schedule(EdgeInstance.from_data(data))[1].placements)
 
-    return a_online(Arrivals(instance), instance.horizon, serve)
+    return run_rounds(Arrivals(instance), instance.horizon, serve)
 
 
 def completions(instance: EdgeInstance, schedule) -> int:
@@ -94,8 +100,8 @@ def test_no_constant_holds_for_the_flow(length: int) -> None:
     short = [{"arrival": length + 1 + k, "transfer_delay": {"s": 0}} for k in range(length)]
     long = {"minibatches_per_chunk": length, "transfer_delay": {"s": 0}}
     instance = instance_of([long, *short], servers=[server], horizon=64 * length)
-    run = run_named(instance, "a-online-any")
-    assert not run.left
+    run = a_online(instance, variant="a-online-any")
+    assert not run.trace["left"]
     value = rules.objective(instance, run.schedule.to_data(instance))
     # The long job runs in length + 1..2 length, short ones after it: k arrives at length + 1 + k
     # and ends no earlier than 2 length + 1 + k.
@@ -114,7 +120,7 @@ def test_the_final_prices_bound_what_a_round_can_run(instance: EdgeInstance) -> 
     optimum = brute_force(instance)
     for name in ("a-online", "a-online-any", "a-online-no-price"):
         variant = VARIANTS[name]
-        served, market = a_maxsche(Network.of(instance, variant), jobs, tau, variant)
+        served, market = serve_round(Network.of(instance, variant), jobs, tau, variant)
         assert len(served.placements) <= optimum
         bound = dual_value(instance, market)
         assert bound is None or optimum - 1e-9 <= bound <= len(jobs)
@@ -136,7 +142,7 @@ def test_the_dual_value_of_a_full_server() -> None:
     )
     variant = VARIANTS["a-online"]
     jobs = [arrived(instance, j) for j in range(2)]
-    served, market = a_maxsche(Network.of(instance, variant), jobs, 4, variant)
+    served, market = serve_round(Network.of(instance, variant), jobs, 4, variant)
     assert list(served.placements) == ["j1"]
     assert dual_value(instance, market) == pytest.approx(1.0)
 
@@ -147,7 +153,7 @@ def test_prices_that_are_too_large_prove_nothing() -> None:
     )
     variant = VARIANTS["a-online"]
     jobs = [arrived(huge, j) for j in range(3)]
-    _, market = a_maxsche(Network.of(huge, variant), jobs, 4, variant)
+    _, market = serve_round(Network.of(huge, variant), jobs, 4, variant)
     assert dual_value(huge, market) is None
 
 
@@ -179,7 +185,7 @@ def test_one_worker_closes_a_server() -> None:
             [{}, {}], servers=servers, price_caps={"worker": cap, "parameter_server": 1e-9}
         )
         assert opening_cap(instance, 2, 1) == pytest.approx(3 / 32)
-        starts = [run.start for run in run_named(instance, "a-online").schedule.placements.values()]
+        starts = [run.start for run in a_online(instance).schedule.placements.values()]
         assert starts == ([5, 5] if both else [5, 9])
 
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from schedgap.errors import ScaleError
-from schedgap.models.edge.algorithms.a_online import run_named
+from schedgap.models.edge.algorithms.a_online import a_online
 from schedgap.models.edge.baselines.batch_sche import batch_sche
 from schedgap.models.edge.baselines.drf import drf
 from schedgap.models.edge.baselines.fifo import fifo
@@ -30,8 +30,8 @@ LONG = instance_of(
 @pytest.mark.parametrize(
     "run",
     [
-        lambda: run_named(LONG, "a-online"),
-        lambda: run_named(LONG, "a-online-any"),
+        lambda: a_online(LONG),
+        lambda: a_online(LONG, variant="a-online-any"),
         lambda: batch_sche(LONG),
         lambda: preemptive(LONG),
         lambda: preemptive(LONG, 1),

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
-from schedgap.models.edge.algorithms.a_maxsche import VARIANTS, Network, a_maxsche, arrived
-from schedgap.models.edge.algorithms.a_online import run_named
+from schedgap.models.edge.algorithms.a_maxsche import VARIANTS, Network, arrived, serve_round
+from schedgap.models.edge.algorithms.a_online import a_online
 from schedgap.models.edge.algorithms.prices import scale, unit_price
 from schedgap.models.edge.paper import PAPER
 from schedgap.models.edge.rules import check, objective
@@ -72,7 +72,7 @@ def test_slots_1_and_2_are_never_used(name):
     """E13: without any delay the first runs begin in slot 3, in the round of tau = 2."""
     nowhere = {"edge-1": 0, "edge-2": 0, "cloud": 0}
     instance = instance_of([{"transfer_delay": nowhere}] * 2, horizon=64)
-    starts = [run.start for run in run_named(instance, name).schedule.placements.values()]
+    starts = [run.start for run in a_online(instance, variant=name).schedule.placements.values()]
     assert starts == [3, 3]
     assert brute_force(instance) == 0
 
@@ -81,7 +81,7 @@ def served(instance, name="a-online"):
     """The runs of A_maxsche on a batch, and the market that it leaves."""
     network = Network.of(instance, VARIANTS[name])
     jobs = [arrived(instance, j) for j in range(len(instance.jobs))]
-    found, market = a_maxsche(network, jobs, instance.window[0] - 1, VARIANTS[name])
+    found, market = serve_round(network, jobs, instance.window[0] - 1, VARIANTS[name])
     return found.placements, market
 
 

@@ -3,16 +3,30 @@
 Prices start at 0 and grow with use; a job is run when its cheapest schedule costs less than 1. The
 variants differ where the paper leaves a choice, or where it is not what the problem allows. E17,
 E22, ... are the paper's errata as numbered in `paper.py`.
+
+Events, with their keys beside `line` and `event`. `time` is tau_i, at whose end all is decided;
+`start`, `completion`, `first`, `last` are slots, the last one included; prices are those of one
+unit for one slot, beside the weight 1 of a job; servers, jobs and types go by their ids.
+
+- `open` (A2 L1): `time`, `first`, `last`, `worker`, `worker_full`, `ps`, `ps_full`: the slots of
+  the round, and the prices of workers and PSs on an idle server and on one that is used up.
+- `accept` (A2 L17): `time`, `job`, `cost`, `start`, `completion`, `workers`, `ps_server`: the
+  cheapest schedule costs less than 1 and is run; `workers` is how many there are on which server.
+- `leave` (A2 L15): `time`, `job`, `cost`: the cheapest one costs 1 or more; None: there is none.
+- `raise` (A2 L18): `time`, `job`, `server`, `resource`, `type`, `first`, `last`, `from`, `to`: what
+  the job does to the price of a `worker` or a `ps` on a server, one event for each stretch of
+  slots in which it is the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from schedgap.errors import ScaleError
+from schedgap.errors import ScaleError, UsageError
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Job, Placement, arrays
 from schedgap.models.edge.algorithms.cheapest_schedule import (
     DECIMALS,
@@ -26,8 +40,12 @@ from schedgap.models.edge.algorithms.cheapest_schedule import (
 from schedgap.models.edge.algorithms.cost_c_cost_d import printed_schedule
 from schedgap.models.edge.algorithms.guarantees import dual_value
 from schedgap.models.edge.algorithms.prices import MOST_CELLS, RoundMarket, Scale, scale
+from schedgap.models.edge.decisions import only_batches
 from schedgap.models.edge.modes import Mode, all_modes, least_slots, most_workers
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import AlgorithmRun
+
+Event = Mapping[str, Any]
+Note = Callable[[Event], None]  # what is told each event of a run
 
 MOST_NUMBERS = 10_000  # of workers of a job, where Algorithm 2 is to try them all
 
@@ -56,6 +74,13 @@ VARIANTS: Mapping[str, Variant] = {
     "a-online-no-price": Variant(key=earliest_first, priced=False),
     "a-online-printed": Variant(printed=True),
 }
+
+
+def variant_of(name: str) -> Variant:
+    """Return a variant by the name of its method; UsageError for an unknown one."""
+    if name not in VARIANTS:
+        raise UsageError(f"no variant '{name}' of A_online; there are {', '.join(VARIANTS)}")
+    return VARIANTS[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,13 +171,19 @@ class Network:
         return Placement(start, start + offer.duration - 1, workers, ids[offer.ps])
 
 
-def a_maxsche(
+def happened(line: str, event: str, tau: int, **keys: Any) -> Event:
+    """Return an event of the round after tau."""
+    return {"line": line, "event": event, "time": tau, **keys}
+
+
+def serve_round(
     network: Network,
     jobs: Sequence[Arrived],
     tau: int,
     variant: Variant = VARIANTS["a-online"],
     *,
     last: int | None = None,
+    note: Note | None = None,
 ) -> tuple[Served, RoundMarket]:
     """Run jobs whose cheapest schedule costs less than 1, one after the other.
 
@@ -164,6 +195,8 @@ def a_maxsche(
         tau_i; the round has the slots tau_i + 1..min(2 tau_i, T).
     last : int, optional
         Another last slot of the round.
+    note : callable, optional
+        Told every event, as the docstring of the module lists them.
 
     Returns
     -------
@@ -180,16 +213,55 @@ def a_maxsche(
     last = min(2 * tau, network.instance.horizon) if last is None else last
     slots = _slots(jobs, tau, last)
     market = RoundMarket.empty(arrays(network.instance), network.theta, slots)  # A2 L1
+    if note is not None:
+        worker, ps = network.theta  # theta - 1, the price of what is used up
+        full = {"worker_full": worker, "ps_full": ps}
+        note(happened("A2 L1", "open", tau, first=tau + 1, last=last, worker=0.0, ps=0.0, **full))
     served: dict[str, Placement] = {}  # J_i^s
     for each in jobs:  # A2 L2
         offered = market.of(each.worker_type, each.ps_type)
         best = _cheapest(offered, each, tau, variant)  # A2 L3-L14 (E18, E20)
         if best is not None and 1 - round(best.cost, DECIMALS) > 0:  # A2 L15 (E19)
-            served[each.job.id] = network.placement(best, tau)  # A2 L16-L17
+            served[each.job.id] = run = network.placement(best, tau)  # A2 L16-L17
+            if note is not None:
+                note(_accepted(each.job.id, run, best.cost, tau))
+                for event in _raised(network, market, each, best, tau):
+                    note(event)
             market.take(each.worker_type, each.ps_type, best)  # A2 L18
+        elif note is not None:
+            cost = None if best is None else best.cost
+            note(happened("A2 L15", "leave", tau, job=each.job.id, cost=cost))
         # A2 L19-L20
     # A2 L21
     return Served(served), market
+
+
+def _accepted(job: str, run: Placement, cost: float, tau: int) -> Event:
+    """Return the event of a job that is run."""
+    placed = run.to_data()
+    del placed["colocated"]  # it follows from the rest
+    return happened("A2 L17", "accept", tau, job=job, cost=cost, **placed)
+
+
+def _raised(
+    network: Network, market: RoundMarket, each: Arrived, best: Offer, tau: int
+) -> Iterator[Event]:
+    """Yield the events of all prices that a schedule is about to raise."""
+    types = {"worker": each.job.worker_type, "ps": each.job.ps_type}
+    slot = tau + 1 + best.start
+    for resource, s, before, after in market.rises(each.worker_type, each.ps_type, best):
+        where = {
+            "job": each.job.id,
+            "server": network.instance.servers[s].id,
+            "resource": resource,
+            "type": types[resource],
+        }
+        changed = (np.diff(before) != 0) | (np.diff(after) != 0)
+        for k, end in pairwise([0, *(np.flatnonzero(changed) + 1).tolist(), best.duration]):
+            if after[k] > before[k]:
+                where |= {"first": slot + k, "last": slot + end - 1}
+                prices = {"from": float(before[k]), "to": float(after[k])}
+                yield happened("A2 L18", "raise", tau, **where, **prices)
 
 
 def _cheapest(market: Market, job: Arrived, tau: int, variant: Variant) -> Offer | None:
@@ -213,13 +285,45 @@ def _slots(jobs: Sequence[Arrived], tau: int, last: int) -> int:
     return max(1, min(last - tau, needed))
 
 
-def serve_batch(instance: EdgeInstance, call: RunContext) -> MethodResult:
-    """Run A_maxsche on an instance that is a batch; the trace has what its prices prove (G1)."""
-    variant = VARIANTS["a-online"]
+def a_maxsche(
+    instance: EdgeInstance, *, events: bool = False, variant: str = "a-online"
+) -> AlgorithmRun:
+    """Run A_maxsche on an instance that is a batch: as many of its jobs as prices let in.
+
+    Parameters
+    ----------
+    instance : EdgeInstance
+        With `batch_round`; jobs that arrive too late for the round are not looked at.
+    events : bool
+        Whether to tell what was done, step by step; the docstring of the module lists the events.
+    variant : str
+        One of `VARIANTS`.
+
+    Returns
+    -------
+    AlgorithmRun
+        `trace` has `jobs`, how many were looked at, and `dual_value`, the most that any schedule
+        can run as the final prices prove it (G1); None where they prove nothing.
+
+    Raises
+    ------
+    UsageError
+        When the instance is no batch, or the variant unknown.
+
+    Notes
+    -----
+    Source: Algorithm 2. No guarantee (see `guarantees`). Jobs in order of arrival, then of the
+    list.
+    """
+    if reason := only_batches(instance):
+        raise UsageError(f"a_maxsche {reason}")
+    chosen = variant_of(variant)
     able = [j for j, job in enumerate(instance.jobs) if instance.may_run(job)]
     able.sort(key=lambda j: instance.jobs[j].arrival)
     tau = instance.window[0] - 1
     batch = [arrived(instance, j) for j in able]
-    served, market = a_maxsche(Network.of(instance, variant), batch, tau, variant)
+    log: list[Event] = []
+    note = log.append if events else None
+    served, market = serve_round(Network.of(instance, chosen), batch, tau, chosen, note=note)
     trace = {"dual_value": dual_value(instance, market), "jobs": len(batch)}
-    return MethodResult(EdgeSchedule(served.placements), trace=trace)
+    return AlgorithmRun(EdgeSchedule(served.placements), tuple(log), trace)

@@ -3,25 +3,36 @@
 At tau_i = 1, 2, 4, 8, ... the jobs that have arrived before and do not run yet are a batch; those
 that A_maxsche takes run within the slots tau_i + 1..2 tau_i. E13-E16 are the paper's errata as
 numbered in `paper.py`.
+
+Events, with their keys beside `line` and `event`; `time` is tau_i, jobs go by their ids. Those of
+`a_maxsche` stand between `round` and `wait`, and its `accept` is how a job is placed.
+
+- `round` (A1 L5): `time`, `number`, `batch`: round i begins with J_i. Rounds without jobs are left
+  out.
+- `wait` (A1 L12): `time`, `number`, `jobs`: the round is planned; who is left for the next one.
+- `unplaced` (A1 L13): `jobs`: there are no more rounds; who has found no place, or came too late.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
 from schedgap.models.edge.algorithms.a_maxsche import (
-    VARIANTS,
     Arrived,
+    Event,
     Network,
+    Note,
     Served,
-    Variant,
-    a_maxsche,
     arrived,
+    happened,
+    serve_round,
+    variant_of,
 )
 from schedgap.models.edge.algorithms.unplaced import deliver
-from schedgap.models.edge.decisions import no_schedule
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.edge.decisions import no_batches, no_schedule
+from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.models.online import Arriving
 
 Serve = Callable[[Sequence[Arrived], int], Served]  # (J_i, tau_i) -> what runs in the round
@@ -57,7 +68,7 @@ class OnlineRun:
         return [
             {
                 "tau": each.tau,
-                "batch": [job.job.id for job in each.batch],
+                "batch": _ids(each.batch),
                 "served": list(each.served.placements),
                 **each.served.note,
             }
@@ -65,15 +76,21 @@ class OnlineRun:
         ]
 
 
-def a_online(arrivals: Arrivals, horizon: int, serve: Serve) -> OnlineRun:
+def run_rounds(
+    arrivals: Arrivals, horizon: int, serve: Serve, *, note: Note | None = None
+) -> OnlineRun:
     """Schedule jobs in batches, as they arrive.
 
     Parameters
     ----------
+    arrivals : Arrivals
+        The jobs, none of which has been handed out.
     horizon : int
         T; a round starts before it.
     serve : callable
         What A_maxsche does, or an exact method in its place.
+    note : callable, optional
+        Told every event, as the docstring of the module lists them.
 
     Notes
     -----
@@ -89,36 +106,77 @@ def a_online(arrivals: Arrivals, horizon: int, serve: Serve) -> OnlineRun:
         if not waiting and arrivals.all_here():
             break
         if waiting:
+            if note is not None:
+                note(happened("A1 L5", "round", tau, number=i, batch=_ids(waiting)))
             served = serve(waiting, tau)  # A1 L6-L7
             for name, run in served.placements.items():  # A1 L8
                 arrivals.may_start(run.start)
                 placed[name] = run  # A1 L9-L10
             rounds.append(Round(i, tau, tuple(waiting), served))
             waiting = [each for each in waiting if each.job.id not in placed]  # A1 L11-L12
+            if note is not None:
+                note(happened("A1 L12", "wait", tau, number=i, jobs=_ids(waiting)))
         i += 1
     # A1 L13
     waiting += arrivals.until(max(arrivals.now, horizon))
-    return OnlineRun(EdgeSchedule(placed), tuple(rounds), tuple(each.job.id for each in waiting))
+    left = tuple(_ids(waiting))
+    if note is not None:
+        note({"line": "A1 L13", "event": "unplaced", "jobs": list(left)})
+    return OnlineRun(EdgeSchedule(placed), tuple(rounds), left)
 
 
-def run_online(instance: EdgeInstance, variant: Variant = VARIANTS["a-online"]) -> OnlineRun:
-    """Run A_online with A_maxsche on an instance."""
-    network = Network.of(instance, variant)
+def _ids(jobs: Sequence[Arrived]) -> list[str]:
+    return [each.job.id for each in jobs]
+
+
+def a_online(
+    instance: EdgeInstance, *, events: bool = False, variant: str = "a-online"
+) -> AlgorithmRun:
+    """Run A_online with A_maxsche on an instance.
+
+    Parameters
+    ----------
+    instance : EdgeInstance
+        Without `batch_round`.
+    events : bool
+        Whether to tell what was done, step by step; the docstrings of this module and of
+        `a_maxsche` list the events.
+    variant : str
+        One of `a_maxsche.VARIANTS`.
+
+    Returns
+    -------
+    AlgorithmRun
+        `schedule` has the jobs that found a place. `trace`: `rounds` with `tau`, `batch` and
+        `served`, and `left`, the jobs without a place, by ids.
+
+    Raises
+    ------
+    UsageError
+        When the instance is a batch, or the variant unknown.
+
+    Notes
+    -----
+    Source: Algorithms 1 and 2. Guarantee: none. A job is not looked at before it arrives.
+    """
+    if reason := no_batches(instance):
+        raise UsageError(f"a_online {reason}")
+    chosen = variant_of(variant)
+    network = Network.of(instance, chosen)
+    log: list[Event] = []
+    note = log.append if events else None
 
     def serve(batch: Sequence[Arrived], tau: int) -> Served:
-        return a_maxsche(network, batch, tau, variant)[0]
+        return serve_round(network, batch, tau, chosen, note=note)[0]
 
-    return a_online(Arrivals(instance), instance.horizon, serve)
-
-
-def run_named(instance: EdgeInstance, name: str) -> OnlineRun:
-    """Run A_online in one of the variants, by its method's name."""
-    return run_online(instance, VARIANTS[name])
+    run = run_rounds(Arrivals(instance), instance.horizon, serve, note=note)
+    trace = {"rounds": run.trace(), "left": list(run.left)}
+    return AlgorithmRun(run.schedule, tuple(log), trace)
 
 
 def run_variant(name: str, instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run the method of A_online in one of the variants; its trace has the rounds."""
     if reason := no_schedule(instance):
         return MethodResult(infeasible=True, note=reason)
-    run = run_named(instance, name)
-    return deliver(instance, run.schedule, {"rounds": run.trace()})
+    run = a_online(instance, variant=name)
+    return deliver(instance, run.schedule, {"rounds": run.trace["rounds"]})

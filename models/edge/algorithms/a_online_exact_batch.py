@@ -9,9 +9,9 @@ from schedgap.models.edge.algorithms.a_maxsche import (
     Arrived,
     Network,
     Served,
-    a_maxsche,
+    serve_round,
 )
-from schedgap.models.edge.algorithms.a_online import Arrivals, a_online
+from schedgap.models.edge.algorithms.a_online import Arrivals, run_rounds
 from schedgap.models.edge.algorithms.guarantees import exact_batches
 from schedgap.models.edge.algorithms.unplaced import deliver
 from schedgap.models.edge.decisions import no_schedule
@@ -32,7 +32,7 @@ def a_online_exact_batch(instance: EdgeInstance, call: RunContext) -> MethodResu
     last = (instance.horizon - 1).bit_length()  # of the rounds
 
     def serve(batch: Sequence[Arrived], tau: int) -> Served:
-        greedy, _ = a_maxsche(network, batch, tau, variant)
+        greedy, _ = serve_round(network, batch, tau, variant)
         if len(greedy.placements) == len(batch):
             return Served(greedy.placements, {"proved": True})
         number = tau.bit_length()
@@ -62,7 +62,7 @@ def a_online_exact_batch(instance: EdgeInstance, call: RunContext) -> MethodResu
             {name: run for name, run in better.items() if isinstance(run, Placement)}, note
         )
 
-    run = a_online(Arrivals(instance), instance.horizon, serve)
+    run = run_rounds(Arrivals(instance), instance.horizon, serve)
     proved = all(each.served.note["proved"] for each in run.rounds)
     trace: dict[str, Any] = {"proved": proved}
     if proved:

@@ -4,8 +4,9 @@ E10, E11 are the paper's errata as numbered in `paper.py`.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from schedgap.instances.edge.arrays import EdgeArrays
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints, Market, Offer, Windows
 
 MOST_CELLS = 2 * 10**7  # of the tables of one type: 0.16 GB
+Resource = Literal["worker", "ps"]
 
 
 class Scale(NamedTuple):
@@ -63,6 +65,15 @@ def unit_price(theta_1: float, used: Ints, capacity: int) -> Floats:
     return price
 
 
+class Rise(NamedTuple):
+    """The price of one resource on a server in the slots of a schedule, before and after it."""
+
+    resource: Resource
+    server: int  # index
+    before: Floats  # [t]
+    after: Floats
+
+
 @dataclass(slots=True, eq=False)
 class RoundMarket:
     """Prices and free units of all types in the slots of one round, from slot tau_i + 1 on (E11).
@@ -99,13 +110,26 @@ class RoundMarket:
 
     def take(self, worker_type: int, ps_type: int, offer: Offer) -> None:
         """Take what a schedule uses, f and g, and raise the prices there."""
+        for windows, s, slots, price, free in self._taken(worker_type, ps_type, offer):
+            windows.change(s, slots, price, free)
+
+    def rises(self, worker_type: int, ps_type: int, offer: Offer) -> Iterator[Rise]:
+        """Yield what `take` would do to the prices, server by server, workers first."""
+        for windows, s, slots, price, _ in self._taken(worker_type, ps_type, offer):
+            resource: Resource = "worker" if windows is self.workers[worker_type] else "ps"
+            yield Rise(resource, s, windows.price[s, slots], price)
+
+    def _taken(
+        self, worker_type: int, ps_type: int, offer: Offer
+    ) -> Iterator[tuple[Windows, int, slice, Floats, Ints]]:
+        """Yield where a schedule uses something: server, slots, prices and free units after it."""
+        slots = slice(offer.start, offer.start + offer.duration)
         for windows, capacity, theta, counts in (
             (self.workers[worker_type], self.view.workers[:, worker_type], self.theta.worker,
              offer.workers),
             (self.ps[ps_type], self.view.ps[:, ps_type], self.theta.ps, {offer.ps: 1}),
         ):  # fmt: skip
-            slots = slice(offer.start, offer.start + offer.duration)
             for s, count in counts.items():
                 free = windows.free[s, slots] - count
                 used = int(capacity[s]) - free
-                windows.change(s, slots, unit_price(theta, used, int(capacity[s])), free)
+                yield windows, s, slots, unit_price(theta, used, int(capacity[s])), free

@@ -5,7 +5,7 @@ not hold up others. Ties: arrival, then list order.
 """
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
-from schedgap.models.edge.algorithms.a_maxsche import Arrived, Network, Variant, a_maxsche
+from schedgap.models.edge.algorithms.a_maxsche import Arrived, Network, Variant, serve_round
 from schedgap.models.edge.algorithms.a_online import Arrivals
 from schedgap.models.edge.modes import Mode
 
@@ -39,7 +39,7 @@ def batch_sche(instance: EdgeInstance, alpha: int = 4) -> EdgeSchedule:
             if first < T and waiting:
                 last = min(first + tau, T)
                 able = [each for each in waiting if each.ready.min() <= last]
-                served, _ = a_maxsche(network, able, first, BATCH_SCHE, last=last)
+                served, _ = serve_round(network, able, first, BATCH_SCHE, last=last)
                 placed |= served.placements
                 waiting = [each for each in waiting if each.job.id not in placed]
         if not waiting and arrivals.all_here():
