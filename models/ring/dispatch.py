@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,16 @@ class Cluster:
 Choose = Callable[[int, Cluster], Ints | None]
 
 
+class Watch(Protocol):
+    """Who is told of every step of a run."""
+
+    def placed(self, job: int, slot: int, gpus: Ints, cluster: Cluster) -> None:
+        """A job starts in a slot on these GPUs; their loads hold it already."""
+
+    def waited(self, job: int, slot: int, until: int, exited: list[int]) -> None:
+        """A job found no place in a slot; these left by another. None left: the run ends here."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
     """One run of the dispatcher; infeasible when a job found no place, or ends after the horizon.
@@ -124,6 +134,7 @@ def dispatch(
     *,
     limit: float = math.inf,
     clock: Clock = "actual",
+    watch: Watch | None = None,
 ) -> Trial:
     """Start the jobs one after the other, each in the first slot in which `choose` places it.
 
@@ -140,6 +151,8 @@ def dispatch(
     clock : "actual" or "estimated"
         When a job's GPUs are idle again: at its simulated end, or (ours) after rho-hat_j slots; the
         plan is then executed with every GPU serving its jobs in the planned order.
+    watch : Watch, optional
+        Told of every step.
 
     Returns
     -------
@@ -158,7 +171,9 @@ def dispatch(
     planned = True
     for job in order:
         while (gpus := choose(job, cluster)) is None:
-            released = time.wait()
+            slot, released = time.slot, time.wait()
+            if watch is not None:
+                watch.waited(job, slot, time.slot, released)
             if not released:
                 planned = False
                 break
@@ -169,6 +184,8 @@ def dispatch(
         held[job] = np.sort(gpus)
         starts[job] = time.slot  # A2 L5-L7: T_j is known at the end, E16
         time.start(job, cluster.take(job, gpus))  # A3 L8-L10
+        if watch is not None:
+            watch.placed(job, time.slot, held[job], cluster)
     outcome = time.finish(order, starts, held) if planned else None
     nobody = np.empty(0, dtype=np.int64)
     if outcome is None:
@@ -280,19 +297,25 @@ def _in_time(
     return tuple(starts), tuple(known)
 
 
+def gpus_by_server(instance: RingInstance, gpus: Ints) -> dict[str, tuple[int, ...]]:
+    """Return the numbers of GPUs by server id, from their global indices, ascending."""
+    rooms = [server.gpus for server in instance.servers]
+    first = np.concatenate([[0], np.cumsum(rooms)])
+    on = np.searchsorted(first, gpus, side="right") - 1
+    return {
+        instance.servers[s].id: tuple((gpus[on == s] - first[s]).tolist())
+        for s in dict.fromkeys(on.tolist())
+    }
+
+
 def schedule(instance: RingInstance, trial: Trial, **facts: Any) -> RingSchedule:
     """Return the schedule of a feasible trial, with the GPUs that it chose.
 
     `facts` are informative keys of the schedule; `order` is added.
     """
-    rooms = [server.gpus for server in instance.servers]
-    first = np.concatenate([[0], np.cumsum(rooms)])
     runs = {}
     for j, job in enumerate(instance.jobs):
-        numbers: dict[str, tuple[int, ...]] = {}
-        on = np.searchsorted(first, trial.gpus[j], side="right") - 1
-        for s in dict.fromkeys(on.tolist()):
-            numbers[instance.servers[s].id] = tuple((trial.gpus[j][on == s] - first[s]).tolist())
+        numbers = gpus_by_server(instance, trial.gpus[j])
         placement = {server: len(held) for server, held in numbers.items()}
         runs[job.id] = Run(trial.starts[j], trial.ends[j], placement, numbers)
     names = [instance.jobs[j].id for j in trial.order]

@@ -183,7 +183,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "sjf-bco",
         "algorithm",
-        _at("algorithms.solve_sjf_bco:run_sjf_bco"),
+        _at("algorithms.sjf_bco:run_sjf_bco"),
         "Algorithm 1: smallest job first on the least loaded GPUs, searching the load limit and "
         "the threshold",
         "Algorithms 1-3",

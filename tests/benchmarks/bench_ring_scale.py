@@ -42,7 +42,7 @@ def measure(preset: str, seed: int) -> dict[str, float]:
     table = rate_table(instance)
     lower = max(int(table.longest), width_dff(table)[0])
     packed, _ = timed(lambda: int(lpt_pack(table).makespan))
-    paper, paper_seconds = timed(lambda: sjf_bco(table).best)
+    paper, paper_seconds = timed(lambda: sjf_bco(instance).schedule)
     bound, bound_seconds = timed(lambda: pattern_bound(table, lower, packed, Clock(120)))
     found, seconds = timed(lambda: local_search(table, bound, packed, 0, clock=Clock(60)))
     return {
@@ -52,7 +52,7 @@ def measure(preset: str, seed: int) -> dict[str, float]:
         "local-search": packed if found is None else found.makespan,
         "own s": seconds,
         "lpt-pack": packed,
-        "sjf-bco": paper.trial.makespan,
+        "sjf-bco": paper.makespan,
         "the s of it": paper_seconds,
     }
 

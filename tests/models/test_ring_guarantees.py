@@ -7,15 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring.algorithms.guarantees import (
-    facts,
-    greedy,
-    list_bound,
-    list_factor,
-    theorem_5,
-)
+from schedgap.models.ring.algorithms.guarantees import theorem_5
+from schedgap.models.ring.algorithms.list_bounds import facts, greedy, list_bound, list_factor
 from schedgap.models.ring.algorithms.packing import lpt_pack
-from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
+from schedgap.models.ring.algorithms.sjf_bco import search_runs
 from schedgap.models.ring.baselines.first_fit import first_fit
 from schedgap.models.ring.baselines.list_scheduling import list_scheduling
 from schedgap.models.ring.baselines.random_placement import random_placement
@@ -58,7 +53,7 @@ def test_a_job_that_can_come_to_a_standstill_makes_the_factor_infinite() -> None
 
 def test_theorem_5_is_refuted_by_w2() -> None:
     """n_g = phi = u = l = 1, so the factor is 1; 7 slots against 3 + 3 | 2 + 2 + 2 = 6."""
-    found, best = theorem_5(W2), sjf_bco(rate_table(W2)).best
+    found, best = theorem_5(W2), search_runs(rate_table(W2)).best
     assert found["factor"] == 1 and not found["holds"] and found["failed"][0].startswith("A1")
     assert best is not None and best.trial.makespan == 7
 
@@ -67,7 +62,7 @@ def test_theorem_5_is_refuted_by_w2() -> None:
 def test_theorem_5_is_off_by_up_to_two(machines: int) -> None:
     """The unit jobs fill m - 1 slots, then the long job takes m: 2m - 1 against m."""
     table = rate_table(unit_jobs(machines))
-    best = sjf_bco(table).best
+    best = search_runs(table).best
     assert factors(table).theorem_5 == 1 and max(table.longest, table.area) == machines
     assert best is not None and best.trial.makespan == 2 * machines - 1
     assert list_factor(table) == Fraction(2 * machines - 1, machines)
@@ -83,7 +78,7 @@ def test_theorem_5_stands_where_list_scheduling_carries_it() -> None:
 
 def test_lemma_2_and_lemma_4_by_w2() -> None:
     """Lemma 2: limit 30, but W-hat = 7. Lemma 4: 7 <= theta* is false, for 3 + 3 | 2 + 2 + 2."""
-    best = sjf_bco(rate_table(W2)).best
+    best = search_runs(rate_table(W2)).best
     assert best is not None and best.limit == 30 and best.trial.load == 7
 
 
@@ -95,20 +90,20 @@ def test_lemma_3_fails_where_an_estimate_is_too_long() -> None:
         for name, slots in (("a", 20.0), ("b", 10.0))
     ]
     table = rate_table(instance_of(jobs, [1], overhead_per_server=0.25))
-    best = sjf_bco(table).best
+    best = search_runs(table).best
     assert best is not None and (best.trial.makespan, best.trial.load) == (20, 15)
 
 
 def test_a_bound_of_a_run_by_hand() -> None:
     """W2: A = 12, N = 2: the last job of 2 slots ends by floor(10 / 2) + 2 = 7, that of 3 by 7."""
-    best = sjf_bco(rate_table(W2)).best
+    best = search_runs(rate_table(W2)).best
     assert best is not None and list_bound(rate_table(W2), best.trial) == 7
 
 
 def test_a_run_that_was_kept_from_a_gpu_has_no_bound() -> None:
     table = rate_table(W2)
     filtered = [
-        each.trial for each in sjf_bco(table, bisection="scan").attempts if each.trial.filtered
+        each.trial for each in search_runs(table, bisection="scan").attempts if each.trial.filtered
     ]
     assert filtered and all(list_bound(table, trial) is None for trial in filtered)
 
@@ -118,9 +113,9 @@ def test_greedy_runs_have_no_limit_that_bites_and_no_large_jobs() -> None:
 
     the limit 7 keeps the last one from a GPU with 1 + 4 slots, and it finds two others.
     """
-    assert greedy(rate_table(W1), sjf_bco(rate_table(W1), kappa=1).attempts) == []
+    assert greedy(rate_table(W1), search_runs(rate_table(W1), kappa=1).attempts) == []
     table = rate_table(instance_of([job(str(n), 2, 14 * n) for n in (1, 4, 3)], [3]))
-    tried = sjf_bco(table, bisection="scan", kappa=2).attempts
+    tried = search_runs(table, bisection="scan", kappa=2).attempts
     (bitten,) = [each for each in tried if each.trial.feasible and each.trial.filtered]
     assert bitten.limit == 7 and greedy(table, [bitten]) == []
 
@@ -129,7 +124,7 @@ def holds(table: RateTable) -> int:
     """Check both bounds of every greedy run; return how many there were."""
     floor = max(table.longest, table.area)
     stretch = factors(table).stretch
-    runs = [(trial, True) for trial in greedy(table, sjf_bco(table).attempts)]
+    runs = [(trial, True) for trial in greedy(table, search_runs(table).attempts)]
     others = [attempt.trial for attempt in first_fit(table).attempts]
     others += [attempt.trial for attempt in list_scheduling(table).attempts]
     others += [random_placement(table, seed) for seed in range(2)] + [lpt_pack(table)]
@@ -169,14 +164,14 @@ def test_theorem_5_holds_where_it_is_said_to(instance: RingInstance) -> None:
     found = theorem_5(instance)
     if found["holds"]:
         table = rate_table(instance)
-        best = sjf_bco(table).best
+        best = search_runs(table).best
         assert best is not None
         assert best.trial.makespan <= found["factor"] * max(table.longest, table.area) * (1 + 1e-9)
 
 
 def test_a_trace_says_what_was_proved() -> None:
     table = rate_table(W3)
-    found = facts(table, sjf_bco(table).attempts)
+    found = facts(table, search_runs(table).attempts)
     assert found["n_g"] == 4 and found["u"] == 1
     assert found["list_bound"] >= 8 and found["list_factor"] == pytest.approx(2 * found["phi"])
 

@@ -30,7 +30,7 @@ def test_a_list_that_meets_the_bound_is_the_last_one(monkeypatch: pytest.MonkeyP
     def never(*args: object, **kwargs: object) -> None:
         raise AssertionError("a search where nothing is left to prove")
 
-    monkeypatch.setattr(initial, "sjf_bco", never)
+    monkeypatch.setattr(initial, "search_runs", never)
     monkeypatch.setattr(initial, "random_orders", never)
     instance = generate("ring", preset="paper", seed=0)
     call = RunContext({}, None, Clock(), 0, Heard())

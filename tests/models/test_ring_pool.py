@@ -12,7 +12,6 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.ring import rules
 from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
 from schedgap.models.ring.baselines.random_placement import random_placement
-from schedgap.models.ring.dispatch import schedule
 from schedgap.models.ring.exact import all_schedules
 from schedgap.models.ring.exact.gpu_numbers import StoppedError, least_load, overlaps
 from schedgap.models.ring.heuristics.pool_of_runs import default_pool
@@ -32,9 +31,9 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
 def of_sjf_bco(instance: RingInstance):
-    best = sjf_bco(rate_table(instance)).best
-    assert best is not None
-    return schedule(instance, best.trial)
+    found = sjf_bco(instance).schedule
+    assert found is not None
+    return found
 
 
 def solved(model):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring.algorithms.sjf_bco import sjf_bco, smallest_first
+from schedgap.models.ring.algorithms.sjf_bco import search_runs, sjf_bco, smallest_first
 from schedgap.models.ring.dispatch import schedule
 from schedgap.models.ring.rates import factors, no_schedule, rate_table
 from strategies.ring import plain_rate, ring_instances, slot_by_slot
@@ -15,14 +15,14 @@ from strategies.ring_examples import W1, W2, W3, instance_of, job
 
 
 def makespan(instance: RingInstance, **options: Any) -> float:
-    best = sjf_bco(rate_table(instance), **options).best
-    assert best is not None
-    return best.trial.makespan
+    found = sjf_bco(instance, **options).schedule
+    assert found is not None
+    return float(found.makespan)
 
 
 def test_the_rings_of_w1_meet() -> None:
     """Limit 15 first; a takes s1 and one GPU of s2, b the next least loaded: both at rate 3."""
-    best = sjf_bco(rate_table(W1)).best
+    best = search_runs(rate_table(W1)).best
     assert best is not None and (best.limit, best.kappa) == (15, 1)
     data = schedule(W1, best.trial, theta=best.limit, kappa=best.kappa).to_data(W1)
     assert data == {
@@ -42,7 +42,7 @@ def test_the_rings_of_w1_meet() -> None:
 
 def test_w2_is_list_scheduling() -> None:
     """3 | 3, then 2 | 2, then 2: 7, where 3 + 3 | 2 + 2 + 2 is 6."""
-    best = sjf_bco(rate_table(W2)).best
+    best = search_runs(rate_table(W2)).best
     assert best is not None and (best.limit, best.kappa) == (30, 1)
     assert best.trial.makespan == 7 and best.trial.load == 7
 
@@ -54,7 +54,7 @@ def test_w2_is_list_scheduling() -> None:
         ({"kappa": 1}, 8),
         ({"kappa": 2}, 10),
         ({"kappa": 4}, 10),
-        ({"pack_shared": True}, 10),
+        ({"ffp_rule": "pack"}, 10),
     ],
 )
 def test_w3_by_threshold(options: dict[str, Any], expected: int) -> None:
@@ -82,10 +82,18 @@ def test_it_is_algorithm_1_on_thousands(
     agree(instance, packed, by_server)
 
 
+def rules(packed: bool, by_server: bool) -> Any:
+    """Return the rules of Algorithms 2 and 3 as options."""
+    return {
+        "ffp_rule": "pack" if packed else "literal",
+        "lbsgf_rule": "list" if by_server else "literal",
+    }
+
+
 def agree(instance: RingInstance, packed: bool, by_server: bool) -> None:
     if no_schedule(instance):
         return
-    found = sjf_bco(rate_table(instance), pack_shared=packed, by_server=by_server).best
+    found = search_runs(rate_table(instance), **rules(packed, by_server)).best
     expected = written_out(instance, packed, by_server)
     if found is None:
         assert expected is None
@@ -191,7 +199,7 @@ def test_a_makespan_of_exactly_the_horizon_is_accepted() -> None:
 
 def test_a_run_that_found_no_place_counts_for_nothing() -> None:
     """E13: limit 5 of T = 10 has room for 3 | 3, then 2 | 2, not for 2; m = -1 would look best."""
-    found = sjf_bco(rate_table(RingInstance.from_data(W2.to_data() | {"horizon": 10})))
+    found = search_runs(rate_table(RingInstance.from_data(W2.to_data() | {"horizon": 10})))
     first, best = found.attempts[0], found.best
     assert first.limit == 5 and first.trial.filtered and not first.trial.feasible
     assert best is not None and (best.limit, best.trial.makespan) == (8, 7)
@@ -200,9 +208,9 @@ def test_a_run_that_found_no_place_counts_for_nothing() -> None:
 def test_bisection_by_improvement_can_miss_the_least_feasible_limit() -> None:
     """E17: limits that only keep the makespan turn the printed search upwards, for good."""
     table = rate_table(W2)
-    printed = {attempt.limit for attempt in sjf_bco(table).attempts}
-    feasibility = sjf_bco(table, bisection="feasibility")
-    scan = sjf_bco(table, bisection="scan")
+    printed = {attempt.limit for attempt in search_runs(table).attempts}
+    feasibility = search_runs(table, bisection="feasibility")
+    scan = search_runs(table, bisection="scan")
     least = min(attempt.limit for attempt in scan.attempts if attempt.trial.feasible)
     assert least == 7  # list scheduling loads a GPU with 7
     assert least in {attempt.limit for attempt in feasibility.attempts}
@@ -212,7 +220,7 @@ def test_bisection_by_improvement_can_miss_the_least_feasible_limit() -> None:
 
 def test_the_first_threshold_wins_ties_and_equal_runs_are_made_once() -> None:
     """Only kappa = 1 and the sizes of jobs make a difference."""
-    found = sjf_bco(rate_table(W3))
+    found = search_runs(rate_table(W3))
     assert {attempt.kappa for attempt in found.attempts} == {1, 2, 4}
     assert found.best is not None and found.best.kappa == 1
     assert len({id(attempt.trial) for attempt in found.attempts}) < len(found.attempts)
@@ -225,9 +233,9 @@ def test_a_larger_lambda_looks_at_more_servers() -> None:
     c takes the idle GPU of each at once.
     """
     jobs = [job("a", 2, 42), job("b", 2, 14), job("c", 2, 10)]
-    waits = sjf_bco(rate_table(instance_of(jobs, [3, 3])), kappa=1).best
+    waits = search_runs(rate_table(instance_of(jobs, [3, 3])), kappa=1).best
     jobs[2] |= {"spread_factor": 2.0}
-    takes = sjf_bco(rate_table(instance_of(jobs, [3, 3])), kappa=1).best
+    takes = search_runs(rate_table(instance_of(jobs, [3, 3])), kappa=1).best
     assert waits is not None and takes is not None
     assert (waits.trial.starts[2], waits.trial.gpus[2].tolist()) == (2, [3, 5])
     assert (takes.trial.starts[2], takes.trial.gpus[2].tolist()) == (1, [2, 5])
@@ -240,7 +248,7 @@ def test_smallest_first_is_stable() -> None:
 def test_a_search_that_is_stopped_keeps_what_it_has() -> None:
     """W3, limit 20: kappa = 1 gives 8, kappa = 2 gives 10, and then time is up."""
     asked = iter([False, False, True])
-    found = sjf_bco(rate_table(W3), stop=lambda: next(asked))
+    found = search_runs(rate_table(W3), stop=lambda: next(asked))
     assert [attempt.trial.makespan for attempt in found.attempts] == [8, 10]
     assert found.best is found.attempts[0]
 
@@ -256,5 +264,5 @@ def test_a_reckoned_end_can_be_late() -> None:
     One GPU, three jobs of 3 slots: the GPU serves its queue as soon as it can.
     """
     jobs = [job(name, 1, 40, estimated_slots=6.0) for name in "abc"]
-    best = sjf_bco(rate_table(instance_of(jobs, [1], horizon=60)), clock="estimated").best
+    best = search_runs(rate_table(instance_of(jobs, [1], horizon=60)), clock="estimated").best
     assert best is not None and best.trial.starts == (1, 4, 7) and best.trial.makespan == 9

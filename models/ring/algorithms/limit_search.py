@@ -3,12 +3,13 @@
 The baselines are given their limit by the same search.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
+from schedgap.models.ring.algorithms.events import Journal
 from schedgap.models.ring.dispatch import NO_PLACE, Choose, Clock, Trial, dispatch, schedule
 from schedgap.models.ring.rates import RateTable
 from schedgap.models.ring.simulator import measures
@@ -48,26 +49,34 @@ class Trials:
         order: list[int],
         policy: Callable[[int | None], Choose],
         clock: Clock = "actual",
+        journal: Journal | None = None,
     ) -> None:
         self._table, self._order, self._policy, self._clock = table, order, policy, clock
+        self._journal = journal
         self._known: dict[int | None, list[Trial]] = {}
 
     def __call__(self, limit: int, kappa: int | None) -> Trial:
         """Return the run with this limit and this threshold."""
-        known = self._known.setdefault(kappa, [])
+        known, journal = self._known.setdefault(kappa, []), self._journal
         for trial in reversed(known):
             if trial.holds_for(limit):
+                if journal is not None:
+                    journal.repeat(limit, kappa, trial)
                 return trial
-        known.append(
-            dispatch(
-                self._table,
-                self._order,
-                self._policy(kappa),
-                limit=limit,
-                clock=self._clock,
-            )
+        if journal is not None:
+            journal.run(limit, kappa)
+        new = dispatch(
+            self._table,
+            self._order,
+            self._policy(kappa),
+            limit=limit,
+            clock=self._clock,
+            watch=journal,
         )
-        return known[-1]
+        if journal is not None:
+            journal.result(new)
+        known.append(new)
+        return new
 
 
 def search_limit(
@@ -78,6 +87,7 @@ def search_limit(
     *,
     stop: Callable[[], bool] = lambda: False,
     on_better: OnBetter = lambda attempt: None,
+    journal: Journal | None = None,
 ) -> Search:
     """Search the limit theta_u, with all thresholds at each (Algorithm 1, lines 4-23).
 
@@ -96,6 +106,13 @@ def search_limit(
         Asked between two runs whether time is up.
     on_better : callable
         Called with every attempt that is better than all before it.
+    journal : Journal, optional
+        Told of every step.
+
+    Returns
+    -------
+    Search
+        The best of the runs, and all of them.
 
     Notes
     -----
@@ -107,21 +124,33 @@ def search_limit(
     left, right = 1, horizon  # A1 L4
     while left <= right:  # A1 L5
         theta = left if bisection == "scan" else (left + right) // 2  # A1 L6, E18
+        if journal is not None:
+            journal.limit(theta, left, right)
         here: Attempt | None = None  # A1 L6 m_theta, y_theta
         for kappa in thresholds:  # A1 L7
             if stop():
-                return Search(_better(best, here), tuple(attempts))
+                last, best = best, _better(best, here)
+                if journal is not None:
+                    _note_better(journal, best, last)
+                    journal.stop(theta, kappa)
+                return Search(best, tuple(attempts))
             attempt = Attempt(theta, kappa, trials(theta, kappa))  # A1 L8-L16
             attempts.append(attempt)
             here = _better(here, attempt)  # A1 L17-L18, E13, E15
             if here is attempt and _better(best, attempt) is attempt:
                 on_better(attempt)
         last, best = best, _better(best, here)  # A1 L19-L20
+        if journal is not None:
+            _note_better(journal, best, last)
         falls = best is not last if bisection == "improvement" else here is not None
         if falls and bisection != "scan":
             right = theta - 1  # A1 L21
+            if journal is not None:
+                journal.lower(right)
         else:  # A1 L22
             left = theta + 1  # A1 L23
+            if journal is not None:
+                journal.higher(left)
     return Search(best, tuple(attempts))
 
 
@@ -134,17 +163,37 @@ def _better(known: Attempt | None, new: Attempt | None) -> Attempt | None:
     return known
 
 
-def deliver_search(instance: RingInstance, found: Search, trace: dict[str, Any]) -> MethodResult:
-    """Return the best run of a search over limits, and its log."""
+def _note_better(journal: Journal, best: Attempt | None, last: Attempt | None) -> None:
+    if best is not None and best is not last:
+        old = None if last is None else last.trial
+        journal.improve(best.limit, best.kappa, best.trial, old)
+
+
+def best_run(
+    instance: RingInstance,
+    found: Search,
+    trace: Mapping[str, Any],
+    events: Iterable[Mapping[str, Any]] = (),
+) -> AlgorithmRun:
+    """Return the schedule of the best run of a search over limits, its measures, and its log.
+
+    `trace` goes before the log, `events` are what the search did.
+    """
     trace = {**trace, "runs": log(found.attempts)}
     if found.best is None:
-        return MethodResult(note=NO_PLACE, trace=trace)
+        return AlgorithmRun(None, tuple(events), trace)
     best = found.best
     facts: dict[str, Any] = {"theta": best.limit}
     if best.kappa is not None:
         facts["kappa"] = best.kappa
     made = schedule(instance, best.trial, **facts)
-    return MethodResult(made, trace=measures(instance, made) | trace)
+    return AlgorithmRun(made, tuple(events), measures(instance, made) | trace)
+
+
+def result_of(run: AlgorithmRun) -> MethodResult:
+    """Return a run as what a method found."""
+    note = NO_PLACE if run.schedule is None else ""
+    return MethodResult(run.schedule, note=note, trace=run.trace)
 
 
 def log(attempts: Sequence[Attempt]) -> list[dict[str, Any]]:

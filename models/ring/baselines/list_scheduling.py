@@ -9,8 +9,9 @@ from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.algorithms.limit_search import (
     OnBetter,
     Search,
-    deliver_search,
+    best_run,
     reporter,
+    result_of,
 )
 from schedgap.models.ring.baselines.within_limit import Order, allowed, searched
 from schedgap.models.ring.dispatch import Cluster, Ints
@@ -50,4 +51,4 @@ def run_list_scheduling(instance: RingInstance, call: RunContext) -> MethodResul
         stop=call.clock.expired,
         on_better=reporter(instance, call),
     )
-    return deliver_search(instance, found, {})
+    return result_of(best_run(instance, found, {}))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import MethodResult, NullProgress, RunContext
 from schedgap.models.ring.algorithms.packing import longest_first, pack, random_orders
-from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
+from schedgap.models.ring.algorithms.sjf_bco import search_runs
 from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.dispatch import Trial, dispatch, schedule
 from schedgap.models.ring.rates import RateTable, past_horizon, rate_table
@@ -69,7 +69,7 @@ def run_lists(
         offer(dispatch(table, order, pack))
         if stop():
             return
-    sjf_bco(table, stop=stop, on_better=lambda attempt: offer(attempt.trial))
+    search_runs(table, stop=stop, on_better=lambda attempt: offer(attempt.trial))
     if not stop():
         random_orders(table, seed, stop=stop, on_better=offer)
 

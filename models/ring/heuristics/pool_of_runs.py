@@ -5,7 +5,7 @@ from functools import partial
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.ring.algorithms.packing import lpt_pack
-from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
+from schedgap.models.ring.algorithms.sjf_bco import search_runs
 from schedgap.models.ring.baselines.first_fit import first_fit
 from schedgap.models.ring.baselines.list_scheduling import list_scheduling
 from schedgap.models.ring.baselines.random_placement import random_placement
@@ -22,7 +22,7 @@ def default_pool(
     table = rate_table(instance)
     trials = [lpt_pack(table)]
     for search in (
-        partial(sjf_bco, table, stop=stop),
+        partial(search_runs, table, stop=stop),
         partial(first_fit, table, "list", stop=stop),
         partial(list_scheduling, table, "list", stop=stop),
     ):
