@@ -197,7 +197,7 @@ def test_the_events_of_w1_by_hand() -> None:
 
 
 def test_w2_waits_and_repeats() -> None:
-    """3 | 3, then 2 | 2 from slot 4, then 2 from slot 6; at the limit 45 all of it again."""
+    """3 | 3, then 2 | 2 from slot 4, then 2 from slot 6; the limit 22 changes nothing of it."""
     events = check(W2)
     waits = [(e["time"], e["job"], e["until"], e["exited"]) for e in events if e["event"] == "wait"]
     assert waits[:2] == [(1, "c", 4, ["a", "b"]), (4, "e", 6, ["c", "d"])]
@@ -214,11 +214,11 @@ def test_a_job_without_a_place_is_named() -> None:
 
 
 def test_an_end_after_the_horizon_is_nobodys_fault() -> None:
-    """W2 with T = 6: all find a place, the last ends in 7, and there is no other run."""
-    events = check(W2.from_data(W2.to_data() | {"horizon": 6}))
-    fails = [event["job"] for event in events if event["event"] == "fail"]
-    assert (fails and fails[-1] is None) or "e" in fails
-    assert events[-1]["reason"].startswith("no run found")
+    """W1 with T = 7: both rings find a place at once, and end in 8."""
+    events = check(RingInstance.from_data(W1.to_data() | {"horizon": 7}))
+    fails = [(event["theta"], event["job"]) for event in events if event["event"] == "fail"]
+    assert fails[0] == (4, None)
+    assert events[-1]["reason"] == "no run found a schedule within the horizon"
 
 
 def test_what_cannot_be_scheduled_is_answered_at_once() -> None:

@@ -10,6 +10,22 @@ def fa_ffp(job: int, cluster: Cluster) -> Ints | None:
     """Choose the least loaded idle GPUs within the limit (Algorithm 2).
 
     Ties: servers that have had work before others, then global index.
+
+    Parameters
+    ----------
+    job : int
+        Its index in list order.
+    cluster : Cluster
+        Which GPUs are idle, their loads, and the limit.
+
+    Returns
+    -------
+    array of int or None
+        Global indices of as many GPUs as the job asks for; None to wait for some job to exit.
+
+    Notes
+    -----
+    Source: Algorithm 2; E19, E20.
     """
     size = cluster.table.size[job]  # A2 L1
     idle = np.flatnonzero(cluster.idle)

@@ -10,8 +10,21 @@ def lbsgf(job: int, cluster: Cluster, *, by_server: bool = False) -> Ints | None
 
     Parameters
     ----------
+    job : int
+        Its index in list order.
+    cluster : Cluster
+        Which GPUs are idle, their loads, and the limit.
     by_server : bool
         Server after server instead of the least loaded GPUs of all of them (E22).
+
+    Returns
+    -------
+    array of int or None
+        Global indices of as many GPUs as the job asks for; None to wait for some job to exit.
+
+    Notes
+    -----
+    Source: Algorithm 3; E20-E22.
     """
     table = cluster.table  # A3 L1
     size, wanted = table.size[job], cluster.table.instance.jobs[job].spread_factor
