@@ -80,10 +80,8 @@ def test_a_run_can_be_told_again_from_its_events(instance, across, dp, prices):
     assert rebuilt(instance, events) == run.schedule
     for each in events:
         assert each["line"] == LINES[each["event"]]
-        common = {"line", "event", "time"} | ({"job"} - {each["event"]})
-        if each["event"] == "range":
-            common.discard("job")
-        assert set(each) == common | KEYS[each["event"]]
+        of_a_job = set() if each["event"] == "range" else {"job"}
+        assert set(each) == {"line", "event", "time"} | of_a_job | KEYS[each["event"]]
     judged = {each["job"]: each["event"] for each in events if each["event"] in ("admit", "reject")}
     assert list(judged) == [each["job"] for each in events if each["event"] == "arrive"]
     assert list(judged) == list(run.trace["payoffs"])
