@@ -250,7 +250,7 @@ def _raised(
     types = {"worker": each.job.worker_type, "ps": each.job.ps_type}
     slot = tau + 1 + best.start
     for resource, s, before, after in market.rises(each.worker_type, each.ps_type, best):
-        where = {
+        where: dict[str, object] = {
             "job": each.job.id,
             "server": network.instance.servers[s].id,
             "resource": resource,
