@@ -18,6 +18,7 @@ import schedgap as sg
 from schedgap import show
 from schedgap.analysis.comparing import DEFAULT_TIME_LIMIT
 from schedgap.cli import app, compare
+from schedgap.instances import FAMILIES
 
 Call = Callable[..., Any]
 posix = pytest.mark.skipif(os.name == "nt", reason="signals and shells are those of POSIX")
@@ -369,6 +370,26 @@ def test_help_and_verify_load_little() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_verify_imports_no_search(name: str, schedgap: Call, tmp_path: Path) -> None:
+    """Of a family: its table of methods, its facts, its rules, and the checker of certificates."""
+    file, found = tmp_path / "a.json", tmp_path / "b.json"
+    schedgap("generate", name, "--preset", "toy", "--out", file)
+    schedgap("solve", file, "--method", "job-alone", "--out", found)
+    code = (
+        "import sys; from schedgap.cli import app; "
+        f"app(['verify', {str(file)!r}, {str(found)!r}], standalone_mode=False); "
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = done.stdout.splitlines()[-1].split()
+    ours = [module for module in modules if module.startswith("schedgap.models.")]
+    rooms = {module.split(".")[3] for module in ours if module.count(".") > 3}
+    assert f"schedgap.models.{name}.rules" in modules
+    assert not rooms & {"exact", "heuristics", "baselines"}
+    assert not {"highspy", "ortools", "gurobipy", "cvxpy", "pyomo"} & set(modules)
 
 
 def test_control_characters_of_a_file_do_not_reach_the_terminal(
