@@ -1,4 +1,4 @@
-"""Reduced-cost fixing: what a schedule better than a known one can still do by the rents (ours).
+"""Reduced-cost fixing by the dual prices: what a schedule better than the incumbent can use (ours).
 
 A schedule that completes job i in slot f, or has n workers of it in slot t, is worth no more than
 the bound of the rents, less what that plan pays less than the best plan of i. Where this is below

@@ -40,7 +40,7 @@ def colgen_heuristic(instance: DmlrsInstance, call: RunContext) -> MethodResult:
 
 
 def _search_on(found: SearchState, board: Board, prices: Floats) -> None:
-    """Search again and again, each round twice as long, until time is up or rounds are in vain."""
+    """Repeat the search with twice as many moves each, while time is left and a round improves."""
     moves, patience, again = MOVES, PATIENCE, 0
     while patience and not (found.closed or found.call.clock.expired()):
         better = search(found, board, prices, moves=moves, part=1.0, again=again)

@@ -21,7 +21,7 @@ from schedgap.models.method import MethodResult, RunContext
 
 REACH = 3  # places that a move shifts a job, at most
 FLIPS = 0.3  # part of the moves that change where a job's workers may be, instead of its place
-WARMTH = 0.01  # of the mean c_j - a_j: what a move may lose at the start of the search
+TEMPERATURE = 0.01  # of the mean c_j - a_j: what a move may lose at the start of the search
 ROUND = 30  # moves for each job in the first round of a search without a limit
 PATIENCE = 3  # rounds in a row that find nothing better, before such a search ends
 
@@ -113,16 +113,16 @@ class Search:
     ) -> None:
         """Make so many moves, fewer only when told to stop.
 
-        A move that loses is kept with probability exp(-loss / warmth); the warmth falls to 0 in
+        A move that loses is kept with probability exp(-loss / temperature); it falls to 0 in
         equal steps. `on_better` hears of every complete schedule that is better than all before.
         """
         if not self._jobs:
             return
-        warmth = WARMTH * max(1.0, self.value / len(self._jobs))
+        temperature = TEMPERATURE * max(1.0, self.value / len(self._jobs))
         for step in range(moves):
             if stop():
                 return
-            allowed = -warmth * (1 - step / moves) * math.log(1 - self._random.random())
+            allowed = -temperature * (1 - step / moves) * math.log(1 - self._random.random())
             self._move(allowed)
             total = self._total()
             if total < self.value:
