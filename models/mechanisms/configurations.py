@@ -1,0 +1,157 @@
+"""Configurations of a server: which numbers of items fit on it together, and the cuts they give.
+
+A configuration is a vector of numbers of items of each kind whose demands together keep to the
+capacity in every resource. All that a server can hold at one time lies below a maximal one, so a
+linear program over maximal configurations sees what rows for single resources do not: that two
+items of 3 GPUs do not share a server of 5 by halves.
+
+References
+----------
+P. C. Gilmore, R. E. Gomory, "A linear programming approach to the cutting-stock problem",
+Operations Research 9 (1961): patterns as columns.
+E. Balas, "Disjunctive programming", Annals of Discrete Mathematics 5 (1979): facets of a polytope
+from a linear program over its points, as `FacetSeparator` finds them.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
+
+Ints = NDArray[np.int64]
+
+VIOLATION = 1e-4  # least amount by which a point must break a facet
+ROUNDING = 1e-12  # relative, of a facet's right-hand side
+
+
+def maximal_configurations(
+    demand: Floats, capacity: Floats, *, rounding: float = 0.0, at_most: int = 200_000
+) -> Ints | None:
+    """Return the maximal configurations [c, k] of a server, or None when there are too many.
+
+    Parameters
+    ----------
+    demand : array [k, r]
+        What one item of each kind takes of each resource, of some resource more than 0.
+    capacity : array [r]
+    rounding : float
+        Relative to 1 + capacity: by how much sums of demands may be off. 0 where they are exact,
+        such as sums of whole numbers. Configurations above the capacity by no more than this count
+        as fitting.
+    at_most : int
+        Number of configurations to look at, those that are not maximal included.
+
+    Returns
+    -------
+    array [c, k] or None
+        Every vector of numbers that fits is at most one of the rows, in every entry. With
+        `rounding` some rows may not be maximal.
+
+    Raises
+    ------
+    ValueError
+        When an item takes nothing of any resource, so that any number of them fits.
+
+    Examples
+    --------
+    >>> maximal_configurations(np.array([[3.0], [2.0]]), np.array([7.0])).tolist()
+    [[2, 0], [1, 2], [0, 3]]
+    """
+    if (demand <= 0).all(axis=1).any():
+        raise ValueError("an item that takes nothing fits any number of times")
+    # Large items first. The number of the last kind is never less than what fits.
+    share = (demand / np.where(capacity > 0, capacity, 1.0)).max(axis=1, initial=0.0)
+    order = np.argsort(-share, kind="stable").tolist()
+    size = [demand[k].tolist() for k in order]
+    slack = (rounding * (1 + capacity)).tolist()
+    count = [0] * len(order)
+    found: list[list[int]] = []
+    visited = 0
+
+    def fitting(k: int, free: list[float]) -> int:
+        least = min(left / one for left, one in zip(free, size[k], strict=True) if one > 0)
+        return int(max(0.0, least))
+
+    def can_grow(free: list[float]) -> bool:
+        # With half the allowance to spare: the larger one is found whatever the order of sums.
+        return any(
+            all(left - one >= part / 2 for left, one, part in zip(free, own, slack, strict=True))
+            for own in size
+        )
+
+    def extend(k: int, free: list[float]) -> bool:
+        nonlocal visited
+        most = fitting(k, free)
+        last = k == len(order) - 1
+        for number in range(most, (most if last else 0) - 1, -1):
+            count[k] = number
+            left = [have - number * one for have, one in zip(free, size[k], strict=True)]
+            if not last:
+                if not extend(k + 1, left):
+                    return False
+                continue
+            visited += 1
+            if visited > at_most:
+                return False
+            if not can_grow(left):
+                found.append(count.copy())
+        return True
+
+    if order and not extend(0, [have + part for have, part in zip(capacity, slack, strict=True)]):
+        return None
+    table = np.zeros((len(found), len(order)), dtype=np.int64)
+    table[:, order] = np.array(found, dtype=np.int64).reshape(len(found), len(order))
+    return table
+
+
+class FacetSeparator:
+    """Finds facets of the hull of configurations and what lies below, that a point breaks.
+
+    Parameters
+    ----------
+    configurations : array [c, k]
+        All maximal ones.
+    seed : int
+        Of the engine.
+
+    Notes
+    -----
+    The polar: coefficients a >= 0 with a x <= 1 for every configuration x; the one with the largest
+    a x at the point is a facet, and breaks the point if any inequality does. The right-hand side
+    is then computed from the configurations, so that no tolerance of the engine enters the cut.
+    """
+
+    def __init__(self, configurations: Ints, *, seed: int = 0) -> None:
+        self.configurations = configurations
+        rows, kinds = configurations.shape
+        self._program = Relaxation(
+            LinearProgram(
+                cost=np.zeros(kinds),
+                lower=np.zeros(kinds),
+                upper=np.ones(kinds),
+                matrix=configurations.astype(np.float64),
+                row_lower=np.full(rows, -np.inf),
+                row_upper=np.ones(rows),
+            ),
+            seed=seed,
+        )
+
+    def separate(self, point: Floats, clock: Clock) -> tuple[Floats, float] | None:
+        """Return coefficients [k] and the right-hand side of a cut that the point breaks, or None.
+
+        Parameters
+        ----------
+        point : array [k]
+            Fractional numbers of items of each kind.
+        clock : Clock
+        """
+        # Kinds that do not occur weigh a little, so that their coefficients are as large as can be.
+        self._program.change_costs(np.arange(len(point)), -(point + 1e-6))
+        result = self._program.solve(clock)
+        if result.values is None:
+            return None
+        coefficients = np.where(np.asarray(result.values) > 1e-9, result.values, 0.0)
+        limit = float((self.configurations @ coefficients).max()) * (1 + ROUNDING)
+        return (coefficients, limit) if coefficients @ point > limit + VIOLATION else None

@@ -1,0 +1,167 @@
+"""Dual-feasible (superadditive) functions: sizes changed so that whatever fits still fits.
+
+If f(m) + f(n) <= f(m + n) and f is >= 0, then items of sizes n_1, n_2, ... that fit on a server of
+capacity W satisfy sum f(n_i) <= f(W). With f(n) = n this is the capacity row. Other f see what it
+does not: f = (0, 0, 1, 1) says that a server of 4 holds one item of size 3, not four thirds of one.
+
+References
+----------
+S. P. Fekete, J. Schepers, "New classes of fast lower bounds for bin packing problems",
+Mathematical Programming 91 (2001): dual-feasible functions and the family `threshold`.
+F. Clautiaux, C. Alves, J. Valerio de Carvalho, "A survey of dual-feasible and superadditive
+functions", Annals of Operations Research 179 (2010).
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+from scipy import sparse
+
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
+
+SuperadditiveFunction = tuple[int, ...]
+"""f(1), ..., f(W) in whole numbers, >= 0; f(0) = 0."""
+
+LARGEST_VALUE = 120  # of f(W): a function that needs larger whole numbers is not returned
+VIOLATION = 1e-4  # relative to f(W): least amount by which a point must break the row
+
+
+def is_superadditive(function: SuperadditiveFunction) -> bool:
+    """Return whether f >= 0 and f(m) + f(n) <= f(m + n) wherever f is defined.
+
+    Parameters
+    ----------
+    function : tuple of int
+        f(1), ..., f(W).
+
+    Examples
+    --------
+    >>> is_superadditive((0, 0, 1, 1)), is_superadditive((1, 1, 1, 1))
+    (True, False)
+    """
+    f = (0, *function)
+    return min(f) >= 0 and all(
+        f[m] + f[n] <= f[m + n] for m in range(1, len(f)) for n in range(m, len(f) - m)
+    )
+
+
+def value_of(function: SuperadditiveFunction, size: int) -> int:
+    """Return f(size); 0 beyond W, as no server of this capacity holds such an item.
+
+    Parameters
+    ----------
+    function : tuple of int
+        f(1), ..., f(W).
+    size : int
+    """
+    return function[size - 1] if 1 <= size <= len(function) else 0
+
+
+def threshold(sizes: Sequence[int], capacity: int, k: int) -> list[int]:
+    """Return f_k of the sizes: the whole capacity if a size leaves less than k, 0 below k.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Each at most the capacity.
+    capacity : int
+    k : int
+        At most half of the capacity, rounded up; f_0 and f_1 are the identity.
+
+    Notes
+    -----
+    Beside an item above capacity - k there is room only for items below k. The function U^(epsilon)
+    of Fekete and Schepers with epsilon = k / capacity.
+
+    Examples
+    --------
+    >>> threshold([1, 3, 6], 7, 2)
+    [0, 3, 7]
+    """
+    return [capacity if size > capacity - k else size if size >= k else 0 for size in sizes]
+
+
+def thresholds(sizes: Sequence[int], capacity: int) -> list[int]:
+    """Return the k >= 2 for which `threshold` can say more than the sizes themselves.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+    capacity : int
+
+    Notes
+    -----
+    An item of size s takes all of the capacity from k = capacity - s + 1 on. Between two such k a
+    larger one only loses.
+    """
+    return sorted({capacity - s + 1 for s in sizes if capacity < 2 * s and s < capacity})
+
+
+class SuperadditiveSeparator:
+    """Finds the superadditive function whose row a point breaks most.
+
+    Parameters
+    ----------
+    seed : int
+        Of the engine.
+
+    Notes
+    -----
+    A linear program over f(1), ..., f(W) = 1, kept warm for each W. The superadditive functions
+    give all facets of the hull of what fits, so the point breaks none when no function is found,
+    up to the limits of size and violation above. What is returned is superadditive in whole
+    numbers: the check is exact.
+    """
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self._seed = seed
+        self._programs: dict[int, Relaxation] = {}
+
+    def separate(self, point: Floats, clock: Clock) -> SuperadditiveFunction | None:
+        """Return a function whose row the point breaks, or None.
+
+        Parameters
+        ----------
+        point : array [W]
+            Number, or fractional number, of items of size 1, ..., W on a server of capacity W.
+        clock : Clock
+        """
+        W = len(point)
+        if W not in self._programs:
+            self._programs[W] = self._program(W)
+        program = self._programs[W]
+        # Sizes that do not occur weigh a little: their f is to be as large as can be.
+        program.change_costs(np.arange(W), -(point + 1e-6 * np.arange(1, W + 1)))
+        result = program.solve(clock)
+        if result.values is None:
+            return None
+        parts = [Fraction(float(value)).limit_denominator(LARGEST_VALUE) for value in result.values]
+        scale = lcm(*(part.denominator for part in parts))
+        function = tuple(int(part * scale) for part in parts)
+        if scale > LARGEST_VALUE or not is_superadditive(function):
+            return None
+        return function if np.dot(function, point) > function[-1] * (1 + VIOLATION) else None
+
+    def _program(self, W: int) -> Relaxation:
+        """Return the program over f(1), ..., f(W) <= 1: f(m) + f(n) - f(m + n) <= 0."""
+        pairs = [(m, n) for m in range(1, W) for n in range(m, W - m + 1)]
+        matrix = sparse.lil_array((len(pairs), W))
+        for row, (m, n) in enumerate(pairs):
+            matrix[row, m - 1] += 1
+            matrix[row, n - 1] += 1
+            matrix[row, m + n - 1] -= 1
+        return Relaxation(
+            LinearProgram(
+                cost=np.zeros(W),
+                lower=np.zeros(W),
+                upper=np.ones(W),
+                matrix=matrix.tocsr(),
+                row_lower=np.full(len(pairs), -np.inf),
+                row_upper=np.zeros(len(pairs)),
+            ),
+            seed=self._seed,
+        )

@@ -1,0 +1,269 @@
+"""Linear programs built from named blocks of columns and rows, without arithmetic on positions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
+
+Ints = NDArray[np.int64]
+Term = tuple[ArrayLike, ArrayLike, ArrayLike]
+"""Row of a block, column of the program, coefficient: arrays that broadcast against each other."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Consecutive columns, or consecutive rows, of a program.
+
+    Attributes
+    ----------
+    name : str
+    start : int
+        Position of the first one in the program.
+    shape : tuple of int
+        The block is an array of this shape, in C order.
+    """
+
+    name: str
+    start: int
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of columns or rows."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def positions(self) -> Ints:
+        """Positions in the program, as an array of the block's shape."""
+        return self.start + np.arange(self.size).reshape(self.shape)
+
+    def at(self, *index: ArrayLike) -> Ints:
+        """Return the positions of some members.
+
+        Parameters
+        ----------
+        *index : array_like of int
+            One array for each axis of the block; they broadcast against each other.
+
+        Raises
+        ------
+        ValueError
+            When an index lies outside the block.
+        """
+        arrays = np.broadcast_arrays(*index)
+        flat = np.ravel_multi_index([array.astype(np.int64) for array in arrays], self.shape)
+        return np.asarray(self.start + flat, dtype=np.int64)
+
+    def of(self, values: Floats) -> Floats:
+        """Return the block's part of an array over the program, in the block's shape.
+
+        Parameters
+        ----------
+        values : array [j] or [i]
+            Values of all columns, or duals of all rows.
+        """
+        part: Floats = np.asarray(values)[self.start : self.start + self.size]
+        return part.reshape(self.shape)
+
+    def names(self) -> list[str]:
+        """Return `name[1]`, or `name[1,2]` in a block of two axes, and so on, counted from 1."""
+        places = (",".join(str(k + 1) for k in index) for index in np.ndindex(*self.shape))
+        return [f"{self.name}[{place}]" for place in places]
+
+
+class ProgramBuilder:
+    """A linear or mixed-integer program, block by block; coefficients of one place add up.
+
+    Examples
+    --------
+    Two products from one machine: max 3 x_1 + 2 x_2 with x_1 + x_2 <= 4 and x_1 <= 3.
+
+    >>> builder = ProgramBuilder()
+    >>> x = builder.columns("x", 2, cost=[-3, -2], upper=[3, np.inf])
+    >>> hours = builder.rows("hours", 1, (0, x.positions, 1.0), upper=4)
+    >>> builder.program().matrix.toarray().tolist()
+    [[1.0, 1.0]]
+    """
+
+    def __init__(self) -> None:
+        self.column_blocks: list[Block] = []
+        self.row_blocks: list[Block] = []
+        self._cost: list[Floats] = []
+        self._lower: list[Floats] = []
+        self._upper: list[Floats] = []
+        self._integer: list[NDArray[np.bool_]] = []
+        self._row_lower: list[Floats] = []
+        self._row_upper: list[Floats] = []
+        self._entries: list[tuple[Ints, Ints, Floats]] = []
+
+    @property
+    def width(self) -> int:
+        """Number of columns so far."""
+        return sum(block.size for block in self.column_blocks)
+
+    @property
+    def height(self) -> int:
+        """Number of rows so far."""
+        return sum(block.size for block in self.row_blocks)
+
+    def columns(
+        self,
+        name: str,
+        shape: int | tuple[int, ...],
+        *,
+        cost: ArrayLike = 0.0,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = np.inf,
+        integer: ArrayLike = False,
+    ) -> Block:
+        """Add a block of columns.
+
+        Parameters
+        ----------
+        name : str
+            Of the block; `Block.names` makes the columns' names of it.
+        shape : int or tuple of int
+        cost, lower, upper : array_like
+            Broadcast to the shape.
+        integer : array_like of bool
+            Broadcast to the shape.
+        """
+        block = Block(name, self.width, _shape(shape))
+        self.column_blocks.append(block)
+        self._cost.append(_filled(cost, block.shape))
+        self._lower.append(_filled(lower, block.shape))
+        self._upper.append(_filled(upper, block.shape))
+        self._integer.append(np.broadcast_to(np.asarray(integer, bool), block.shape).ravel())
+        return block
+
+    def rows(
+        self,
+        name: str,
+        shape: int | tuple[int, ...],
+        *terms: Term,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+    ) -> Block:
+        """Add a block of rows.
+
+        Parameters
+        ----------
+        name : str
+            Of the block, such as the number of the paper's equation.
+        shape : int or tuple of int
+        *terms : tuple (row, column, coefficient)
+            `row` counts from 0 within the flattened block, `column` is a position in the program.
+        lower, upper : array_like
+            Broadcast to the shape; a side that is not given is free.
+        """
+        block = Block(name, self.height, _shape(shape))
+        self.row_blocks.append(block)
+        self._row_lower.append(_filled(lower, block.shape))
+        self._row_upper.append(_filled(upper, block.shape))
+        for row, column, coefficient in terms:
+            self.add(block.start + np.asarray(row, dtype=np.int64), column, coefficient)
+        return block
+
+    def add(self, rows: ArrayLike, columns: ArrayLike, coefficients: ArrayLike) -> None:
+        """Add coefficients; the three arrays broadcast against each other.
+
+        Parameters
+        ----------
+        rows, columns : array_like of int
+            Positions in the program, as `Block.at` and `Block.positions` give them.
+        coefficients : array_like
+        """
+        row, column, value = np.broadcast_arrays(rows, columns, coefficients)
+        self._entries.append(
+            (
+                row.ravel().astype(np.int64),
+                column.ravel().astype(np.int64),
+                value.ravel().astype(np.float64),
+            )
+        )
+
+    def program(self, *, offset: float = 0.0, names: bool = False) -> LinearProgram:
+        """Return the program as arrays.
+
+        Parameters
+        ----------
+        offset : float
+            Constant of the objective.
+        names : bool
+            Give columns and rows the names of their blocks.
+        """
+        integer = np.concatenate([np.zeros(0, dtype=bool), *self._integer])
+        return LinearProgram(
+            cost=_joined(self._cost),
+            lower=_joined(self._lower),
+            upper=_joined(self._upper),
+            matrix=entries_matrix(self._entries, (self.height, self.width)),
+            row_lower=_joined(self._row_lower),
+            row_upper=_joined(self._row_upper),
+            integer=integer if integer.any() else None,
+            offset=offset,
+            column_names=_names(self.column_blocks) if names else None,
+            row_names=_names(self.row_blocks) if names else None,
+        )
+
+
+Entries = Mapping[int, float] | Iterable[tuple[ArrayLike, ArrayLike]]
+"""Of one column: coefficients by row, or pairs of arrays of rows and coefficients."""
+
+
+def columns_matrix(columns: Sequence[Entries], rows: int) -> sparse.csc_array:
+    """Return columns side by side; coefficients of one row of a column add up.
+
+    Parameters
+    ----------
+    columns : sequence
+        The entries of each column.
+    rows : int
+        Number of rows of the program.
+    """
+    entries: list[tuple[Ints, Ints, Floats]] = []
+    for at, column in enumerate(columns):
+        if isinstance(column, Mapping):
+            column = [(list(column), list(column.values()))]
+        for row, value in column:
+            where = np.atleast_1d(np.asarray(row, dtype=np.int64)).ravel()
+            amount = np.broadcast_to(np.asarray(value, dtype=np.float64), where.shape).ravel()
+            entries.append((where, np.full(len(where), at), amount))
+    return entries_matrix(entries, (rows, len(columns))).tocsc()
+
+
+def entries_matrix(
+    entries: Sequence[tuple[Ints, Ints, Floats]], shape: tuple[int, int]
+) -> sparse.csr_array:
+    """Return the matrix of some entries; those of one place add up.
+
+    Parameters
+    ----------
+    entries : sequence of (rows [e], columns [e], values [e])
+    shape : (int, int)
+        Rows and columns of the matrix.
+    """
+    if not entries:
+        return sparse.csr_array(shape, dtype=np.float64)
+    row, column, value = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+    return sparse.csr_array((value, (row, column)), shape=shape)
+
+
+def _shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
+    return shape if isinstance(shape, tuple) else (shape,)
+
+
+def _filled(values: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    return np.array(np.broadcast_to(np.asarray(values, dtype=np.float64), shape)).ravel()
+
+
+def _joined(parts: Sequence[Floats]) -> Floats:
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _names(blocks: Sequence[Block]) -> list[str]:
+    return [name for block in blocks for name in block.names()]
