@@ -5,7 +5,9 @@ import importlib
 import itertools
 import math
 import pkgutil
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,6 +40,7 @@ from schedgap.models.mechanisms.restricted_master import (
 from schedgap.solvers import Clock
 from tests.strategies.clocks import StopAt
 
+PAGES = Path(__file__).parents[2] / "docs" / "mechanisms"
 MODULES = [info.name for info in pkgutil.iter_modules(mechanisms.__path__)]
 
 
@@ -54,6 +57,22 @@ def test_every_mechanism_names_its_literature(name: str) -> None:
     module = importlib.import_module(f"schedgap.models.mechanisms.{name}")
     assert module.__doc__ is not None
     assert "References\n----------" in module.__doc__
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_code_on_the_page_of_a_mechanism_runs(name: str) -> None:
+    text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block in blocks:
+        assert "assert" in block
+        exec(compile(block, f"{name}.md", "exec"), {})
+
+
+def test_the_index_links_every_page() -> None:
+    index = (PAGES / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\]\((\w+)\.md\)", index)) == set(MODULES)
+    assert {path.stem for path in PAGES.glob("*.md")} == {*MODULES, "README"}
 
 
 # --- restricted master ---------------------------------------------------------------------------
