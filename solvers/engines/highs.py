@@ -1,5 +1,6 @@
 """HiGHS: linear and mixed-integer programs, as arrays or Pyomo models."""
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,6 +21,8 @@ from schedgap.solvers.engines.highs_native import (
     read_linear,
     read_mixed,
     run,
+    run_once,
+    set_option,
 )
 from schedgap.solvers.engines.results import (
     TOLERANCE,
@@ -271,6 +274,44 @@ class Relaxation:
         finally:
             watch.leave()
         return read_linear(self._engine, self._sides, seconds=time.monotonic() - begin)
+
+    @property
+    def basis(self) -> Any:
+        """HiGHS' basis after the last solve; set one to begin the next solve from it."""
+        return self._engine.getBasis()
+
+    @basis.setter
+    def basis(self, basis: Any) -> None:
+        self._engine.setBasis(basis)
+
+    def dual_ray(self) -> Floats | None:
+        """Return the prices [i] that prove the last program infeasible, up to sign, or None.
+
+        The engine's word: evaluate them.
+        """
+        ray = self._engine.getDualRay()
+        return np.array(ray[2], dtype=np.float64) if ray[1] else None
+
+    def trial(self, clock: Clock, iterations: int) -> float:
+        """Return the objective after so many simplex iterations at most: a guess, no bound.
+
+        Infinite when the program is infeasible, -inf when nothing is known.
+        """
+        if clock.expired():
+            return -math.inf
+        watch = Watch(self._engine, None, clock, None, None)
+        set_option(self._engine, "simplex_iteration_limit", iterations)
+        try:
+            run_once(self._engine, clock)
+        finally:
+            set_option(self._engine, "simplex_iteration_limit", 2**31 - 1)
+            watch.leave()
+        status = self._engine.getModelStatus().name
+        if status == "kInfeasible":
+            return math.inf
+        if status in ("kOptimal", "kIterationLimit"):
+            return float(self._engine.getInfo().objective_function_value)
+        return -math.inf
 
     @property
     def program(self) -> LinearProgram:

@@ -149,6 +149,16 @@ def run(engine: Any, clock: Clock, watch: Watch) -> bool:
         return _run_alone(engine, clock, watch)
 
 
+def run_once(engine: Any, clock: Clock) -> None:
+    """Run within the clock, whatever the outcome: for guesses."""
+    import highspy
+
+    with _ONE_AT_A_TIME:
+        highspy.Highs.resetGlobalScheduler(True)
+        set_option(engine, "time_limit", engine.getRunTime() + clock.remaining())
+        engine.run()
+
+
 def _run_alone(engine: Any, clock: Clock, watch: Watch) -> bool:
     import highspy
 

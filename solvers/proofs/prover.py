@@ -1,0 +1,475 @@
+"""Prove that an integer program has no solution with cost x <= goal, and write the proof down.
+
+A depth-first tree over HiGHS linear programs. The goal is known, so only the refutation counts: the
+objective stays an objective, branches are chosen by strong branching, cuts are separated at nodes.
+Whatever closes a node is rounded to few bits and evaluated in whole numbers before it is kept, so
+an engine's tolerance can make the prover fail, but never write a wrong proof. The checker
+evaluates all of it again.
+
+References
+----------
+T. Achterberg, T. Koch, A. Martin, "Branching rules revisited", Operations Research Letters 33
+(2005): strong branching.
+E. M. L. Beale, J. A. Tomlin, "Special facilities in a general mathematical programming system for
+non-convex problems using ordered sets of variables", OR 69 (1970): branching on a row of choice.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.proofs.checker import (
+    CUTS,
+    Box,
+    Cut,
+    IntegerProgram,
+    ProgramSpace,
+    RefusedError,
+    with_cuts,
+)
+
+Ints = NDArray[np.int64]
+
+BITS = (2, 4, 6, 8, 11, 14, 18, 22, 27, 32, 40)  # of the rounded prices, the fewest that do
+FIXING_BITS = 12
+FEW_FIXED = 0.03  # of the open columns: fixing of fewer is not written down
+STRONG_CANDIDATES, STRONG_ITERATIONS = 8, 60
+ROOT_ROUNDS, NODE_ROUNDS = 20, 2  # of cuts
+FRACTIONAL = 1e-6
+
+Separator = Callable[[Floats, Box], Sequence[Mapping[str, Any]]]
+"""From a fractional point [j] and the box to cuts as a proof file says them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the checker reads: vectors, cuts, and the nodes in preorder."""
+
+    vectors: list[dict[str, Any]]
+    cuts: list[Mapping[str, Any]]
+    tree: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """How the attempt ended.
+
+    Attributes
+    ----------
+    proof : Proof or None
+    better : tuple of int or None
+        A solution [j] with cost x <= goal: the claim is wrong, or rows are missing.
+    reason : str
+        Why there is no proof; empty when there is one.
+    nodes : int
+        Of the tree so far.
+    """
+
+    proof: Proof | None
+    better: tuple[int, ...] | None = None
+    reason: str = ""
+    nodes: int = 0
+
+
+class _StoppedError(Exception):
+    def __init__(self, reason: str, better: tuple[int, ...] | None = None) -> None:
+        super().__init__(reason)
+        self.better = better
+
+
+def prove(
+    program: IntegerProgram,
+    *,
+    clock: Clock,
+    separate: Sequence[Separator] = (),
+    kinds: Mapping[str, Cut] = CUTS,
+    seed: int = 0,
+    max_nodes: int = 100_000,
+) -> Proved:
+    """Look for a proof that no solution has cost x <= goal.
+
+    Parameters
+    ----------
+    program : IntegerProgram
+        With finite bounds of all columns.
+    clock : Clock
+    separate : sequence of callables
+        Asked in turn for cuts at nodes with a fractional point.
+    kinds : mapping
+        How the cuts that they return are derived; the prover adds only what is derived.
+    seed : int
+        Of the engine.
+    max_nodes : int
+    """
+    prover = _Prover(program, clock, separate, kinds, seed, max_nodes)
+    try:
+        proof = prover.run()
+    except _StoppedError as stop:
+        return Proved(None, stop.better, str(stop), prover.nodes)
+    return Proved(proof, nodes=prover.nodes)
+
+
+@dataclass(slots=True)
+class _Node:
+    """A box to refute, the vector that may do so already, and a basis to begin with."""
+
+    box: Box
+    vector: int | None = None
+    basis: Any = None
+    depth: int = 0
+    rounds: int = field(default=0)
+    before: float = -math.inf  # value of the relaxation a round ago
+
+
+class _Prover:
+    def __init__(
+        self,
+        program: IntegerProgram,
+        clock: Clock,
+        separate: Sequence[Separator],
+        kinds: Mapping[str, Cut],
+        seed: int,
+        max_nodes: int,
+    ) -> None:
+        self.program, self.clock, self.kinds = program, clock, kinds
+        self.separators, self.max_nodes = separate, max_nodes
+        self.space = ProgramSpace(program)
+        self.nodes = 0
+        self.tree: list[dict[str, Any]] = []
+        self.vectors: list[dict[str, Any]] = []
+        self.numbers: dict[tuple[Any, ...], int] = {}
+        self.cuts: list[Mapping[str, Any]] = []
+        self.cost = np.array([float(c) for c in program.cost])
+        self.shown = np.array(program.lower, float), np.array(program.upper, float)
+        self.choices = [
+            np.array(list(entries), dtype=np.int64)
+            for entries, _, high in program.rows
+            if high == 1
+            and len(entries) > 1
+            and all(a == 1 and program.lower[j] == 0 for j, a in entries.items())
+        ]
+        self.choice_rows = [
+            i
+            for i, (entries, _, high) in enumerate(program.rows)
+            if high == 1
+            and len(entries) > 1
+            and all(a == 1 and program.lower[j] == 0 for j, a in entries.items())
+        ]
+        self.relaxation = Relaxation(
+            LinearProgram(
+                cost=self.cost,
+                lower=self.shown[0],
+                upper=self.shown[1],
+                matrix=_matrix([entries for entries, _, _ in program.rows], len(self.cost)),
+                row_lower=np.array([_side(low, -math.inf) for _, low, _ in program.rows]),
+                row_upper=np.array([_side(high, math.inf) for _, _, high in program.rows]),
+            ),
+            seed=seed,
+            options={"presolve": "off", "simplex_strategy": 1},
+        )
+
+    def run(self) -> Proof:
+        """Return the proof; raise _StoppedError when there is none."""
+        stack = [_Node(self.space.root())]
+        while stack:
+            stack += reversed(self._settle(stack.pop()))
+        return self._written()
+
+    def _settle(self, node: _Node) -> list[_Node]:
+        """Write down how a node is closed or split; return its parts, or itself with new cuts."""
+        self._still_going()
+        if node.rounds == 0:
+            self.nodes += 1
+        if any(a > b for a, b in zip(*node.box, strict=True)):
+            self.tree.append({"empty": True})
+            return []
+        if node.vector is not None and self._closes(self.vectors[node.vector], node.box):
+            self.tree.append({"v": node.vector})
+            return []
+        self._show(node.box)
+        if node.basis is not None:
+            self.relaxation.basis = node.basis
+        result = self.relaxation.solve(self.clock)
+        self._still_going()
+        if result.status == "infeasible":
+            return self._refute(node)
+        if result.duals is None or result.values is None or result.objective is None:
+            raise _StoppedError(f"the relaxation ended {result.status}")
+        value, point = result.objective, np.asarray(result.values)
+        goal = self.program.goal
+        if value > goal - 1e-9 * max(1.0, abs(goal)) and self._close(node, result.duals, True):
+            return []
+        fraction = np.abs(point - np.round(point))
+        if not (fraction > FRACTIONAL).any():
+            return self._refuse_integral(point)
+        limit = NODE_ROUNDS if node.depth else ROOT_ROUNDS
+        gains = node.rounds < 2 or value - node.before > 0.02 * (goal - value)
+        if node.rounds < limit and gains and self._cut(point, node.box):
+            node.rounds, node.before, node.basis = node.rounds + 1, value, None
+            return [node]
+        return self._branch(node, np.asarray(result.duals), point, value)
+
+    # --- closing -------------------------------------------------------------------------------
+
+    def _refute(self, node: _Node) -> list[_Node]:
+        """Close an infeasible node by a ray, or raise."""
+        ray = self.relaxation.dual_ray()
+        for prices in () if ray is None else (ray, -ray):
+            if self._close(node, prices, False):
+                return []
+        duals = self._elastic_duals(node.box)
+        if duals is not None and self._close(node, duals, False):
+            return []
+        raise _StoppedError("infeasible, but no ray of few bits shows it")
+
+    def _elastic_duals(self, box: Box) -> Floats | None:
+        """Return the duals of the program that minimises by how much rows are missed."""
+        rows = self.space.program.rows
+        height, width = len(rows), len(self.cost)
+        matrix = _matrix([entries for entries, _, _ in rows], width)
+        missed = sparse.eye_array(height)
+        relaxed = LinearProgram(
+            cost=np.append(np.zeros(width), np.ones(2 * height)),
+            lower=np.append(np.array(box[0], float), np.zeros(2 * height)),
+            upper=np.append(np.array(box[1], float), np.full(2 * height, np.inf)),
+            matrix=sparse.hstack([matrix, missed, -missed], format="csr"),
+            row_lower=np.array([_side(low, -math.inf) for _, low, _ in rows]),
+            row_upper=np.array([_side(high, math.inf) for _, _, high in rows]),
+        )
+        duals: Floats | None = Relaxation(relaxed).solve(self.clock).duals
+        return duals
+
+    def _close(self, node: _Node, prices: Floats, objective: bool) -> bool:
+        """Close a node by rounded prices of the fewest bits that do; False when none do."""
+        if not objective:
+            size = np.abs(prices).max(initial=0.0)
+            if size == 0:
+                return False
+            prices = prices / size
+        for bits in BITS:
+            vector = self._rounded(prices, bits, 1 << bits if objective else 0)
+            if self._closes(vector, node.box):
+                self.tree.append({"v": self._kept(vector)})
+                return True
+        return False
+
+    def _closes(self, vector: Mapping[str, Any], box: Box) -> bool:
+        excess = self.space.excess(box, vector)
+        return excess is None or excess > 0
+
+    def _rounded(self, prices: Floats, bits: int, o: int) -> dict[str, Any]:
+        """Return a vector of whole prices; those of a side that is not there are left out."""
+        whole = np.round(prices * 2.0**bits)
+        rows = self.space.program.rows
+        entries = []
+        for i in np.flatnonzero(whole).tolist():
+            y = int(whole[i])
+            if rows[i][1 if y > 0 else 2] is not None:
+                entries.append([i, y])
+        return {"o": o, "d": entries}
+
+    def _kept(self, vector: dict[str, Any]) -> int:
+        key = vector["o"], tuple(map(tuple, vector["d"]))
+        if key not in self.numbers:
+            self.numbers[key] = len(self.vectors)
+            self.vectors.append(vector)
+        return self.numbers[key]
+
+    def _refuse_integral(self, point: Floats) -> list[_Node]:
+        """Raise: a whole solution is better than the goal, or its bound is short by a rounding."""
+        x = [round(value) for value in point.tolist()]
+        program = self.space.program
+        fits = True
+        for entries, low, high in program.rows:
+            total = sum(a * x[j] for j, a in entries.items())
+            fits &= (low is None or low <= total) and (high is None or total <= high)
+        cost = sum(c * v for c, v in zip(program.cost, x, strict=True))
+        if fits and cost <= program.goal:
+            raise _StoppedError("a better solution exists", tuple(x))
+        raise _StoppedError("the bound of a whole solution is short by rounding")
+
+    # --- cuts ----------------------------------------------------------------------------------
+
+    def _cut(self, point: Floats, box: Box) -> bool:
+        """Add cuts that the point breaks; False when no separator has any."""
+        for separate in self.separators:
+            fresh = [cut for cut in separate(point, box) if cut not in self.cuts]
+            grown = self.space.program
+            added = []
+            for cut in fresh:
+                try:
+                    grown = with_cuts(grown, [cut], self.kinds)
+                except RefusedError:
+                    continue
+                added.append(cut)
+            if added:
+                rows = grown.rows[len(self.space.program.rows) :]
+                self.relaxation.add_rows(
+                    np.array([_side(low, -math.inf) for _, low, _ in rows]),
+                    np.array([_side(high, math.inf) for _, _, high in rows]),
+                    _matrix([entries for entries, _, _ in rows], len(self.cost)),
+                )
+                self.cuts += added
+                self.space = ProgramSpace(grown)
+                return True
+        return False
+
+    # --- branching -----------------------------------------------------------------------------
+
+    def _branch(self, node: _Node, duals: Floats, point: Floats, value: float) -> list[_Node]:
+        """Fix by reduced costs, choose a branch, and return the parts."""
+        basis, box, entry = self.relaxation.basis, node.box, {}
+        vector = node.vector
+        trial = self._rounded(duals, FIXING_BITS, 1 << FIXING_BITS)
+        fixed = self.space.reduce(box, trial)
+        pairs = zip(box[0], box[1], fixed[0], fixed[1], strict=True)
+        changed = sum(a != c or b != d for a, b, c, d in pairs)
+        is_open = sum(a < b for a, b in zip(*box, strict=True))
+        if changed >= max(3, FEW_FIXED * is_open):
+            vector = self._kept(trial)
+            entry["fix"], box = [vector], fixed
+        candidates = self._candidates(point, box)
+        if not candidates:  # all that is fractional has just been fixed
+            entry, vector, box = {}, node.vector, node.box
+            candidates = self._candidates(point, box)
+        chosen = self._strongest(candidates, box, basis, value)
+        self.tree.append({"b": chosen, **entry})
+        return [
+            _Node(part, vector, basis, node.depth + 1) for part in self.space.split(box, chosen)
+        ]
+
+    def _candidates(self, point: Floats, box: Box) -> list[list[Any]]:
+        """Return branches, the most promising first."""
+        found: list[tuple[float, list[Any]]] = []
+        lower, upper = np.array(box[0], float), np.array(box[1], float)
+        for i, columns in zip(self.choice_rows, self.choices, strict=True):
+            share = np.where(upper[columns] > 0, point[columns], 0.0)
+            total = float(share.sum())
+            if np.minimum(share, np.abs(1 - share)).sum() < 1e-5 or total < FRACTIONAL:
+                continue
+            cumulated = np.cumsum(share)
+            cost = self.cost[columns]
+            spread = float(share @ cost) / total - float(cost.min())
+            weight = 1.0 + abs(spread) if np.ptp(cost) else 0.5
+            middle = int(np.searchsorted(cumulated, total / 2)) + 1
+            for at in {middle, middle - 1}:
+                if 0 < at < len(columns):
+                    moved = min(cumulated[at - 1], total - cumulated[at - 1])
+                    if moved > FRACTIONAL:
+                        found.append((float(moved) * weight, ["row", i, at]))
+        fraction = np.abs(point - np.round(point))
+        for j in np.flatnonzero((fraction > FRACTIONAL) & (upper > lower)).tolist():
+            found.append((0.4 * float(fraction[j]), ["var", j, math.floor(point[j])]))
+        found.sort(key=lambda item: -item[0])
+        return [branch for _, branch in found]
+
+    def _strongest(
+        self, candidates: Sequence[list[Any]], box: Box, basis: Any, value: float
+    ) -> list[Any]:
+        """Return the candidate whose parts rise most, as far as a few pivots tell."""
+        needed = max(self.program.goal - value, 1e-6)
+        best, chosen = -1.0, candidates[0]
+        for branch in candidates[:STRONG_CANDIDATES] if len(candidates) > 1 else ():
+            score = 1.0
+            for part in self.space.split(box, branch):
+                self._still_going()
+                score *= min(self._gain(part, basis, value), 1.5 * needed)
+            if score > best:
+                best, chosen = score, branch
+        return chosen
+
+    def _gain(self, box: Box, basis: Any, value: float) -> float:
+        """Return by how much the relaxation rises in a box; a guess."""
+        if any(a > b for a, b in zip(*box, strict=True)):
+            return math.inf
+        self._show(box)
+        self.relaxation.basis = basis
+        after = self.relaxation.trial(self.clock, STRONG_ITERATIONS)
+        return max(1e-6, after - value)
+
+    def _show(self, box: Box) -> None:
+        """Give the engine the bounds of a box."""
+        lower, upper = np.array(box[0], float), np.array(box[1], float)
+        changed = np.flatnonzero((lower != self.shown[0]) | (upper != self.shown[1]))
+        if len(changed):
+            self.relaxation.change_bounds(changed, lower[changed], upper[changed])
+        self.shown = lower, upper
+
+    def _still_going(self) -> None:
+        if self.clock.expired():
+            raise _StoppedError("time is up")
+        if self.nodes > self.max_nodes:
+            raise _StoppedError(f"more than {self.max_nodes} nodes")
+
+    def _written(self) -> Proof:
+        """Return the proof without vectors and cuts that nothing uses."""
+        used = sorted(
+            {k for node in self.tree for k in (node.get("v"), *node.get("fix", []))} - {None}
+        )
+        number = {k: n for n, k in enumerate(used)}
+        vectors = [self.vectors[k] for k in used]
+        first = len(self.program.rows)
+        open_rows = {i for vector in vectors for i, _ in vector["d"]}
+        open_rows |= {node["b"][1] for node in self.tree if node.get("b", [""])[0] == "row"}
+        needed: set[int] = set()
+        while open_rows:
+            i = open_rows.pop()
+            if i >= first and i - first not in needed:
+                needed.add(i - first)
+                open_rows |= set(_rows_of(self.cuts[i - first]))
+        row = {first + k: first + n for n, k in enumerate(sorted(needed))}
+        tree = []
+        for node in self.tree:
+            node = dict(node)
+            if "v" in node:
+                node["v"] = number[node["v"]]
+            if "fix" in node:
+                node["fix"] = [number[k] for k in node["fix"]]
+            if "b" in node and node["b"][0] == "row":
+                node["b"] = ["row", row.get(node["b"][1], node["b"][1]), node["b"][2]]
+            tree.append(node)
+        renumbered = [
+            vector | {"d": [[row.get(i, i), y] for i, y in vector["d"]]} for vector in vectors
+        ]
+        return Proof(renumbered, [_renumbered(self.cuts[k], row) for k in sorted(needed)], tree)
+
+
+def _rows_of(cut: Mapping[str, Any]) -> list[int]:
+    """Return the rows that a cut is derived from."""
+    rows = [cut["row"]] if "row" in cut else []
+    rows += [i for i, _ in cut.get("d", [])]
+    return rows + [choice for _, choice in cut.get("sets", []) if choice is not None]
+
+
+def _renumbered(cut: Mapping[str, Any], row: Mapping[int, int]) -> dict[str, Any]:
+    """Return a cut with the numbers of its rows changed."""
+    changed = dict(cut)
+    if "row" in cut:
+        changed["row"] = row.get(cut["row"], cut["row"])
+    if "d" in cut:
+        changed["d"] = [[row.get(i, i), y] for i, y in cut["d"]]
+    if "sets" in cut:
+        changed["sets"] = [
+            [columns, choice if choice is None else row.get(choice, choice)]
+            for columns, choice in cut["sets"]
+        ]
+    return changed
+
+
+def _matrix(rows: Sequence[Mapping[int, int]], width: int) -> sparse.csr_array:
+    starts = np.cumsum([0, *map(len, rows)])
+    columns = np.array([j for entries in rows for j in entries], dtype=np.int64)
+    values = np.array([float(a) for entries in rows for a in entries.values()])
+    return sparse.csr_array((values, columns, starts), shape=(len(rows), width))
+
+
+def _side(side: int | None, free: float) -> float:
+    return free if side is None else float(side)

@@ -1,0 +1,284 @@
+"""Proofs: true claims are proved, false ones never, tampering is refused; enumeration judges."""
+
+import copy
+import itertools
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from schedgap.solvers import Clock
+from schedgap.solvers.proofs import checker
+from schedgap.solvers.proofs.checker import (
+    CUTS,
+    Checked,
+    IntegerProgram,
+    ProgramSpace,
+    RefusedError,
+    check_tree,
+    with_cuts,
+)
+from schedgap.solvers.proofs.covers import CoverSeparator
+from schedgap.solvers.proofs.prover import Proved, prove
+from tests.strategies.clocks import StopAt
+
+
+def draw(rng: random.Random) -> tuple[IntegerProgram, int | None]:
+    """Return a small program without a goal, and its optimum, None when it is infeasible."""
+    n = rng.randint(2, 8)
+    rows: list[checker.Row] = []
+    for _ in range(rng.randint(1, 5)):
+        entries = {j: rng.randint(-3, 6) for j in range(n) if rng.random() < 0.6}
+        entries = {j: a for j, a in entries.items() if a}
+        b = rng.randint(0, 8)
+        sides = rng.choice([(None, b), (None, b), (-b, None), (b // 2, None), (-b, b)])
+        rows.append((entries, *sides))
+    for _ in range(rng.randint(0, 2)):
+        some = rng.sample(range(n), rng.randint(2, n))
+        rows.append((dict.fromkeys(some, 1), rng.choice([None, 1]), 1))
+    lower = [rng.choice([0, 0, -1]) for _ in range(n)]
+    upper = [low + rng.choice([1, 1, 1, 2]) for low in lower]
+    cost = [rng.randint(-5, 9) for _ in range(n)]
+    best = None
+    for x in itertools.product(*(range(a, b + 1) for a, b in zip(lower, upper, strict=True))):
+        sums = [sum(a * x[j] for j, a in entries.items()) for entries, _, _ in rows]
+        if all(
+            (low is None or total >= low) and (high is None or total <= high)
+            for total, (_, low, high) in zip(sums, rows, strict=True)
+        ):
+            value = sum(c * v for c, v in zip(cost, x, strict=True))
+            best = value if best is None else min(best, value)
+    return IntegerProgram(cost, lower, upper, rows, 0), best
+
+
+def with_goal(program: IntegerProgram, goal: int) -> IntegerProgram:
+    return IntegerProgram(program.cost, program.lower, program.upper, program.rows, goal)
+
+
+def attempt(program: IntegerProgram, clock: Clock | None = None, *, cuts: bool = True) -> Proved:
+    separators = [CoverSeparator(program)] if cuts else []
+    return prove(program, clock=clock or Clock(60), separate=separators)
+
+
+def as_file(attempted: Proved) -> dict[str, Any]:
+    assert attempted.proof is not None
+    proof = attempted.proof
+    data = {"vectors": proof.vectors, "cuts": proof.cuts, "tree": proof.tree}
+    loaded: dict[str, Any] = json.loads(json.dumps(data))
+    return loaded
+
+
+def checked(program: IntegerProgram, data: dict[str, Any]) -> Checked:
+    return check_tree(ProgramSpace(with_cuts(program, data["cuts"], CUTS)), data)
+
+
+def hold_to_enumeration(seed: int) -> None:
+    rng = random.Random(seed)
+    program, best = draw(rng)
+    for goal in [10**6] if best is None else [best - 1, best, best + 1]:
+        asked = with_goal(program, goal)
+        attempted = attempt(asked, cuts=rng.random() < 0.7)
+        if best is None or goal < best:
+            assert attempted.reason == "", (seed, goal)
+            checked(asked, as_file(attempted))
+        else:
+            assert attempted.proof is None, (seed, goal)
+            assert attempted.better is not None
+            x = attempted.better
+            assert sum(c * v for c, v in zip(program.cost, x, strict=True)) <= goal
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_true_claims_are_proved_and_false_ones_answered_by_a_solution(seed: int) -> None:
+    hold_to_enumeration(seed)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("block", range(20))
+def test_thousands_of_claims(block: int) -> None:
+    for seed in range(1000 + 200 * block, 1200 + 200 * block):
+        hold_to_enumeration(seed)
+
+
+def knapsack_claim() -> IntegerProgram:
+    """Three of five items of a size above a third do not fit; two do."""
+    size = [7, 8, 9, 10, 11]
+    row = (dict(enumerate(size)), None, 20)
+    return IntegerProgram([-s for s in size], [0] * 5, [1] * 5, [row], -21)
+
+
+@pytest.mark.parametrize("stop", range(1, 12))
+def test_a_prover_that_is_stopped_has_no_proof_or_a_true_one(stop: int) -> None:
+    program, best = next(
+        found for k in range(9) if (found := draw(random.Random(k)))[1] is not None
+    )
+    assert best is not None
+    asked = with_goal(program, best - 1)
+    attempted = attempt(asked, StopAt(stop))
+    if attempted.proof is None:
+        assert attempted.reason
+    else:
+        checked(asked, as_file(attempted))
+
+
+def tampered(rng: random.Random, data: dict[str, Any]) -> dict[str, Any]:
+    """Return a proof with one thing changed."""
+    data = copy.deepcopy(data)
+    tree, vectors = data["tree"], data["vectors"]
+    match rng.randrange(10):
+        case 0:
+            del tree[rng.randrange(len(tree))]
+        case 1:
+            tree.insert(rng.randrange(len(tree) + 1), copy.deepcopy(rng.choice(tree)))
+        case 2:
+            i, j = rng.randrange(len(tree)), rng.randrange(len(tree))
+            tree[i], tree[j] = tree[j], tree[i]
+        case 3:
+            node = rng.choice(tree)
+            node.clear()
+            node["v"] = rng.randrange(-1, len(vectors) + 1)
+        case 4 if vectors:
+            vector = rng.choice(vectors)
+            vector["o"] = rng.choice([-vector["o"], 0, vector["o"] * 2, vector["o"] + 1, 1.0, None])
+        case 5 if vectors:
+            vector = rng.choice(vectors)
+            if vector["d"]:
+                pair = rng.choice(vector["d"])
+                pair[rng.randrange(2)] += rng.choice([-1, 1, 7, -1000, 10**30, 0.5])
+        case 6:
+            node = rng.choice(tree)
+            if "b" in node:
+                node["b"][rng.randrange(len(node["b"]))] = rng.choice(["var", "row", 0, 1, 99, -1])
+        case 7:
+            node = rng.choice(tree)
+            node["fix"] = [rng.randrange(len(vectors) + 1)]
+        case 8 if data["cuts"]:
+            cut = rng.choice(data["cuts"])
+            cut[rng.choice(sorted(cut))] = rng.choice([0, 1, [], "cover", [[[0, 1], None]], None])
+        case _:
+            rng.choice(tree)["empty"] = True
+    return data
+
+
+def hold_tampering_to_the_truth(seed: int, number: int) -> int:
+    """Tamper with a proof of a true claim, and present it for a false one; return what passed."""
+    rng = random.Random(seed)
+    program, best = draw(rng)
+    if best is None:
+        return 0
+    data = as_file(attempt(with_goal(program, best - 1)))
+    passed = 0
+    for _ in range(number):
+        other = tampered(rng, data)
+        for goal in (best, best + rng.randint(1, 5)):
+            with pytest.raises(RefusedError):
+                checked(with_goal(program, goal), other)
+        try:
+            checked(with_goal(program, best - 1), other)
+            passed += 1  # a change that leaves a proof of the true claim
+        except RefusedError:
+            pass
+    return passed
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_tampering_proves_a_false_claim(seed: int) -> None:
+    hold_tampering_to_the_truth(seed, 40)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("block", range(10))
+def test_a_hundred_thousand_tamperings(block: int) -> None:
+    for seed in range(100 * block, 100 * block + 100):
+        hold_tampering_to_the_truth(seed, 100)
+
+
+def test_a_leaf_that_is_open_says_where_and_by_how_much() -> None:
+    program = knapsack_claim()
+    data: dict[str, Any] = {"vectors": [{"o": 1, "d": []}], "cuts": [], "tree": [{"v": 0}]}
+    with pytest.raises(RefusedError, match=r"^/tree/0/v: the leaf is open by 24 units$"):
+        checked(program, data)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({}, "/vectors: needs a list"),
+        ({"vectors": [], "tree": []}, "1 parts of the search space have no node"),
+        ({"vectors": [], "tree": [{}]}, "/tree/0: a node has v"),
+        ({"vectors": [], "tree": [[]]}, "/tree/0: not a node"),
+        ({"vectors": [], "tree": [{"v": 0}]}, "/tree/0: there is no vector 0"),
+        ({"vectors": [], "tree": [{"v": True}]}, "there is no vector"),
+        ({"vectors": [], "tree": [{"empty": True}]}, "the leaf is not empty"),
+        ({"vectors": [{"o": 1.0, "d": []}], "tree": [{"v": 0}]}, "/o: needs a whole number"),
+        ({"vectors": [{"o": -1, "d": []}], "tree": [{"v": 0}]}, "/o: needs a number >= 0"),
+        ({"vectors": [{"o": 1 << 5000, "d": []}], "tree": [{"v": 0}]}, "4096 bits"),
+        ({"vectors": [{"o": 1, "d": [[0, 1]]}], "tree": [{"v": 0}]}, "row 0 has no such side"),
+        ({"vectors": [{"o": 1, "d": [[0, -1], [0, -1]]}], "tree": [{"v": 0}]}, "/d: needs a list"),
+        ({"vectors": [{"o": 1, "d": [[5, -1]]}], "tree": [{"v": 0}]}, "row 5 is not there"),
+        ({"vectors": [], "tree": [{"b": ["var", 9, 0]}]}, "there is no column 9"),
+        ({"vectors": [], "tree": [{"b": ["row", 0, 1]}]}, "no choice of at most one"),
+        ({"vectors": [], "tree": [{"b": ["box"]}]}, "a branch is"),
+    ],
+)
+def test_what_is_no_proof_is_refused_with_its_path(data: dict[str, Any], message: str) -> None:
+    with pytest.raises(RefusedError, match=message):
+        check_tree(ProgramSpace(knapsack_claim()), data)
+
+
+@pytest.mark.parametrize(
+    ("cut", "message"),
+    [
+        ({"why": "cover", "row": 0, "sets": [[[0], None], [[1], None]]}, "together they weigh 15"),
+        ({"why": "cover", "row": 0, "sets": [[[0, 1], None], [[2], None]]}, "without a row of"),
+        ({"why": "cover", "row": 0, "sets": [[[3], None], [[3], None], [[4], None]]}, "shares a"),
+        ({"why": "cover", "row": 7, "sets": []}, "there is no row 7"),
+        ({"why": "round", "by": 0, "d": []}, "needs a number > 0"),
+        ({"why": "round", "by": 2, "d": [[0, -1]]}, "row 0 has no such side"),
+        ({"why": "belief"}, "no kind of cut: 'belief'"),
+        ([], "no kind of cut"),
+    ],
+)
+def test_a_cut_that_does_not_hold_is_refused(cut: Any, message: str) -> None:
+    with pytest.raises(RefusedError, match=message):
+        with_cuts(knapsack_claim(), [cut], CUTS)
+
+
+def test_cuts_that_hold_keep_every_solution() -> None:
+    program = knapsack_claim()
+    cover = {"why": "cover", "row": 0, "sets": [[[j], None] for j in (2, 3, 4)]}
+    rounded = {"why": "round", "by": 7, "d": [[0, 1]]}
+    grown = with_cuts(program, [cover, rounded], CUTS)
+    for x in itertools.product((0, 1), repeat=5):
+        if sum(a * x[j] for j, a in program.rows[0][0].items()) <= 20:
+            for entries, _, high in grown.rows[1:]:
+                assert high is not None
+                assert sum(a * x[j] for j, a in entries.items()) <= high
+    assert grown.rows[2] == (dict.fromkeys(range(5), 1), None, 2)
+
+
+def test_covers_close_what_branching_alone_would_not_at_the_root() -> None:
+    program = knapsack_claim()
+    point = np.array([0.0, 0.0, 1.0, 0.6, 0.5])
+    (cut,) = CoverSeparator(program)(point, (program.lower, program.upper))
+    ((entries, _, high),) = with_cuts(program, [cut], CUTS).rows[1:]
+    assert high is not None
+    assert sum(point[j] * a for j, a in entries.items()) > high
+
+
+def test_a_check_ends_when_its_time_is_up() -> None:
+    program = knapsack_claim()
+    data = as_file(attempt(program))
+    with pytest.raises(RefusedError, match="not checked within"):
+        check_tree(ProgramSpace(with_cuts(program, data["cuts"], CUTS)), data, seconds=-1.0)
+
+
+def test_the_checker_imports_no_engine_and_no_numpy() -> None:
+    source = checker.__file__
+    assert source is not None
+    with open(source, encoding="utf-8") as file:
+        lines = [line for line in file if line.startswith(("import", "from"))]
+    names = {line.split()[1].split(".")[0] for line in lines}
+    assert names <= {"time", "collections", "dataclasses", "typing"}
