@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 RULES = sorted((ROOT / "models").glob("*/rules.py"))
+PROOFS = sorted((ROOT / "models").glob("*/proof.py"))
 
 
 def _imported(path: Path) -> set[str]:
@@ -27,7 +28,15 @@ def test_rules_import_instances_and_errors_only(path: Path) -> None:
         assert name.startswith(("schedgap.instances", "schedgap.errors")), name
 
 
-@pytest.mark.parametrize("path", RULES, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", PROOFS, ids=lambda path: path.parent.name)
+def test_proofs_import_instances_errors_and_the_checker_only(path: Path) -> None:
+    ours = {name for name in _imported(path) if name.split(".")[0] == "schedgap"}
+    assert ours
+    for name in ours - {"schedgap.solvers.proofs.checker"}:
+        assert name.startswith(("schedgap.instances", "schedgap.errors")), name
+
+
+@pytest.mark.parametrize("path", RULES + PROOFS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_rules_take_no_compiled_view(path: Path) -> None:
     """The view that the models compute with may be wrong; the rules read the file's own numbers."""
     assert not any(name.endswith((".arrays", ".schedule")) for name in _imported(path))
