@@ -1,5 +1,5 @@
-# Everything from a bare Python >= 3.11 and make. All targets can be repeated.
-# VENV and PYTHON of the caller's shell do not count: `make test VENV=...` says it on purpose.
+# Needs only Python >= 3.11 and make. All targets can be run again.
+# VENV and PYTHON are not taken from the environment, only from the command line: `make test VENV=...`.
 VENV := .venv
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
@@ -17,7 +17,7 @@ help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 $(VENV)/run.stamp: $(SOURCES)
-	@test -n "$(PYTHON)" || { echo "need Python 3.11 or later: install it, or say make PYTHON=..."; exit 2; }
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed: install it, or run make PYTHON=..."; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[gurobi,cp-sat,convex]'
@@ -27,48 +27,48 @@ $(VENV)/dev.stamp: $(VENV)/run.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
 
-compare: $(VENV)/run.stamp  ## exact against algorithms and baselines on a small suite, with a report
+compare: $(VENV)/run.stamp  ## compare all methods on a small suite and write a report
 	$(BIN)/schedgap compare quick --workers $(WORKERS) --time-limit 5 --run runs/quick
 	$(BIN)/schedgap report runs/quick --out runs/quick/report.html
 
-test: $(VENV)/dev.stamp  ## the test suite
+test: $(VENV)/dev.stamp  ## run the test suite
 	$(BIN)/python -m pytest -n $(WORKERS) -m 'not nightly and not bench'
 
 coverage: export PYTHONPATH := $(CURDIR)/tests
-coverage: $(VENV)/dev.stamp  ## the suite with coverage, child processes too; fails under the floor of pyproject.toml
+coverage: $(VENV)/dev.stamp  ## run the suite with coverage, child processes included; fails below fail_under of pyproject.toml
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) -m 'not nightly and not bench'
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 
-check: $(VENV)/dev.stamp  ## style, types and import contracts, against the package as users get it
+check: $(VENV)/dev.stamp  ## check style, types and import contracts, on the package as installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-# setuptools takes what an older source has left in build/lib
+# Otherwise setuptools would install stale files from build/lib.
 	rm -rf build && mkdir -p build/check
 	$(BIN)/python -m pip install --quiet --no-deps --target build/check/site .
 	cd build/check && PYTHONPATH=site "$(abspath $(BIN))/python" -m mypy --config-file ../../pyproject.toml -p schedgap
 	cd build/check && PYTHONPATH=site "$(abspath $(BIN))/lint-imports" --config ../../pyproject.toml --no-cache
 
-format: $(VENV)/dev.stamp  ## let ruff put the source in form
+format: $(VENV)/dev.stamp  ## format the source with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-nightly: $(VENV)/dev.stamp  ## thousands of random instances
+nightly: $(VENV)/dev.stamp  ## test on thousands of random instances
 	$(BIN)/python -m pytest -n $(WORKERS) -m nightly
 
-bench: $(VENV)/dev.stamp  ## speed, memory and gaps, as tables
+bench: $(VENV)/dev.stamp  ## measure speed, memory and gaps
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
-docs: $(VENV)/run.stamp  ## write the families' pages from the source
+docs: $(VENV)/run.stamp  ## generate the families' pages from the source
 	$(BIN)/python -m schedgap.analysis.pages docs
 
 notebooks: $(VENV)/dev.stamp  ## open the notebooks
 	$(BIN)/jupyter lab notebooks
 
-dist: $(VENV)/dev.stamp  ## source archive and wheel
+dist: $(VENV)/dev.stamp  ## build the source archive and the wheel
 	$(BIN)/python -m build
 
-clean:  ## remove what the other targets made, but no run
+clean:  ## remove what the other targets created, except runs
 	rm -rf $(VENV) build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Map the rooms at the top of the repository into the one import package `schedgap`."""
+"""Map the folders at the top of the repository to subpackages of `schedgap`."""
 
 from setuptools import find_packages, setup
 
