@@ -1,7 +1,7 @@
 """Exact programs and published algorithms for scheduling ML jobs, with certified gaps.
 
-The verbs of the command line, from Python. Each is imported when it is first used, and no engine
-is imported into this process: methods run in child processes.
+The functions correspond to the commands of the command line. Each is imported when it is first
+used. Methods run in child processes, so that no engine is imported into this one.
 
 >>> import schedgap as sg
 >>> instance = sg.generate("hare", preset="small", seed=1)  # or sg.load("my.json")
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-_PUBLIC = {  # name -> where it is, imported when it is first used
+_PUBLIC = {  # name -> "module:attribute", imported on first use
     "Instance": "schedgap.instances.instance:Instance",
     "RatioInterval": "schedgap.analysis.ratios:RatioInterval",
     "Run": "schedgap.analysis.runs:Run",
@@ -75,8 +75,8 @@ def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'schedgap' has no attribute '{name}'")
     module, function = _PUBLIC[name].split(":")
-    found = globals()[name] = getattr(importlib.import_module(module), function)
-    return found
+    value = globals()[name] = getattr(importlib.import_module(module), function)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""The command line: parse, call, print, and map errors to exit codes; it decides nothing."""
+"""Command line: parse arguments, call the package, print, and map errors to exit codes."""
 
 import os
 import sys
@@ -50,17 +50,17 @@ def _presets(incomplete: str) -> list[str]:
 FamilyName = Annotated[str, typer.Argument(metavar="FAMILY", autocompletion=_families)]
 AnyFamily = Annotated[str | None, typer.Argument(metavar="[FAMILY]", autocompletion=_families)]
 InstanceFile = Annotated[Path, typer.Argument(metavar="INSTANCE", help="Instance file (JSON).")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on stdout.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="One setting; may be given several times."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Set one option; may be repeated."),
 ]
-Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of all randomness, >= 0.")]
+Seed = Annotated[int | None, typer.Option(metavar="N", help="Random seed, >= 0.")]
 TimeLimit = Annotated[
     float | None,
-    typer.Option(metavar="S", help="Wall-clock seconds of the whole method, building included."),
+    typer.Option(metavar="S", help="Wall-clock limit in seconds, model building included."),
 ]
-MemoryLimit = Annotated[float | None, typer.Option(metavar="MB", help="Memory of the method, MB.")]
+MemoryLimit = Annotated[float | None, typer.Option(metavar="MB", help="Memory limit in MB.")]
 
 
 # --- commands --------------------------------------------------------------------------------
@@ -68,7 +68,10 @@ MemoryLimit = Annotated[float | None, typer.Option(metavar="MB", help="Memory of
 
 @app.command(epilog="Example:  schedgap methods hare")
 def methods(family: AnyFamily = None, as_json: AsJson = False) -> None:
-    """List the methods of a family, or of all: kind, engines, options, source."""
+    """List the methods of one family or of all families, with kind, engines and source.
+
+    With a family, also list the options of each method.
+    """
     from schedgap.analysis import listing
 
     _list(listing.methods(family), as_json, show.methods, family)
@@ -76,7 +79,7 @@ def methods(family: AnyFamily = None, as_json: AsJson = False) -> None:
 
 @app.command(epilog="Example:  schedgap presets hare")
 def presets(family: AnyFamily = None, as_json: AsJson = False) -> None:
-    """List the presets of 'generate', and with a family what '--set' changes in each."""
+    """List the presets of 'generate'; with a family, also their settings for '--set'."""
     from schedgap.analysis import listing
 
     _list(listing.presets(family), as_json, show.presets, family)
@@ -94,15 +97,17 @@ def _list(
 @app.command(epilog="Example:  schedgap generate hare --preset small --seed 7 --out small.json")
 def generate(
     family: FamilyName,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the instance.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Output file of the instance.")],
     preset: Annotated[
         str | None,
         typer.Option(metavar="NAME", autocompletion=_presets, help="See 'schedgap presets'."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Same seed, same instance.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Random seed; the same seed gives the same instance.")
+    ] = 0,
     settings: Settings = None,
     jobs_from: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Take the jobs from a public trace.")
+        Path | None, typer.Option(metavar="FILE", help="Take the jobs from a public trace file.")
     ] = None,
     machines_from: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Take the machines from a public file.")
@@ -111,7 +116,7 @@ def generate(
         Path | None, typer.Option(metavar="FILE", help="Take measured rates from a public file.")
     ] = None,
 ) -> None:
-    """Write an instance: from a preset and a seed, or out of public traces."""
+    """Generate an instance from a preset and a seed, or from public traces."""
     from schedgap.instances.generate import generate as make
     from schedgap.instances.records import write_json
 
@@ -147,20 +152,21 @@ def solve(
         typer.Option(metavar="NAME", autocompletion=_methods, help="See 'schedgap methods'."),
     ] = "exact",
     engine: Annotated[
-        str | None, typer.Option(metavar="NAME", help="One of the method's engines.")
+        str | None, typer.Option(metavar="NAME", help="Engine to use, one of the method's engines.")
     ] = None,
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
     seed: Seed = None,
     settings: Settings = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write the solution.")
+        Path | None, typer.Option(metavar="FILE", help="Output file of the solution.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Solve, bound or approximate one instance with one method, and verify the answer.
+    """Run one method on one instance and verify its schedule.
 
-    Exit code 3: proved infeasible. 4: stopped with no schedule. Both still write the file.
+    Exit code 3 means proved infeasible, 4 stopped without a schedule. The file is written in
+    both cases.
     """
     from schedgap.analysis.solving import solve as run
     from schedgap.instances.families import load
@@ -198,18 +204,19 @@ def solve(
 def verify(
     instance: InstanceFile,
     solution: Annotated[
-        Path, typer.Argument(metavar="SOLUTION", help="Solution file, or a schedule alone (JSON).")
+        Path, typer.Argument(metavar="SOLUTION", help="Solution file, or only a schedule (JSON).")
     ],
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 1 when a claim could not be checked.")
+        bool, typer.Option("--strict", help="Exit with 1 if a claim cannot be checked.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a solution and its claims: exit 0 when every rule holds, 1 when one is broken.
+    """Check a schedule and the claims made about it.
 
-    The rules are written from the paper alone and share no code with what made the schedule. A
-    bound is evaluated again from its certificate, the file beside the solution; without one, the
-    bound and the optimality that rests on it are not checked, and the answer says so.
+    The exit code is 1 if the schedule breaks a rule or a claim is refuted, and 0 otherwise. The
+    rules follow the paper and share no code with the methods. A bound is evaluated again from its
+    certificate, a second file written with the solution. Without a certificate, the bound and the
+    optimality that depends on it are reported as not checked.
     """
     from schedgap.analysis.verifying import verify_file
     from schedgap.instances.families import load
@@ -227,36 +234,37 @@ def compare(
         list[str],
         typer.Argument(
             metavar="INSTANCE|DIR|SUITE...",
-            help="Instance files, folders of them, or bundled suites: 'quick', 'FAMILY-figures'.",
+            help="Instance files, folders with instance files, or the suites 'quick' and "
+            "'FAMILY-figures'.",
         ),
     ],
-    run: Annotated[Path, typer.Option(metavar="DIR", help="Run folder; what it holds is kept.")],
+    run: Annotated[Path, typer.Option(metavar="DIR", help="Run folder; results in it are kept.")],
     methods: Annotated[
         str | None,
         typer.Option(
             metavar="A,B",
             autocompletion=_methods,
-            help="NAME, NAME@ENGINE or NAME:KEY=VALUE, by commas. [default: all installed, "
-            "or the figure's]",
+            help="NAME, NAME@ENGINE or NAME:KEY=VALUE, separated by commas. [default: all whose "
+            "engines are installed, or those of the figure]",
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Tasks at the same time. [default: one per core]"),
+        typer.Option(metavar="N", help="Number of parallel tasks. [default: one per core]"),
     ] = None,
     time_limit: TimeLimit = 60.0,
     memory_limit: MemoryLimit = None,
     seed: Seed = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Do failed tasks again.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Run failed tasks again.")] = False,
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run methods on instances and show how far each is from the optimum.
+    """Run methods on instances and report how far each is from the optimum.
 
-    May be stopped and started again, and run by several processes on one folder: only tasks in
-    flight are lost. Exit code 70: results contradict each other.
+    The command can be stopped and started again, and several processes may share one run folder;
+    only unfinished tasks are lost. Exit code 70 means that results contradict each other.
     """
     from schedgap.analysis.comparing import compare as run_all
 
@@ -282,10 +290,12 @@ def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.html", help="Default: report.html in the first run folder."),
+        typer.Option(
+            metavar="FILE.html", help="Output file. [default: report.html in the first run folder]"
+        ),
     ] = None,
 ) -> None:
-    """Write one offline page on a run: ratios, profiles, bounds over time, schedules."""
+    """Write a report of a run: one HTML page with ratios, profiles, bounds and schedules."""
     from schedgap.analysis.report import write_report
 
     target = runs[0] / "report.html" if out is None else out
@@ -297,10 +307,10 @@ def report(
 @app.command(epilog="Example:  schedgap export small.json --model big-m --out small.lp")
 def export(
     instance: InstanceFile,
-    model: Annotated[str, typer.Option(metavar="NAME", help="One of the family's programs.")],
-    out: Annotated[Path, typer.Option(metavar="FILE.lp|FILE.mps", help="Where to write it.")],
+    model: Annotated[str, typer.Option(metavar="NAME", help="One of the family's exact programs.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.lp|FILE.mps", help="Output file.")],
 ) -> None:
-    """Write an exact program with the paper's row names, for any other solver to read."""
+    """Export an exact program, with the paper's row names, as an LP or MPS file."""
     from schedgap.instances.families import load
     from schedgap.models import family
 
@@ -323,7 +333,7 @@ def export(
 
 
 def _settings(words: list[str] | None) -> dict[str, Any]:
-    """Return `--set KEY=VALUE` words by key."""
+    """Return the values of `--set KEY=VALUE` arguments by key."""
     found: dict[str, Any] = {}
     for word in words or []:
         key, equals, value = word.partition("=")
@@ -336,7 +346,7 @@ def _settings(words: list[str] | None) -> dict[str, Any]:
 
 
 def _check_place(file: Path) -> None:
-    """Refuse a file that could not be written, before any work is done for it."""
+    """Raise `InputError` if a file cannot be written, before any work is done."""
     if file.is_dir():
         raise InputError("cannot be written: is a directory", file=str(file))
     if not file.parent.is_dir():

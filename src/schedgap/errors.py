@@ -1,8 +1,8 @@
-"""Errors that a user can cause, each with its exit code; all other outcomes are statuses."""
+"""Errors that a user can cause, each with its exit code."""
 
 
 class SchedgapError(Exception):
-    """Something that the user can mend; one line on stderr, no traceback."""
+    """An error that the user can correct; shown as one line on stderr without a traceback."""
 
     exit_code = 2
 
@@ -11,7 +11,7 @@ class SchedgapError(Exception):
 
 
 def _one_line(text: str) -> str:
-    """Escape what would break the line or the terminal; what users name may hold anything."""
+    """Escape control characters; file names and ids given by users may contain any."""
     if text.isprintable():
         return text
     return "".join(
@@ -20,7 +20,17 @@ def _one_line(text: str) -> str:
 
 
 class InputError(SchedgapError):
-    """A file is unusable: names the file, the JSON path (or line and column), and what is wrong."""
+    """An unusable file; the message names the file, the JSON path or line, and the fault.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    path : str
+        JSON path, or line and column, of the fault; may be empty.
+    file : str
+        Name of the file; may be empty.
+    """
 
     def __init__(self, message: str, *, path: str = "", file: str = "") -> None:
         self.message, self.path, self.file = message, path, file
@@ -30,7 +40,13 @@ class InputError(SchedgapError):
         return _input_error, (self.message, self.path, self.file)
 
     def inside(self, file: str) -> "InputError":
-        """Return the same error with the name of the file in front."""
+        """Return this error with the name of its file.
+
+        Parameters
+        ----------
+        file : str
+            Name of the file that contains the fault.
+        """
         return InputError(self.message, path=self.path, file=file)
 
 
@@ -39,20 +55,20 @@ def _input_error(message: str, path: str, file: str) -> InputError:
 
 
 class UsageError(SchedgapError):
-    """No such family, method, engine or setting, or they do not go together."""
+    """An unknown family, method, engine or setting, or an invalid combination of them."""
 
 
 class ScaleError(SchedgapError):
-    """Times or weights that the integer scale of an exact method cannot hold."""
+    """Times or weights that the integer scale of an exact method cannot represent."""
 
 
 class EngineUnavailableError(SchedgapError):
-    """The engine is not installed, or its licence does not admit the model; says what to do."""
+    """An engine that is not installed, or whose licence is too small; says what to do."""
 
     exit_code = 5
 
 
 class ContradictionError(Exception):
-    """Our own results disagree (a schedule below a bound, an invalid 'optimum'): a bug."""
+    """Contradictory results of our own, such as a schedule below a proved bound: a bug."""
 
     exit_code = 70

@@ -1,4 +1,4 @@
-"""How the command line prints: one JSON document, or tables and lines for people."""
+"""Output of the command line: a JSON document, or tables and lines for people."""
 
 import json
 import sys
@@ -14,28 +14,46 @@ if TYPE_CHECKING:
     from schedgap.analysis.solution import Solution
     from schedgap.instances.verdict import Verdict
 
-WIDE = 160  # columns when the output is no terminal
+PIPE_WIDTH = 160  # characters per line if the output is not a terminal
 
 
 def out() -> "Console":
-    """Return the console of standard output; a pipe gets wide lines rather than broken ones."""
+    """Return the console of standard output; lines are wide if that is not a terminal."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
 
 
 def json_document(value: Any) -> None:
-    """Print one JSON document and nothing else."""
+    """Print one JSON document.
+
+    Parameters
+    ----------
+    value : JSON data
+        The document.
+    """
     sys.stdout.write(json.dumps(value, indent=1, allow_nan=False) + "\n")
 
 
 def one_line(text: str) -> str:
-    """Return text on one line, with control characters made visible."""
+    """Return text on one line, with control characters escaped.
+
+    Parameters
+    ----------
+    text : str
+        Text of any number of lines.
+    """
     return _visible(" ".join(text.split()))
 
 
 def lines(text: str) -> None:
-    """Print lines as they are, with control characters made visible."""
+    """Print lines, with control characters escaped.
+
+    Parameters
+    ----------
+    text : str
+        One or more lines.
+    """
     sys.stdout.write("".join(f"{_visible(line)}\n" for line in text.split("\n")))
 
 
@@ -44,12 +62,26 @@ def _visible(line: str) -> str:
 
 
 def note(text: str) -> None:
-    """Print one line on standard error."""
-    print(f"schedgap: {one_line(text)}", file=sys.stderr)  # noqa: T201 - the one place
+    """Print one line on standard error.
+
+    Parameters
+    ----------
+    text : str
+        The message; line breaks become spaces.
+    """
+    print(f"schedgap: {one_line(text)}", file=sys.stderr)  # noqa: T201 - stderr, not a log
 
 
 def number(value: float | None, digits: int = 6) -> str:
-    """Return a number for reading, or a dash."""
+    """Return a number as text, or a dash for None.
+
+    Parameters
+    ----------
+    value : float or None
+        The number.
+    digits : int
+        Significant digits.
+    """
     return "-" if value is None else f"{value:.{digits}g}"
 
 
@@ -58,32 +90,47 @@ def table(
 ) -> None:
     """Print a table; columns of numbers are aligned to the right.
 
-    Where the terminal is too narrow, the columns named in `spare` are left out, first ones first.
+    Parameters
+    ----------
+    columns : sequence of str
+        Names of the columns.
+    rows : sequence of sequences of str
+        Cells, one for each column.
+    spare : sequence of str
+        Columns to omit, in this order, while the table is wider than the terminal.
     """
-    kept = list(columns)
+    shown = list(columns)
     widths = {
         column: max([len(column), *(len(row[index]) for row in rows)]) + 2
         for index, column in enumerate(columns)
     }
     for column in spare:
-        if sum(widths[each] for each in kept) > out().width and column in kept:
-            kept.remove(column)
+        if sum(widths[each] for each in shown) > out().width and column in shown:
+            shown.remove(column)
     from rich.markup import escape
     from rich.table import Table
 
-    shown = Table(box=None, pad_edge=False)
-    places = [list(columns).index(column) for column in kept]
+    grid = Table(box=None, pad_edge=False)
+    places = [list(columns).index(column) for column in shown]
     for index in places:
         numeric = all(row[index][:1] in "0123456789-[<>" for row in rows if row[index])
         justify: Literal["left", "right"] = "right" if numeric and rows else "left"
-        shown.add_column(columns[index], justify=justify, header_style="bold")
+        grid.add_column(columns[index], justify=justify, header_style="bold")
     for row in rows:
-        shown.add_row(*(escape(row[index]) for index in places))
-    out().print(shown)
+        grid.add_row(*(escape(row[index]) for index in places))
+    out().print(grid)
 
 
 def methods(rows: Sequence[dict[str, Any]], *, options: bool) -> None:
-    """Print methods; with `options` also each one's settings."""
+    """Print a table of methods.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        As returned by `schedgap.analysis.listing.methods`.
+    options : bool
+        Whether to print a second table with the options of each method.
+    """
     cells = [
         (
             row["family"],
@@ -101,7 +148,15 @@ def methods(rows: Sequence[dict[str, Any]], *, options: bool) -> None:
 
 
 def presets(rows: Sequence[dict[str, Any]], *, options: bool) -> None:
-    """Print presets; with `options` also each one's settings."""
+    """Print a table of presets.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        As returned by `schedgap.analysis.listing.presets`.
+    options : bool
+        Whether to print a second table with the settings of each preset.
+    """
     cells = [
         (row["family"], row["preset"], row["summary"], ", ".join(row["files"]) or "-")
         for row in rows
@@ -112,7 +167,7 @@ def presets(rows: Sequence[dict[str, Any]], *, options: bool) -> None:
 
 
 def _settings(owner: str, rows: Sequence[dict[str, Any]]) -> None:
-    """Print a table of the settings of methods or presets."""
+    """Print a table of the options of methods or presets; `owner` is "method" or "preset"."""
     cells = [
         (
             row[owner],
@@ -139,7 +194,13 @@ def _default(option: dict[str, Any]) -> str:
 
 
 def solution(found: "Solution") -> None:
-    """Print what a method found."""
+    """Print a solution: instance, method, status, objective, bound, ratio, seconds.
+
+    Parameters
+    ----------
+    found : Solution
+        The solution.
+    """
     from rich.markup import escape
 
     rows = [
@@ -158,7 +219,7 @@ def solution(found: "Solution") -> None:
 
 
 def _ratio(found: "Solution") -> str:
-    """Return the ratio to the optimum in words, as far as the method itself brackets it."""
+    """Return the ratio to the optimum that follows from the solution's own bound, as text."""
     if found.objective is None or found.bound is None:
         return "-"
     from schedgap.analysis.ratios import bracket
@@ -172,7 +233,15 @@ def _ratio(found: "Solution") -> str:
 
 
 def verdict(found: "Verdict", *, as_json: bool) -> None:
-    """Print a verdict: the schedule or each broken rule on a line of its own, then the claims."""
+    """Print a verdict: feasibility or each violation on one line, then the checked claims.
+
+    Parameters
+    ----------
+    found : Verdict
+        The verdict.
+    as_json : bool
+        Whether to print JSON instead of text.
+    """
     if not as_json:
         lines(str(found))
         return
@@ -191,9 +260,14 @@ def verdict(found: "Verdict", *, as_json: bool) -> None:
 
 @contextmanager
 def solving(title: str) -> Iterator[Any]:
-    """Show phase, incumbent and bound on a terminal's standard error while a method runs.
+    """Show phase, incumbent and bound on standard error while a method runs.
 
-    Yields the callback for `solve`, or None when nobody watches.
+    Yields the callback for `solve`, or None if standard error is not a terminal.
+
+    Parameters
+    ----------
+    title : str
+        Method and instance, shown at the start of the line.
     """
     if not sys.stderr.isatty():
         yield None
@@ -218,9 +292,9 @@ def solving(title: str) -> Iterator[Any]:
 
 @contextmanager
 def comparing() -> Iterator[Any]:
-    """Show a bar, the best gap so far and the time left on a terminal while a comparison runs.
+    """Show a progress bar, proved optima, widest gap and remaining time during a comparison.
 
-    Yields the callback for `compare`, or None when nobody watches.
+    Yields the callback for `compare`, or None if standard error is not a terminal.
     """
     if not sys.stderr.isatty():
         yield None
@@ -263,10 +337,17 @@ def comparing() -> Iterator[Any]:
 
 
 def run(found: "Run", *, as_json: bool) -> None:
-    """Print a run: the summary, the headline, what failed, and contradictions in red.
+    """Print a run: summary table, headline, failures, and contradictions in red.
 
-    For people, several families have a row for each method; one family has a row for each preset
-    and method.
+    The table has a row for each preset and method; as text and with several families, it has a
+    row for each method only.
+
+    Parameters
+    ----------
+    found : Run
+        The run.
+    as_json : bool
+        Whether to print JSON instead of text.
     """
     several = len({record.instance.family for record in found.records}) > 1
     summary = found.summary(by_preset=as_json or not several)
