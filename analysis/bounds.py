@@ -1,19 +1,26 @@
-"""What an objective and a bound say together: grid, meeting, contradiction, status."""
+"""Comparison of an objective with a bound: tolerance, grid, contradiction, status."""
 
 import math
 
 from schedgap.instances.solution import Kind, Sense, Status
 
-RELATIVE = 1e-6  # objective and bound meet within this share of the larger one
+RELATIVE = 1e-6  # relative difference up to which an objective and a bound are equal
 ROUND_OFF = 1e-9  # relative
-NOTHING = 1e-15  # round-off around 0
+NEGLIGIBLE = 1e-15  # absolute round-off around 0
 
 
 def tolerance(a: float, b: float, grid: float | None = None) -> float:
-    """Return by how much two values may differ and be one: 1e-6 of the larger one.
+    """Return the difference up to which two values are equal: 1e-6 of the larger one.
 
-    Values on a grid are one only where they are the same point of it, a share of 1e-9 left to
-    round-off. Nothing depends on the unit of utilities or weights.
+    On a grid, two values are equal only if they are the same grid point, up to a relative round-off
+    of 1e-9. All tolerances are relative, so that the unit of utilities or weights does not matter.
+
+    Parameters
+    ----------
+    a, b : float
+        The values.
+    grid : float, optional
+        Step of the grid on which all objectives lie, > 0.
     """
     larger = max(abs(a), abs(b))
     if grid is None:
@@ -22,29 +29,64 @@ def tolerance(a: float, b: float, grid: float | None = None) -> float:
 
 
 def meet(objective: float, bound: float, grid: float | None = None) -> bool:
-    """Return whether the two are equal: within 1e-6 relative, or on the objective's grid."""
+    """Return whether an objective and a finite bound are equal within `tolerance`.
+
+    Parameters
+    ----------
+    objective, bound : float
+        The values.
+    grid : float, optional
+        Step of the grid on which all objectives lie, > 0.
+    """
     near = abs(objective - bound) <= tolerance(objective, bound, grid)
     return near and math.isfinite(bound)
 
 
 def contradict(objective: float, bound: float, sense: Sense, grid: float | None = None) -> bool:
-    """Return whether a verified objective lies on the wrong side of a bound by more than that."""
+    """Return whether a verified objective refutes a bound, by more than `tolerance`.
+
+    Parameters
+    ----------
+    objective, bound : float
+        The values.
+    sense : {"min", "max"}
+        Sense of the objective; for "min" the bound is a lower one.
+    grid : float, optional
+        Step of the grid on which all objectives lie, > 0.
+    """
     past = bound - objective if sense == "min" else objective - bound
-    return past > max(NOTHING, tolerance(objective, bound, grid))
+    return past > max(NEGLIGIBLE, tolerance(objective, bound, grid))
 
 
 def tighter(a: float | None, b: float | None, sense: Sense) -> float | None:
-    """Return the stronger of two bounds; None is no bound."""
+    """Return the stronger of two bounds.
+
+    Parameters
+    ----------
+    a, b : float or None
+        The bounds; None stands for no bound.
+    sense : {"min", "max"}
+        Sense of the objective.
+    """
     if a is None or b is None:
         return b if a is None else a
     return max(a, b) if sense == "min" else min(a, b)
 
 
 def on_grid(bound: float, grid: float | None, sense: Sense) -> float:
-    """Return the first value of the objective's grid that the bound admits.
+    """Round a bound to the objective's grid: up for minimization, down for maximization.
 
-    A bound that lies above a grid point by round-off alone (1e-6 of a step, or 1e-9 relative)
-    stays at that point.
+    A bound that exceeds a grid point only by round-off (1e-6 of a step, or 1e-9 relative) is
+    rounded to that point.
+
+    Parameters
+    ----------
+    bound : float
+        The bound.
+    grid : float or None
+        Step of the grid on which all objectives lie, > 0; None if there is no grid.
+    sense : {"min", "max"}
+        Sense of the objective.
     """
     if grid is None or abs(bound / grid) > 1e12:
         return bound
@@ -62,7 +104,21 @@ def derive_status(
     infeasible: bool = False,
     grid: float | None = None,
 ) -> Status:
-    """Return the status that the numbers earn; an engine's word plays no part."""
+    """Return the status that follows from objective and bound, whatever an engine reported.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of the method: exact, bound, algorithm or baseline.
+    objective : float or None
+        Verified objective of the schedule, if there is one.
+    bound : float or None
+        Bound of the method, if it has one.
+    infeasible : bool
+        Whether the method claims that no schedule exists.
+    grid : float, optional
+        Step of the grid on which all objectives lie, > 0.
+    """
     if infeasible:
         return "infeasible"
     if objective is None:

@@ -1,7 +1,8 @@
-"""Gantt charts of schedules, alone or two on one time axis.
+"""Gantt charts of one schedule, or of two on one time axis.
 
-Colours are Paul Tol's "bright" scheme, which colour-blind readers can tell apart, on white and on
-black; backgrounds are transparent. Plotly serves notebooks and the report, Matplotlib papers.
+Charts are drawn with Plotly for notebooks and the report, and with Matplotlib for papers. Colours
+are Paul Tol's "bright" scheme, which colour-blind readers can distinguish, on white and on black;
+backgrounds are transparent.
 """
 
 import csv
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PALETTE = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377")
-LEGEND_LIMIT = 12  # more names than colours can tell apart: the hover says which is which
+LEGEND_LIMIT = 12  # groups; with more, colours are ambiguous and only hover texts name them
 GAP = 62  # pixels between two charts, for ticks and a title
-THIN = 2_000  # bars; beyond it their white outlines would hide them
+OUTLINE_LIMIT = 2_000  # bars; with more, white outlines would hide thin bars
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 
 TEMPLATE = go.layout.Template(
@@ -57,25 +58,53 @@ TEMPLATE = go.layout.Template(
 
 
 def plain(text: str) -> str:
-    """Return text that Plotly shows as it stands: it reads a kind of HTML in every label."""
+    """Escape text for Plotly, which interprets HTML tags in labels.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    """
     return html.escape(text, quote=False)
 
 
 def natural(text: str) -> tuple[object, ...]:
-    """Return a sorting key that puts J2 before J10."""
+    """Return a sort key that puts J2 before J10.
+
+    Parameters
+    ----------
+    text : str
+        A name.
+    """
     parts = re.split(r"([0-9]+)", text)
     return tuple(int(part) if index % 2 else part for index, part in enumerate(parts))
 
 
 def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table as CSV; None is an empty field."""
+    """Return a table as CSV; None becomes an empty field.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Names of the columns.
+    rows : iterable of sequences
+        Cells, one for each column.
+    """
     text = io.StringIO()
     csv.writer(text).writerows([columns, *rows])
     return text.getvalue()
 
 
 def colors(names: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each name, the same for the same set of names; six hues, then tints."""
+    """Return a colour for each name: six hues, then their tints and shades.
+
+    The same set of names always gets the same colours.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of groups or methods.
+    """
     return {
         name: _tint(PALETTE[place % len(PALETTE)], (0.0, 0.4, -0.35)[place // len(PALETTE) % 3])
         for place, name in enumerate(sorted(set(names), key=natural))
@@ -95,8 +124,8 @@ def gantt(chart: Chart, beside: Chart | None = None, titles: Sequence[str] = (""
     Parameters
     ----------
     chart, beside : Chart
-        Schedules of one instance; a group has the same colour in both.
-    titles : Sequence[str]
+        Charts of two schedules of one instance; a group has the same colour in both.
+    titles : sequence of str
         A title for each chart.
     """
     charts = [chart] if beside is None else [chart, beside]
@@ -136,13 +165,21 @@ def gantt(chart: Chart, beside: Chart | None = None, titles: Sequence[str] = (""
 
 
 def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the bars of a chart as Plotly traces, one for each group, faint ones and links apart.
+    """Return the bars and links of a chart as Plotly traces.
 
-    Bars lie at the index of their lane; `base` is the start and `x` the length.
+    There is one trace for the normal bars, one for the soft bars and one for the links of each
+    group. The coordinate of a bar is the index of its lane; `base` is its start and `x` its length.
+
+    Parameters
+    ----------
+    chart : Chart
+        The chart.
+    palette : mapping
+        Colour of each group.
     """
     lanes = {lane: place for place, lane in enumerate(chart.lanes)}
     soft_below = any(bar.soft for bar in chart.bars)
-    line = 0.5 if len(chart.bars) <= THIN else 0
+    line = 0.5 if len(chart.bars) <= OUTLINE_LIMIT else 0
     unit = plain(chart.unit)
     traces = []
     for (group, soft), bars in _by_group(chart.bars).items():
@@ -191,7 +228,7 @@ def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, Any
 
 
 def _by_group(bars: Iterable[Bar]) -> dict[tuple[str, bool], list[Bar]]:
-    """Return the bars by (group, soft) in natural order, the soft ones last."""
+    """Return the bars by (group, soft) in natural order, soft bars last."""
     found: dict[tuple[str, bool], list[Bar]] = {}
     for bar in bars:
         found.setdefault((bar.group, bar.soft), []).append(bar)
@@ -199,19 +236,37 @@ def _by_group(bars: Iterable[Bar]) -> dict[tuple[str, bool], list[Bar]]:
 
 
 def frame_height(groups: int) -> int:
-    """Return the height in pixels that title, time axis and legend take of a figure."""
+    """Return the height in pixels of title, time axis and legend.
+
+    Parameters
+    ----------
+    groups : int
+        Number of groups in the legend.
+    """
     legend = 22 * -(-groups // 8) if 1 < groups <= LEGEND_LIMIT else 0
     return 92 + legend
 
 
 def lanes_height(chart: Chart) -> int:
-    """Return the height in pixels that shows every lane: 24 each while they are few, at least 5."""
+    """Return the height of the lanes in pixels: 24 for each of up to 16 lanes, later at least 5.
+
+    Parameters
+    ----------
+    chart : Chart
+        The chart.
+    """
     lanes = max(1, len(chart.lanes))
     return max(72, lanes * 24 if lanes <= 16 else round(lanes * max(5.0, 400 / lanes)))
 
 
 def lanes_axis(chart: Chart) -> dict[str, Any]:
-    """Return the Plotly axis of the lanes, first lane on top; names as far as there is room."""
+    """Return the Plotly axis of the lanes, first lane on top; only names that fit are shown.
+
+    Parameters
+    ----------
+    chart : Chart
+        The chart.
+    """
     lanes = chart.lanes
     each = lanes_height(chart) / max(1, len(lanes))
     step = max(1, -(-14 // max(1, int(each))))
@@ -226,11 +281,26 @@ def lanes_axis(chart: Chart) -> dict[str, Any]:
 
 
 def shorten(text: str, limit: int = 24) -> str:
+    """Return text cut off to a number of characters, with an ellipsis.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    limit : int
+        Maximum length, >= 1.
+    """
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def time_range(charts: Iterable[Chart]) -> tuple[float, float]:
-    """Return the span of time that shows all bars, from 0 on unless some start before."""
+    """Return the time range that shows all bars; it starts at 0 or, if earlier, the first bar.
+
+    Parameters
+    ----------
+    charts : iterable of Chart
+        Charts on one time axis.
+    """
     bars = [bar for chart in charts for bar in chart.bars]
     first = min((bar.start for bar in bars), default=0.0)
     return min(0.0, first), max((bar.end for bar in bars), default=1.0)
@@ -243,7 +313,17 @@ def gantt_matplotlib(
     *,
     width: float = 6.5,
 ) -> "Figure":
-    """Return the same picture for a paper, `width` inches wide: `.savefig("schedules.pdf")`."""
+    """Return the same chart as a Matplotlib figure, to be saved with `.savefig("schedules.pdf")`.
+
+    Parameters
+    ----------
+    chart, beside : Chart
+        Charts of two schedules of one instance; a group has the same colour in both.
+    titles : sequence of str
+        A title for each chart.
+    width : float
+        Width in inches.
+    """
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
 
@@ -262,7 +342,7 @@ def gantt_matplotlib(
                 for b in bars
                 for y in (lanes[b.lane],)
             ]
-            outlined = not soft and len(each.bars) <= THIN
+            outlined = not soft and len(each.bars) <= OUTLINE_LIMIT
             pane.add_collection(
                 PolyCollection(
                     corners,
@@ -298,5 +378,5 @@ def gantt_matplotlib(
 
 
 def _literal(text: str) -> str:
-    """Return text that Matplotlib shows as it stands: dollar signs would start mathematics."""
+    """Escape text for Matplotlib, in which dollar signs start mathematics."""
     return text.replace("$", r"\$").lstrip("_")

@@ -1,15 +1,15 @@
-"""Methods as the user names them: `hare`, `big-m@gurobi`, `hare:gpu_rule=finish`."""
+"""Methods as users write them: `hare`, `big-m@gurobi`, `hare:gpu_rule=finish`."""
 
 from dataclasses import dataclass
 
-from schedgap.analysis.attempts import Plan
+from schedgap.analysis.tasks import TaskSpec
 from schedgap.errors import UsageError
 from schedgap.models.method import Method
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A method, perhaps with an engine, and settings that differ from its defaults."""
+    """A method by name, with an optional engine and options that differ from the defaults."""
 
     method: str
     engine: str | None = None
@@ -17,7 +17,18 @@ class Choice:
 
     @classmethod
     def read(cls, text: str) -> "Choice":
-        """Return the choice that a word on the command line names."""
+        """Return the choice written as `NAME`, `NAME@ENGINE` or `NAME:KEY=VALUE`.
+
+        Parameters
+        ----------
+        text : str
+            The method as the user wrote it.
+
+        Raises
+        ------
+        UsageError
+            If the text has another form.
+        """
         head, *words = text.strip().split(":")
         name, _, engine = head.partition("@")
         settings: dict[str, object] = {}
@@ -31,14 +42,20 @@ class Choice:
         return cls(name, engine or None, tuple(settings.items()))
 
 
-def label(plan: Plan) -> str:
-    """Return a method's name with what differs from its defaults: `hare:gpu_rule=finish`."""
-    method: Method = plan.method
+def label(spec: TaskSpec) -> str:
+    """Return a method's name with its non-default engine and options: `hare:gpu_rule=finish`.
+
+    Parameters
+    ----------
+    spec : TaskSpec
+        The task that runs the method.
+    """
+    method: Method = spec.method
     default = method.choose_engine(None)
-    engine = f"@{plan.engine}" if plan.engine != default else ""
+    engine = f"@{spec.engine}" if spec.engine != default else ""
     changed = [
-        f":{option.name}={option.plain(plan.options[option.name])}"
+        f":{option.name}={option.plain(spec.options[option.name])}"
         for option in method.options
-        if plan.options[option.name] != option.default
+        if spec.options[option.name] != option.default
     ]
     return method.name + engine + "".join(changed)

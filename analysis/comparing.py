@@ -1,4 +1,4 @@
-"""Compare methods on instances: every task in its own child, every record kept at once."""
+"""Compare methods on instances: each task in a child process, each record stored at once."""
 
 import logging
 import os
@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from schedgap.analysis import experiments
-from schedgap.analysis.attempts import Attempt, Plan, attempt, plan
 from schedgap.analysis.choices import Choice, label
 from schedgap.analysis.folder import FAILURES, Folder, TaskOutcome, TaskRecord, task_key
 from schedgap.analysis.runs import Run
-from schedgap.analysis.solving import conclude, verified_in_child
+from schedgap.analysis.solving import verified_in_child, verified_solution
+from schedgap.analysis.tasks import MethodRun, TaskSpec, run_task, task_spec
 from schedgap.errors import (
     ContradictionError,
     EngineUnavailableError,
@@ -33,15 +33,17 @@ from schedgap.models.figure import Experiment
 from schedgap.solvers.children.processes import cores
 
 Target = Instance | Experiment | str | os.PathLike[str]
-Given = tuple[Instance, list[str] | None]  # None: all methods that are installed
-OnRecord = Callable[[TaskRecord | None, int, int], None]  # (record, done, all); None at the start
+Problem = tuple[Instance, list[str] | None]  # instance, its methods; None: all installed
+OnRecord = Callable[
+    [TaskRecord | None, int, int], None
+]  # (record, done, total); record None at the start
 SUITE = "quick"
-DEFAULT_TIME_LIMIT = 60.0  # seconds of each task
+DEFAULT_TIME_LIMIT = 60.0  # seconds per task
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One method on one instance, by names: what is sent to a worker, and what a record says."""
+    """One method on one instance, as sent to a worker; `key` names its record."""
 
     key: str
     instance: Instance
@@ -64,39 +66,42 @@ def compare(
     cluster: str | None = None,
     on_record: OnRecord | None = None,
 ) -> Run:
-    """Run methods on instances into a run folder, and return all that the folder holds.
+    """Run methods on instances, store the results in a run folder, and return the run.
 
-    What the folder holds already is not done again. Several processes may fill one folder. A run
-    that was killed loses only the tasks in flight.
+    Tasks whose results are in the folder already are not run again. Several processes may work on
+    one folder. If a run is killed, only its unfinished tasks are lost.
 
     Parameters
     ----------
     targets : Instance, Experiment, path, or several
-        Instances, instance files, folders of them, or a bundled suite: `quick`, `FAMILY-figures`,
-        `FAMILY-figure-N`. Figures bring their own methods; their numbers are written as CSV into
-        `figures` in the run folder.
+        Instances, instance files, folders of instance files, or a bundled suite: `quick`,
+        `FAMILY-figures`, `FAMILY-figure-N`. A figure defines its own methods; its numbers are
+        written as CSV into the folder `figures` of the run folder.
     run : path
-        The run folder; made when it is not there.
+        The run folder; created if necessary.
     methods : sequence of str, optional
-        `NAME`, `NAME@ENGINE` or `NAME:KEY=VALUE`; by default a figure's own, or every method
-        whose engines are installed. A family without a method of that name is left out of it.
+        `NAME`, `NAME@ENGINE` or `NAME:KEY=VALUE`; by default the figure's methods, or every method
+        whose engines are installed. A method applies to the families that have one of this name.
     workers : int, optional
-        Tasks at the same time, by default one for each core and never more; a task has one thread.
+        Number of parallel tasks, each with one thread; by default, and at most, one per core.
     time_limit, memory_limit : float, optional
-        Wall-clock seconds and MB of each task.
+        Limits of each task in wall-clock seconds and MB.
+    seed : int, optional
+        Random seed of the methods, >= 0.
     retry : bool
-        Do tasks that failed again.
+        Whether to run failed tasks again.
     cluster : str, optional
-        Address of a Dask scheduler; `workers` then counts tasks in flight there.
+        Address of a Dask scheduler; `workers` is then the number of tasks submitted at a time.
     on_record : callable, optional
-        Called with each new record, the number of tasks done and of all; first with None.
+        Called with each new record, the number of finished tasks and the total; before the first
+        task, the record is None.
 
     Raises
     ------
     UsageError, InputError, EngineUnavailableError
-        Before anything is run. Contradictions among the results are in the run returned.
+        Before anything is run. Contradictory results do not raise: see `Run.contradictions`.
     """
-    problems, figures = _given(targets)
+    problems, figures = _problems(targets)
     tasks = list(_tasks(problems, methods, time_limit, memory_limit, seed))
     if workers is not None and workers < 1:
         raise UsageError(f"workers {workers}: need an integer >= 1")
@@ -112,23 +117,23 @@ def compare(
         done += 1
         if on_record is not None and record is not None:
             on_record(record, done, len(tasks))
-    run_found = Run(folder.path)
+    stored = Run(folder.path)
     if figures:
-        experiments.write(run_found, figures)
-    return run_found
+        experiments.write(stored, figures)
+    return stored
 
 
-# --- what to do ------------------------------------------------------------------------------
+# --- tasks ------------------------------------------------------------------------------
 
 
-def _given(targets: Target | Iterable[Target]) -> tuple[list[Given], dict[str, Experiment]]:
-    """Return the instances in the order given, and the figures asked for by their files' names.
+def _problems(targets: Target | Iterable[Target]) -> tuple[list[Problem], dict[str, Experiment]]:
+    """Return the instances in the given order, each with its methods, and the figures by file.
 
-    The instances of figures have methods of their own.
+    Only the instances of figures have methods of their own.
     """
     single = isinstance(targets, Instance | Experiment | str | os.PathLike)
     given = [targets] if single else list(cast(Iterable[Target], targets))
-    problems: list[Given] = []
+    problems: list[Problem] = []
     figures: dict[str, Experiment] = {}
     for target in cast(list[Target], given):
         asked = _figures(target)
@@ -165,19 +170,21 @@ def _expand(target: Target) -> list[Instance]:
 
 
 def _tasks(
-    problems: Sequence[Given],
+    problems: Sequence[Problem],
     methods: Sequence[str] | None,
     time_limit: float | None,
     memory_limit: float | None,
     seed: int | None,
 ) -> Iterator[Task]:
-    """Yield each task once; names and settings are checked before anything runs."""
+    """Yield each task once, after checking the names of all methods."""
     chosen = None if methods is None else [Choice.read(text) for text in methods]
     if chosen is not None:
         owners = {instance.family: family(instance.family) for instance, _ in problems}
         for choice in chosen:
             if not any(_has(name, choice.method) for name in owners):
-                next(iter(owners.values())).method(choice.method)  # raises, and names the others
+                next(iter(owners.values())).method(
+                    choice.method
+                )  # raises UsageError, which lists the methods
     seen: set[str] = set()
     for instance, own in problems:
         if chosen is not None:
@@ -190,7 +197,7 @@ def _tasks(
             if chosen is not None and not _has(instance.family, choice.method):
                 continue
             task = Task("", instance, choice, time_limit, memory_limit, seed)
-            task = replace(task, key=_key(instance, _plan(task)))
+            task = replace(task, key=_key(instance, _spec(task)))
             if task.key not in seen:
                 seen.add(task.key)
                 yield task
@@ -202,19 +209,19 @@ def _has(name: str, method: str) -> bool:
 
 
 def _installed(instance: Instance) -> list[Choice]:
-    """Return every method of the family whose engines are there."""
+    """Return every method of the family whose engines are installed."""
     found = []
     for method in family(instance.family).methods:
         try:
-            plan(instance, method.name, settings={})
+            task_spec(instance, method.name, settings={})
         except EngineUnavailableError:
             continue
         found.append(Choice(method.name))
     return found
 
 
-def _plan(task: Task) -> Plan:
-    return plan(
+def _spec(task: Task) -> TaskSpec:
+    return task_spec(
         task.instance,
         task.choice.method,
         engine=task.choice.engine,
@@ -225,25 +232,25 @@ def _plan(task: Task) -> Plan:
     )
 
 
-def _key(instance: Instance, plan: Plan) -> str:
+def _key(instance: Instance, spec: TaskSpec) -> str:
     identity = {
         "instance": instance.sha256,
-        "method": plan.method.name,
-        "engine": plan.engine,
-        "options": plan.recorded_options(),
-        "seed": plan.seed,
-        "versions": plan.versions(),
+        "method": spec.method.name,
+        "engine": spec.engine,
+        "options": spec.recorded_options(),
+        "seed": spec.seed,
+        "versions": spec.versions(),
     }
     return task_key(identity)
 
 
 def _open(folder: Folder, task: Task, retry: bool) -> bool:
-    """Return whether a task is still to be done."""
+    """Return whether a task must still be run."""
     outcome = folder.outcome(task.key)
     return outcome is None or (retry and outcome in FAILURES)
 
 
-# --- doing it --------------------------------------------------------------------------------
+# --- workers --------------------------------------------------------------------------------
 
 
 Submit = Callable[[Task], "Future[dict[str, Any]]"]
@@ -256,10 +263,10 @@ def _records(
     workers: int | None,
     cluster: str | None,
 ) -> Iterator[TaskRecord | None]:
-    """Do the tasks and yield each record when it is stored; None for one done by another process.
+    """Run the tasks and yield each record once stored; None if another process ran the task.
 
-    A task is claimed when it is handed out. What other processes have claimed is waited for at
-    the end, and taken over if they died.
+    A task is claimed when it is submitted. Tasks claimed by other processes are awaited at the end,
+    and run here if their process died.
     """
     count = workers or cores()
     if cluster is None:
@@ -274,7 +281,7 @@ def _records(
                     running[submit(task)] = claim
                 if not running:
                     break
-                # Windows hears Ctrl-C between two waits.
+                # On Windows, Ctrl-C is handled only between two waits.
                 for future in wait(running, timeout=1, return_when=FIRST_COMPLETED).done:
                     data = future.result()
                     folder.store(data)
@@ -296,7 +303,7 @@ def _records(
 def _claimed(
     folder: Folder, todo: Sequence[Task], retry: bool, elsewhere: list[Task]
 ) -> Iterator[tuple[Task, ExitStack]]:
-    """Yield each task with this process's claim on it; note those that another one has or did."""
+    """Claim and yield each task; append those of other processes to `elsewhere`."""
     for task in todo:
         claim = ExitStack()
         if claim.enter_context(folder.claim(task.key, wait=False)) and _open(folder, task, retry):
@@ -308,7 +315,7 @@ def _claimed(
 
 @contextmanager
 def _pool(count: int) -> Iterator[Submit]:
-    """Hold threads of this process, each of which waits for the child that does its task."""
+    """Provide a pool of threads, each of which waits for the child process of its task."""
     interrupt = threading.Event()
     with ThreadPoolExecutor(count, thread_name_prefix="schedgap-task") as pool:
         try:
@@ -319,14 +326,14 @@ def _pool(count: int) -> Iterator[Submit]:
 
 @contextmanager
 def _cluster(address: str) -> Iterator[Submit]:
-    """Hold a Dask cluster."""
+    """Provide a pool of workers on a Dask cluster."""
     try:
         from distributed import Client
     except ImportError:
         raise UsageError(
             "a cluster needs the package 'distributed': pip install 'schedgap[cluster]'"
         ) from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it would say it all twice
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are reported below
     try:
         client = Client(address, timeout="10s")
     except (OSError, ValueError, TimeoutError) as error:
@@ -336,45 +343,49 @@ def _cluster(address: str) -> Iterator[Submit]:
         try:
             yield lambda task: pool.submit(perform, task)
         finally:
-            pool.shutdown(wait=False)  # cancels what it has not begun
+            pool.shutdown(wait=False)  # cancels tasks that have not begun
 
 
 def perform(task: Task, interrupt: threading.Event | None = None) -> dict[str, Any]:
-    """Do one task and return its record as plain data; whatever happens is in the record.
+    """Run one task and return its record as JSON data; all errors are recorded, none is raised.
 
-    In a thread, `interrupt` stands for Ctrl-C (see `run_child`).
+    Parameters
+    ----------
+    task : Task
+        What to run.
+    interrupt : threading.Event, optional
+        Ends the task when set; used in threads, which do not receive Ctrl-C (see `run_child`).
     """
-    made = _plan(task)
-    reason = made.method.unsupported_reason(task.instance)
+    spec = _spec(task)
+    reason = spec.method.unsupported_reason(task.instance)
     if reason:
-        return _record(task, made, None, "skipped", reason)
-    ended: Attempt | None = None
+        return _record(task, spec, None, "skipped", reason)
+    run: MethodRun | None = None
     try:
-        ended = attempt(task.instance, made, interrupt=interrupt)
+        run = run_task(task.instance, spec, interrupt=interrupt)
         verified = partial(verified_in_child, interrupt=interrupt)
-        solution = conclude(task.instance, made, ended, verified)
-    except SchedgapError as error:  # the method found out itself that it is not for this one
-        return _record(task, made, ended, "skipped", str(error))
+        solution = verified_solution(task.instance, spec, run, verified)
+    except SchedgapError as error:  # the method itself refused this instance
+        return _record(task, spec, run, "skipped", str(error))
     except ContradictionError as error:
-        return _record(task, made, ended, "invalid", str(error))
-    except Exception as error:  # noqa: BLE001 - a run of a thousand tasks must not die of one
-        return _record(task, made, ended, "error", str(error))
-    outcome: TaskOutcome = "done" if ended.end == "done" else ended.end
-    record = _record(task, made, ended, outcome, ended.message)
+        return _record(task, spec, run, "invalid", str(error))
+    except Exception as error:  # noqa: BLE001 - one task must not end the whole run
+        return _record(task, spec, run, "error", str(error))
+    record = _record(task, spec, run, run.end, run.message)
     return record | {
         "solution": solution.to_data(),
         "relaxed": []
         if solution.schedule is None
-        else list(made.family.omitted_rules(solution.schedule)),
+        else list(spec.family.omitted_rules(solution.schedule)),
         "progress": [list(point) for point in solution.progress],
         "certificate": None if solution.certificate is None else dict(solution.certificate),
     }
 
 
 def _record(
-    task: Task, made: Plan, ended: Attempt | None, outcome: TaskOutcome, message: str
+    task: Task, spec: TaskSpec, run: MethodRun | None, outcome: TaskOutcome, message: str
 ) -> dict[str, Any]:
-    options = made.recorded_options()
+    options = spec.recorded_options()
     return {
         "key": task.key,
         "outcome": outcome,
@@ -384,21 +395,21 @@ def _record(
             "family": task.instance.family,
             "sha256": task.instance.sha256,
         },
-        "method": made.method.name,
-        "label": label(made),
-        "kind": made.method.kind,
-        "engine": made.engine,
+        "method": spec.method.name,
+        "label": label(spec),
+        "kind": spec.method.kind,
+        "engine": spec.engine,
         "options": options,
-        "seed": made.seed,
-        "problem": made.family.problem(options),
-        "sense": made.family.sense(task.instance),
+        "seed": spec.seed,
+        "problem": spec.family.problem(options),
+        "sense": spec.family.sense(task.instance),
         "solution": None,
         "relaxed": [],
         "progress": [],
         "certificate": None,
-        "start_seconds": 0.0 if ended is None else ended.start_seconds,
-        "peak_memory_mb": None if ended is None else ended.peak_memory_mb,
+        "start_seconds": 0.0 if run is None else run.start_seconds,
+        "peak_memory_mb": None if run is None else run.peak_memory_mb,
         "time_limit": task.time_limit,
         "memory_limit": task.memory_limit,
-        "versions": made.versions(),
+        "versions": spec.versions(),
     }

@@ -1,4 +1,10 @@
-"""Curves: bound and incumbent over time, distribution of ratios, performance profiles."""
+"""Charts of incumbents and bounds over time, of ratios, and of performance profiles.
+
+References
+----------
+E. D. Dolan and J. J. Moré, "Benchmarking optimization software with performance profiles",
+Mathematical Programming 91, 2002.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +19,15 @@ Point = tuple[float, float | None, float | None]  # seconds, objective, bound
 
 
 def running_best(points: Iterable[Sequence[float | None]], sense: Sense) -> Iterator[Point]:
-    """Yield the best objective and bound so far at each point (seconds, objective, bound)."""
+    """Yield the best objective and bound so far at each point.
+
+    Parameters
+    ----------
+    points : iterable
+        Points (seconds, objective or None, bound or None) in order of time.
+    sense : {"min", "max"}
+        Sense of the objective.
+    """
     better, tighter = (min, max) if sense == "min" else (max, min)
     objective: float | None = None
     bound: float | None = None
@@ -37,12 +51,14 @@ PROGRESS_LAYOUT: dict[str, Any] = {
 def progress_figure(
     progress: Mapping[str, Iterable[Sequence[float | None]]], sense: Sense = "min"
 ) -> go.Figure:
-    """Return incumbent (solid) and bound (dotted) over wall-clock time.
+    """Return a figure of incumbents (solid) and bounds (dotted) over wall-clock time.
 
     Parameters
     ----------
-    progress : Mapping
+    progress : mapping
         For each name, such as a method, its points (seconds, objective or None, bound or None).
+    sense : {"min", "max"}
+        Sense of the objective.
     """
     return go.Figure(progress_traces(progress, sense), {"template": TEMPLATE, **PROGRESS_LAYOUT})
 
@@ -50,7 +66,15 @@ def progress_figure(
 def progress_traces(
     progress: Mapping[str, Iterable[Sequence[float | None]]], sense: Sense
 ) -> list[dict[str, Any]]:
-    """Return the curves of `progress_figure` as Plotly traces, up to two for each name."""
+    """Return the curves of `progress_figure` as Plotly traces, up to two for each name.
+
+    Parameters
+    ----------
+    progress : mapping
+        For each name, such as a method, its points (seconds, objective or None, bound or None).
+    sense : {"min", "max"}
+        Sense of the objective.
+    """
     palette = colors(progress)
     traces: list[dict[str, Any]] = []
     for name, points in progress.items():
@@ -80,18 +104,18 @@ def progress_traces(
 
 # --- ratios --------------------------------------------------------------------------------------
 
-Interval = tuple[str, float, float]  # instance, least and greatest ratio; infinite is not known
+Interval = tuple[str, float, float]  # instance, lower and upper end; infinite if unknown
 TICKS = (1, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000, 10_000, 100_000)
 
 
 def ratio_distribution(ratios: Mapping[str, Sequence[Interval]]) -> go.Figure:
-    """Return one row for each method: a dot for each exact ratio, a line for a bracketed one.
+    """Return a figure with a row for each method: dots for exact ratios, lines for intervals.
 
     Parameters
     ----------
-    ratios : Mapping[str, Sequence[Interval]]
-        For each method, from top to bottom, its intervals; a least ratio without a greatest one
-        is drawn as a triangle that points right.
+    ratios : mapping
+        For each method, from top to bottom, its intervals (instance, lower end, upper end). An
+        interval without an upper end is drawn as a triangle that points to the right.
     """
     rows = {method: place for place, method in enumerate(ratios)}
     exact, lines, open_ended = _Points(), _Points(), _Points()
@@ -116,7 +140,7 @@ def ratio_distribution(ratios: Mapping[str, Sequence[Interval]]) -> go.Figure:
                 **lines.trace("between two bounds"),
                 "mode": "lines+markers",
                 "line": {"color": PALETTE[0], "width": 3},
-                "marker": {"color": PALETTE[0], "size": 5},  # a short line is seen, too
+                "marker": {"color": PALETTE[0], "size": 5},  # so that short lines are visible
                 "opacity": 0.5,
             },
             {
@@ -149,7 +173,7 @@ def ratio_distribution(ratios: Mapping[str, Sequence[Interval]]) -> go.Figure:
 
 
 class _Points:
-    """Columns of a scatter trace."""
+    """Coordinates and hover texts of a scatter trace."""
 
     def __init__(self) -> None:
         self.x: list[float | None] = []
@@ -169,7 +193,7 @@ class _Points:
 
 
 def _ratio_axis(top: float) -> dict[str, Any]:
-    """Return a logarithmic Plotly axis from 1 to `top`, with ticks that read as ratios."""
+    """Return a logarithmic Plotly axis from 1 to `top`, with ratios as tick labels."""
     log = math.log10(max(top, 1.02))
     apart: list[float] = []
     for tick in TICKS:
@@ -186,14 +210,15 @@ def _ratio_axis(top: float) -> dict[str, Any]:
 
 
 def performance_profile(profiles: Mapping[str, Sequence[tuple[float, float]]]) -> go.Figure:
-    """Return step lines: the share of instances on which a method is within a factor of the best.
+    """Return a figure of performance profiles as step lines.
 
-    A profile ranks methods against the best of those shown, never against the optimum.
+    A profile shows the share of instances on which a method is within a factor of the best known
+    schedule. It compares each method with the best one, not with the optimum.
 
     Parameters
     ----------
-    profiles : Mapping[str, Sequence[tuple[float, float]]]
-        For each method its steps (factor >= 1, share of instances in [0, 1]), factors rising.
+    profiles : mapping
+        For each method, its steps (factor >= 1, share of instances in [0, 1]) by increasing factor.
     """
     figure = go.Figure()
     palette = colors(profiles)

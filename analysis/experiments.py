@@ -1,6 +1,7 @@
-"""Figures of the papers from a run: what to run for one, its numbers, and its chart.
+"""Figures of the papers: the tasks to run, the resulting numbers, and the chart.
 
-Each comes with two series that no paper has: the best schedule known and a proved bound.
+Each figure has two series in addition to those of the paper: the best known schedule and a proved
+bound.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,11 +10,11 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from schedgap.analysis.attempts import plan
 from schedgap.analysis.charts import TEMPLATE, colors, comma_separated, plain
 from schedgap.analysis.choices import Choice, label
 from schedgap.analysis.folder import TaskRecord
 from schedgap.analysis.stored import StoredRun
+from schedgap.analysis.tasks import task_spec
 from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
@@ -26,7 +27,7 @@ FOLDER = "figures"  # in the run folder
 
 
 class Row(NamedTuple):
-    """One number of a figure."""
+    """One value in a figure."""
 
     measure: str
     x: float | str
@@ -37,17 +38,28 @@ class Row(NamedTuple):
 
 
 def file_name(experiment: Experiment) -> str:
-    """Return the name of a figure's file; without its ending it is that of its suite."""
+    """Return the name of a figure's CSV file; without its suffix it is the name of the suite.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The figure.
+    """
     return f"{experiment.family}-figure-{experiment.figure}.csv"
 
 
 def suite(text: str) -> dict[str, Experiment]:
-    """Return the figures that `FAMILY-figures` or `FAMILY-figure-N` names, by their files' names.
+    """Return the figures of a suite by file name; empty if the text does not name a suite.
+
+    Parameters
+    ----------
+    text : str
+        `FAMILY-figures` or `FAMILY-figure-N`.
 
     Raises
     ------
     UsageError
-        When the family has no such figure.
+        If the family has no such figure.
     """
     name, _, rest = text.partition("-figure")
     if name not in FAMILIES or (rest != "s" and not rest.startswith("-")):
@@ -67,7 +79,13 @@ def _figures(name: str) -> dict[str, Experiment]:
 
 
 def pairs(experiment: Experiment) -> Iterator[tuple[Instance, list[str]]]:
-    """Yield each instance of a figure with the methods to run on it."""
+    """Yield each instance of a figure with the methods to run on it.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The figure.
+    """
     methods: dict[str, list[str]] = {}
     instances: dict[str, Instance] = {}
     for point in experiment.points:
@@ -79,7 +97,15 @@ def pairs(experiment: Experiment) -> Iterator[tuple[Instance, list[str]]]:
 
 
 def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
-    """Return the numbers of a figure that a run holds, in the order of its points."""
+    """Return the values of a figure that are known from a run, in the order of its points.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    experiment : Experiment
+        The figure.
+    """
     known: dict[tuple[str, str], TaskRecord] = {
         (record.instance.sha256, record.label): record
         for record in run.records
@@ -94,10 +120,10 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
 
     for point in experiment.points:
         choice = Choice.read(point.method)
-        named = plan(
+        spec = task_spec(
             point.instance, choice.method, engine=choice.engine, settings=dict(choice.settings)
         )
-        entry = known.get((point.instance.sha256, label(named)))
+        entry = known.get((point.instance.sha256, label(spec)))
         if entry is None or entry.solution is None:
             continue
         record, solution = entry, entry.solution
@@ -112,7 +138,15 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
 
 
 def write(run: StoredRun, experiments: dict[str, Experiment]) -> None:
-    """Write the numbers of figures as CSV into the run folder, by their files' names."""
+    """Write the values of figures as CSV files into the run folder.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    experiments : dict
+        Figures by file name.
+    """
     folder = run.folders[0].path / FOLDER
     folder.mkdir(exist_ok=True)
     for file, experiment in experiments.items():
@@ -120,7 +154,13 @@ def write(run: StoredRun, experiments: dict[str, Experiment]) -> None:
 
 
 def written(run: StoredRun) -> dict[str, Experiment]:
-    """Return the figures that were written into the folders of a run, by their files' names."""
+    """Return the figures whose CSV files are in the folders of a run, by file name.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    """
     files = {file.name for each in run.folders for file in each.path.glob(f"{FOLDER}/*.csv")}
     found: dict[str, Experiment] = {}
     for name in sorted({file.partition("-figure")[0] for file in files}):
@@ -129,14 +169,18 @@ def written(run: StoredRun) -> dict[str, Experiment]:
 
 
 def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Figure:
-    """Return one measure of a figure as curves, or bars where the axis has names.
+    """Return a chart of one measure of a figure: curves, or bars if the x axis has names.
 
-    Seeds are averaged; a series that lacks one of them at some x has no point there.
+    Values are averaged over the seeds; a series has a point only where all seeds are known.
 
     Parameters
     ----------
-    numbers : sequence
-        What `rows` returns.
+    experiment : Experiment
+        The figure.
+    measure : str
+        One of the measures in `numbers`.
+    numbers : sequence of Row
+        As returned by `rows`.
     """
     values: dict[str, dict[float | str, list[float]]] = {}
     for row in numbers:

@@ -1,8 +1,8 @@
-"""A run folder on disk: one file per task, written whole or not at all.
+"""Run folders: one file per task, written atomically.
 
-`tasks/<key>.json` holds one record, `instances/<sha256>.json` the instance it belongs to, so that
-a folder can be copied, and folders merged by copying. A key is the hash of all that decides the
-answer: instance, method, engine, options, seed, versions.
+`tasks/<key>.json` is the record of one task, `instances/<sha256>.json` the instance it refers to.
+Run folders can be copied, and merged by copying. The key is a hash of everything that determines
+the result: instance, method, engine, options, seed, versions.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ Triple = Annotated[tuple[float, float | None, float | None], Field(strict=False)
 
 
 class InstanceRef(Record):
-    """Which instance a record belongs to."""
+    """The instance that a record refers to."""
 
     name: str
     family: str
@@ -34,12 +34,12 @@ class InstanceRef(Record):
 
 
 class TaskRecord(Record):
-    """What became of one method on one instance.
+    """Result of one method on one instance.
 
-    `outcome`: `done`; `skipped`, the method is not for this instance; or how it failed. A killed
-    method may still have left a solution. `label` is the method with what differs from its
-    defaults. `progress`: (seconds, objective, bound). `relaxed`: rules that the schedule leaves
-    out. Limits in seconds and MB.
+    `outcome` is `done`, `skipped` (the method does not support the instance), or the kind of
+    failure. A method that was killed may still have a solution. `label` is the method with its
+    non-default engine and options; `progress` has points (seconds, objective, bound); `relaxed`
+    are the rules that the schedule does not have to obey. Limits are in seconds and MB.
     """
 
     key: str
@@ -66,19 +66,31 @@ class TaskRecord(Record):
 
 
 def task_key(identity: Mapping[str, Any]) -> str:
-    """Return the name of a task: a hash of all that decides its answer."""
+    """Return the key of a task: a hash of everything that determines its result.
+
+    Parameters
+    ----------
+    identity : mapping
+        JSON data that determine the result.
+    """
     return hashlib.sha256(canonical_json(identity).encode()).hexdigest()[:32]
 
 
 class Folder:
-    """A run's folder on disk."""
+    """A run folder.
+
+    Parameters
+    ----------
+    path : path
+        The folder; see `create`.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.tasks, self.instances = self.path / "tasks", self.path / "instances"
 
     def create(self) -> None:
-        """Make the folder, or take the one that is there."""
+        """Create the folder, unless it exists."""
         try:
             for directory in (self.tasks, self.instances):
                 directory.mkdir(parents=True, exist_ok=True)
@@ -87,30 +99,55 @@ class Folder:
             raise InputError(f"cannot be written: {reason}", file=str(self.path)) from None
 
     def task_file(self, key: str) -> Path:
-        """Return where the record of a task lies."""
+        """Return the path of the record of a task.
+
+        Parameters
+        ----------
+        key : str
+            Key of the task.
+        """
         return self.tasks / f"{key}.json"
 
     def store_instance(self, instance: Instance) -> None:
-        """Keep an instance, once."""
+        """Store an instance, unless it is stored already."""
         file = self.instances / f"{instance.sha256}.json"
         if not file.exists():
             write_json(file, instance.to_data())
 
     def store(self, record: Mapping[str, Any]) -> None:
-        """Write a record atomically."""
+        """Write a record atomically.
+
+        Parameters
+        ----------
+        record : mapping
+            JSON data of a `TaskRecord`.
+        """
         write_json(self.task_file(record["key"]), record, indent=None)
 
     def outcome(self, key: str) -> str | None:
-        """Return how a stored task ended, or None."""
+        """Return the outcome of a stored task, or None if there is no record.
+
+        Parameters
+        ----------
+        key : str
+            Key of the task.
+        """
         file = self.task_file(key)
         return read_record(file).outcome if file.exists() else None
 
     @contextmanager
     def claim(self, key: str, *, wait: bool) -> Iterator[bool]:
-        """Hold a task against other claims, of this process too.
+        """Claim a task exclusively, among all threads and processes.
 
-        Yields False when it is claimed already and `wait` is false. The system drops a claim with
-        its process, also after kill -9.
+        Yields False if the task is claimed already and `wait` is false. The operating system
+        releases the claim when the process ends, even after kill -9.
+
+        Parameters
+        ----------
+        key : str
+            Key of the task.
+        wait : bool
+            Whether to wait until the task can be claimed.
         """
         file = self.tasks / f".{key}.lock"
         lock = FileLock(file, thread_local=False, fallback_to_soft=False)
@@ -119,12 +156,12 @@ class Folder:
             lock.acquire(blocking=wait)
         except Timeout:
             held = False
-        except OSError:  # a file system without locks: a task may be done twice
+        except OSError:  # a file system without locks: a task may run twice
             pass
         try:
             yield held
         finally:
-            if held:  # the file goes first: who waits for it sees that, and makes a new one
+            if held:  # remove the file first: waiting processes notice and create a new one
                 with suppress(OSError):
                     file.unlink()
                 with suppress(OSError):
@@ -132,7 +169,18 @@ class Folder:
 
 
 def read_record(file: Path) -> TaskRecord:
-    """Return one record; InputError names the file."""
+    """Return the record in a file.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If the file is not a record.
+    """
     try:
         return validate(TaskRecord, read_json(file))
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Methods and presets of the families as rows: what `schedgap methods` and `presets` show."""
+"""Tables of methods and presets, as shown by `schedgap methods` and `schedgap presets`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from schedgap.models.method import Method
 
 
 class MethodList(list[dict[str, Any]]):
-    """Rows as plain JSON data; a table in a notebook. `frame()` gives a pandas one."""
+    """Rows as JSON data, shown as a table in a notebook."""
 
     def frame(self) -> Any:
         """Return the rows as a pandas DataFrame."""
@@ -24,10 +24,15 @@ class MethodList(list[dict[str, Any]]):
 
 
 def methods(name: str | None = None) -> MethodList:
-    """Return a row for each method and alias of a family, or of all families.
+    """Return a row for each method and alias of one family or of all families.
 
-    Keys: family, method, kind, engines (default first), source, ours, alias_of (None for a method
-    itself), summary, options (name, type, default, choices, help).
+    The keys are family, method, kind, engines (default first), source, ours, alias_of (None for a
+    method itself), summary, options (each with name, type, default, choices, help).
+
+    Parameters
+    ----------
+    name : str, optional
+        A family; by default all.
     """
     chosen = families() if name is None else [family(name)]
     return MethodList(row for owner in chosen for row in _rows(owner))
@@ -55,10 +60,15 @@ def _row(owner: Family, method: Method, name: str, alias_of: str | None) -> dict
 
 
 def presets(name: str | None = None) -> list[dict[str, Any]]:
-    """Return a row for each preset of a family, or of all families.
+    """Return a row for each preset of one family or of all families.
 
-    Keys: family, preset, summary, seeded (the seed matters), files (which of jobs, machines and
-    rates it takes from a file), options (as of methods).
+    The keys are family, preset, summary, seeded (whether the seed matters), files (which of jobs,
+    machines and rates can come from a file), options (as for methods).
+
+    Parameters
+    ----------
+    name : str, optional
+        A family; by default all.
     """
     return [
         {

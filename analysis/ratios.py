@@ -1,4 +1,4 @@
-"""Ratios to the optimum: a number where it is proved, an interval where it is only bracketed."""
+"""Ratios to the optimum: exact if the optimum is proved, otherwise intervals."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,14 +14,17 @@ from schedgap.models.family import family
 
 @dataclass(frozen=True, slots=True)
 class RatioInterval:
-    """The ratio lies in [low, high]; both are >= 1 for the better side, `high` may be infinite."""
+    """An interval [low, high] that contains a ratio to the optimum; `high` may be infinite.
+
+    Ratios are at least 1 for every feasible schedule; 1 means optimal.
+    """
 
     low: float
     high: float
 
     @property
     def exact(self) -> bool:
-        """True when the ratio is known, not only bracketed."""
+        """Whether the interval is a single number."""
         return self.low == self.high
 
     def __str__(self) -> str:
@@ -33,7 +36,17 @@ class RatioInterval:
 
 
 def divide(value: float, reference: float, sense: Sense) -> float:
-    """Return value / reference for min, reference / value for max; 0/0 is 1, x/0 is infinite."""
+    """Return value / reference for "min" and reference / value for "max".
+
+    0/0 is 1, and x/0 is infinite.
+
+    Parameters
+    ----------
+    value, reference : float
+        Objectives or bounds.
+    sense : {"min", "max"}
+        Sense of the objective.
+    """
     above, below = (value, reference) if sense == "min" else (reference, value)
     if below == 0:
         return 1.0 if above == 0 else math.inf
@@ -41,10 +54,20 @@ def divide(value: float, reference: float, sense: Sense) -> float:
 
 
 def bracket(value: float, best: float, bound: float | None, sense: Sense) -> RatioInterval:
-    """Return the ratio of a value to an optimum between `bound` and the best known value.
+    """Return the ratio of an objective to an optimum that lies between `bound` and `best`.
 
-    Where these two meet, the optimum is the best known value, and the ratio is exact. A bound
-    that contradicts the best known value counts for nothing.
+    If `bound` and `best` meet, the ratio is exact. A bound that `best` refutes is ignored.
+
+    Parameters
+    ----------
+    value : float
+        Objective of a schedule.
+    best : float
+        Objective of the best known schedule.
+    bound : float or None
+        Best proved bound on the optimum, if there is one.
+    sense : {"min", "max"}
+        Sense of the objective.
     """
     low = divide(value, best, sense)
     if bound is None or contradict(best, bound, sense):
@@ -55,26 +78,33 @@ def bracket(value: float, best: float, bound: float | None, sense: Sense) -> Rat
 
 
 def ratio(solution: Solution, reference: Solution) -> RatioInterval:
-    """Return the ratio of a solution to the optimum, as far as the two solutions bracket it.
+    """Return the ratio of a solution to the optimum, as an interval.
 
-    The optimum lies between the better of the two bounds and the better of the two schedules.
-    For min it is objective / optimum, for max optimum / objective.
+    The optimum lies between the better of the two bounds and the better of the two schedules. The
+    ratio is objective / optimum for minimization and optimum / objective for maximization.
+
+    Parameters
+    ----------
+    solution : Solution
+        The solution whose ratio is returned.
+    reference : Solution
+        Another solution of the same instance, such as one of `exact`.
 
     Raises
     ------
     UsageError
-        When they are not of one instance and one problem, or the solution holds no schedule.
+        If the solutions belong to different instances or problems, or `solution` has no schedule.
     """
     for what in ("family", "instance_sha256"):
         if getattr(solution, what) != getattr(reference, what):
-            raise UsageError("no ratio: the two solutions are not of the same instance")
+            raise UsageError("no ratio: the two solutions belong to different instances")
     owner = family(solution.family)
     problems = [owner.problem(each.options) for each in (solution, reference)]
     if problems[0] != problems[1]:
         names = " and ".join(repr(problem or "the instance itself") for problem in problems)
         raise UsageError(f"no ratio: they solve different problems, {names}")
     if solution.objective is None:
-        raise UsageError(f"no ratio: {solution.method} left no schedule")
+        raise UsageError(f"no ratio: {solution.method} has no schedule")
     sense = solution.sense
     schedules = [
         each.objective
@@ -83,7 +113,7 @@ def ratio(solution: Solution, reference: Solution) -> RatioInterval:
     ]
     bound = tighter(solution.bound, reference.bound, sense)
     best = _best(schedules, sense)
-    if best is None:  # only a relaxed schedule: nothing below it is known
+    if best is None:  # all schedules are relaxed: compare with this one
         best = solution.objective
     return bracket(solution.objective, best, bound, sense)
 
@@ -97,7 +127,7 @@ def _best(values: Iterable[float], sense: Sense) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """What is known of one instance's optimum from all records of one problem."""
+    """Best schedule and best bound of one instance, among all records of one problem."""
 
     best: float | None
     best_by: str
@@ -106,12 +136,18 @@ class Bracket:
 
     @property
     def proved(self) -> bool:
-        """True when schedule and bound meet."""
+        """Whether schedule and bound meet, so that the optimum is proved."""
         return self.best is not None and self.bound is not None and meet(self.best, self.bound)
 
 
 def brackets(records: Iterable[TaskRecord]) -> dict[tuple[str, str], Bracket]:
-    """Return by (instance hash, problem) the best verified schedule and the best bound."""
+    """Return the best verified schedule and the best bound by (instance hash, problem).
+
+    Parameters
+    ----------
+    records : iterable of TaskRecord
+        Records of any instances and methods.
+    """
     groups: dict[tuple[str, str], list[TaskRecord]] = {}
     for record in records:
         groups.setdefault((record.instance.sha256, record.problem), []).append(record)
@@ -135,7 +171,15 @@ def _bracket(group: Sequence[TaskRecord]) -> Bracket:
 
 
 def objective_ratio(found: SolutionFile, known: Bracket) -> RatioInterval | None:
-    """Return the ratio of a record's schedule to the optimum, or None without a schedule."""
+    """Return the ratio of a schedule to the optimum, or None without a schedule.
+
+    Parameters
+    ----------
+    found : SolutionFile
+        Solution of a record.
+    known : Bracket
+        Best known schedule and bound of its instance.
+    """
     if found.objective is None:
         return None
     best = found.objective if known.best is None else known.best
@@ -143,7 +187,15 @@ def objective_ratio(found: SolutionFile, known: Bracket) -> RatioInterval | None
 
 
 def bound_ratio(found: SolutionFile, known: Bracket) -> RatioInterval | None:
-    """Return the ratio of the optimum to a record's bound (>= 1; mirrored for max), or None."""
+    """Return the ratio of the optimum to a bound (>= 1), or None without a bound.
+
+    Parameters
+    ----------
+    found : SolutionFile
+        Solution of a record.
+    known : Bracket
+        Best known schedule and bound of its instance.
+    """
     if found.bound is None or known.bound is None:
         return None
     low = divide(known.bound, found.bound, found.sense)
@@ -154,7 +206,13 @@ def bound_ratio(found: SolutionFile, known: Bracket) -> RatioInterval | None:
 
 
 def contradictions(records: Sequence[TaskRecord]) -> list[str]:
-    """Return in words each pair of records that cannot both be right, and each invalid schedule."""
+    """Describe each pair of contradictory records and each invalid schedule.
+
+    Parameters
+    ----------
+    records : sequence of TaskRecord
+        Records of any instances and methods.
+    """
     found = [
         f"{record.instance.name}: {record.label}: {record.message}"
         for record in records

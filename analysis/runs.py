@@ -1,4 +1,4 @@
-"""A run as users have it: its records, and the tables and the report that are made of them."""
+"""A run: its records, tables of them, and the report."""
 
 import os
 from pathlib import Path
@@ -12,24 +12,30 @@ if TYPE_CHECKING:
 
 
 class Run(StoredRun):
-    """The records of one or more run folders, and the tables that are made of them.
+    """The records of one or more run folders, with tables and a report.
 
     Parameters
     ----------
     *folders : path
-        Run folders; a task that several hold counts once (one that did not fail, if there is one).
+        Run folders. If several have a record of a task, the first that did not fail counts.
     """
 
     @classmethod
     def load(cls, *folders: str | os.PathLike[str]) -> "Run":
-        """Return the run that lies in these folders."""
+        """Return the run stored in these folders.
+
+        Parameters
+        ----------
+        *folders : path
+            Run folders.
+        """
         return cls(*folders)
 
     def verify(self) -> list[str]:
-        """Verify every stored solution again; return in words what is wrong (nothing, if all is).
+        """Verify every stored solution again and describe each violation.
 
-        Nothing in the folder is believed: schedules, objectives, statuses and certified bounds are
-        judged from the instances alone.
+        Schedules, objectives, statuses and certified bounds are checked against the instances;
+        nothing else in the folder is trusted. The list is empty if all solutions are correct.
         """
         from schedgap.analysis.verifying import verify
 
@@ -51,25 +57,31 @@ class Run(StoredRun):
         return wrong
 
     def table(self) -> "pd.DataFrame":
-        """Return a row for each record: objective, bound, ratio interval, time."""
+        """Return a table with a row for each record: objective, bound, ratio interval, time."""
         from schedgap.analysis.tables import table
 
         return table(self)
 
     def ratios(self) -> "pd.DataFrame":
-        """Return a row for each schedule: ratio interval, what brackets it, the guarantee."""
+        """Return a table with a row for each schedule: ratio interval, its sources, guarantee."""
         from schedgap.analysis.tables import ratios
 
         return ratios(self)
 
     def summary(self, *, by_preset: bool = True) -> "pd.DataFrame":
-        """Return a row for each family, preset (if wanted) and method: counts, ratios, time."""
+        """Return a table with a row for each family, preset and method: counts, ratios, time.
+
+        Parameters
+        ----------
+        by_preset : bool
+            Whether each preset has its own rows.
+        """
         from schedgap.analysis.tables import summary
 
         return summary(self, by_preset=by_preset)
 
     def headline(self) -> list[str]:
-        """Return in sentences how tight the run is and how the papers' algorithms stand."""
+        """Return sentences on how well the optima are known and how good the algorithms are."""
         from schedgap.analysis.report.headline import headline
         from schedgap.analysis.report.results import collect
 
@@ -77,19 +89,25 @@ class Run(StoredRun):
         return [head, *sentences]
 
     def progress(self) -> "pd.DataFrame":
-        """Return a row for each time at which a method had a better schedule or bound."""
+        """Return a table with a row for each improved schedule or bound and its time."""
         from schedgap.analysis.tables import progress
 
         return progress(self)
 
     def profile(self) -> "pd.DataFrame":
-        """Return performance profiles: for each method the share of instances within a ratio."""
+        """Return performance profiles: the share of instances by method and ratio."""
         from schedgap.analysis.tables import profile
 
         return profile(self)
 
     def report(self, file: str | os.PathLike[str] | None = None) -> Path:
-        """Write the offline report, by default `report.html` in the (first) run folder."""
+        """Write the report and return its path.
+
+        Parameters
+        ----------
+        file : path, optional
+            By default `report.html` in the first run folder.
+        """
         from schedgap.analysis.report import write_report
 
         target = self.folders[0].path / "report.html" if file is None else Path(file)

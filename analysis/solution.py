@@ -1,4 +1,4 @@
-"""A solution bound to its instance: what `solve` returns and `load_solution` reads."""
+"""Solutions with their instance, as returned by `solve` and `load_solution`."""
 
 import html
 import os
@@ -26,10 +26,10 @@ Progress = tuple[tuple[float, float | None, float | None], ...]  # (seconds, obj
 
 
 class Solution(SolutionFile):
-    """One method's verified answer for one instance.
+    """Verified result of one method on one instance.
 
-    The fields are those of the solution file. Times are in the instance's time unit, `seconds` is
-    the method's own wall clock.
+    The fields are those of the solution file. Times of the schedule are in the instance's time
+    unit; `seconds` is the wall-clock time of the method.
     """
 
     _instance: Instance = PrivateAttr()
@@ -47,12 +47,25 @@ class Solution(SolutionFile):
         certificate: Mapping[str, Any] | None = None,
         partial: Any = None,
     ) -> Self:
-        """Return the solution that plain JSON data describe, tied to its instance.
+        """Return a solution from JSON data, together with its instance.
+
+        Parameters
+        ----------
+        instance : Instance
+            The instance that the solution belongs to.
+        data : mapping
+            JSON data of a solution file.
+        progress : tuple
+            Points (seconds, objective or None, bound or None) over time.
+        certificate : mapping, optional
+            Certificate of the bound.
+        partial : optional
+            Incomplete schedule of a method that was stopped.
 
         Raises
         ------
         InputError
-            When the data are not a solution file, or one of another instance.
+            If the data are not a solution file or belong to another instance.
         """
         solution = validate(cls, plain(data))
         if solution.family != instance.family:
@@ -71,9 +84,14 @@ class Solution(SolutionFile):
         return solution
 
     def replace(self, **changes: Any) -> Self:
-        """Return a solution of the same instance with some fields changed; claims nobody checked.
+        """Return a copy with some fields changed; the changed claims are not checked.
 
-        It has no certificate any more where the bound is another one.
+        The certificate is dropped if the bound changes.
+
+        Parameters
+        ----------
+        **changes
+            New values of fields, by name.
         """
         kept = (
             {}
@@ -85,22 +103,22 @@ class Solution(SolutionFile):
 
     @property
     def progress(self) -> Progress:
-        """Best objective and bound over time: (seconds, objective or None, bound or None)."""
+        """Best objective and bound over time, as (seconds, objective or None, bound or None)."""
         return self._progress
 
     @property
     def certificate(self) -> Mapping[str, Any] | None:
-        """What `verify` needs to evaluate `bound` again without the engine, or None."""
+        """Data with which `verify` evaluates `bound` again without an engine, or None."""
         return self._certificate
 
     @property
     def partial(self) -> Any:
-        """An incomplete schedule that a method was left with, only to be looked at, or None."""
+        """Incomplete schedule of a method that found no complete one, for inspection, or None."""
         return self._partial
 
     @property
     def exit_code(self) -> int:
-        """What the command line returns for this status."""
+        """Exit code of the command line for this status."""
         return EXIT_CODES[self.status]
 
     def to_data(self) -> dict[str, Any]:
@@ -108,22 +126,33 @@ class Solution(SolutionFile):
         return {name: getattr(self, name) for name in type(self).model_fields}
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the solution file, and beside it the bound's certificate where there is one."""
+        """Write the solution file and, if the bound has a certificate, the certificate file.
+
+        Parameters
+        ----------
+        file : path
+            The solution file; `certificate_file` gives the name of the other one.
+        """
         write_json(file, self.to_data())
         beside = certificate_file(file)
         if self._certificate is None:
-            beside.unlink(missing_ok=True)  # one of an older solution would not fit this one
+            beside.unlink(missing_ok=True)  # it would belong to an older solution
         else:
             head = {"family": self.family, "instance_sha256": self.instance_sha256}
             write_json(beside, head | {"bound": self.bound, "certificate": dict(self._certificate)})
 
     def gantt(self, beside: "Solution | None" = None) -> Any:
-        """Return a Plotly figure of the schedule, aligned with that of another solution.
+        """Return a Gantt chart of the schedule as a Plotly figure.
+
+        Parameters
+        ----------
+        beside : Solution, optional
+            Another solution of the instance, drawn below on the same time axis.
 
         Raises
         ------
         InputError
-            When a solution holds no schedule.
+            If a solution has no schedule.
         """
         from schedgap.analysis.charts import gantt
 
@@ -134,19 +163,19 @@ class Solution(SolutionFile):
 
     def _chart(self) -> Any:
         if self.schedule is None:
-            raise InputError(f"{self.method} left no schedule (status {self.status})")
+            raise InputError(f"{self.method} has no schedule (status {self.status})")
         return family(self.family).chart(self._instance, self.schedule)
 
     @property
     def outside(self) -> str:
-        """In words, which rules of the program a preemptive schedule leaves out; '' when none."""
+        """Text that names the rules which the schedule need not obey; empty if there are none."""
         return outside(
             () if self.schedule is None else family(self.family).omitted_rules(self.schedule)
         )
 
     @property
-    def beside(self) -> Mapping[str, float]:
-        """Numbers beside the objective, by what they are, such as the true completion time."""
+    def metrics(self) -> Mapping[str, float]:
+        """Further figures of the schedule by name, such as the true completion time."""
         if self.schedule is None:
             return {}
         return family(self.family).metrics(self._instance, self.schedule)
@@ -160,7 +189,7 @@ class Solution(SolutionFile):
     def _facts(self) -> dict[str, str]:
         apart = f" ({self.outside})" if self.outside else ""
         facts = {"status": self.status + apart, "objective": self._value()}
-        facts |= {name: f"{value:.10g}" for name, value in self.beside.items()}
+        facts |= {name: f"{value:.10g}" for name, value in self.metrics.items()}
         if self.bound is not None:
             facts["bound"] = f"{self.bound:.10g}"
         if self.trace.get("note"):
@@ -184,21 +213,34 @@ class Solution(SolutionFile):
 
 
 def certificate_file(file: str | os.PathLike[str]) -> Path:
-    """Return where the certificate of a solution file lies: `name.certificate.json` beside it."""
+    """Return the certificate file of a solution file: `name.certificate.json` in its folder.
+
+    Parameters
+    ----------
+    file : path
+        The solution file.
+    """
     path = Path(file)
     stem = path.name.removesuffix(".json")
     return path.with_name(f"{stem}.certificate.json")
 
 
 def load_solution(file: str | os.PathLike[str], instance: Instance) -> Solution:
-    """Return the solution of a file, with the certificate that lies beside it.
+    """Read a solution file and, if there is one, its certificate file.
 
-    Nothing in it is believed: `verify` judges the schedule and the claims.
+    The schedule and the claims are not checked; use `verify`.
+
+    Parameters
+    ----------
+    file : path
+        The solution file.
+    instance : Instance
+        The instance that it belongs to.
 
     Raises
     ------
     InputError
-        With file, JSON path and what is wrong, also when it belongs to another instance.
+        If the file is unusable or belongs to another instance; names file, JSON path and fault.
     """
     try:
         solution = Solution.bind(instance, read_json(file))
@@ -211,7 +253,7 @@ def load_solution(file: str | os.PathLike[str], instance: Instance) -> Solution:
 
 
 class CertificateFile(Record):
-    """What lies beside a solution file: the evidence for its bound."""
+    """A certificate file: the evidence for the bound of a solution file."""
 
     family: str
     instance_sha256: str

@@ -1,4 +1,4 @@
-"""Solve one instance with one method, and let the family's rules judge the answer."""
+"""Solve one instance with one method and verify the result."""
 
 import importlib
 import math
@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from schedgap.analysis.attempts import Attempt, Plan, attempt, plan
 from schedgap.analysis.bounds import contradict, derive_status, meet, on_grid, tighter
 from schedgap.analysis.solution import Solution
+from schedgap.analysis.tasks import MethodRun, TaskSpec, run_task, task_spec
 from schedgap.errors import ContradictionError
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Sense
@@ -27,29 +27,35 @@ def solve(
     on_message: Callable[[tuple[Any, ...]], None] | None = None,
     **options: object,
 ) -> Solution:
-    """Return the verified answer of a method, run in a child process.
+    """Run a method on an instance, in a child process, and return its verified solution.
 
     Parameters
     ----------
+    instance : Instance
+        The instance to solve.
     method : str
-        Name or alias, as `schedgap.methods(family)` lists them.
+        Name or alias, as listed by `schedgap.methods(family)`.
+    engine : str, optional
+        One of the method's engines; by default its first.
     time_limit, memory_limit : float, optional
-        Wall-clock seconds of the whole method, model building included, and MB. A method that is
-        stopped by force leaves the best schedule and bound that it had reported.
+        Limits in wall-clock seconds, model building included, and in MB. A method that is killed
+        at a limit still gives the best schedule and bound that it has reported.
+    seed : int, optional
+        Random seed, >= 0.
     on_message : callable, optional
         Called with ("incumbent", seconds, objective, schedule), ("bound", seconds, value) or
-        ("phase", seconds, text) as they come.
+        ("phase", seconds, text) while the method runs.
     **options
-        The method's own options, such as `gpu_rule="finish"`.
+        Options of the method, such as `gpu_rule="finish"`.
 
     Raises
     ------
     UsageError, EngineUnavailableError
-        When the method cannot be run so.
+        If the method cannot be run with these arguments.
     ContradictionError
-        When the method's schedule breaks a rule, or its bound lies past its schedule: a bug.
+        If the method's schedule breaks a rule or refutes its bound, which is a bug.
     """
-    made = plan(
+    spec = task_spec(
         instance,
         method,
         engine=engine,
@@ -58,108 +64,141 @@ def solve(
         seed=seed,
         settings=options,
     )
-    check_instance(instance, made.method)
-    return conclude(instance, made, attempt(instance, made, on_message))
+    check_instance(instance, spec.method)
+    return verified_solution(instance, spec, run_task(instance, spec, on_message))
 
 
-def conclude(
-    instance: Instance, plan: Plan, ended: Attempt, verified: "Verified | None" = None
+def verified_solution(
+    instance: Instance, spec: TaskSpec, run: MethodRun, verified: "Verified | None" = None
 ) -> Solution:
-    """Return the solution that an attempt earned: schedule verified, objective recomputed.
+    """Verify what a method returned, recompute the objective, and derive the status.
 
     Parameters
     ----------
+    spec : TaskSpec
+        The task.
+    run : MethodRun
+        How it ended.
     verified : callable, optional
-        Where to verify: `verified_in_child`, or here.
+        Returns the verified objective of a schedule: `verified_here` (default) or
+        `verified_in_child`.
 
     Raises
     ------
     SchedgapError
-        As the method raised it.
+        As raised by the method.
     RuntimeError
-        When the method failed in another way (a bug).
+        If the method failed in another way, which is a bug.
     ContradictionError
-        When the schedule breaks a rule, or a bound lies past it.
+        If the schedule breaks a rule or refutes the bound.
     """
-    name, sense = plan.method.name, plan.family.sense(instance)
-    if ended.end == "error":
-        if ended.error is not None:
-            raise ended.error
-        failure = RuntimeError(f"method {name} failed: {ended.message}")
-        failure.add_note(ended.details)
+    name, sense = spec.method.name, spec.family.sense(instance)
+    if run.end == "error":
+        if run.error is not None:
+            raise run.error
+        failure = RuntimeError(f"method {name} failed: {run.message}")
+        failure.add_note(run.details)
         raise failure
-    outcome = ended.outcome
-    schedule = ended.schedule
-    if outcome is not None and outcome.schedule is not None:
-        schedule = outcome.schedule
+    result = run.result
+    schedule = run.schedule
+    if result is not None and result.schedule is not None:
+        schedule = result.schedule
     data = None if schedule is None else schedule.to_data(instance)
-    infeasible = outcome is not None and outcome.infeasible
+    infeasible = result is not None and result.infeasible
     if infeasible and data is not None:
-        raise ContradictionError(f"method {name}: 'infeasible' in spite of a schedule")
-    if data is None and not infeasible and plan.method.kind != "bound":
-        data = plan.family.null_schedule(instance)
-    options = plan.recorded_options()
-    objective = None if data is None else (verified or verified_here)(instance, plan, data)
-    relaxed = () if data is None else plan.family.omitted_rules(data)
+        raise ContradictionError(f"method {name}: 'infeasible', but it has a schedule")
+    if data is None and not infeasible and spec.method.kind != "bound":
+        data = spec.family.null_schedule(instance)
+    options = spec.recorded_options()
+    objective = None if data is None else (verified or verified_here)(instance, spec, data)
+    relaxed = () if data is None else spec.family.omitted_rules(data)
     bound, certificate = None, None
-    if plan.method.kind in ("exact", "bound") and not relaxed:
-        bound, certificate = _best_bound(ended, objective, sense)
-        bound = _fit(instance, plan, objective, bound, sense)
-    progress = _progress(ended, objective, bound, sense)
+    if spec.method.kind in ("exact", "bound") and not relaxed:
+        bound, certificate = _best_bound(run, objective, sense)
+        bound = _fit(instance, spec, objective, bound, sense)
+    progress = _progress(run, objective, bound, sense)
     solution = {
         "family": instance.family,
         "version": 1,
         "instance": instance.name,
         "instance_sha256": instance.sha256,
         "method": name,
-        "engine": plan.engine,
-        "kind": plan.method.kind,
+        "engine": spec.engine,
+        "kind": spec.method.kind,
         "options": options,
-        "seed": plan.seed,
+        "seed": spec.seed,
         "status": derive_status(
-            plan.method.kind,
+            spec.method.kind,
             objective,
             bound,
             infeasible=infeasible,
-            grid=plan.family.grid(instance),
+            grid=spec.family.grid(instance),
         ),
         "sense": sense,
         "objective": objective,
         "bound": bound,
-        "seconds": round(ended.seconds, 6),
+        "seconds": round(run.seconds, 6),
         "schedule": data,
-        "trace": _trace(ended, certificate),
-        "versions": plan.versions(),
+        "trace": _trace(run, certificate),
+        "versions": spec.versions(),
     }
-    partial = None if outcome is None else outcome.partial
+    partial = None if result is None else result.partial
     return Solution.bind(
         instance, solution, progress=progress, certificate=certificate, partial=partial
     )
 
 
-Verified = Callable[[Instance, Plan, Any], float]  # (instance, plan, schedule) -> objective
+Verified = Callable[[Instance, TaskSpec, Any], float]  # (instance, spec, schedule) -> objective
 
 
-def verified_here(instance: Instance, plan: Plan, schedule: Any) -> float:
-    """Return a schedule's objective by the family's rules; ContradictionError if one is broken."""
-    options = plan.recorded_options()
-    return _objective(plan.family, plan.method.name, instance, schedule, options)
+def verified_here(instance: Instance, spec: TaskSpec, schedule: Any) -> float:
+    """Verify a schedule in this process and return its objective.
+
+    Parameters
+    ----------
+    spec : TaskSpec
+        The task that returned the schedule.
+    schedule : JSON data
+        The schedule.
+
+    Raises
+    ------
+    ContradictionError
+        If the schedule breaks a rule.
+    """
+    options = spec.recorded_options()
+    return _objective(spec.family, spec.method.name, instance, schedule, options)
 
 
 def verified_in_child(
-    instance: Instance, plan: Plan, schedule: Any, *, interrupt: threading.Event | None = None
+    instance: Instance, spec: TaskSpec, schedule: Any, *, interrupt: threading.Event | None = None
 ) -> float:
-    """Do the same in a child process, so that threads may verify large schedules side by side."""
+    """Verify a schedule in a child process, so that threads can verify schedules in parallel.
+
+    Parameters
+    ----------
+    spec : TaskSpec
+        The task that returned the schedule.
+    schedule : JSON data
+        The schedule.
+    interrupt : threading.Event, optional
+        Ends the child process when set.
+
+    Raises
+    ------
+    ContradictionError
+        If the schedule breaks a rule.
+    """
     from schedgap.solvers.children.processes import run_child
 
     reply = run_child(
         "schedgap.analysis.solving:verify_schedule",
-        plan.module,
-        plan.method.name,
+        spec.module,
+        spec.method.name,
         instance,
         schedule,
-        plan.recorded_options(),
-        engine=plan.process,
+        spec.recorded_options(),
+        engine=spec.process,
         interrupt=interrupt,
     )
     return float(reply.result())
@@ -173,7 +212,21 @@ def verify_schedule(
     schedule: Any,
     options: Mapping[str, Any],
 ) -> float:
-    """Verify a schedule in this process (a child); return its objective."""
+    """Verify a schedule in this (child) process and return its objective.
+
+    Parameters
+    ----------
+    send : callable
+        Sends a message to the parent process; not used.
+    module : str
+        Name of the family's module.
+    method : str
+        Name of the method that returned the schedule, for the error message.
+    schedule : JSON data
+        The schedule.
+    options : mapping
+        Options of the method; some of them define a variant of the problem.
+    """
     return _objective(importlib.import_module(module).FAMILY, method, instance, schedule, options)
 
 
@@ -190,43 +243,43 @@ def _objective(
     return float(owner.objective(instance, schedule))
 
 
-def _best_bound(ended: Attempt, objective: float | None, sense: Sense) -> tuple[float | None, Any]:
-    """Return the best bound of the method, and its certificate where it has one.
+def _best_bound(run: MethodRun, objective: float | None, sense: Sense) -> tuple[float | None, Any]:
+    """Return the best bound of the method and its certificate, if it has one.
 
-    A method may have streamed a bound that is better than the one that it ends with. One that was
-    stopped by force leaves an engine's bound that nothing has confirmed, too: it counts where it
-    makes no schedule optimal.
+    A bound reported during the run may be better than the final one. If the method was killed, a
+    bound that an engine reported and no second run confirmed counts as well, unless it would prove
+    the schedule optimal.
     """
-    outcome = ended.outcome
-    final = None if outcome is None else outcome.bound
+    result = run.result
+    final = None if result is None else result.bound
     if final is not None and not math.isfinite(final):
         final = None
-    if outcome is not None:
-        if tighter(final, ended.bound, sense) == final:
-            return final, outcome.certificate
-        return ended.bound, ended.certificate
-    if ended.word is not None and tighter(ended.bound, ended.word, sense) != ended.bound:
+    if result is not None:
+        if tighter(final, run.bound, sense) == final:
+            return final, result.certificate
+        return run.bound, run.certificate
+    if run.unconfirmed is not None and tighter(run.bound, run.unconfirmed, sense) != run.bound:
         proved = objective is not None and (
-            meet(objective, ended.word) or contradict(objective, ended.word, sense)
+            meet(objective, run.unconfirmed) or contradict(objective, run.unconfirmed, sense)
         )
         if not proved:
-            return ended.word, None
-    return ended.bound, ended.certificate
+            return run.unconfirmed, None
+    return run.bound, run.certificate
 
 
 def _fit(
-    instance: Instance, plan: Plan, objective: float | None, bound: float | None, sense: Sense
+    instance: Instance, spec: TaskSpec, objective: float | None, bound: float | None, sense: Sense
 ) -> float | None:
-    """Return the bound on the objective's grid, and not past the objective by round-off."""
+    """Return the bound rounded to the objective's grid, without round-off past the objective."""
     if bound is None:
         return None
-    grid = plan.family.grid(instance)
+    grid = spec.family.grid(instance)
     bound = on_grid(bound, grid, sense)
     if objective is None:
         return bound
     if contradict(objective, bound, sense, grid):
         raise ContradictionError(
-            f"method {plan.method.name}: its bound {bound:.10g} lies past its own verified "
+            f"method {spec.method.name}: its bound {bound:.10g} lies past its own verified "
             f"schedule of {objective:.10g}"
         )
     if not (bound > objective if sense == "min" else bound < objective):
@@ -235,31 +288,31 @@ def _fit(
 
 
 def _progress(
-    ended: Attempt, objective: float | None, bound: float | None, sense: Sense
+    run: MethodRun, objective: float | None, bound: float | None, sense: Sense
 ) -> tuple[tuple[float, float | None, float | None], ...]:
-    """Return the streamed points and, last, what the method ended with."""
-    last = (round(ended.seconds, 6), objective, bound)
-    return (*((round(seconds, 6), value, limit) for seconds, value, limit in ended.progress), last)
+    """Return the points reported during the run and, last, the final objective and bound."""
+    last = (round(run.seconds, 6), objective, bound)
+    return (*((round(seconds, 6), value, limit) for seconds, value, limit in run.progress), last)
 
 
-def _trace(ended: Attempt, certificate: Any) -> dict[str, Any]:
-    trace: dict[str, Any] = {} if ended.outcome is None else dict(ended.outcome.trace)
-    if ended.outcome is not None and ended.outcome.note:
-        trace["note"] = ended.outcome.note
-    if ended.end != "done":
-        trace["stopped"] = ended.message or ended.end
+def _trace(run: MethodRun, certificate: Any) -> dict[str, Any]:
+    trace: dict[str, Any] = {} if run.result is None else dict(run.result.trace)
+    if run.result is not None and run.result.note:
+        trace["note"] = run.result.note
+    if run.end != "done":
+        trace["stopped"] = run.message or run.end
     if certificate is not None:
         trace["certificate"] = {
             key: value if isinstance(value, str | int | float) else f"{len(value)} entries"
             for key, value in certificate.items()
             if isinstance(value, str | int | float | list | dict)
         }
-    trace["start_seconds"] = round(ended.start_seconds, 6)
+    trace["start_seconds"] = round(run.start_seconds, 6)
     return {key: _plain(value) for key, value in trace.items()}
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: lists, Python numbers, null for what is not finite."""
+    """Return a value as JSON data: lists, Python numbers, and null for non-finite numbers."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

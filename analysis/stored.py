@@ -1,4 +1,4 @@
-"""Run folders read back: their records, instances, brackets of optima, and contradictions."""
+"""Records of run folders, with their instances, best known values and contradictions."""
 
 import os
 from collections import Counter
@@ -18,12 +18,12 @@ KIND_ORDER: tuple[Kind, ...] = ("exact", "bound", "algorithm", "baseline")
 
 
 class StoredRun:
-    """The records of one or more run folders, and what follows from them.
+    """The records of one or more run folders.
 
     Parameters
     ----------
     *folders : path
-        Run folders; a task that several hold counts once (one that did not fail, if there is one).
+        Run folders. If several have a record of a task, the first that did not fail counts.
     """
 
     def __init__(self, *folders: str | os.PathLike[str]) -> None:
@@ -31,7 +31,9 @@ class StoredRun:
         found: dict[str, TaskRecord] = {}
         for folder in self.folders:
             if not folder.tasks.is_dir():
-                raise InputError("not a run folder: no 'tasks' in it", file=str(folder.path))
+                raise InputError(
+                    "not a run folder: it has no folder 'tasks'", file=str(folder.path)
+                )
             for file in sorted(folder.tasks.glob("[!.]*.json")):
                 record = read_record(file)
                 kept = found.get(record.key)
@@ -43,13 +45,25 @@ class StoredRun:
         return len(self.records)
 
     def instance(self, sha256: str) -> Instance:
-        """Return the instance of a record by its hash, built once."""
+        """Return an instance by its hash.
+
+        Parameters
+        ----------
+        sha256 : str
+            Hash of the instance, in a record.
+        """
         if sha256 not in self._instances:
             self._instances[sha256] = from_data(self.instance_data(sha256))
         return self._instances[sha256]
 
     def instance_data(self, sha256: str) -> dict[str, Any]:
-        """Return the instance file of a record by its hash, unchecked."""
+        """Return the unchecked JSON data of an instance by its hash.
+
+        Parameters
+        ----------
+        sha256 : str
+            Hash of the instance, in a record.
+        """
         if sha256 not in self._instance_data:
             for folder in self.folders:
                 file = folder.instances / f"{sha256}.json"
@@ -70,7 +84,7 @@ class StoredRun:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Instance name by hash, with a piece of the hash where another has the same name."""
+        """Instance names by hash; equal names are distinguished by a part of the hash."""
         names = {record.instance.sha256: record.instance.name for record in self.records}
         count = Counter(names.values())
         return {
@@ -79,12 +93,12 @@ class StoredRun:
 
     @cached_property
     def brackets(self) -> dict[tuple[str, str], Bracket]:
-        """By (instance hash, problem): best verified schedule and best bound of any method."""
+        """Best verified schedule and best bound of any method, by (instance hash, problem)."""
         return brackets(self.records)
 
     @cached_property
     def contradictions(self) -> list[str]:
-        """In words, every pair of results that cannot both be right: bugs, none is hidden."""
+        """Descriptions of all pairs of contradictory results; each one is a bug."""
         return contradictions(self.records)
 
     @property
@@ -94,7 +108,7 @@ class StoredRun:
 
     @property
     def incomplete(self) -> list[TaskRecord]:
-        """Records of methods that ended in their own way without a schedule or a bound."""
+        """Records of methods that ended regularly, but without a schedule or a bound."""
         return [
             record
             for record in self.records
@@ -105,7 +119,7 @@ class StoredRun:
 
     @property
     def skipped(self) -> list[TaskRecord]:
-        """Records of methods that are not for their instance."""
+        """Records of methods that do not support their instance."""
         return [record for record in self.records if record.outcome == "skipped"]
 
     def __repr__(self) -> str:
@@ -119,7 +133,7 @@ class StoredRun:
 
 
 def _place(record: TaskRecord) -> tuple[Any, ...]:
-    """Order by instance, then by kind, then as the family lists its methods."""
+    """Return a sort key: instance, then kind, then the family's order of methods."""
     which = record.instance
     names: list[str] = []
     if which.family in FAMILIES:

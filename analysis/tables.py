@@ -1,4 +1,13 @@
-"""A run as pandas tables: one row per record, per ratio, per family, preset and method."""
+"""Tables of a run in pandas: by record, by schedule, and by family, preset and method.
+
+References
+----------
+E. D. Dolan and J. J. Moré, "Benchmarking optimization software with performance profiles",
+Mathematical Programming 91, 2002 (`profile`).
+
+B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap", Chapman & Hall, 1993, Section
+13.3 (`bootstrap`: the percentile interval).
+"""
 
 import html
 import math
@@ -14,17 +23,25 @@ from schedgap.analysis.ratios import RatioInterval, bound_ratio, objective_ratio
 from schedgap.analysis.stored import KIND_ORDER, StoredRun
 from schedgap.models.family import family
 
-TIME_SHIFT = 1.0  # seconds, of the shifted geometric mean of times
-RESAMPLES = 2000  # of the bootstrap
+TIME_SHIFT = 1.0  # shift of the geometric mean of times, in seconds
+RESAMPLES = 2000  # bootstrap samples
 
 
 def table(run: StoredRun) -> pd.DataFrame:
-    """Return a row for each record.
+    """Return a table with a row for each record.
 
-    Columns: family, preset, instance, method, kind, outcome, status, objective, bound, ratio_low,
-    ratio_high (of the schedule to the optimum; infinite where no bound is known), bound_low,
-    bound_high (of the optimum to the method's own bound), outside (the schedule leaves out rules
-    of the program), seconds, note, key.
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+
+    Returns
+    -------
+    DataFrame
+        Columns: family, preset, instance, method, kind, outcome, status, objective, bound,
+        ratio_low, ratio_high (ratio of the schedule to the optimum; infinite if no bound is known),
+        bound_low, bound_high (ratio of the optimum to the method's own bound), outside (rules of
+        the program that the schedule need not obey), seconds, note, key.
     """
     rows = []
     for record in run.records:
@@ -67,12 +84,23 @@ TABLE_COLUMNS = [
 
 
 def ratios(run: StoredRun) -> pd.DataFrame:
-    """Return a row for each schedule with what brackets it and the paper's guarantee.
+    """Return a table with a row for each schedule: its ratio and the paper's guarantee.
 
-    Columns: family, preset, instance, problem, method, kind, objective, best, best_by, bound,
-    bound_by, low, high, exact, outside, guarantee (the factor), claim, holds (all its assumptions
-    hold for the instance), failed (those that do not), within (False when the ratio exceeds a
-    guarantee whose assumptions hold), beyond (it exceeds one whose assumptions do not).
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+
+    Returns
+    -------
+    DataFrame
+        Columns: family, preset, instance, problem, method, kind, objective, best (best known
+        objective), best_by (its method), bound (best known bound), bound_by, low, high (ends of
+        the ratio), exact (low equals high), outside (rules that the schedule need not obey),
+        guarantee (the factor), claim, holds (whether all assumptions of the guarantee hold for the
+        instance), failed (the assumptions that do not), within (False if the ratio exceeds a
+        guarantee whose assumptions hold), beyond (whether the ratio exceeds a guarantee whose
+        assumptions do not hold).
     """
     rows = []
     for record in run.records:
@@ -113,7 +141,7 @@ RATIO_COLUMNS = [
 
 
 def _guarantee(run: StoredRun, record: TaskRecord, ratio: RatioInterval) -> dict[str, Any]:
-    """Return what the paper promises for this method, with its options, on this instance."""
+    """Return the paper's guarantee for this method, with its options, on this instance."""
     none = {"guarantee": None, "claim": "", "holds": None, "failed": "", "within": None,
             "beyond": False}  # fmt: skip
     owner = family(record.instance.family)
@@ -142,18 +170,33 @@ def _guarantee(run: StoredRun, record: TaskRecord, ratio: RatioInterval) -> dict
 
 
 def summary(run: StoredRun, *, by_preset: bool = True) -> pd.DataFrame:
-    """Return a row for each family, preset and method, or for each family and method.
+    """Return a table with a row for each family, preset and method.
 
-    Columns: tasks (without skipped ones), solved (with a schedule), optimal (proved), incomplete
-    (ended without a schedule, kinds but `bound`), failed, skipped, infinite (ratio x/0, apart from
-    the means), mean_low, mean_high, worst_low, worst_high, gap_low, gap_high (shifted geometric
-    mean of ratio - 1 with shift 1), boot_low, boot_high (95 % bootstrap interval of the mean: its
-    lower end from the lower ratios, its upper end from the upper ones), bound_mean (of optimum to
-    bound, upper ends), seconds (shifted geometric mean, shift 1 s), slowest, guarantee_low,
-    guarantee_high, holds (share of instances on which its assumptions hold), exceeded (instances
-    on which the ratio is above a guarantee all the same), beyond (those on which it is where the
-    assumptions fail), outside (the rules of the program that some of its schedules leave out).
-    Schedules outside the program have no part in the ratios.
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    by_preset : bool
+        Whether each preset has its own rows; otherwise `preset` is empty.
+
+    Returns
+    -------
+    DataFrame
+        Columns: family, preset, method, kind, then
+
+        - counts: tasks (without skipped ones), solved (with a schedule), optimal (proved),
+          incomplete (ended without a schedule; not for kind `bound`), failed, skipped, infinite
+          (ratios x/0, which are left out of the means);
+        - ratios: mean_low, mean_high, worst_low, worst_high, gap_low, gap_high (shifted geometric
+          mean of ratio - 1 with shift 1), boot_low, boot_high (95 % bootstrap interval of the mean:
+          the lower end from the lower ratios, the upper end from the upper ones), bound_mean (mean
+          ratio of optimum to bound, upper ends);
+        - times: seconds (shifted geometric mean, shift 1 s), slowest;
+        - guarantees: guarantee_low, guarantee_high, holds (share of instances on which the
+          assumptions hold), exceeded (instances on which the ratio exceeds the guarantee although
+          they hold), beyond (instances on which it does and they do not hold);
+        - outside: rules of the program that some of the schedules need not obey. Such schedules do
+          not count in the ratios.
     """
     records, promised = table(run), ratios(run)
     if not by_preset:
@@ -204,13 +247,13 @@ SUMMARY_COLUMNS = [
     "gap_high", "boot_low", "boot_high", "bound_mean", "seconds", "slowest", "guarantee_low",
     "guarantee_high", "holds", "exceeded", "beyond", "outside",
 ]  # fmt: skip
-METHOD = SUMMARY_COLUMNS[:3]  # has a row
+METHOD = SUMMARY_COLUMNS[:3]  # key of a row
 
 
 def _by_method(
     rows: pd.DataFrame, column: str, **functions: Callable[[NDArray[np.float64]], float]
 ) -> pd.DataFrame:
-    """Return a column for each function of the known values of a method's rows."""
+    """Return a column for each function, applied to the known values of each method."""
     known = rows[rows[column].notna()].astype({column: float})
     values = {key: group.to_numpy() for key, group in known.groupby(METHOD)[column]}
     index = pd.MultiIndex.from_tuples(values, names=METHOD)
@@ -227,14 +270,31 @@ def _time(seconds: NDArray[np.float64]) -> float:
 
 
 def shifted_geometric_mean(values: NDArray[np.float64], shift: float) -> float:
-    """Return exp(mean(log(v + shift))) - shift: large values weigh less, tiny ones little."""
+    """Return exp(mean(log(values + shift))) - shift; infinite if a value is.
+
+    Compared with the arithmetic mean, large values weigh less; compared with the geometric mean,
+    tiny values weigh less.
+
+    Parameters
+    ----------
+    values : array [k]
+        Each > -shift.
+    shift : float
+        > 0.
+    """
     if np.isinf(values).any():
         return math.inf
     return float(np.exp(np.log(values + shift).mean()) - shift)
 
 
 def bootstrap(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 95 % percentile interval of the mean; the same values give the same interval."""
+    """Return the 95 % bootstrap percentile interval of the mean, with a fixed seed.
+
+    Parameters
+    ----------
+    values : array [k]
+        A sample, k >= 1.
+    """
     if len(values) < 2 or np.isinf(values).any():
         return float(np.mean(values)), float(np.mean(values))
     random = np.random.default_rng(0)
@@ -244,10 +304,20 @@ def bootstrap(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def profile(run: StoredRun) -> pd.DataFrame:
-    """Return performance profiles of the schedules: columns family, method, ratio, share.
+    """Return performance profiles of the methods that return schedules.
 
-    `share` of the method's instances have a schedule within `ratio` of the best known one; an
-    instance without a schedule counts as never. It ranks methods only against the best known.
+    A profile compares each method with the best known schedules only, not with another method.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+
+    Returns
+    -------
+    DataFrame
+        Columns family, method, ratio, share: on the fraction `share` of its instances, the method
+        has a schedule within the factor `ratio` of the best known one.
     """
     records = table(run)
     usable = records[(records["outcome"] != "skipped") & (records["kind"] != "bound")]
@@ -263,7 +333,13 @@ def profile(run: StoredRun) -> pd.DataFrame:
 
 
 def progress(run: StoredRun) -> pd.DataFrame:
-    """Return a row for each point of each record: seconds, best objective and bound so far."""
+    """Return a table with a row for each point of progress: seconds, objective, bound.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    """
     rows = [
         (
             record.instance.family,
@@ -280,18 +356,38 @@ def progress(run: StoredRun) -> pd.DataFrame:
 
 
 def preset(run: StoredRun, record: TaskRecord) -> str:
-    """Return the preset that made a record's instance, or ''."""
+    """Return the preset of a record's instance, or an empty text.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    record : TaskRecord
+        One of its records.
+    """
     value = run.instance_data(record.instance.sha256).get("meta", {}).get("preset", "")
     return value if isinstance(value, str) else ""
 
 
 def interval_text(low: float, high: float) -> str:
-    """Return an interval for reading: `1.25`, `1.2 to 1.3`, `>= 1.2`, or a dash."""
+    """Return an interval as text: `1.25`, `1.2 to 1.3`, `>= 1.2`, or a dash for NaN.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends of the interval; `high` may be infinite.
+    """
     return "-" if math.isnan(low) else str(RatioInterval(low, high))
 
 
 def as_html(run: StoredRun) -> str:
-    """Return the run for a notebook: contradictions first, then the summary."""
+    """Return contradictions and the summary of a run as HTML, for notebooks.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    """
     wrong = "".join(
         f"<div style='color:#b00020'>contradiction: {html.escape(text)}</div>"
         for text in run.contradictions
@@ -303,9 +399,14 @@ def as_html(run: StoredRun) -> str:
 
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a summary in words: what the terminal and a notebook show.
+    """Return a summary as text cells, as shown in the terminal and in notebooks.
 
-    Columns that say the same in every row (one family, nothing failed) are left out.
+    Columns that carry no information, such as the family if there is only one, are left out.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As returned by `summary`.
     """
 
     def ratio(low: str, high: str) -> list[str]:
@@ -332,22 +433,22 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
             "optimum / bound": [
                 "-" if math.isnan(value) else f"<= {value:.4f}" for value in frame["bound_mean"]
             ],
-            "guarantee": [_promise(row) for _, row in frame.iterrows()],
+            "guarantee": [_guarantee_text(row) for _, row in frame.iterrows()],
             "seconds": ["-" if math.isnan(value) else f"{value:.3g}" for value in frame["seconds"]],
         }
     )
-    dull = [
+    uninformative = [
         name
         for name, plain in (("failed", 0), ("skipped", 0), ("preset", ""), ("guarantee", "-"))
         if (shown[name] == plain).all()
     ]
     if frame["family"].nunique() == 1:
-        dull.append("family")
-    return shown.drop(columns=dull)
+        uninformative.append("family")
+    return shown.drop(columns=uninformative)
 
 
-def _promise(row: "pd.Series[Any]") -> str:
-    """Return the paper's factor, whether it is void (assumptions fail), and if it is exceeded."""
+def _guarantee_text(row: "pd.Series[Any]") -> str:
+    """Return the guaranteed factor, whether it is void (assumptions fail), and if exceeded."""
     low, high = row["guarantee_low"], row["guarantee_high"]
     if math.isnan(high):
         return "-" if math.isnan(row["holds"]) else "void"

@@ -64,7 +64,7 @@ def _read(path: Path, choice: Choice, names: Mapping[str, str]) -> dict[Key, Tas
     """Return the records of a folder that are asked for."""
     tasks = Folder(path).tasks
     if not tasks.is_dir():
-        raise InputError("not a run folder: no 'tasks' in it", file=str(path))
+        raise InputError("not a run folder: it has no folder 'tasks'", file=str(path))
     found: dict[Key, TaskRecord] = {}
     for file in sorted(tasks.glob("[!.]*.json")):
         record = read_record(file)

@@ -1,4 +1,4 @@
-"""The report: one HTML file that works without network, on a phone and in print."""
+"""The report of a run: one HTML file that works offline, on a phone and in print."""
 
 import importlib.metadata
 import json
@@ -39,19 +39,19 @@ def write_report(
     runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Write the report of one or more run folders as one HTML file, and return where it lies.
+    """Write the report of one or more run folders as one HTML file and return its path.
 
     Parameters
     ----------
-    runs : path or sequence of them
+    runs : path or sequence of paths
         Run folders; their records are shown together.
     out : path, optional
-        By default `report.html` in the first folder.
+        Output file; by default `report.html` in the first folder.
 
     Raises
     ------
     InputError
-        When a folder is not a run, or the file cannot be written.
+        If a folder is not a run folder, or the file cannot be written.
     """
     folders = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
     target = Path(folders[0]) / "report.html" if out is None else Path(out)
@@ -60,7 +60,13 @@ def write_report(
 
 
 def render(found: Results) -> str:
-    """Return the page of a report; the same results give the same page."""
+    """Return the report as HTML; the same results give the same text.
+
+    Parameters
+    ----------
+    found : Results
+        What the report shows.
+    """
     sections: list[dict[str, Any]] = []
     figures: dict[str, Figure] = {}
     for place, name in enumerate(found.families, start=1):
@@ -118,7 +124,7 @@ def _text(name: str) -> str:
 
 
 def _embedded_json(data: Any) -> Markup:
-    """Return JSON that cannot end the script element that holds it."""
+    """Return JSON for a script element, escaped so that it cannot end the element."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

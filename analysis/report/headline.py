@@ -1,4 +1,4 @@
-"""What a reader sees in five seconds: what was run, how tight, and what went wrong."""
+"""Headline of the report: what was run, how well the optima are known, what failed."""
 
 import math
 from collections.abc import Iterable
@@ -17,7 +17,13 @@ from schedgap.analysis.report.words import (
 
 
 def headline(found: Results) -> tuple[str, list[str]]:
-    """Return the headline and the sentences below it."""
+    """Return the headline and the sentences below it.
+
+    Parameters
+    ----------
+    found : Results
+        What the report shows.
+    """
     names = found.families
     if not names:
         return "Nothing has been run yet.", []
@@ -39,7 +45,7 @@ def _instances(found: Results, names: Iterable[str]) -> list[str]:
 
 
 def _known(found: Results, names: Iterable[str]) -> str:
-    """Return how well the optima of the plain problem are known, by all methods together."""
+    """Return a text on how well the optima are known, from all methods together."""
     gaps: list[float | None] = []
     infeasible = variants = 0
     statuses: dict[str, set[str]] = {}
@@ -66,7 +72,7 @@ def _known(found: Results, names: Iterable[str]) -> str:
 
 
 def _algorithms(found: Results, name: str) -> str:
-    """Return a sentence for each of the paper's algorithms as it stands, else for each of ours."""
+    """Return a sentence for each of the paper's algorithms with default options, else of ours."""
     ours: dict[str, bool] = {
         row.method: row.ours for row in found.rows if row.family == name and row.kind == "algorithm"
     }
@@ -91,16 +97,16 @@ def _sentence(who: str, results: list[Result]) -> str:
     ran = [each for each in results if each.record.outcome != "skipped"]
     solved = [each for each in ran if each.objective is not None]
     if not solved:
-        return f"{who} left no schedule."
+        return f"{who} found no schedule."
     mean, worst = mean_and_worst(solved)
     if ran[0].record.sense == "min" or mean == (1, 1):
         text = f"{who} is {times_the_optimum(mean, worst, len(solved))}"
     else:
-        earns = f"what {who[:1].lower()}{who[1:]} earns"
-        text = f"The optimum is {in_words(ratio_text(*mean))} times {earns}"
+        value = f"the value of {who[:1].lower()}{who[1:]}"
+        text = f"The optimum is {in_words(ratio_text(*mean))} times {value}"
         text += on_average(mean, worst)
     if len(solved) < len(ran):
-        text += f", where it left a schedule ({len(solved)} of {count(len(ran), 'run')})"
+        text += f", on the runs with a schedule ({len(solved)} of {len(ran)})"
     infinite = sum(math.isinf(each.ratio[0]) for each in solved)
     if infinite:
         text += f", apart from {count(infinite, 'infinite ratio')}"
@@ -108,7 +114,13 @@ def _sentence(who: str, results: list[Result]) -> str:
 
 
 def trouble(found: Results) -> str:
-    """Return how many runs failed or were skipped; empty when none."""
+    """Return a sentence on how many runs failed or were skipped; empty if none.
+
+    Parameters
+    ----------
+    found : Results
+        What the report shows.
+    """
     failed = sum(each.failed for each in found.results)
     skipped = sum(each.record.outcome == "skipped" for each in found.results)
     parts = [(failed, "failed"), (skipped, "skipped")]

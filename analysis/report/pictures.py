@@ -1,4 +1,4 @@
-"""The figures of the report as plain data: Plotly traces and layouts, and their numbers as CSV."""
+"""Figures of the report as JSON data: Plotly traces and layouts, with their values as CSV."""
 
 import json
 import math
@@ -33,20 +33,36 @@ from schedgap.analysis.report.words import count, value_text
 from schedgap.instances.verdict import outside
 from schedgap.models.family import Chart, family
 
-MOST_BARS = 30_000  # of all schedules in one page: browsers draw that many at ease
-MOST_POINTS = 400  # of one curve
+MAX_BARS = 30_000  # in all embedded schedules together; browsers draw this many quickly
+MAX_POINTS = 400  # in one curve
 
 Figure = dict[str, Any]
 
 
 def plotly_data(figure: Any, table: str) -> Figure:
-    """Return a Plotly figure and its numbers (CSV) as plain JSON data."""
+    """Return a Plotly figure and its values as JSON data.
+
+    Parameters
+    ----------
+    figure : plotly.graph_objects.Figure
+        The figure.
+    table : str
+        Its values as CSV.
+    """
     data = json.loads(figure.to_json())
     return {"traces": data["data"], "layout": data["layout"], "csv": table}
 
 
 def paper_figures(found: Results, name: str) -> list[tuple[str, str, str, Figure]]:
-    """Return (id, title, caption, figure) of the paper's figures that the run was made for."""
+    """Return (id, title, caption, figure) of the paper's figures that the run computed.
+
+    Parameters
+    ----------
+    found : Results
+        What the report shows.
+    name : str
+        The family.
+    """
     figures: list[tuple[str, str, str, Figure]] = []
     for file, experiment in experiments.written(found.run).items():
         if not file.startswith(f"{name}-"):
@@ -58,8 +74,8 @@ def paper_figures(found: Results, name: str) -> list[tuple[str, str, str, Figure
                 (
                     f"{file.removesuffix('.csv')}-{len(figures)}",
                     f"Fig. {experiment.figure}: {experiment.title}.",
-                    f"The paper: {experiment.claim}. Best known schedule and bound, where shown, "
-                    f"are ours; means of {count(len({row.seed for row in own}), 'draw')}.",
+                    f"The paper: {experiment.claim}. The best known schedule and the bound, if "
+                    f"shown, are ours. Means of {count(len({row.seed for row in own}), 'draw')}.",
                     plotly_data(
                         experiments.chart(experiment, measure, own),
                         comma_separated(experiments.Row._fields, own),
@@ -70,7 +86,15 @@ def paper_figures(found: Results, name: str) -> list[tuple[str, str, str, Figure
 
 
 def family_figures(found: Results, name: str) -> list[tuple[str, str, str, Figure]]:
-    """Return (id, title, caption, figure) of the distribution of ratios and of the profile."""
+    """Return (id, title, caption, figure) of the ratios and of the performance profile.
+
+    Parameters
+    ----------
+    found : Results
+        What the report shows.
+    name : str
+        The family.
+    """
     ratios: dict[str, list[Interval]] = {}
     for row in found.rows:
         ratios.update({row.method: []} if row.family == name else {})
@@ -86,7 +110,8 @@ def family_figures(found: Results, name: str) -> list[tuple[str, str, str, Figur
             (
                 f"ratios-{name}",
                 "Ratios to the optimum.",
-                "One dot for each instance; a bar where the optimum is only bracketed.",
+                "One dot for each instance, or an interval that contains the ratio if the optimum is "
+                "not proved.",
                 plotly_data(ratio_distribution(ratios), table),
             )
         )
@@ -99,8 +124,8 @@ def family_figures(found: Results, name: str) -> list[tuple[str, str, str, Figur
                 f"profile-{name}",
                 "Performance profile.",
                 "Share of instances on which a method is within a factor of the best known "
-                "schedule. It ranks only against the best: do not read off which of two other "
-                "methods is better, nor how far any is from the optimum.",
+                "schedule. It compares each method with the best one only: it does not say which "
+                "of two other methods is better, nor how far a method is from the optimum.",
                 plotly_data(performance_profile(profiles), table),
             )
         )
@@ -108,31 +133,36 @@ def family_figures(found: Results, name: str) -> list[tuple[str, str, str, Figur
 
 
 def explorer(found: Results) -> tuple[list[dict[str, Any]], str]:
-    """Return progress and schedules of every instance, and a note on what had no room.
+    """Return the progress and schedules of every instance, and a note on omitted schedules.
 
-    Instances with small schedules come first in the room of `MOST_BARS` bars, and of one instance
-    the best schedule and those of the algorithms.
+    Up to `MAX_BARS` bars are embedded: instances with small schedules first and, within an
+    instance, the best schedule and those of algorithms first.
+
+    Parameters
+    ----------
+    found : Results
+        What the report shows.
     """
     by_instance: dict[str, list[Result]] = {}
     for each in found.results:
         if each.record.outcome != "skipped":
             by_instance.setdefault(each.record.instance.sha256, []).append(each)
     entries: dict[str, dict[str, Any]] = {}
-    room, left_out = MOST_BARS, 0
+    remaining, left_out = MAX_BARS, 0
     for key in sorted(by_instance, key=lambda key: _weight(by_instance[key])):
         charts = {}
         for each in sorted(by_instance[key], key=_interest):
             if _schedule(each) is None:
                 continue
-            chart = _chart(each, found) if room > 0 else None
-            if chart is None or len(chart.bars) > room:
+            chart = _chart(each, found) if remaining > 0 else None
+            if chart is None or len(chart.bars) > remaining:
                 left_out += 1
                 continue
             charts[each.record.key] = chart
-            room -= len(chart.bars)
+            remaining -= len(chart.bars)
         entries[key] = _entry(by_instance[key], charts)
     note = (
-        f"{count(left_out, 'schedule')} not embedded: one page carries up to {MOST_BARS:,} bars, "
+        f"{count(left_out, 'schedule')} not embedded: the page has at most {MAX_BARS:,} bars, "
         "small instances first. To draw such a schedule, load its solution in Python and call "
         "gantt()."
         if left_out
@@ -146,7 +176,7 @@ def _schedule(result: Result) -> Any:
 
 
 def _weight(results: Iterable[Result]) -> int:
-    """Return a quick measure of how many bars the schedules of an instance have."""
+    """Return an estimate of the size of an instance's schedules: the length of their JSON text."""
     return max(len(json.dumps(_schedule(each))) for each in results)
 
 
@@ -156,7 +186,7 @@ def _chart(result: Result, found: Results) -> Chart:
 
 
 def _entry(results: Sequence[Result], charts: Mapping[str, Chart]) -> dict[str, Any]:
-    """Return what the page shows of one instance; `charts` by the keys of records."""
+    """Return the data of one instance for the page; `charts` are by record key."""
     times = Counter(each.method for each in results)
     names = {
         each.record.key: each.method
@@ -193,36 +223,36 @@ def _entry(results: Sequence[Result], charts: Mapping[str, Chart]) -> dict[str, 
 
 
 def _provers(results: Iterable[Result], names: Mapping[str, str]) -> list[str]:
-    """Return the methods that race towards the optimum; none where no exact one is among them."""
+    """Return the exact methods and bounds; none if no method is exact."""
     kinds = {names[each.record.key]: each.record.kind for each in results}
     provers = [name for name, kind in kinds.items() if kind in ("exact", "bound")]
     return provers if "exact" in kinds.values() else []
 
 
 def _points(result: Result) -> list[tuple[float, float | None, float | None]]:
-    """Return the progress of a result up to what it ended with, thinned where it is long."""
+    """Return the progress of a result, final values included, with at most `MAX_POINTS` points."""
     points = list(result.record.progress)
     last = (result.seconds, result.objective, result.bound)
     if not math.isnan(result.seconds) and last[1:] != (None, None) and last not in points[-1:]:
         points.append(last)
-    step = max(1, -(-len(points) // MOST_POINTS))
+    step = max(1, -(-len(points) // MAX_POINTS))
     return [*points[:-1:step], *points[-1:]]
 
 
 def _interest(result: Result) -> int:
-    """Return what sorts the best schedules first, and then those of the algorithms."""
+    """Return a sort key: best schedules first, then those of algorithms."""
     return 0 if result.ratio[0] <= 1 else 1 if result.record.kind == "algorithm" else 2
 
 
 def _first_pair(results: Sequence[Result]) -> list[int]:
-    """Return the places of the best schedule and of the worst of an algorithm, to look at first."""
+    """Return the indices of the two schedules shown first: the best, and an algorithm's worst."""
     order = sorted(range(len(results)), key=lambda place: _interest(results[place]))
     rest = sorted(order[1:], key=lambda place: -_worst([results[place]]))
     return [*order[:1], *rest[:1]] if rest else order * 2
 
 
 def _worst(results: Iterable[Result]) -> float:
-    """Return the greatest least ratio of the algorithms' schedules, 0 where there is none."""
+    """Return the largest lower end of the ratios of algorithms, or 0 if there is none."""
     algorithms = [each.ratio[0] for each in results if each.record.kind == "algorithm"]
     return max((ratio for ratio in algorithms if ratio < math.inf), default=0.0)
 
@@ -230,7 +260,7 @@ def _worst(results: Iterable[Result]) -> float:
 def _embedded(
     result: Result, name: str, chart: Chart, palette: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return one schedule as the page draws it: Plotly traces and the axis of its lanes."""
+    """Return the data with which the page draws a schedule: Plotly traces and lane axis."""
     title = f"{name}: {value_text(result.objective)}"
     title += ", optimal" if result.status == "optimal" else ""
     title += f" ({outside(result.record.relaxed)})" if result.record.relaxed else ""
@@ -247,7 +277,7 @@ def _embedded(
 
 
 def shared_layouts() -> dict[str, dict[str, Any]]:
-    """Return what the figures of all instances share."""
+    """Return the Plotly layouts that the figures of all instances share."""
     template = TEMPLATE.to_plotly_json()
     return {
         "gantt": {"template": template, "barmode": "overlay", "gap": GAP},

@@ -1,4 +1,4 @@
-"""What the report shows of a run: each record with its ratios, and one row for each method."""
+"""Data of the report: each record with its ratios, and a row for each method."""
 
 import math
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from schedgap.analysis.tables import profile, ratios, summary, table
 from schedgap.errors import UsageError
 from schedgap.models.family import family
 
-Pair = tuple[float, float]  # least and greatest value; not a number where there is none
+Pair = tuple[float, float]  # lower and upper end; NaN if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One record with its ratios: of the schedule to the optimum, of the optimum to the bound.
+    """One record with the ratios of its schedule to the optimum and of the optimum to its bound.
 
-    `instance` is a label that is unique in the report. `seconds` is wall clock.
+    `instance` is a label that is unique in the report; `seconds` is wall-clock time.
     """
 
     record: TaskRecord
@@ -35,12 +35,12 @@ class Result:
 
     @property
     def method(self) -> str:
-        """The method with what differs from its defaults."""
+        """The method with its non-default engine and options."""
         return self.record.label
 
     @property
     def failed(self) -> bool:
-        """Whether the run broke off."""
+        """Whether the run failed."""
         return self.record.outcome in FAILURES
 
     @property
@@ -55,20 +55,20 @@ class Result:
 
     @property
     def status(self) -> str:
-        """The status of the solution, with how the run ended where it did not end well."""
+        """The status of the solution, and how the run ended unless it ended regularly."""
         solution = self.record.solution
         ended = "" if self.record.outcome == "done" else self.record.outcome
         return ", ".join(part for part in (ended, solution.status if solution else "") if part)
 
     @property
     def inside(self) -> bool:
-        """Whether there is a schedule that obeys every rule of the plain problem."""
+        """Whether there is a schedule that obeys all rules of the unmodified problem."""
         return self.objective is not None and not self.record.relaxed and not self.record.problem
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One method on all instances of a family, or on those of one preset."""
+    """One method on all instances of a family or of a preset."""
 
     family: str
     preset: str
@@ -76,16 +76,22 @@ class Row:
     kind: str
     ours: bool
     facts: Mapping[str, Any]  # the columns of `schedgap.analysis.tables.summary`
-    exceeded: int  # instances on which a guarantee whose assumptions hold is broken
+    exceeded: int  # instances on which a guarantee is exceeded although its assumptions hold
 
     def pair(self, name: str) -> Pair:
-        """Return the two ends of a fact such as `mean`."""
+        """Return both ends of an interval in `facts`.
+
+        Parameters
+        ----------
+        name : str
+            Its name without `_low` and `_high`, such as `mean`.
+        """
         return float(self.facts[f"{name}_low"]), float(self.facts[f"{name}_high"])
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All that a report is made of."""
+    """The data that a report shows."""
 
     run: StoredRun
     results: tuple[Result, ...]
@@ -95,16 +101,28 @@ class Results:
 
     @property
     def families(self) -> list[str]:
-        """The families in the report, each once."""
+        """The families in the report."""
         return list(dict.fromkeys(each.family for each in self.results))
 
     def of(self, name: str) -> list[Result]:
-        """Return the results of one family."""
+        """Return the results of one family.
+
+        Parameters
+        ----------
+        name : str
+            The family.
+        """
         return [each for each in self.results if each.family == name]
 
 
 def collect(run: StoredRun) -> Results:
-    """Return what a report shows of a run."""
+    """Return the data that a report shows of a run.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    """
     results = []
     for record, row in zip(run.records, table(run).to_dict("records"), strict=True):
         results.append(
@@ -149,7 +167,7 @@ def _rows(
 
 
 def _ours(record: TaskRecord) -> bool:
-    """Whether the method is ours and not the paper's; False for one that is not registered."""
+    """Return whether a method is ours and not the paper's; False if it is unknown."""
     try:
         return family(record.instance.family).method(record.method).ours
     except UsageError:
@@ -157,7 +175,13 @@ def _ours(record: TaskRecord) -> bool:
 
 
 def mean_and_worst(results: list[Result]) -> tuple[Pair, Pair]:
-    """Return the mean and the greatest ratio, both as intervals; infinite ratios x/0 left out."""
+    """Return the mean and the worst ratio as intervals, without infinite ratios (x/0).
+
+    Parameters
+    ----------
+    results : list of Result
+        Results of one method.
+    """
     pairs = [each.ratio for each in results if each.inside and math.isfinite(each.ratio[0])]
     if not pairs:
         return (math.nan, math.nan), (math.nan, math.nan)

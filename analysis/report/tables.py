@@ -1,4 +1,4 @@
-"""The tables of the report: typed cells that the template only lays out."""
+"""Tables of the report as typed cells, which the template lays out."""
 
 import json
 import math
@@ -17,18 +17,18 @@ Span = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell: its text, the number that it sorts by, its look, or a small picture."""
+    """One cell: its text, its sort value, its style, or a small chart."""
 
     text: str
     value: float | None = None
     number: bool = False
     look: str = ""
-    whisker: Span | None = None  # mean from, to, worst from, to: each from 0 to 100
+    whisker: Span | None = None  # ends of mean and of worst ratio, each in [0, 100]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A caption, heads of columns (True: numbers), and rows, each with its own head first."""
+    """A table; `columns` are (name, whether numeric), and the first cell of a row is its head."""
 
     id: str
     caption: str
@@ -47,7 +47,15 @@ def _ratio(pair: Pair) -> Cell:
 
 
 def summary_table(rows: Iterable[Row], identifier: str) -> Table:
-    """Return one row for each method: how far from the optimum, how often, how fast."""
+    """Return a table with a row for each method: ratios, counts, time, guarantee.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Methods of one family.
+    identifier : str
+        Identifier of the table in the page.
+    """
     rows = list(rows)
     ends = [end for row in rows for name in ("mean", "worst") for end in row.pair(name)]
     top = max((end for end in ends if 1 <= end < math.inf), default=1.0)
@@ -81,9 +89,9 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
     apart = sorted({outside([row.facts["outside"]]) for row in rows if row.facts["outside"]})
     return Table(
         identifier,
-        "Each method over all its instances. Ratios are to the optimum (1 is optimal); the bar "
-        "shows the mean, the tick the worst. 95 %: bootstrap interval of the mean. Time: geometric "
-        "mean of wall-clock seconds, shifted by 1 s."
+        "Each method over all its instances. Ratios are relative to the optimum (1 is optimal); "
+        "the bar shows the mean, the tick the worst. 95 %: bootstrap interval of the mean. Time: "
+        "geometric mean of wall-clock seconds, shifted by 1 s."
         + guarantee
         + "".join(f" O{text[1:]}: no ratio." for text in apart),
         tuple((name, cells[0].number if cells else False) for name, cells in shown),
@@ -126,7 +134,7 @@ def _interval(pair: Pair) -> Cell:
 
 
 def _guarantee(row: Row) -> Cell:
-    """Return the paper's factor and on how many instances its assumptions hold."""
+    """Return the guaranteed factor and the share of instances on which its assumptions hold."""
     low, high = row.pair("guarantee")
     if math.isnan(high):
         return _number(UNKNOWN, None)
@@ -148,7 +156,7 @@ def _seconds(value: float) -> Cell:
 
 
 def _whisker(row: Row, top: float) -> Span | None:
-    """Return where the mean and the worst ratio lie between 1 (0) and the largest one (100)."""
+    """Return mean and worst ratio on a logarithmic scale from 1 (at 4) to `top` (at 96)."""
     mean, worst = row.pair("mean"), row.pair("worst")
     if not math.isfinite(mean[0]):
         return None
@@ -161,7 +169,13 @@ def _whisker(row: Row, top: float) -> Span | None:
 
 
 def result_table(results: Iterable[Result]) -> Table:
-    """Return one row for each instance and method."""
+    """Return a table with a row for each instance and method.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        All results of the report.
+    """
     columns = (
         ("instance", False), ("method", False), ("ratio", True), ("objective", True),
         ("bound", True), (OVER_BOUND, True), ("status", False), ("time (s)", True),
@@ -191,13 +205,19 @@ def result_table(results: Iterable[Result]) -> Table:
 
 
 def _outside(record: TaskRecord) -> str:
-    """Return in words why a result says nothing about the plain problem, if it does not."""
+    """Return a text that says if a result belongs to a variant of the problem."""
     parts = [f"problem: {record.problem}"] if record.problem else []
     return "; ".join(filter(None, [*parts, outside(record.relaxed)]))
 
 
 def missing_table(results: Iterable[Result]) -> Table | None:
-    """Return what failed or was skipped, counted by method and reason; None when nothing was."""
+    """Return a table of failed and skipped runs by method and reason, or None if there are none.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        All results of the report.
+    """
     counted: dict[tuple[str, str, str], list[str]] = {}
     for each in results:
         if each.failed or each.record.outcome == "skipped":
@@ -218,7 +238,7 @@ def missing_table(results: Iterable[Result]) -> Table | None:
     columns = (("method", False), ("ended", False), ("runs", True), ("reason", False),
                ("instances", False))  # fmt: skip
     return Table(
-        "not-run", "Runs that failed, and methods that are not for an instance.", columns, rows
+        "not-run", "Runs that failed, and methods that do not support an instance.", columns, rows
     )
 
 
@@ -228,7 +248,13 @@ def _few(names: list[str], limit: int = 3) -> str:
 
 
 def settings_table(results: Iterable[Result]) -> Table:
-    """Return with what each method was run: engine, options, limits, seeds, versions."""
+    """Return a table of the engines, options, limits, seeds and versions of each method.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        All results of the report.
+    """
     names = ("engine", "options", "limits", "seed", "versions")
     found: dict[str, dict[str, dict[str, None]]] = {}
     for each in results:
@@ -241,7 +267,9 @@ def settings_table(results: Iterable[Result]) -> Table:
         for method, facts in found.items()
     )
     columns = (("method", False), *((name, False) for name in names))
-    return Table("with-what", "With what each method was run.", columns, rows)
+    return Table(
+        "with-what", "Engine, options, limits, seed and versions of each method.", columns, rows
+    )
 
 
 def _settings(record: TaskRecord) -> tuple[str, str, str, str, str]:

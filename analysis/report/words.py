@@ -1,4 +1,4 @@
-"""Numbers and sentences of the report: rounded outwards, intervals where only these are known."""
+"""Numbers and sentences of the report; ends of intervals are rounded outwards."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -8,9 +8,14 @@ UNKNOWN = "–"
 
 
 def ratio_text(low: float | None, high: float | None) -> str:
-    """Return a ratio in words: exact, an interval, or the one end that says something.
+    """Return a ratio as text: exact, an interval, or the only end that is informative.
 
-    The lower end is rounded down and the upper end up, so that what is shown stays true.
+    The lower end is rounded down and the upper end up, so that the interval remains valid.
+
+    Parameters
+    ----------
+    low, high : float or None
+        Ends of the ratio; infinite, NaN or None if unknown.
     """
     if low is None or math.isnan(low) or math.isinf(low):
         return "∞" if low is not None and low == math.inf else UNKNOWN
@@ -23,7 +28,7 @@ def ratio_text(low: float | None, high: float | None) -> str:
 
 
 def _round(value: float, how: str) -> str:
-    """Return three decimals, up to six next to 1; the bare 1 is exactly 1."""
+    """Return three decimals, or up to six near 1; the text `1` means exactly 1."""
     if value == 1:
         return "1"
     excess = abs(value - 1)
@@ -32,12 +37,18 @@ def _round(value: float, how: str) -> str:
 
 
 def _decimal(value: float) -> Decimal:
-    """Return a number without the round-off of a division, which would be rounded outwards."""
+    """Return a number without round-off, which would otherwise be rounded outwards."""
     return Decimal(repr(round(value, 10)))
 
 
 def percent_above(ratio: float) -> str:
-    """Return by how many per cent a ratio exceeds 1, two digits, rounded up."""
+    """Return by how many per cent a ratio exceeds 1, rounded up to two digits.
+
+    Parameters
+    ----------
+    ratio : float
+        The ratio.
+    """
     if ratio <= 1:
         return "0 %"
     excess = (_decimal(ratio) - 1) * 100
@@ -46,34 +57,54 @@ def percent_above(ratio: float) -> str:
 
 
 def value_text(value: float | None) -> str:
-    """Return an objective or a bound with up to ten significant digits."""
+    """Return an objective or a bound with up to ten significant digits.
+
+    Parameters
+    ----------
+    value : float or None
+        The value; None and infinity give a dash.
+    """
     return UNKNOWN if value is None or not math.isfinite(value) else f"{value:.10g}"
 
 
 def seconds_text(value: float | None) -> str:
-    """Return seconds with three significant digits."""
+    """Return seconds with three significant digits.
+
+    Parameters
+    ----------
+    value : float or None
+        The seconds; None and infinity give a dash.
+    """
     if value is None or not math.isfinite(value):
         return UNKNOWN
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}" if value >= 0.001 else "< 0.001"
 
 
 def count(number: int, noun: str) -> str:
-    """Return `1 instance`, `2 instances`."""
+    """Return a number with its noun, such as `1 instance` or `2 instances`.
+
+    Parameters
+    ----------
+    number : int
+        The number.
+    noun : str
+        The singular; the plural has an s.
+    """
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def tightness(gaps: Sequence[float | None], infeasible: int = 0, variants: int = 0) -> str:
-    """Return how tightly the optima are known, as the end of a sentence.
+    """Return a text, for the end of a sentence, on how well the optima are known.
 
     Parameters
     ----------
-    gaps : Sequence[float | None]
-        For each instance the least proved ratio of any method: 1 is a proved optimum, infinite a
-        schedule without a bound, None no schedule.
+    gaps : sequence of float or None
+        For each instance, best schedule / best bound (or its inverse): 1 if the optimum is proved,
+        infinite if there is no bound, None if there is no schedule.
     infeasible : int
-        Instances, not among the others, that were proved to have no schedule.
+        Number of further instances that were proved infeasible.
     variants : int
-        Instances, not among the others, of which only another problem was solved.
+        Number of further instances of which only a variant of the problem was solved.
     """
     within = [gap for gap in gaps if gap is not None and 1 < gap < math.inf]
     close = f"within {percent_above(max(within))} of the optimum" if within else ""
@@ -94,13 +125,27 @@ def tightness(gaps: Sequence[float | None], infeasible: int = 0, variants: int =
 
 
 def listing(parts: Iterable[str]) -> str:
-    """Return parts joined as in a sentence."""
+    """Join parts as in a sentence: `a, b and c`.
+
+    Parameters
+    ----------
+    parts : iterable of str
+        The parts.
+    """
     *first, last = [*parts] or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def times_the_optimum(mean: tuple[float, float], worst: tuple[float, float], schedules: int) -> str:
-    """Return how far a method is from the optimum on average and at worst, to end a sentence."""
+    """Return a text, for the end of a sentence, on a method's mean and worst ratio.
+
+    Parameters
+    ----------
+    mean, worst : pair of float
+        Ends of the mean and of the worst ratio.
+    schedules : int
+        Number of schedules.
+    """
     low, high = mean
     if low == high == 1 and worst == (1, 1):
         return "optimal" if schedules == 1 else "always optimal"
@@ -110,7 +155,13 @@ def times_the_optimum(mean: tuple[float, float], worst: tuple[float, float], sch
 
 
 def on_average(mean: tuple[float, float], worst: tuple[float, float]) -> str:
-    """Return what follows a mean ratio: that it is one, and the worst, where they differ."""
+    """Return the words that follow a mean ratio, if the worst one differs.
+
+    Parameters
+    ----------
+    mean, worst : pair of float
+        Ends of the mean and of the worst ratio.
+    """
     if mean == worst and math.isfinite(worst[1]):
         return ""
     at_worst = in_words(ratio_text(*worst))
@@ -118,5 +169,11 @@ def on_average(mean: tuple[float, float], worst: tuple[float, float]) -> str:
 
 
 def in_words(ratio: str) -> str:
-    """Return a ratio's text as it reads inside a sentence."""
+    """Return the text of a ratio with signs replaced by words.
+
+    Parameters
+    ----------
+    ratio : str
+        As returned by `ratio_text`.
+    """
     return ratio.replace("≤", "at most").replace("≥", "at least").replace(" – ", " to ")

@@ -208,7 +208,7 @@ def solution(found: "Solution") -> None:
         ("method", found.method + (f" ({found.engine})" if found.engine else "")),
         ("status", found.status + (f" ({found.outside})" if found.outside else "")),
         ("objective", number(found.objective, 10)),
-        *((name, number(value, 10)) for name, value in found.beside.items()),
+        *((name, number(value, 10)) for name, value in found.metrics.items()),
         ("bound", number(found.bound, 10)),
         ("ratio", _ratio(found)),
         ("seconds", number(found.seconds, 3)),

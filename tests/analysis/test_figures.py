@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from schedgap.analysis import experiments
-from schedgap.analysis.attempts import plan
 from schedgap.analysis.choices import Choice
 from schedgap.analysis.comparing import compare
+from schedgap.analysis.tasks import task_spec
 from schedgap.models.dmlrs import figures as dmlrs
 from schedgap.models.edge import figures as edge
 from schedgap.models.elastic import figures as elastic
@@ -39,7 +39,7 @@ def test_what_a_figure_names_is_there(name: str) -> None:
         for point in experiment.points:
             for text in (point.method, *experiment.brackets):
                 choice = Choice.read(text)
-                named = plan(
+                named = task_spec(
                     point.instance, choice.method, engine=choice.engine,
                     settings=dict(choice.settings),
                 )  # fmt: skip

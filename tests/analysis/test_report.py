@@ -155,7 +155,7 @@ def test_where_more_is_better_the_headline_turns_round(tmp_path):
     store(tmp_path, instance, "scan", kind="exact", objective=10.0, bound=10.0, status="optimal")
     head, (sentence,) = headline(collect(Run(tmp_path)))
     assert head == "1 instance of toy: proved optimal."
-    assert sentence == "The optimum is 2.000 times what the paper’s algorithm first earns."
+    assert sentence == "The optimum is 2.000 times the value of the paper’s algorithm first."
 
 
 def test_the_summary_counts_how_runs_ended(tmp_path):
@@ -371,10 +371,10 @@ def test_a_variant_of_the_problem_is_not_taken_for_the_problem(tmp_path):
 
 
 def test_more_bars_than_a_page_carries_are_left_out_with_a_note(run, monkeypatch):
-    monkeypatch.setattr(pictures, "MOST_BARS", 3)  # of 5 schedules with one bar each
+    monkeypatch.setattr(pictures, "MAX_BARS", 3)  # of 5 schedules with one bar each
     entries, note = pictures.explorer(collect(Run(run)))
     assert sum(len(each["schedules"]) for each in entries) == 3
-    assert note.startswith("2 schedules not embedded: one page carries up to 3 bars")
+    assert note.startswith("2 schedules not embedded: the page has at most 3 bars")
 
 
 def test_long_progress_is_thinned_and_keeps_its_end(tmp_path):
@@ -382,7 +382,7 @@ def test_long_progress_is_thinned_and_keeps_its_end(tmp_path):
     store(tmp_path, toy(100.0, 101.0), "scan", kind="exact", objective=100.0, progress=points)
     ((entry,), _) = pictures.explorer(collect(Run(tmp_path)))
     rows = entry["progress"]["csv"].splitlines()
-    assert len(rows) <= pictures.MOST_POINTS + 2
+    assert len(rows) <= pictures.MAX_POINTS + 2
     assert rows[-1] == "scan,0.25,100.0,"
 
 

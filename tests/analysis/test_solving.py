@@ -7,8 +7,8 @@ import toy_family
 from toy_family import toy
 
 import schedgap as sg
-from schedgap.analysis.attempts import Attempt, plan
-from schedgap.analysis.solving import conclude
+from schedgap.analysis.solving import verified_solution
+from schedgap.analysis.tasks import MethodRun, task_spec
 from schedgap.errors import (
     ContradictionError,
     EngineUnavailableError,
@@ -53,7 +53,7 @@ def test_no_schedule_has_its_reason_and_its_status() -> None:
     assert (silent.status, silent.exit_code, silent.bound) == ("unknown", 4, None)
     assert (partial.status, partial.schedule) == ("unknown", None)
     assert partial.partial == {"place": 0}
-    with pytest.raises(sg.analysis.solution.InputError, match="partial left no schedule"):
+    with pytest.raises(sg.analysis.solution.InputError, match="partial has no schedule"):
         partial.gantt()
 
 
@@ -85,7 +85,9 @@ def test_a_killed_method_leaves_what_it_had_said(method: str, stopped: str) -> N
 def test_where_nothing_can_be_done_that_is_the_schedule_of_who_is_stopped(method: str) -> None:
     """Nobody has to be admitted; a bound has no schedule whatever happens to it."""
     few = sg.generate("dmlrs", preset="small", seed=1)
-    found = conclude(few, plan(few, method, settings={}), Attempt("timeout", "killed", seconds=1.0))
+    found = verified_solution(
+        few, task_spec(few, method, settings={}), MethodRun("timeout", "killed", seconds=1.0)
+    )
     if method == "fluid-lp":
         assert (found.status, found.schedule, found.exit_code) == ("unknown", None, 4)
         return

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from schedgap.analysis.attempts import Attempt, attempt, plan
+from schedgap.analysis.tasks import MethodRun, run_task, task_spec
 from schedgap.instances.generate import generate
 from schedgap.instances.instance import Instance
 from schedgap.models.family import family
@@ -19,25 +19,25 @@ SEED = 1
 Row = tuple[str, dict[str, object], float | None]  # method, options, seconds
 
 
-def attempts(instance: Instance, rows: Sequence[Row]) -> Iterator[tuple[str, Attempt]]:
+def runs(instance: Instance, rows: Sequence[Row]) -> Iterator[tuple[str, MethodRun]]:
     """Run each line of the table in a process of its own."""
     for method, options, seconds in rows:
         words = " ".join(f"{key}={value}" for key, value in options.items())
         limit = "" if seconds is None else f"{seconds:g} s"
-        made = plan(instance, method, settings=options, time_limit=seconds)
-        yield " ".join(part for part in (method, words, limit) if part), attempt(instance, made)
+        spec = task_spec(instance, method, settings=options, time_limit=seconds)
+        yield " ".join(part for part in (method, words, limit) if part), run_task(instance, spec)
 
 
 def table(instance: Instance, rows: Sequence[Row], rules: Any) -> Table:
     """Return the table of one instance; `rules` is the family's module."""
     shown = Table("method", "bound", "value", "value / best bound", "seconds", "MB",
                   title=str(instance))  # fmt: skip
-    done = list(attempts(instance, rows))
-    bounds = [found.outcome.bound for _, found in done if found.outcome and found.outcome.bound]
+    done = list(runs(instance, rows))
+    bounds = [found.result.bound for _, found in done if found.result and found.result.bound]
     largest = family(instance.family).sense(instance) == "max"
     best, side = (min(bounds), ">=") if largest else (max(bounds), "<=")
     for name, found in done:
-        outcome = found.outcome
+        outcome = found.result
         bound = value = ratio = "-"
         if outcome is not None and outcome.bound is not None:
             bound = f"{outcome.bound:,.0f}"

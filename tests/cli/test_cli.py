@@ -301,7 +301,7 @@ def test_report_writes_its_page_where_it_is_told(
     assert (tmp_path / "x.html").read_text().startswith("<!doctype html>")
     assert sg.report(str(folder)) == folder / "report.html"  # one folder needs no list
     done = schedgap("report", tmp_path)
-    assert done.code == 2 and done.line.endswith("not a run folder: no 'tasks' in it")
+    assert done.code == 2 and done.line.endswith("not a run folder: it has no folder 'tasks'")
 
 
 def test_the_same_limit_from_python_and_from_the_command_line() -> None:

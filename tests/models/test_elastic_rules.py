@@ -65,7 +65,7 @@ def test_the_true_completion_time_is_told_beside_the_objective():
     only_j2 = {"jobs": {"j2": toy("j2", start=1, workers={"s1": 2}, ps={"s1": 1})["jobs"]["j2"]}}
     assert metrics(BATCH, only_j2) == {}
     found = sg.solve(TOY, "wspt-list")
-    assert found.beside == {"true completion": found.objective - 8}
+    assert found.metrics == {"true completion": found.objective - 8}
     assert "true completion 19" in str(sg.solve(TOY, "exact", time_limit=20))
 
 

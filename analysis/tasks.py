@@ -1,4 +1,4 @@
-"""One method on one instance in a child process: what to run, what came back, and how it ended."""
+"""Run one method on one instance in a child process: specification, run, and messages."""
 
 import importlib
 import importlib.metadata
@@ -25,8 +25,8 @@ OnMessage = Callable[[tuple[Any, ...]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """A method with everything that it is run with. Limits in wall-clock seconds and MB."""
+class TaskSpec:
+    """A method with its engine, options, seed and limits (wall-clock seconds and MB)."""
 
     family: Family
     method: Method
@@ -38,23 +38,23 @@ class Plan:
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """The engines that this plan loads, each in a process of its own."""
+        """The engines that the task loads, each in a separate process."""
         if self.method.runs_children:
             return self.method.engines
         return () if self.engine is None else (self.engine,)
 
     @property
     def process(self) -> str | None:
-        """The engine of the child process that the method runs in; None where it loads none."""
+        """The engine that the method's own child process loads, or None."""
         return None if self.method.runs_children else self.engine
 
     @property
     def module(self) -> str:
-        """The module of the family, for a child process to import."""
+        """Name of the family's module, which the child process imports."""
         return sys.modules[f"schedgap.models.{self.family.name}"].__name__
 
     def recorded_options(self) -> dict[str, Any]:
-        """The `options` of the solution file: all of them, and the time limit where given."""
+        """Return the `options` of the solution file: all options, and the time limit if set."""
         limit = {} if self.time_limit is None else {"time_limit": self.time_limit}
         plain = {
             key: list(value) if isinstance(value, tuple) else value
@@ -63,18 +63,18 @@ class Plan:
         return plain | limit
 
     def versions(self) -> dict[str, str]:
-        """Versions of all that could change the answer."""
-        found = {
+        """Return the versions of Python, this package and the engines, by package."""
+        versions = {
             "schedgap": importlib.metadata.version("schedgap"),
             "python": platform.python_version(),
         }
         for engine in self.engines:
             package = ENGINES[engine][0]
-            found[package] = importlib.metadata.version(package)
-        return found
+            versions[package] = importlib.metadata.version(package)
+        return versions
 
 
-def plan(
+def task_spec(
     instance: Instance,
     method: str,
     *,
@@ -83,15 +83,28 @@ def plan(
     memory_limit: float | None = None,
     seed: int | None = None,
     settings: Mapping[str, object],
-) -> Plan:
-    """Return the plan for a method by name, with every option at its value.
+) -> TaskSpec:
+    """Return the specification of a task, with a value for every option.
+
+    Parameters
+    ----------
+    method : str
+        Name or alias of a method of the instance's family.
+    engine : str, optional
+        One of the method's engines; by default its first.
+    time_limit, memory_limit : float, optional
+        Limits in wall-clock seconds and MB, > 0.
+    seed : int, optional
+        Random seed, >= 0; by default 0 for a method that uses one.
+    settings : mapping
+        Values of options, as Python values or as text, by name.
 
     Raises
     ------
     UsageError
         For an unknown method, option or engine, or a limit that is not a positive number.
     EngineUnavailableError
-        When an engine that it needs is not installed.
+        If a required engine is not installed.
     """
     for name, limit in (("time", time_limit), ("memory", memory_limit)):
         if limit is not None and not (0 < limit < math.inf):
@@ -99,44 +112,45 @@ def plan(
     if seed is not None:
         seed = whole_number(seed, "seed", most=2**31 - 1)
     owner = family(instance.family)
-    found = owner.method(method)
-    options = found.parse(settings)
-    chosen = found.choose_engine(engine)
-    made = Plan(
+    chosen_method = owner.method(method)
+    options = chosen_method.parse(settings)
+    chosen = chosen_method.choose_engine(engine)
+    spec = TaskSpec(
         family=owner,
-        method=found,
+        method=chosen_method,
         engine=chosen,
         options=options,
-        seed=0 if seed is None and found.seeded else seed,
+        seed=0 if seed is None and chosen_method.seeded else seed,
         time_limit=None if time_limit is None else float(time_limit),
         memory_limit=None if memory_limit is None else float(memory_limit),
     )
-    if made.engines:
+    if spec.engines:
         from schedgap.solvers.engines.availability import require
 
-        for name in made.engines:
+        for name in spec.engines:
             require(name)
-    return made
+    return spec
 
 
 @dataclass(slots=True)
-class Attempt:
-    """How a run ended and what it left: the outcome, or what it had streamed when it was killed.
+class MethodRun:
+    """How a method ended and what it returned or, if it was killed, had reported before.
 
-    `schedule` is the best streamed one, `certificate` that of the best streamed bound; `word` is
-    the best bound of an engine that nothing has confirmed. Seconds are the method's own;
-    `start_seconds` those of its process before it.
+    `schedule` is the best schedule reported while the method ran, `objective` its value, and
+    `certificate` belongs to the best reported bound. `unconfirmed` is the best bound that an engine
+    reported and no second run confirmed. `seconds` is the time of the method itself,
+    `start_seconds` the time its process needed to start.
     """
 
     end: End = "done"
     message: str = ""
-    outcome: MethodResult | None = None
-    error: Exception | None = None  # as the method raised it, when it is one of ours
-    details: str = ""  # traceback, or the last words of a process that crashed
+    result: MethodResult | None = None
+    error: Exception | None = None  # as the method raised it, if it is one of `schedgap.errors`
+    details: str = ""  # traceback, or the last output of a process that crashed
     schedule: Any = None
     objective: float | None = None
     bound: float | None = None
-    word: float | None = None
+    unconfirmed: float | None = None
     certificate: Mapping[str, Any] | None = None
     progress: list[Point] = field(default_factory=list)
     seconds: float = 0.0
@@ -144,7 +158,15 @@ class Attempt:
     peak_memory_mb: float | None = None
 
     def receive(self, message: tuple[Any, ...], sense: str) -> None:
-        """Take in one streamed message: keep it when it is better than what is there."""
+        """Process one message of the running method; keep a schedule or bound if it is better.
+
+        Parameters
+        ----------
+        message : tuple
+            As sent by `_Stream`.
+        sense : {"min", "max"}
+            Sense of the objective.
+        """
         sign = 1.0 if sense == "min" else -1.0
         match message:
             case ("incumbent", seconds, objective, schedule):
@@ -152,8 +174,8 @@ class Attempt:
                     self.objective, self.schedule = objective, schedule
                     self.progress.append((seconds, objective, self.bound))
             case ("bound", seconds, value, certificate, False):
-                if self.word is None or sign * (value - self.word) > 0:
-                    self.word = value
+                if self.unconfirmed is None or sign * (value - self.unconfirmed) > 0:
+                    self.unconfirmed = value
                     self.progress.append((seconds, self.objective, value))
             case ("bound", seconds, value, certificate, True):
                 if self.bound is None or sign * (value - self.bound) > 0:
@@ -163,62 +185,69 @@ class Attempt:
                     self.certificate = certificate
 
 
-def attempt(
+def run_task(
     instance: Instance,
-    plan: Plan,
+    spec: TaskSpec,
     on_message: OnMessage | None = None,
     interrupt: threading.Event | None = None,
-) -> Attempt:
-    """Run a plan in a child process and return how it ended; never raises for what it did.
+) -> MethodRun:
+    """Run a task in a child process; errors of the method are returned, not raised.
 
-    In a thread, `interrupt` stands for Ctrl-C (see `run_child`).
+    Parameters
+    ----------
+    spec : TaskSpec
+        What to run.
+    on_message : callable, optional
+        Called with each message of the method while it runs.
+    interrupt : threading.Event, optional
+        Ends the run when set; used in threads, which do not receive Ctrl-C (see `run_child`).
     """
     from schedgap.solvers.children.processes import run_child
 
-    kept = Attempt()
-    sense = plan.family.sense(instance)
+    run = MethodRun()
+    sense = spec.family.sense(instance)
 
     def receive(message: tuple[Any, ...]) -> None:
-        kept.receive(message, sense)
+        run.receive(message, sense)
         if on_message is not None:
             on_message(message[:3] if message[0] == "bound" else message)
 
     reply = run_child(
-        "schedgap.analysis.attempts:run_method",
-        plan.module,
+        "schedgap.analysis.tasks:run_method",
+        spec.module,
         instance,
-        plan.method.name,
-        dict(plan.options),
-        plan.engine,
-        plan.time_limit,
-        plan.seed or 0,
-        limit=plan.time_limit,
-        memory_mb=plan.memory_limit,
+        spec.method.name,
+        dict(spec.options),
+        spec.engine,
+        spec.time_limit,
+        spec.seed or 0,
+        limit=spec.time_limit,
+        memory_mb=spec.memory_limit,
         on_message=receive,
-        engine=plan.process,
+        engine=spec.process,
         interrupt=interrupt,
     )
-    kept.end, kept.seconds = reply.outcome, reply.seconds
-    kept.start_seconds, kept.peak_memory_mb = reply.start_seconds, reply.peak_mb
+    run.end, run.seconds = reply.outcome, reply.seconds
+    run.start_seconds, run.peak_memory_mb = reply.start_seconds, reply.peak_mb
     if reply.outcome == "done":
-        kept.outcome, kept.seconds = reply.value
+        run.result, run.seconds = reply.value
     elif isinstance(reply.error, Exception):
-        kept.error, kept.message = reply.error, str(reply.error)
+        run.error, run.message = reply.error, str(reply.error)
     else:
-        kept.details = reply.error or reply.outcome
-        lines = kept.details.strip().splitlines()
-        kept.message = lines[-1 if reply.outcome == "error" else 0]
-    return kept
+        run.details = reply.error or reply.outcome
+        lines = run.details.strip().splitlines()
+        run.message = lines[-1 if reply.outcome == "error" else 0]
+    return run
 
 
 class _Stream:
-    """A method's progress, sent to the parent process with the method's own clock."""
+    """Progress of a method, sent to the parent process with the time on the method's clock."""
 
     def __init__(self, send: Callable[[object], None], clock: Clock) -> None:
         self._send, self._clock = send, clock
 
     def incumbent(self, schedule: Any, objective: float) -> None:
-        """Send a feasible schedule and its value."""
+        """Send a feasible schedule and its objective."""
         self._send(("incumbent", self._clock.elapsed(), float(objective), schedule))
 
     def bound(
@@ -228,12 +257,12 @@ class _Stream:
         *,
         confirmed: bool = True,
     ) -> None:
-        """Send a bound and its certificate; an infinite one is none."""
+        """Send a bound and its certificate; infinite bounds are ignored."""
         if math.isfinite(value):
             self._send(("bound", self._clock.elapsed(), float(value), certificate, confirmed))
 
     def phase(self, text: str) -> None:
-        """Send a few words on what is being done."""
+        """Send a short text that says what the method is doing."""
         self._send(("phase", self._clock.elapsed(), text))
 
 
@@ -247,10 +276,27 @@ def run_method(
     limit: float | None,
     seed: int,
 ) -> tuple[MethodResult, float]:
-    """Run a method in this process (a child); return its outcome and its seconds."""
+    """Run a method in this (child) process; return its result and its seconds.
+
+    Parameters
+    ----------
+    send : callable
+        Sends a message to the parent process.
+    module : str
+        Name of the family's module.
+    method : str
+        Name of the method.
+    options : mapping
+        A value for every option of the method.
+    engine : str or None
+        Engine of the method.
+    limit : float or None
+        Time limit in wall-clock seconds.
+    """
     owner: Family = importlib.import_module(module).FAMILY
-    found = owner.method(method)
     clock = Clock(limit)
     begun = time.monotonic()
-    outcome = found.run(instance, RunContext(options, engine, clock, seed, _Stream(send, clock)))
-    return outcome, time.monotonic() - begun
+    result = owner.method(method).run(
+        instance, RunContext(options, engine, clock, seed, _Stream(send, clock))
+    )
+    return result, time.monotonic() - begun
