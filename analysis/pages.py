@@ -1,4 +1,4 @@
-"""The document page of a family, written from what its `paper.py` and its registry say."""
+"""Generate the documentation page of a family from its `paper.py` and its methods."""
 
 import ast
 import importlib
@@ -11,13 +11,19 @@ from schedgap.models import Family, family
 
 
 def page(name: str) -> str:
-    """Return a family's page in Markdown, from the symbols to the errata."""
+    """Return a family's page in Markdown.
+
+    Parameters
+    ----------
+    name : str
+        The family.
+    """
     found, places = family(name), _places(name)
     paper = found.paper
     parts = [
         f"# Family `{name}`: {found.title}",
         f"Paper: {paper.citation} https://doi.org/{paper.doi}",
-        "This page is made from the source by `make docs`; the tests hold it to the source.",
+        "This page is generated from the source by `make docs`.",
         "## Problem",
         paper.problem,
         "## Symbols and keys",
@@ -28,20 +34,20 @@ def page(name: str) -> str:
         ),
         "## Schedule and rules",
         paper.schedule,
-        _table(("rule", "what it asks"), paper.rules.items()),
+        _table(("rule", "requirement"), paper.rules.items()),
         "## Methods",
         _methods(found),
         "## Equations",
         _table(
-            ("equation", "status", "where", "note"),
+            ("equation", "status", "source", "note"),
             ((f"({label})", item.status, _where(name, item.by, places), item.note)
              for label, item in paper.equations.items()),
         ),
         "## Algorithms",
-        "A comment `# L4` stands where line 4 of the printed algorithm is; `# A2 L4` where a paper "
-        "has several.",
+        "In the source, a comment `# L4` marks line 4 of the printed algorithm, and `# A2 L4` "
+        "line 4 of Algorithm 2 if the paper has several.",
         _table(
-            ("algorithm", "title", "lines", "where"),
+            ("algorithm", "title", "lines", "source"),
             ((label, item.title, f"{item.lines}", _where(name, (item.function,), places))
              for label, item in paper.algorithms.items()),
         ),
@@ -49,15 +55,15 @@ def page(name: str) -> str:
         *(
             f"**{item.source}**: {item.claim}. Methods: "
             + ", ".join(f"`{method}`" for method in item.methods)
-            + ". It assumes that "
-            + "; that ".join(item.assumptions)
+            + ". Assumptions: "
+            + "; ".join(item.assumptions)
             + f". Verdict: {item.verdict}."
             for item in paper.guarantees.values()
         ),
         *_figures(found),
         "## Errata and decisions",
         _table(
-            ("", "where", "the paper", "why it cannot be meant", "what we do", "literal switch"),
+            ("", "where", "the paper says", "problem", "our decision", "option for the text"),
             ((label, item.where, item.printed, item.problem, item.decision, item.switch)
              for label, item in paper.errata.items()),
         ),
@@ -66,7 +72,7 @@ def page(name: str) -> str:
 
 
 def _places(name: str) -> dict[str, str]:
-    """Return the file of each row of a program and of each function, the paper's rooms first."""
+    """Return the first file with each name of a row or function, the paper's folders first."""
     folder = Path(str(importlib.import_module(f"schedgap.models.{name}").__file__)).parent
     rooms = ("programs", "algorithms", "baselines", "bounds", "heuristics", "exact")
 
@@ -90,7 +96,7 @@ def _places(name: str) -> dict[str, str]:
 
 
 def _where(name: str, words: Sequence[str], places: Mapping[str, str]) -> str:
-    """Return rows or functions with links to the files in which they stand."""
+    """Return rows or functions with links to the files that contain them."""
     files: dict[str, list[str]] = {}
     for word in words:
         files.setdefault(places.get(word, ""), []).append(f"`{word}`")
@@ -115,7 +121,7 @@ def _methods(found: Family) -> str:
             method.source + (", ours" if method.ours and method.source != "ours" else ""),
             method.summary, options,
         ))  # fmt: skip
-    return _table(("method", "kind", "engines", "source", "what it is", "options"), rows)
+    return _table(("method", "kind", "engines", "source", "description", "options"), rows)
 
 
 def _figures(found: Family) -> list[str]:
@@ -128,10 +134,10 @@ def _figures(found: Family) -> list[str]:
     ]  # fmt: skip
     return [
         "## Figures",
-        f"`schedgap compare {found.name}-figures --run DIR` runs them all, and writes their "
-        "numbers as CSV into `DIR/figures`; the report of the run draws them. Each has the best "
-        "known schedule and a proved bound as further series.",
-        _table(("suite", "figure", "x", "series", "the paper"), rows),
+        f"`schedgap compare {found.name}-figures --run DIR` computes all figures and writes their "
+        "values as CSV into `DIR/figures`; the report of the run draws them. Each figure also "
+        "shows the best known schedule and a proved bound.",
+        _table(("suite", "figure", "x", "series", "the paper's claim"), rows),
     ]
 
 
