@@ -1,4 +1,4 @@
-"""Engines: HiGHS, Gurobi, CP-SAT, cvxpy. They know programs, statuses and limits; never a job."""
+"""Engines (HiGHS, Gurobi, CP-SAT, cvxpy), programs as data, loops, and child processes."""
 
 if not __name__.startswith("schedgap."):
     raise ImportError("import schedgap.solvers, not solvers")

@@ -110,8 +110,8 @@ def family_figures(found: Results, name: str) -> list[tuple[str, str, str, Figur
             (
                 f"ratios-{name}",
                 "Ratios to the optimum.",
-                "One dot for each instance, or an interval that contains the ratio if the optimum is "
-                "not proved.",
+                "One dot for each instance, or an interval that contains the ratio where the "
+                "optimum is not proved.",
                 plotly_data(ratio_distribution(ratios), table),
             )
         )

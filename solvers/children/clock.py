@@ -1,4 +1,4 @@
-"""The time that a method has left."""
+"""Time budget of a method."""
 
 import math
 import time
@@ -7,30 +7,46 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A wall-clock budget in seconds that started when the clock was made; None is no limit."""
+    """A wall-clock budget, which starts when the clock is created.
+
+    Parameters
+    ----------
+    limit : float, optional
+        Seconds; None means no limit.
+    start : float
+        Time at which the budget starts, on the monotonic clock.
+    """
 
     limit: float | None = None
     start: float = field(default_factory=time.monotonic)
 
     def elapsed(self) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the start."""
         return time.monotonic() - self.start
 
     def remaining(self) -> float:
-        """Seconds left, at least 0; infinite without a limit."""
+        """Return the remaining seconds, at least 0; infinite without a limit."""
         return math.inf if self.limit is None else max(0.0, self.limit - self.elapsed())
 
     def expired(self) -> bool:
-        """True when nothing is left."""
+        """Return whether no time remains."""
         return self.remaining() <= 0
 
     def spent(self) -> float:
-        """Return the part of the budget that is gone, from 0 to 1; 0 without a limit."""
+        """Return the used fraction of the budget, in [0, 1]; 0 without a limit."""
         if self.limit is None:
             return 0.0
         return min(1.0, self.elapsed() / self.limit) if self.limit > 0 else 1.0
 
     def share(self, fraction: float, *, most: float = math.inf) -> "Clock":
-        """Return a clock that starts now with a fraction of what is left, or `most` seconds."""
+        """Return a new clock with a part of the remaining time.
+
+        Parameters
+        ----------
+        fraction : float
+            Fraction of the remaining time, in [0, 1].
+        most : float
+            Upper limit in seconds.
+        """
         seconds = min(self.remaining() * fraction, most)
         return Clock(None if math.isinf(seconds) else seconds)

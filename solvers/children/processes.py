@@ -1,8 +1,9 @@
-"""Functions run in child processes with limits of time and memory, which also hold for native code.
+"""Run functions in child processes with time and memory limits, which hold for native code too.
 
-One engine per process (HiGHS and CP-SAT cannot share one), and a process that hangs, crashes or
-eats the memory can be killed without harm: what it sent before that is kept. The child's side is
-`worker`. Plain pipes instead of `multiprocessing`: scripts need no main guard.
+Each engine has its own process, because HiGHS and CP-SAT cannot share one. A process that hangs,
+crashes or needs too much memory is killed; what it has sent before is kept. The code of the child
+is in `worker`. Plain pipes are used instead of `multiprocessing`, so that scripts need no main
+guard.
 """
 
 import atexit
@@ -29,11 +30,13 @@ import psutil
 
 from schedgap.solvers.children.worker import read_frame, write_frame
 
-ReplyOutcome = Literal["done", "timeout", "memory", "crash", "error"]
+ChildOutcome = Literal["done", "timeout", "memory", "crash", "error"]
 
-_LOOK = 0.1  # seconds between two looks at the memory
-_MOST_IDLE_MB = 500  # a larger idle worker is closed
-_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container on Linux: "quota period", or "max ..."
+_CHECK_SECONDS = 0.1  # interval between two checks of the memory, in seconds
+_MAX_IDLE_MB = 500  # larger idle workers are closed
+_QUOTA = Path(
+    "/sys/fs/cgroup/cpu.max"
+)  # CPU limit of a Linux container: "quota period" or "max ..."
 _DEPTH = "SCHEDGAP_CHILD_DEPTH"
 _ENVIRONMENT = {
     **dict.fromkeys(
@@ -47,7 +50,7 @@ _ENVIRONMENT = {
         ),
         "1",
     ),
-    "PYTHONHASHSEED": "0",  # one seed, one answer
+    "PYTHONHASHSEED": "0",  # the same seed gives the same result
 }
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -56,22 +59,30 @@ _START = (
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """How a function in a child process ended.
+class ChildResult:
+    """Result of a function in a child process.
 
-    `error`: the exception itself when the function raised one of ours (SchedgapError,
-    ContradictionError), else a text: the traceback, or the signal and the last words of a crash.
+    `error` is the exception itself if it is a SchedgapError or a ContradictionError; otherwise it
+    is a text: the traceback or, after a crash, the signal and the end of the standard error.
     """
 
-    outcome: ReplyOutcome
+    outcome: ChildOutcome
     value: Any = None
     error: Exception | str | None = None
-    start_seconds: float = 0.0  # process, imports, arguments: before the function began
-    seconds: float = 0.0  # the function
-    peak_mb: float = 0.0  # resident memory of the child and its own children, as far as seen
+    start_seconds: float = 0.0  # before the function: process start, imports, arguments
+    seconds: float = 0.0  # of the function
+    peak_mb: float = 0.0  # largest observed resident memory of the child and its children
 
     def result(self) -> Any:
-        """Return the value; raise the function's own error, RuntimeError for any other end."""
+        """Return the value, or raise the error.
+
+        Raises
+        ------
+        SchedgapError, ContradictionError
+            As raised by the function.
+        RuntimeError
+            If the child failed in another way.
+        """
         if self.outcome == "done":
             return self.value
         if isinstance(self.error, Exception):
@@ -89,36 +100,38 @@ def run_child(
     engine: str | None = None,
     interrupt: threading.Event | None = None,
     **kwargs: Any,
-) -> Reply:
+) -> ChildResult:
     """Run `function(send, *args, **kwargs)` in a child process and wait for it.
 
     Parameters
     ----------
     function : str
-        "package.module:function", importable with this process's `sys.path`. What it sends with
-        `send(object)` goes to `on_message`, in order, also when it is killed later.
+        "package.module:function", importable with this process's `sys.path`. Objects that it sends
+        with `send(object)` are passed to `on_message` in order, even if it is killed later.
+    *args, **kwargs
+        Further arguments of the function.
     limit : float or None
-        Seconds. The function is expected to stop by itself; it is killed with all its children at
-        most max(1.2 s, 6 %) later, and never later than max(1.8 s, 9.5 %) after this call's limit.
+        Limit in seconds. The function should stop by itself; it is killed with all its children at
+        most max(1.2 s, 6 %) later, and at most max(1.8 s, 9.5 %) after the limit of this call.
     memory_mb : float or None
-        Resident megabytes of the child and its children, beyond which they are killed.
+        Limit of the resident memory of the child and its children in MB; beyond it they are killed.
     on_message : callable or None
-        Called in this thread; if it raises, the child is killed and the exception goes on.
+        Called in this thread. If it raises, the child is killed and the exception propagates.
     engine : str or None
-        The engine that the function will load, None for none: it is imported before the function
-        starts, and the idle process of an earlier call with the same engine is used again.
+        The engine that the function loads, or None. It is imported before the function starts, and
+        an idle process of an earlier call with the same engine is used if there is one.
     interrupt : threading.Event or None
-        For a call from a thread, which Ctrl-C does not reach: once it is set, the child is killed
-        and KeyboardInterrupt raised.
+        For calls from a thread, which does not receive Ctrl-C: when set, the child is killed and
+        KeyboardInterrupt is raised.
 
     Returns
     -------
-    Reply
-        Never an exception of the function: `Reply.result()` raises it.
+    ChildResult
+        Errors of the function are not raised here, but by `ChildResult.result()`.
 
     Notes
     -----
-    May be called from several threads, and from a child. A child dies with its parent.
+    May be called from several threads and from child processes. A child dies with its parent.
     """
     begin = time.monotonic()
     arguments = pickle.dumps((args, kwargs), protocol=pickle.HIGHEST_PROTOCOL)
@@ -127,7 +140,7 @@ def run_child(
         "arguments": arguments,
         "memory_mb": memory_mb,
         "engine": engine,
-        "path": [*map(str, sys.path)],  # a worker that was kept may know an older one
+        "path": [*map(str, sys.path)],  # a reused worker may have an older one
     }
     worker = _take(engine)
     kept = False
@@ -135,12 +148,12 @@ def run_child(
         worker.give(task)
         try:
             reply = _attend(worker, begin, limit, memory_mb, on_message, interrupt)
-        except _DiedIdleError:
+        except _IdleWorkerDiedError:
             worker = _spawn()
             worker.give(task)
             reply = _attend(worker, begin, limit, memory_mb, on_message, interrupt)
         healthy = reply.outcome in ("done", "error") and worker.process.poll() is None
-        kept = healthy and worker.megabytes() < _MOST_IDLE_MB
+        kept = healthy and worker.megabytes() < _MAX_IDLE_MB
     finally:
         if kept:
             _keep(engine, worker)
@@ -149,12 +162,12 @@ def run_child(
     return reply
 
 
-class _DiedIdleError(Exception):
-    """A worker had gone before it took the task: nothing was run."""
+class _IdleWorkerDiedError(Exception):
+    """An idle worker died before it received the task, so that nothing was run."""
 
 
 class _Worker:
-    """One child process: its pipes, and the frames and last words that came out of them."""
+    """A child process with its pipes; threads read its frames and its standard error."""
 
     def __init__(self) -> None:
         environment = {**os.environ, **_ENVIRONMENT, _DEPTH: str(_depth() + 1)}
@@ -175,9 +188,9 @@ class _Worker:
         )
         self.tasks = 0
         self.frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self.words: deque[str] = deque(maxlen=40)
+        self.stderr_lines: deque[str] = deque(maxlen=40)
         self.watched = psutil.Process(self.process.pid)
-        for loop in (self._read_frames, self._read_words):
+        for loop in (self._read_frames, self._read_stderr):
             threading.Thread(target=loop, daemon=True).start()
 
     def _read_frames(self) -> None:
@@ -187,22 +200,22 @@ class _Worker:
                 self.frames.put(frame)
         self.frames.put(None)
 
-    def _read_words(self) -> None:
+    def _read_stderr(self) -> None:
         assert self.process.stderr is not None
         with self.process.stderr as stream, contextlib.suppress(OSError):
             for line in stream:
-                self.words.append(line.decode(errors="replace").rstrip()[:1000])
+                self.stderr_lines.append(line.decode(errors="replace").rstrip()[:1000])
 
     def give(self, task: dict[str, Any]) -> None:
-        """Hand a task over; that the process is gone shows when its frames end."""
+        """Send a task; if the process has died, reading its frames will show it."""
         assert self.process.stdin is not None
         self.tasks += 1
-        self.words.clear()
+        self.stderr_lines.clear()
         with contextlib.suppress(OSError):
             write_frame(self.process.stdin, task)
 
     def megabytes(self) -> float:
-        """Resident memory of the process and all below it."""
+        """Return the resident memory of the process and its descendants in MB."""
         total = 0
         for process in self._tree():
             with contextlib.suppress(psutil.Error):
@@ -215,7 +228,7 @@ class _Worker:
         return [self.watched]
 
     def kill(self) -> None:
-        """End the process and all below it, and wait for its last frames and words."""
+        """Kill the process and its descendants, and wait for its end."""
         if self.process.poll() is None:
             for process in self._tree():
                 with contextlib.suppress(psutil.Error):
@@ -227,7 +240,7 @@ class _Worker:
             self.process.stdin.close()
 
     def close(self) -> None:
-        """Let an idle process go."""
+        """End an idle process."""
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):
             self.process.stdin.close()
@@ -236,15 +249,15 @@ class _Worker:
             return
         self.kill()
 
-    def last_words(self) -> str:
-        """How it died, and the end of what it wrote."""
+    def _death(self) -> str:
+        """Return the signal or exit code, and the end of the standard error."""
         code = self.process.returncode
         end = f"exit code {code}"
         if code is not None and code < 0:
             with contextlib.suppress(ValueError):
                 end = signal.Signals(-code).name
-        time.sleep(0.05)  # the reader of its words may be a moment behind
-        return "\n".join([end, *self.words])
+        time.sleep(0.05)  # the reading thread may be slightly behind
+        return "\n".join([end, *self.stderr_lines])
 
 
 def _attend(
@@ -254,16 +267,16 @@ def _attend(
     memory_mb: float | None,
     on_message: Callable[[Any], None] | None,
     interrupt: threading.Event | None,
-) -> Reply:
-    """Wait for the end of a task, deliver its messages, and enforce its limits."""
+) -> ChildResult:
+    """Wait for the end of a task, pass on its messages, and enforce its limits."""
     started: float | None = None
-    peak, next_look = 0.0, time.monotonic() + _LOOK
-    killed: ReplyOutcome | None = None
+    peak, next_check = 0.0, time.monotonic() + _CHECK_SECONDS
+    killed: ChildOutcome | None = None
 
-    def reply(outcome: ReplyOutcome, value: Any = None, error: Any = None) -> Reply:
+    def reply(outcome: ChildOutcome, value: Any = None, error: Any = None) -> ChildResult:
         now = time.monotonic()
         start = now if started is None else started
-        return Reply(outcome, value, error, start - begin, now - start, round(peak, 1))
+        return ChildResult(outcome, value, error, start - begin, now - start, round(peak, 1))
 
     while True:
         if interrupt is not None and interrupt.is_set():
@@ -273,15 +286,16 @@ def _attend(
         if killed is None and now >= deadline:
             killed = "timeout"
             worker.kill()
-        if killed is None and now >= next_look:
+        if killed is None and now >= next_check:
             peak = max(peak, worker.megabytes())
-            # Among thousands of processes a look takes long: spend at most a twentieth on it.
-            next_look = max(now + _LOOK, now + 20 * (time.monotonic() - now))
+            # With thousands of processes a check is slow: spend at most a twentieth of the time on
+            # it.
+            next_check = max(now + _CHECK_SECONDS, now + 20 * (time.monotonic() - now))
             if memory_mb is not None and peak > memory_mb:
                 killed = "memory"
                 worker.kill()
         try:
-            wait = 5.0 if killed else max(0.0, min(next_look, deadline) - time.monotonic())
+            wait = 5.0 if killed else max(0.0, min(next_check, deadline) - time.monotonic())
             frame = worker.frames.get(timeout=wait)
         except queue.Empty:
             if killed:
@@ -292,15 +306,15 @@ def _attend(
             if killed:
                 return reply(killed, error=_reason(killed, limit, memory_mb))
             if started is None and worker.tasks > 1:
-                raise _DiedIdleError
-            words = worker.last_words()
-            starved = memory_mb is not None and ("bad_alloc" in words or "MemoryError" in words)
-            return reply("memory" if starved else "crash", error=words)
+                raise _IdleWorkerDiedError
+            text = worker._death()
+            starved = memory_mb is not None and ("bad_alloc" in text or "MemoryError" in text)
+            return reply("memory" if starved else "crash", error=text)
         try:
             kind, content = pickle.loads(frame)
         except Exception as error:  # noqa: BLE001 - a class may fail to unpickle in any way
             worker.kill()
-            return reply("error", error=f"cannot read what the child sent: {error!r}")
+            return reply("error", error=f"cannot read the result of the child: {error!r}")
         match kind:
             case "started":
                 started = time.monotonic()
@@ -314,9 +328,9 @@ def _attend(
 
 
 def _deadline(begin: float, started: float | None, limit: float | None) -> float:
-    """When to kill: a grace after the function's limit, and a little more after the call's.
+    """Return the time at which to kill the child: shortly after the limit.
 
-    A child of a child has half the grace, so that its parent still has time to report.
+    The grace period of a child's own children is half as long, so that the child can still report.
     """
     if limit is None:
         return float("inf")
@@ -327,7 +341,7 @@ def _deadline(begin: float, started: float | None, limit: float | None) -> float
     return min(latest, started + limit + share * max(1.2, 0.06 * limit))
 
 
-def _reason(outcome: ReplyOutcome, limit: float | None, memory_mb: float | None) -> str:
+def _reason(outcome: ChildOutcome, limit: float | None, memory_mb: float | None) -> str:
     if outcome == "timeout":
         return f"killed: still running after its limit of {limit:g} s"
     return f"killed: more than {memory_mb:g} MB"
@@ -339,7 +353,7 @@ def _depth() -> int:
 
 @lru_cache
 def _spawner(process: int) -> ThreadPoolExecutor:
-    """One thread that starts all children: on Linux a child dies with the *thread* it came from."""
+    """Return the thread that starts all children: on Linux a child dies with that *thread*."""
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"schedgap-spawner-{process}")
 
 
@@ -348,7 +362,7 @@ def _spawn() -> _Worker:
 
 
 def cores() -> int:
-    """Return how many cores this process may use: its affinity, and the quota of its container."""
+    """Return how many cores this process may use, by its affinity and its container's quota."""
     count = os.cpu_count() or 1
     with contextlib.suppress(AttributeError, psutil.Error):  # macOS has no affinity
         count = min(count, len(psutil.Process().cpu_affinity()))
@@ -371,7 +385,7 @@ def _take(engine: str | None) -> _Worker:
 
 
 def _keep(engine: str | None, worker: _Worker) -> None:
-    """Keep a worker for a later call; as many for each engine as there are cores."""
+    """Keep a worker for a later call, at most one per core and engine."""
     with _idle_lock:
         spare = _idle.setdefault((os.getpid(), engine), [])
         kept = len(spare) < cores()
@@ -383,7 +397,7 @@ def _keep(engine: str | None, worker: _Worker) -> None:
 
 @atexit.register
 def close_children() -> None:
-    """Let all idle children go."""
+    """End all idle child processes."""
     with _idle_lock:
         own = [key for key in _idle if key[0] == os.getpid()]
         workers = [worker for key in own for worker in _idle.pop(key)]

@@ -1,6 +1,7 @@
-"""What runs inside a child process: it takes tasks from a pipe and answers on another.
+"""Main loop of a child process: it reads tasks from one pipe and writes results to another.
 
-It dies with its parent. The other end is `schedgap.solvers.children.processes`. It imports little.
+The process dies with its parent; the parent's code is in `schedgap.solvers.children.processes`. To
+start quickly, this module imports little.
 """
 
 import contextlib
@@ -16,8 +17,7 @@ from typing import IO, Any
 
 from schedgap.errors import ContradictionError, SchedgapError
 
-# What an engine's functions import: loaded before the task's clock starts. Not for a key such as
-# "highs+cp-sat", whose function drives children and loads no engine itself.
+# Engine -> module that is imported before the task's clock starts.
 PRELOAD = {
     "highs": "highspy",
     "gurobi": "gurobipy",
@@ -28,14 +28,28 @@ _HEADER = 8  # bytes of the length in front of each frame
 
 
 def write_frame(stream: IO[bytes], frame: object) -> None:
-    """Write one pickled object with its length in front."""
+    """Write one pickled object, preceded by its length.
+
+    Parameters
+    ----------
+    stream : binary file
+        Where to write.
+    frame : object
+        What to write; must be picklable.
+    """
     data = pickle.dumps(frame, protocol=pickle.HIGHEST_PROTOCOL)
     stream.write(len(data).to_bytes(_HEADER, "little") + data)
     stream.flush()
 
 
 def read_frame(stream: IO[bytes]) -> bytes | None:
-    """Read one pickled object's bytes; None at the end, also when it comes in mid-frame."""
+    """Read the bytes of one pickled object; None at the end, even if it comes within a frame.
+
+    Parameters
+    ----------
+    stream : binary file
+        Where to read.
+    """
     header = stream.read(_HEADER)
     if len(header) < _HEADER:
         return None
@@ -45,13 +59,19 @@ def read_frame(stream: IO[bytes]) -> bytes | None:
 
 
 def main(parent: int) -> None:
-    """Serve tasks until the parent closes the pipe or dies."""
+    """Run tasks until the parent closes the pipe or dies.
+
+    Parameters
+    ----------
+    parent : int
+        Process id of the parent.
+    """
     _die_with(parent)
     tasks = io.BufferedReader(io.FileIO(os.dup(0), "rb"))
     answers = io.BufferedWriter(io.FileIO(os.dup(1), "wb"))
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
-    os.dup2(2, 1)  # what native code prints must not fall among the answers
+    os.dup2(2, 1)  # output of native code must not mix with the results
     inbox: list[bytes] = []
     ready = threading.Semaphore(0)
     threading.Thread(target=_receive, args=(tasks, inbox, ready), daemon=True).start()
@@ -67,7 +87,7 @@ def main(parent: int) -> None:
 
 
 def _receive(tasks: IO[bytes], inbox: list[bytes], ready: threading.Semaphore) -> None:
-    """Read tasks; leave at once when the parent is gone, also in the middle of one."""
+    """Read tasks; exit at once if the parent is gone, even during a task."""
     while (task := read_frame(tasks)) is not None:
         inbox.append(task)
         ready.release()
@@ -75,11 +95,11 @@ def _receive(tasks: IO[bytes], inbox: list[bytes], ready: threading.Semaphore) -
 
 
 def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
-    """Run one task and answer with its outcome."""
+    """Run one task and send its result."""
     try:
         sys.path[:] = task["path"]
         _limit_memory(task["memory_mb"])
-        with contextlib.suppress(ImportError):  # the function says what is missing
+        with contextlib.suppress(ImportError):  # the function itself reports what is missing
             if task["engine"] in PRELOAD:
                 import_module(PRELOAD[task["engine"]])
         module, _, name = task["function"].partition(":")
@@ -92,27 +112,27 @@ def _serve(task: dict[str, Any], answer: Callable[..., None]) -> None:
         answer("memory", str(error) or "out of memory")
     except (SchedgapError, ContradictionError) as error:
         answer("error", error)
-    except BaseException:  # noqa: BLE001 - whatever a task does, the parent is told
+    except BaseException:  # noqa: BLE001 - every failure is reported to the parent
         answer("error", traceback.format_exc())
 
 
 def _die_with(parent: int) -> None:
-    """Ask Linux to kill this process when its parent dies; elsewhere the closed pipe tells."""
+    """On Linux, have this process killed when its parent dies; elsewhere the closed pipe shows."""
     if sys.platform == "linux":
         import ctypes
         import signal
 
         pr_set_pdeathsig = 1
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it died before it could be watched
+        if os.getppid() != parent:  # it died before this call
             os._exit(0)
 
 
 def _limit_memory(memory_mb: float | None) -> None:
-    """Limit the address space to 3 GB above the memory: a last resort between two looks."""
+    """Limit the address space to the memory limit plus 3 GB, in case a check comes too late."""
     try:
         import resource
-    except ImportError:  # Windows: the parent's look at the memory is all there is
+    except ImportError:  # Windows: only the parent checks the memory
         return
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     soft = hard if memory_mb is None else int((memory_mb + 3072) * 2**20)

@@ -1,4 +1,4 @@
-"""Which engines can be used here, and what to do about one that cannot."""
+"""Check which engines can be used, and say what to do about the others."""
 
 import importlib.util
 import sys
@@ -9,26 +9,37 @@ from schedgap.solvers.engines.results import ENGINES
 
 EngineAvailability = Literal["available", "not installed", "limited licence", "no licence"]
 
-# HiGHS and CP-SAT carry two versions of one shared library: whichever comes second fails to load,
-# or is silently replaced by another solver. cvxpy loads HiGHS. engine -> (its library, the rival's)
-_RIVALS = {
+# HiGHS and CP-SAT contain two versions of one shared library: the one that is loaded second fails,
+# or silently uses the other version. engine -> (its module, the module it conflicts with)
+_CONFLICTS = {
     "highs": ("highspy._core", "ortools.sat"),
     "cp-sat": ("ortools.sat.python.cp_model_helper", "highspy._core"),
 }
 
 
 def is_installed(engine: str) -> bool:
-    """Return whether an engine's library is there, without importing it."""
+    """Return whether an engine is installed, without importing it.
+
+    Parameters
+    ----------
+    engine : str
+        Name of the engine.
+    """
     if engine not in ENGINES:
         raise UsageError(f"no engine '{engine}': choose one of {', '.join(ENGINES)}")
     return importlib.util.find_spec(ENGINES[engine][0]) is not None
 
 
 def engine_status(engine: str) -> EngineAvailability:
-    """Return what an engine can be used for, without importing it into this process.
+    """Return whether an engine can be used, without importing it into this process.
 
-    Gurobi is asked in a child process: with its bundled licence it takes 2000 rows and 2000
-    columns (`limited licence`); `no licence` when it takes nothing.
+    Gurobi's licence is tested in a child process: `limited licence` means at most 2000 rows and
+    2000 columns, as with the bundled one.
+
+    Parameters
+    ----------
+    engine : str
+        Name of the engine.
     """
     if not is_installed(engine):
         return "not installed"
@@ -42,7 +53,18 @@ def engine_status(engine: str) -> EngineAvailability:
 
 
 def require(engine: str) -> None:
-    """Raise EngineUnavailableError, which says what to do, when an engine is not installed."""
+    """Raise an error that says what to do if an engine is not installed.
+
+    Parameters
+    ----------
+    engine : str
+        Name of the engine.
+
+    Raises
+    ------
+    EngineUnavailableError
+        If it is not installed.
+    """
     if not is_installed(engine):
         module, extra = ENGINES[engine]
         target = f"'schedgap[{extra}]'" if extra else module
@@ -50,9 +72,20 @@ def require(engine: str) -> None:
 
 
 def claim(engine: str) -> None:
-    """Make sure that this process can load an engine; EngineUnavailableError says what to do."""
+    """Raise an error that says what to do if this process cannot load an engine.
+
+    Parameters
+    ----------
+    engine : str
+        Name of the engine.
+
+    Raises
+    ------
+    EngineUnavailableError
+        If it is not installed, or conflicts with an engine that is loaded.
+    """
     require(engine)
-    own, rival = _RIVALS.get(engine, ("", ""))
+    own, rival = _CONFLICTS.get(engine, ("", ""))
     if rival in sys.modules and own not in sys.modules:
         raise EngineUnavailableError(
             f"engine {engine} cannot be loaded into a process that has loaded "
@@ -61,7 +94,13 @@ def claim(engine: str) -> None:
 
 
 def try_gurobi(send: Any) -> EngineAvailability:
-    """Ask Gurobi, in a child process, for more than its bundled licence admits."""
+    """Test in a child process whether Gurobi solves more than its bundled licence admits.
+
+    Parameters
+    ----------
+    send : callable
+        Sends a message to the parent process; not used.
+    """
     import gurobipy
 
     try:

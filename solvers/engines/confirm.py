@@ -1,11 +1,11 @@
-"""A second answer to the same program, found in another way, before a last word is believed.
+"""Confirm an engine's answer by solving the program again without presolve.
 
-Engines can be wrong without a sign: presolve, restarts and tolerances have all cost HiGHS 1.15.1 an
-optimum, and the presolve of CP-SAT 9.15, in whole numbers, has. Presolve is the common cause, and
-neither another seed nor a smaller tolerance is a cure: on one ordinary program HiGHS is wrong at
-1e-9 with every seed, and right at 1e-6; on another it is the other way round; CP-SAT says 50 for 48
-with every seed where progress is counted in units of 1e9. So a search without presolve has to
-agree.
+Engines can be wrong without any sign. Presolve, restarts and tolerances have each made HiGHS 1.15.1
+miss an optimum, and so has the presolve of CP-SAT 9.15, although it computes with integers.
+Presolve is the common cause. Neither another seed nor a smaller tolerance helps: on one ordinary
+program HiGHS is wrong at 1e-9 with every seed and right at 1e-6, on another it is the reverse;
+CP-SAT returns 50 instead of 48 with every seed if progress is counted in units of 1e9. Therefore a
+search without presolve must agree.
 """
 
 import math
@@ -23,7 +23,7 @@ from schedgap.solvers.engines.results import (
 )
 from schedgap.solvers.engines.solve import solve
 
-# by engine, ways to ask again
+# engine -> (description, options) of the repeated solves
 WORDS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "highs": (
         ("without presolve", {"presolve": "off"}),
@@ -41,7 +41,8 @@ WORDS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         ("without presolve, with another seed", {"cp_model_presolve": False}),
     ),
 }
-_PATIENCE, _LEAST_SECONDS = 10.0, 5.0  # times the first answer's seconds, for the first way
+# time limit of the first repeated solve: a multiple of the first solve's seconds, and a minimum
+_LIMIT_FACTOR, _MIN_SECONDS = 10.0, 5.0
 
 
 def confirm(
@@ -57,30 +58,30 @@ def confirm(
     options: Mapping[str, Any] | None = None,
     on_incumbent: OnIncumbent | None = None,
 ) -> tuple[EngineResult, str]:
-    """Ask for a program's optimum, or its infeasibility, again until two answers agree.
+    """Solve a program again, in other ways, until two answers agree.
 
     Parameters
     ----------
     program, engine, clock, threads, seed, grid, start, options
-        As `first` was solved with.
+        As for the first solve.
     first : EngineResult
-        Of status `optimal` or `infeasible`.
+        Result of the first solve, with status `optimal` or `infeasible`.
     on_incumbent : callable or None
-        Told of the solutions of the further answers.
+        Called with better solutions of the repeated solves.
 
     Returns
     -------
     EngineResult
-        One of two that agree; without any two, the best solution, with no bound and a status that
-        claims nothing.
+        One of two results that agree. If no two agree, the best solution without a bound and with
+        status `feasible` or `unknown`.
     str
-        What was asked and how it ended, for the trace. It says "differently" of a disagreement.
+        What was repeated and how it ended, for the trace; contains "differently" if answers differ.
     """
     if first.info.get("asked_twice"):
         return first, "the same without presolve"
     answers, words = [first], []
     for number, (way, other) in enumerate(WORDS[engine]):
-        limit = max(_LEAST_SECONDS, _PATIENCE * first.seconds) if number == 0 else math.inf
+        limit = max(_MIN_SECONDS, _LIMIT_FACTOR * first.seconds) if number == 0 else math.inf
         again = solve(
             program,
             engine,

@@ -1,4 +1,4 @@
-"""Clarabel, by way of cvxpy: conic programs."""
+"""Clarabel through cvxpy: conic programs."""
 
 import math
 import time
@@ -24,36 +24,36 @@ def solve_problem(
     on_bound: OnBound | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> EngineResult:
-    """Solve a convex `cvxpy.Problem` without integers; it holds the solution afterwards.
+    """Solve a convex, continuous `cvxpy.Problem`; the solution is stored in the problem.
 
     Parameters
     ----------
     problem : cvxpy.Problem
-        Its variables and the duals of its constraints are set when there is a solution.
+        Its variables and the duals of its constraints are set if there is a solution.
     clock : Clock
-        The time that is left; nothing is called when it is up.
+        Time budget; if it has expired, nothing is solved.
     threads : int
-        >= 1.
+        Number of threads, >= 1.
     seed, grid, start, on_incumbent, on_bound
-        Not used: the method has no randomness, no integers, no start and no incumbents.
+        Not used; accepted because all engines have the same interface.
     options : mapping or None
-        Settings of Clarabel by name; they win over ours.
+        Settings of Clarabel by name; they override ours.
 
     Returns
     -------
     EngineResult
-        `duals`: a tuple in the order of `problem.constraints`, in cvxpy's signs (an inequality's
-        is >= 0); kept from a solve that was stopped too, as a certificate can be made of any
-        prices. `bound` is Clarabel's dual objective, within its tolerance: no certificate.
+        `duals` is a tuple in the order of `problem.constraints` with cvxpy's signs (>= 0 for an
+        inequality). It is returned even if the solve was stopped, because any dual values give a
+        certificate. `bound` is Clarabel's dual objective, valid only within its tolerance.
 
     Raises
     ------
     UsageError
-        When the problem has integers or is not convex.
+        If the problem has integer variables or is not convex.
     ValueError
-        When Clarabel does not know an option or refuses its value.
+        If Clarabel rejects an option.
     EngineUnavailableError
-        When cvxpy or Clarabel is not installed.
+        If cvxpy or Clarabel is not installed.
     """
     claim("clarabel")
     if clock.expired():
@@ -69,7 +69,7 @@ def solve_problem(
     if not problem.is_dcp():
         raise UsageError("engine clarabel takes convex problems only (cvxpy's rules)")
     begin = time.monotonic()
-    # Compiled for Clarabel by name and solved as data: cvxpy cannot take another solver unseen.
+    # Compile for Clarabel explicitly; otherwise cvxpy might choose another solver.
     settings: dict[str, Any] = {"max_threads": threads}
     data, chain, inverse = problem.get_problem_data(cvxpy.CLARABEL, solver_opts=settings)
     left = clock.remaining()
@@ -88,11 +88,11 @@ def solve_problem(
         "build_seconds": built - begin,
         "log": f"Clarabel: {raw.status}",
     }
-    with warnings.catch_warnings():  # a status says it, not a warning
+    with warnings.catch_warnings():  # the status says the same
         warnings.simplefilter("ignore", UserWarning)
         try:
             problem.unpack_results(raw, chain, inverse)
-        except cvxpy.SolverError:  # Clarabel broke down; its own word is in the log
+        except cvxpy.SolverError:  # Clarabel failed; its status is in the log
             return EngineResult("unknown", None, None, **timing)
     decided = _DECIDED.get(problem.status)
     if decided is not None:
@@ -101,7 +101,7 @@ def solve_problem(
     if problem.status != cvxpy.OPTIMAL:
         kept = duals if all(dual is not None for dual in duals) else None
         return EngineResult("unknown", None, None, duals=kept, **timing)
-    # Clarabel minimises and leaves the constant out: take over the gap, in the problem's sense.
+    # Clarabel minimizes without the constant: only its gap applies to the problem's objective.
     gap = raw.obj_val - raw.obj_val_dual
     sense = "min" if isinstance(problem.objective, cvxpy.Minimize) else "max"
     objective = float(problem.value)

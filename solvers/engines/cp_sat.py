@@ -1,4 +1,4 @@
-"""CP-SAT: constraint programs over integers."""
+"""CP-SAT: constraint programs over integer variables."""
 
 import math
 import time
@@ -29,31 +29,31 @@ def solve_model(
     Parameters
     ----------
     model : CpModel
-        Left as it is; without an objective, any solution is optimal with objective 0.
+        Not changed. Without an objective, any solution is optimal with objective 0.
     clock : Clock
-        The time that is left; nothing is called when it is up.
+        Time budget; if it has expired, nothing is solved.
     threads, seed : int
-        Search workers >= 1 (one repeats a seed's search) and random seed >= 0.
+        Number of search workers >= 1 (with 1, the search is deterministic) and random seed >= 0.
     grid : float or None
-        A step of which every feasible objective is a multiple.
+        A number > 0 of which every feasible objective is a multiple.
     start : sequence [variable index] or None
-        Hints; None or NaN where a variable is left open. None keeps the model's own hints.
+        Hints; None or NaN for variables without one. If None, the hints of the model are used.
     on_incumbent, on_bound
-        Called as the search improves, perhaps from another thread.
+        Called with improvements, possibly from another thread.
     options : mapping or None
-        Further parameters of CP-SAT by name; they win over ours.
+        Further parameters of CP-SAT by name; they override ours.
 
     Returns
     -------
     EngineResult
-        `values`: an integer array by variable index.
+        `values` is an integer array by variable index.
 
     Raises
     ------
     ValueError
-        When CP-SAT does not know an option, or finds the model invalid.
+        If CP-SAT rejects an option or the model.
     EngineUnavailableError
-        When this process has loaded HiGHS.
+        If this process has loaded HiGHS.
     """
     claim("cp-sat")
     if clock.expired():
@@ -73,7 +73,7 @@ def solve_model(
         if on_bound is not None and not errors:
             try:
                 on_bound(bound)
-            except BaseException as error:  # noqa: BLE001 - may not cross native code; raised below
+            except BaseException as error:  # noqa: BLE001 - must not pass through native code; raised below
                 errors.append(error)
                 solver.stop_search()
 
@@ -104,7 +104,7 @@ def solve_model(
         return EngineResult("infeasible", None, None, log=log, **timing)
     found = name in ("OPTIMAL", "FEASIBLE")
     response = solver.response_proto
-    # Before the first bound is known the response says 0, which bounds nothing.
+    # Before the first bound is known, the response has 0, which is not a bound.
     bound = response.best_objective_bound if bounds or name == "OPTIMAL" else None
     sense = _sense(model)
     verdict = judge(response.objective_value if found else None, bound, sense=sense, grid=grid)
@@ -125,7 +125,7 @@ def _values(response: Any) -> Any:
 
 
 def _sense(model: Any) -> Any:
-    """Return "max" for a model that maximises: CP-SAT stores it as a negative scaling."""
+    """Return "max" if the model maximizes, which CP-SAT stores as a negative scaling."""
     proto = model.proto
     if proto.has_floating_point_objective():
         return "max" if proto.floating_point_objective.maximize else "min"
@@ -133,7 +133,7 @@ def _sense(model: Any) -> Any:
 
 
 def _hinted(model: Any, start: Sequence[float | None]) -> Any:
-    """Return a copy of the model with these hints and no others."""
+    """Return a copy of the model with only these hints."""
     copy = model.clone()
     copy.clear_hints()
     if len(start) != len(copy.proto.variables):
@@ -151,5 +151,5 @@ def _set(solver: Any, options: Mapping[str, Any]) -> None:
             setattr(solver.parameters, name, value)
         except (AttributeError, TypeError):
             raise ValueError(
-                f"CP-SAT has no parameter {name}, or refuses {value!r} for it"
+                f"CP-SAT has no parameter {name}, or rejects its value {value!r}"
             ) from None

@@ -1,4 +1,4 @@
-"""Gurobi: linear, mixed-integer and quadratic programs, where a licence admits them."""
+"""Gurobi: linear, mixed-integer and quadratic programs, within the limits of its licence."""
 
 import math
 import time
@@ -42,21 +42,21 @@ def solve_arrays(
     quadratics: Sequence[Quadratic] = (),
     square: Quadratic | None = None,
 ) -> EngineResult:
-    """Solve a program given as arrays; arguments and result as for `highs.solve_arrays`.
+    """Solve a program given as arrays; parameters and result are those of `highs.solve_arrays`.
 
     Parameters
     ----------
     options : mapping or None
-        Gurobi parameters by name; they win over ours.
+        Gurobi parameters by name; they override ours.
     quadratics, square
-        Quadratic rows, convex or not, and the part of degree two of the objective.
+        Quadratic rows, convex or not, and the quadratic part of the objective.
 
     Raises
     ------
     ValueError
-        When Gurobi does not know an option or refuses its value.
+        If Gurobi rejects an option.
     EngineUnavailableError
-        When Gurobi is not installed, has no licence, or its licence does not admit the size.
+        If Gurobi is not installed or has no licence, or the program is too large for the licence.
     """
     claim("gurobi")
     if clock.expired():
@@ -101,7 +101,19 @@ def solve_model(
     on_bound: OnBound | None = None,
     **rest: Any,
 ) -> EngineResult:
-    """Solve a Pyomo model, quadratic or not; otherwise as `highs.solve_model`."""
+    """Solve a linear or quadratic Pyomo model; parameters and result as for `highs.solve_model`.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        Only the values of its variables are changed.
+    start : bool or None
+        Whether to start from the values of the variables.
+    on_incumbent, on_bound
+        Called with improvements; the model then has the values of the better solution.
+    **rest
+        As for `solve_arrays`.
+    """
     claim("gurobi")
     if clock.expired():
         return EngineResult("unknown", None, None)
@@ -125,7 +137,7 @@ def solve_model(
 
 
 class _Watch:
-    """The callback of one solve: it passes on what was found and stops when the time is up."""
+    """Callback of one solve: it reports improvements and stops the solve at the time limit."""
 
     def __init__(
         self,
@@ -156,7 +168,7 @@ class _Watch:
                 if self._bound < bound < GRB.INFINITY:
                     self._bound = bound
                     self._on_bound(bound)
-        except BaseException as error:  # noqa: BLE001 - may not cross native code; raised after
+        except BaseException as error:  # noqa: BLE001 - must not pass through native code; raised later
             self.error = error
         if self.error is not None or self._clock.expired():
             model.terminate()
@@ -169,7 +181,9 @@ def _set(model: Any, settings: Mapping[str, Any]) -> None:
         try:
             model.setParam(name, value)
         except (gurobipy.GurobiError, TypeError):
-            raise ValueError(f"Gurobi has no parameter {name}, or refuses {value!r}") from None
+            raise ValueError(
+                f"Gurobi has no parameter {name}, or rejects its value {value!r}"
+            ) from None
 
 
 def _pass(
@@ -178,7 +192,7 @@ def _pass(
     quadratics: Sequence[Quadratic],
     square: Quadratic | None,
 ) -> Any:
-    """Hand the arrays over and return the columns; a row with two finite sides becomes two rows."""
+    """Build the model and return its columns; a row with two finite sides becomes two rows."""
     from gurobipy import GRB
 
     count = len(program.cost)
@@ -203,7 +217,7 @@ def _pass(
 
 
 def _sides(program: LinearProgram) -> dict[str, Any]:
-    """Return which rows [i] go into which block, in the order in which the blocks are added."""
+    """Return the rows [i] of each block by relation, in the order of the blocks."""
     from gurobipy import GRB
 
     equal = program.row_lower == program.row_upper
@@ -215,7 +229,7 @@ def _sides(program: LinearProgram) -> dict[str, Any]:
 
 
 def _expression(row: Quadratic, columns: Any) -> Any:
-    """Return the body of a quadratic row."""
+    """Return the left-hand side of a quadratic row."""
     from gurobipy import LinExpr, QuadExpr
 
     single = columns.tolist()
@@ -227,7 +241,7 @@ def _expression(row: Quadratic, columns: Any) -> Any:
 
 
 def _run(model: Any, clock: Clock, watch: _Watch) -> None:
-    """Run within the clock, and again without dual reductions if they leave the status open."""
+    """Solve within the time limit, again without dual reductions if the status is ambiguous."""
     from gurobipy import GRB
 
     for reductions in (1, 0):
@@ -249,7 +263,7 @@ def _read(
     curved: bool,
     timing: dict[str, Any],
 ) -> EngineResult:
-    """Take the result out; the status is derived from the numbers."""
+    """Return the result, with the status that follows from the numbers."""
     from gurobipy import GRB
 
     words = {GRB.OPTIMAL: "optimal", GRB.TIME_LIMIT: "time limit", GRB.INTERRUPTED: "interrupted"}
@@ -266,7 +280,9 @@ def _read(
         objective = model.ObjVal if curved else program.objective(values)
     if program.is_mixed:
         bound = model.ObjBound
-    elif model.Status == GRB.OPTIMAL:  # a continuous program stopped early has no valid bound
+    elif (
+        model.Status == GRB.OPTIMAL
+    ):  # if it was stopped early, a continuous program has no valid bound
         if curved:
             bound = model.ObjBound
         else:
@@ -287,7 +303,7 @@ def _read(
 
 
 def _duals(model: Any, program: LinearProgram) -> Any:
-    """Return the prices by row [i]; a row that became two has the sum of theirs."""
+    """Return the dual values by row [i]; they add up for a row that became two."""
     prices = np.array(model.getAttr("Pi"))
     duals = np.zeros(len(program.row_lower))
     first = 0
@@ -298,7 +314,7 @@ def _duals(model: Any, program: LinearProgram) -> Any:
 
 
 def _raise_for_licence(error: Any, program: LinearProgram, curved: bool) -> None:
-    """Raise the error that says what to do when it is the licence, and MemoryError for memory."""
+    """Raise EngineUnavailableError for a licence problem, and MemoryError for a lack of memory."""
     from gurobipy import GRB
 
     if error.errno == GRB.Error.SIZE_LIMIT_EXCEEDED:
@@ -306,7 +322,7 @@ def _raise_for_licence(error: Any, program: LinearProgram, curved: bool) -> None
         most = "200 columns where there are products" if curved else "2000 of each"
         raise EngineUnavailableError(
             f"Gurobi's licence does not admit this program ({rows} linear rows, {columns} columns; "
-            f"the bundled licence takes {most}): install a full licence, or use another engine"
+            f"the bundled licence admits {most}): install a full licence, or use another engine"
         )
     if error.errno == GRB.Error.NO_LICENSE:
         raise EngineUnavailableError(

@@ -55,34 +55,34 @@ def solve_arrays(
     Parameters
     ----------
     program : LinearProgram
-        Linear, or mixed-integer when some column is.
+        Linear, or mixed-integer if it has an integer column.
     clock : Clock
-        The time that is left; nothing is called when it is up.
+        Time budget; if it has expired, nothing is solved.
     threads, seed : int
-        Threads >= 1 and random seed >= 0 of HiGHS.
+        Number of threads >= 1 and random seed >= 0.
     algorithm, crossover
-        For linear programs; without crossover the point of `ipm` is no vertex.
+        For linear programs; without crossover, the solution of `ipm` is not a vertex.
     start : array [j] or None
-        A point to start a mixed-integer search from; NaN where a column is left open. No start for
-        linear programs: keep a `Relaxation` instead.
+        Starting point of a mixed-integer search, with NaN for columns without a value. Linear
+        programs have no start: use a `Relaxation` instead.
     grid : float or None
-        A step of which every feasible objective is a multiple.
+        A number > 0 of which every feasible objective is a multiple.
     on_incumbent, on_bound
-        Called in this thread as a mixed-integer search improves.
+        Called in this thread with improvements of a mixed-integer search.
     options : mapping or None
-        Further HiGHS options by name; they win over ours.
+        Further HiGHS options by name; they override ours.
 
     Returns
     -------
     EngineResult
-        `values` by column with integers rounded, `duals` by row for a linear program.
+        `values` by column, with integer columns rounded; `duals` by row for a linear program.
 
     Raises
     ------
     ValueError
-        When HiGHS does not know an option or refuses its value.
+        If HiGHS rejects an option.
     EngineUnavailableError
-        When this process has loaded CP-SAT.
+        If this process has loaded CP-SAT.
     """
     claim("highs")
     if clock.expired():
@@ -93,7 +93,7 @@ def solve_arrays(
         settings |= {
             "mip_rel_gap": 0.0,
             "mip_abs_gap": TOLERANCE if grid is None else 0.999 * grid,
-            # HiGHS 1.15.1 can lose the optimum in a restart at the root.
+            # A restart at the root can make HiGHS 1.15.1 miss the optimum.
             "mip_allow_restart": False,
         }
     else:
@@ -122,29 +122,31 @@ def solve_model(
     on_bound: OnBound | None = None,
     **rest: Any,
 ) -> EngineResult:
-    """Solve a linear or mixed-integer Pyomo model; it holds the solution afterwards.
+    """Solve a linear or mixed-integer Pyomo model; the solution is stored in the model.
 
     Parameters
     ----------
     model : ConcreteModel
-        Nothing but the values of its variables changes.
+        Only the values of its variables are changed.
     start : bool or None
-        True: start from the values that the variables have.
+        Whether to start from the values of the variables.
     on_incumbent : callable or None
-        Called as `on_incumbent(objective, None)` when the model holds the better solution.
+        Called as `on_incumbent(objective, None)`; the model then has the better solution.
+    on_bound : callable or None
+        Called with a better bound.
     **rest
         As for `solve_arrays`.
 
     Returns
     -------
     EngineResult
-        `values` is None; `duals` by constraint name for a linear program, in Pyomo's sense: the
-        change of the objective per unit of the right-hand side.
+        `values` is None. For a linear program, `duals` has for each constraint name the change of
+        the objective per unit of the right-hand side, as in Pyomo.
 
     Raises
     ------
     UsageError
-        When the model is not linear.
+        If the model is not linear.
     """
     claim("highs")
     if clock.expired():
@@ -167,9 +169,18 @@ def solve_model(
 
 
 class Relaxation:
-    """A linear program that stays in HiGHS: rows and columns are added, and solves start warm.
+    """A linear program kept in HiGHS: rows and columns can be added, and solves start warm.
 
-    Row and column numbers count on from those of the first program. `integer` is ignored.
+    New rows and columns are numbered after the existing ones.
+
+    Parameters
+    ----------
+    program : LinearProgram
+        The program at the start; `integer` is ignored.
+    threads, seed : int
+        Number of threads >= 1 and random seed >= 0.
+    options : mapping or None
+        Further HiGHS options by name; they override ours.
     """
 
     def __init__(
@@ -194,7 +205,15 @@ class Relaxation:
         pass_program(self._engine, program, relaxed=True)
 
     def add_rows(self, lower: ArrayLike, upper: ArrayLike, matrix: Any) -> None:
-        """Add rows: `lower <= matrix @ x <= upper`, matrix [new i, j] over all present columns."""
+        """Add rows `lower <= matrix @ x <= upper`.
+
+        Parameters
+        ----------
+        lower, upper : array [k]
+            Sides of the new rows; infinite if absent.
+        matrix : sparse or dense array [k, j]
+            Entries in all existing columns.
+        """
         rows = sparse.csr_array(matrix, dtype=np.float64)
         _shape(rows.shape[1], self._engine.getNumCol(), "columns")
         low, high = _floats(lower), _floats(upper)
@@ -212,7 +231,15 @@ class Relaxation:
         )
 
     def add_columns(self, cost: ArrayLike, lower: ArrayLike, upper: ArrayLike, matrix: Any) -> None:
-        """Add columns with their entries, matrix [i, new j] over all present rows."""
+        """Add columns.
+
+        Parameters
+        ----------
+        cost, lower, upper : array [k]
+            Costs and bounds of the new columns.
+        matrix : sparse or dense array [i, k]
+            Entries in all existing rows.
+        """
         columns = sparse.csc_array(matrix, dtype=np.float64)
         _shape(columns.shape[0], self._engine.getNumRow(), "rows")
         price, low, high = _floats(cost), _floats(lower), _floats(upper)
@@ -238,7 +265,15 @@ class Relaxation:
         )
 
     def change_bounds(self, columns: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
-        """Change the bounds of some columns, given by number."""
+        """Change the bounds of columns.
+
+        Parameters
+        ----------
+        columns : array [k] of int
+            Numbers of the columns.
+        lower, upper : array [k]
+            Their new bounds.
+        """
         chosen, low, high = _ints(columns), _floats(lower), _floats(upper)
         accept(self._engine.changeColsBounds(len(chosen), chosen, low, high), "the bounds")
         sides = self._sides
@@ -247,13 +282,29 @@ class Relaxation:
         )
 
     def change_costs(self, columns: ArrayLike, cost: ArrayLike) -> None:
-        """Change the costs of some columns, given by number."""
+        """Change the costs of columns.
+
+        Parameters
+        ----------
+        columns : array [k] of int
+            Numbers of the columns.
+        cost : array [k]
+            Their new costs.
+        """
         chosen, price = _ints(columns), _floats(cost)
         accept(self._engine.changeColsCost(len(chosen), chosen, price), "the costs")
         self._sides = replace(self._sides, cost=_put(self._sides.cost, chosen, price))
 
     def change_row_bounds(self, rows: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
-        """Change the sides of some rows, given by number."""
+        """Change the sides of rows.
+
+        Parameters
+        ----------
+        rows : array [k] of int
+            Numbers of the rows.
+        lower, upper : array [k]
+            Their new sides.
+        """
         chosen, low, high = _ints(rows), _floats(lower), _floats(upper)
         accept(self._engine.changeRowsBounds(len(chosen), chosen, low, high), "the sides")
         sides = self._sides
@@ -264,7 +315,7 @@ class Relaxation:
         )
 
     def solve(self, clock: Clock) -> EngineResult:
-        """Solve what is there now, from the last basis; as `solve_arrays` for linear programs."""
+        """Solve the program from the last basis; the result is as for `solve_arrays`."""
         if clock.expired():
             return EngineResult("unknown", None, None)
         begin = time.monotonic()
@@ -315,7 +366,7 @@ class Relaxation:
 
     @property
     def program(self) -> LinearProgram:
-        """The linear program as it is now, without names."""
+        """The current linear program, without names."""
         lp = self._engine.getLp()
         entries = lp.a_matrix_
         kind = sparse.csc_array if entries.format_.name == "kColwise" else sparse.csr_array
@@ -342,7 +393,7 @@ def _floats(values: ArrayLike) -> Floats:
 
 
 def _put(array: Floats, chosen: Any, values: Floats) -> Floats:
-    """Return a copy with some entries changed."""
+    """Return a copy with other values in the chosen places."""
     changed = array.copy()
     changed[chosen] = values
     return changed

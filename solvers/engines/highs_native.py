@@ -1,4 +1,4 @@
-"""HiGHS' own objects: options, hand-over, callbacks and results, for `highs`."""
+"""Low-level interface to HiGHS for `highs`: options, models, callbacks and results."""
 
 import math
 import threading
@@ -21,9 +21,9 @@ from schedgap.solvers.programs.arrays import Floats, LinearProgram, Sides, dual_
 
 _FEASIBLE = 2  # HiGHS' kSolutionStatusFeasible
 _DECIDED: dict[str, EngineStatus] = {"kInfeasible": "infeasible", "kUnbounded": "unbounded"}
-# The scheduler of HiGHS is one for the process, and is reset before each run.
+# HiGHS has one scheduler per process, which is reset before each run.
 _ONE_AT_A_TIME = threading.RLock()
-# After these a run from scratch without presolve says more.
+# With these statuses, the program is solved again from scratch without presolve.
 _UNDECIDED = (
     "kUnboundedOrInfeasible",
     "kUnknown",
@@ -34,7 +34,19 @@ _UNDECIDED = (
 
 
 class Watch:
-    """Callbacks of one solve: they pass on what was found and stop HiGHS when the time is up."""
+    """Callbacks of one solve: they report improvements and stop HiGHS at the time limit.
+
+    Parameters
+    ----------
+    engine : highspy.Highs
+        The solver.
+    mixed : LinearProgram or None
+        The program if it is mixed-integer.
+    clock : Clock
+        Time budget.
+    on_incumbent, on_bound
+        Called with improvements.
+    """
 
     def __init__(
         self,
@@ -60,7 +72,7 @@ class Watch:
             engine.cbIpmInterrupt.subscribe(self._interrupt)
 
     def leave(self) -> None:
-        """Take the callbacks off again."""
+        """Remove the callbacks."""
         self._engine.cbSimplexInterrupt.unsubscribe(self._interrupt)
         self._engine.cbIpmInterrupt.unsubscribe(self._interrupt)
 
@@ -71,9 +83,9 @@ class Watch:
                 if self._bound < bound < INFINITE and bound > -INFINITE:
                     self._bound = bound
                     self._on_bound(bound)
-        except BaseException as error:  # noqa: BLE001 - it may not cross native code; raised after the run
+        except BaseException as error:  # noqa: BLE001 - must not pass through native code; raised after the run
             self.error = error
-        # The flag of an earlier run stays set: write it either way.
+        # The flag of an earlier run may still be set: always write it.
         event.interrupt(self.error is not None or self._clock.expired())
 
     def _incumbent(self, event: Any) -> None:
@@ -81,12 +93,18 @@ class Watch:
             if self._on_incumbent and self._program and not self.error:
                 values = self._program.rounded(event.data_out.mip_solution)
                 self._on_incumbent(self._program.objective(values), values)
-        except BaseException as error:  # noqa: BLE001 - it may not cross native code; raised after the run
+        except BaseException as error:  # noqa: BLE001 - must not pass through native code; raised after the run
             self.error = error
 
 
 def new_engine(settings: Mapping[str, Any]) -> Any:
-    """Return a silent HiGHS that has accepted every setting."""
+    """Return a silent HiGHS solver with options.
+
+    Parameters
+    ----------
+    settings : mapping
+        Values of options by name.
+    """
     import highspy
 
     engine = highspy.Highs()
@@ -97,13 +115,33 @@ def new_engine(settings: Mapping[str, Any]) -> Any:
 
 
 def set_option(engine: Any, name: str, value: Any) -> None:
-    """Set an option; HiGHS itself would ignore a misspelt one."""
+    """Set an option; raise ValueError if HiGHS rejects it.
+
+    Parameters
+    ----------
+    engine : highspy.Highs
+        The solver.
+    name : str
+        Name of the option.
+    value : bool, int, float or str
+        Its value.
+    """
     if engine.setOptionValue(name, value).name != "kOk":
-        raise ValueError(f"HiGHS has no option {name}, or refuses {value!r} for it")
+        raise ValueError(f"HiGHS has no option {name}, or rejects its value {value!r}")
 
 
 def pass_program(engine: Any, program: LinearProgram, *, relaxed: bool = False) -> None:
-    """Hand the arrays over."""
+    """Pass a program to HiGHS.
+
+    Parameters
+    ----------
+    engine : highspy.Highs
+        The solver.
+    program : LinearProgram
+        The program.
+    relaxed : bool
+        Whether to ignore that columns must be integer.
+    """
     import highspy
 
     lp = highspy.HighsLp()
@@ -119,15 +157,23 @@ def pass_program(engine: Any, program: LinearProgram, *, relaxed: bool = False) 
     if program.integer is not None and program.is_mixed and not relaxed:
         kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
         lp.integrality_ = [kinds[whole] for whole in program.integer.tolist()]
-    # A column whose bounds cross is a warning here and an infeasible program later.
+    # Crossing column bounds give a warning here and the status infeasible later.
     if engine.passModel(lp).name not in ("kOk", "kWarning"):
         raise ScaleError(
-            "HiGHS refuses the program: its coefficients are too large or too far apart"
+            "HiGHS rejects the program: its coefficients are too large or differ too much"
         )
 
 
 def pass_start(engine: Any, start: Floats) -> None:
-    """Hand over a point, or the part of it that is not NaN."""
+    """Pass a starting point to HiGHS.
+
+    Parameters
+    ----------
+    engine : highspy.Highs
+        The solver.
+    start : array [j]
+        The point; NaN for columns without a value.
+    """
     import highspy
 
     given = ~np.isnan(start)
@@ -141,9 +187,21 @@ def pass_start(engine: Any, start: Floats) -> None:
 
 
 def run(engine: Any, clock: Clock, watch: Watch) -> bool:
-    """Run within the clock, and a second time when the first leaves open what the program is.
+    """Solve within the time limit, a second time without presolve if the status is not reliable.
 
-    Returns whether both runs, the second without presolve, call the program infeasible.
+    Parameters
+    ----------
+    engine : highspy.Highs
+        The solver, with a program.
+    clock : Clock
+        Time budget.
+    watch : Watch
+        Its callbacks.
+
+    Returns
+    -------
+    bool
+        Whether both runs found the program infeasible.
     """
     with _ONE_AT_A_TIME:
         return _run_alone(engine, clock, watch)
@@ -164,9 +222,9 @@ def _run_alone(engine: Any, clock: Clock, watch: Watch) -> bool:
 
     said = []
     for presolve in (None, "off"):
-        # A changed thread count in one process makes HiGHS refuse to run without this.
+        # Without this, HiGHS refuses to run if the number of threads has changed in the process.
         highspy.Highs.resetGlobalScheduler(True)
-        # HiGHS counts the time of all runs of one object towards the limit.
+        # HiGHS counts the time of all runs of an object towards the limit.
         set_option(engine, "time_limit", engine.getRunTime() + clock.remaining())
         if presolve is not None:
             engine.clearSolver()
@@ -179,7 +237,7 @@ def _run_alone(engine: Any, clock: Clock, watch: Watch) -> bool:
         status = engine.getModelStatus().name
         said.append(status)
         pointless = status == "kOptimal" and engine.getInfo().primal_solution_status != _FEASIBLE
-        # The presolve of HiGHS 1.15.1 can call a feasible mixed-integer program infeasible.
+        # The presolve of HiGHS 1.15.1 can declare a feasible mixed-integer program infeasible.
         doubtful = status == "kInfeasible" and watch.mixed
         if not (pointless or doubtful or status in _UNDECIDED) or clock.expired():
             break
@@ -189,7 +247,17 @@ def _run_alone(engine: Any, clock: Clock, watch: Watch) -> bool:
 def read_linear(
     engine: Any, program: LinearProgram | Sides, *, seconds: float, build_seconds: float = 0.0
 ) -> EngineResult:
-    """Take the result of a linear program out; one that was stopped early has no valid bound."""
+    """Return the result of a linear program; it has no bound if the solve was stopped early.
+
+    Parameters
+    ----------
+    engine : highspy.Highs
+        The solver after a run.
+    program : LinearProgram or Sides
+        The program.
+    seconds, build_seconds : float
+        Times of the solve and of building.
+    """
     rest = _rest(engine, seconds, build_seconds)
     status = engine.getModelStatus().name
     if status in _DECIDED:
@@ -217,9 +285,20 @@ def read_mixed(
     build_seconds: float,
     twice: bool = False,
 ) -> EngineResult:
-    """Take the result of a mixed-integer program out; its objective is computed anew.
+    """Return the result of a mixed-integer program, with its objective recomputed.
 
-    `twice`: two runs, with presolve and without, have called it infeasible.
+    Parameters
+    ----------
+    engine : highspy.Highs
+        The solver after a run.
+    program : LinearProgram
+        The program.
+    grid : float or None
+        A number > 0 of which every feasible objective is a multiple.
+    seconds, build_seconds : float
+        Times of the solve and of building.
+    twice : bool
+        Whether two runs, with presolve and without, found it infeasible.
     """
     rest = _rest(engine, seconds, build_seconds)
     status = engine.getModelStatus().name
@@ -236,7 +315,7 @@ def read_mixed(
 
 
 def _rest(engine: Any, seconds: float, build_seconds: float) -> dict[str, Any]:
-    """Return what every result of this engine carries."""
+    """Return the fields that all results of this engine have."""
     words = engine.modelStatusToString(engine.getModelStatus())
     return {"seconds": seconds, "build_seconds": build_seconds, "log": f"HiGHS: {words}"}
 
@@ -257,7 +336,7 @@ def _judged(
 
 
 def _read_empty(program: LinearProgram | Sides, rest: dict[str, Any]) -> EngineResult:
-    """Judge a program without columns, whose rows HiGHS does not look at."""
+    """Return the result of a program without columns, whose rows HiGHS does not check."""
     if (program.row_lower > 0).any() or (program.row_upper < 0).any():
         return EngineResult("infeasible", None, None, **rest)
     zero = np.zeros(len(program.row_lower))
@@ -265,6 +344,16 @@ def _read_empty(program: LinearProgram | Sides, rest: dict[str, Any]) -> EngineR
 
 
 def accept(status: Any, what: str, fine: tuple[str, ...] = ("kOk",)) -> None:
-    """Raise ValueError unless HiGHS has taken what it was given."""
+    """Raise ValueError if HiGHS rejected an input.
+
+    Parameters
+    ----------
+    status : highspy.HighsStatus
+        Status of the call.
+    what : str
+        The input, for the message.
+    fine : tuple of str
+        Names of the statuses that mean success.
+    """
     if status.name not in fine:
-        raise ValueError(f"HiGHS refuses {what}")
+        raise ValueError(f"HiGHS rejects {what}")

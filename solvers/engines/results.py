@@ -1,4 +1,4 @@
-"""What an engine returns, and what is said of it while it runs: the same shape for all engines."""
+"""Results, statuses, tolerances and callbacks that all engines have in common."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 EngineStatus = Literal["optimal", "feasible", "infeasible", "unbounded", "unknown"]
 
-# engine name -> (module that proves it is installed, pip extra)
+# engine -> (module that shows whether it is installed, pip extra)
 ENGINES: dict[str, tuple[str, str]] = {
     "highs": ("highspy", ""),
     "gurobi": ("gurobipy", "gurobi"),
@@ -15,23 +15,23 @@ ENGINES: dict[str, tuple[str, str]] = {
     "clarabel": ("cvxpy", "convex"),
 }
 
-# Called with (objective, values): a better solution was found, values as in EngineResult.
+# Called with (objective, values) of a better solution; values as in EngineResult.
 OnIncumbent = Callable[[float, Any], None]
-# Called with a bound on the optimum that has become better.
+# Called with a better bound on the optimum.
 OnBound = Callable[[float], None]
 
-TOLERANCE = 1e-6  # relative, between objective and bound of a proved optimum
-INFINITE = 1e20  # engines write this or more for "no bound"
+TOLERANCE = 1e-6  # relative gap between objective and bound of a proved optimum
+INFINITE = 1e20  # engines report this or more if there is no bound
 
-# engine name -> options of an exact program: near enough for rows of small whole numbers, and far
-# from where the presolve of HiGHS 1.15.1 has lost optima (at 1e-6 and at 1e-9)
+# engine -> tolerances for exact programs: tight enough for rows with small integers, and far from
+# 1e-6 and 1e-9, at which the presolve of HiGHS 1.15.1 has missed optima
 USUAL_TOLERANCES: dict[str, dict[str, float]] = {
     "highs": {"mip_feasibility_tolerance": 1e-7},
     "gurobi": {"FeasibilityTol": 1e-7, "IntFeasTol": 1e-7},
 }
 
-# engine name -> options of an integer program whose rows are nearer than the usual 1e-6 to values
-# that they must tell apart
+# engine -> tolerances for integer programs whose rows must distinguish values that differ by less
+# than the usual 1e-6
 LEAST_TOLERANCES: dict[str, dict[str, float]] = {
     "highs": {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9},
     "gurobi": {"FeasibilityTol": 1e-9, "IntFeasTol": 1e-9},
@@ -40,13 +40,13 @@ LEAST_TOLERANCES: dict[str, dict[str, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class EngineResult:
-    """One solve.
+    """Result of one solve.
 
-    `status` follows from the numbers: `optimal` only when objective and bound meet (1e-6 relative,
-    or within one step of the objective's grid). `bound` is a valid bound or None, never infinite.
-    `values`: array programs, an array by column; Pyomo, values are loaded into the model and this
-    is None; CP-SAT, a sequence by variable index; cvxpy, loaded into the problem. `duals` of an LP
-    by row (array programs) or by constraint name (Pyomo). `info["contradiction"]` is there when the
+    The status follows from the numbers: `optimal` only if objective and bound meet (1e-6 relative,
+    or within one step of the objective's grid). `bound` is a valid finite bound or None. `values`
+    is an array by column for programs as arrays and by variable index for CP-SAT; for Pyomo and
+    cvxpy it is None, because the values are stored in the model. `duals` are those of a linear
+    program, by row (arrays) or by constraint name (Pyomo). `info["contradiction"]` is set if the
     engine's bound lies past its own incumbent; the bound is then dropped.
     """
 
@@ -55,15 +55,15 @@ class EngineResult:
     bound: float | None
     values: Any = None
     duals: Any = None
-    seconds: float = 0.0  # solve alone
-    build_seconds: float = 0.0  # hand-over to the engine
+    seconds: float = 0.0  # of the solve without building
+    build_seconds: float = 0.0  # to build the model in the engine
     log: str = ""
     info: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an engine's two numbers prove."""
+    """Status that follows from an engine's incumbent and bound."""
 
     status: EngineStatus
     objective: float | None
@@ -83,16 +83,16 @@ def judge(
     Parameters
     ----------
     objective, bound : float or None
-        As the engine says; NaN, infinite and absurdly large numbers count as None.
-    sense : "min" or "max"
-        Of both numbers.
+        As reported by the engine; NaN, infinite and extremely large numbers count as None.
+    sense : {"min", "max"}
+        Sense of the objective.
     grid : float or None
-        A step > 0 of which every feasible objective is a multiple; the bound is rounded to it.
+        A number > 0 of which every feasible objective is a multiple; the bound is rounded to it.
 
     Returns
     -------
     Judgement
-        `optimal` when the numbers meet, `feasible` with an incumbent otherwise, else `unknown`.
+        `optimal` if the numbers meet, otherwise `feasible` if there is an incumbent, or `unknown`.
     """
     if objective is None or not abs(objective) < INFINITE:
         objective = None
@@ -115,5 +115,5 @@ def judge(
 
 
 def _on_grid(bound: float, grid: float) -> float:
-    """Round a lower bound up to the grid; half a thousandth of a step is left for round-off."""
+    """Round a lower bound up to the grid, with 0.0005 steps of tolerance for round-off."""
     return math.ceil(bound / grid - 5e-4) * grid

@@ -1,4 +1,4 @@
-"""One call for all engines: the engine's name and the program's type choose the adapter."""
+"""Solve a program of any kind with any engine."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -38,35 +38,38 @@ def solve(
     Parameters
     ----------
     program : LinearProgram, Pyomo ConcreteModel, cp_model.CpModel or cvxpy.Problem
-        What to solve; a Pyomo model and a cvxpy problem hold the solution afterwards.
+        What to solve; the solution of a Pyomo model or a cvxpy problem is stored in it.
     engine : str
-        `highs` and `gurobi` take arrays and Pyomo, `cp-sat` CP-SAT models, `clarabel` cvxpy.
+        `highs` and `gurobi` solve arrays and Pyomo models, `cp-sat` CP-SAT models, `clarabel`
+        cvxpy problems.
     clock : Clock
-        The time that is left; at zero the result is `unknown` and no engine is called.
+        Time budget; if it has expired, the result is `unknown` and no engine is called.
     threads, seed : int
-        For the engine; one thread repeats a seed's search.
+        Number of threads >= 1 and random seed >= 0; with one thread, the search is deterministic.
     grid : float or None
-        A step of which every feasible objective is a multiple: closes the gap earlier.
+        A number > 0 of which every feasible objective is a multiple; it closes the gap earlier.
     start : array by column, sequence by variable index, or None
-        A point to start from; a Pyomo model starts from its variables' values when this is True.
+        A starting point; for a Pyomo model, True means the values of its variables.
     on_incumbent, on_bound
-        Called as the search improves.
+        Called with improvements during the search.
     options : mapping or None
-        The engine's own options by name; an unknown one is a ValueError.
+        Options of the engine by name.
 
     Raises
     ------
     UsageError
-        When there is no such engine, or it does not take this kind of program.
+        If there is no such engine, or it cannot solve this kind of program.
+    ValueError
+        If the engine rejects an option.
     EngineUnavailableError
-        When the engine is not installed, its licence does not admit the program, or another
-        engine that this process has loaded stands in its way.
+        If the engine is not installed, its licence is too small, or it conflicts with an engine
+        that this process has loaded.
     """
     if engine not in ENGINES:
         raise UsageError(f"no engine '{engine}': choose one of {', '.join(ENGINES)}")
     adapter = _ADAPTERS.get((engine, _kind(program)))
     if adapter is None:
-        raise UsageError(f"engine {engine} cannot take a {_kind(program)} program")
+        raise UsageError(f"engine {engine} cannot solve {_kind(program)} programs")
     function: Callable[..., EngineResult] = getattr(import_module(adapter[0]), adapter[1])
     return function(
         program,
@@ -82,7 +85,7 @@ def solve(
 
 
 def _kind(program: Any) -> str:
-    """Name the modelling language, without importing any."""
+    """Return the kind of a program, without importing any engine."""
     for kind in type(program).__mro__:
         root = kind.__module__.partition(".")[0]
         if root in _KINDS:

@@ -1,4 +1,15 @@
-"""A linear or mixed-integer program as arrays, and the bound that its dual prices certify."""
+"""Linear and mixed-integer programs as arrays, and bounds certified by dual values.
+
+References
+----------
+A. Neumaier and O. Shcherbina, "Safe bounds in linear and mixed-integer linear programming",
+Mathematical Programming 99(2), 2004.
+
+C. Jansson, "Rigorous lower and upper bounds in linear programming", SIAM Journal on Optimization
+14(3), 2004.
+
+N. J. Higham, "Accuracy and Stability of Numerical Algorithms", SIAM, 2nd edition 2002, Section 3.1.
+"""
 
 import math
 from collections.abc import Sequence
@@ -13,16 +24,16 @@ from scipy import sparse
 Floats = NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
-_NORMAL, _LEAST = float(np.finfo(np.float64).tiny), 5e-324  # normal and subnormal doubles begin
-_SMALL = 1e-150  # prices and entries of less could have products below normal doubles
+_NORMAL, _LEAST = float(np.finfo(np.float64).tiny), 5e-324  # smallest normal and subnormal doubles
+_SMALL = 1e-150  # products of smaller numbers could be subnormal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearProgram:
-    """Minimise `cost @ x + offset`, `row_lower <= matrix @ x <= row_upper`, `lower <= x <= upper`.
+    """Minimize `cost @ x + offset`, `row_lower <= matrix @ x <= row_upper`, `lower <= x <= upper`.
 
-    Index letters: i row, j column. Infinite sides are +-inf. Lists are taken as arrays and any
-    sparse or dense matrix as CSR; ValueError when shapes do not fit or a number is NaN.
+    The index i stands for rows, j for columns. Absent sides are +-inf. Lists are converted to
+    arrays and matrices to CSR; ValueError is raised if shapes do not fit or a number is NaN.
     """
 
     cost: Floats  # [j]
@@ -31,7 +42,7 @@ class LinearProgram:
     matrix: Any  # scipy.sparse.csr_array [i, j]
     row_lower: Floats  # [i]
     row_upper: Floats  # [i]
-    integer: NDArray[np.bool_] | None = None  # [j]; None is a linear program
+    integer: NDArray[np.bool_] | None = None  # [j]; None for a linear program
     offset: float = 0.0
     column_names: Sequence[str] | None = None
     row_names: Sequence[str] | None = None
@@ -69,26 +80,43 @@ class LinearProgram:
     def nonnegative(
         cls, cost: Floats, matrix: Any, *, row_lower: Floats, row_upper: Floats
     ) -> "LinearProgram":
-        """Return the program over columns without upper bounds, such as a master."""
+        """Return a program over nonnegative columns without upper bounds, such as a master problem.
+
+        Parameters
+        ----------
+        cost : array [j]
+            Costs.
+        matrix : sparse or dense array [i, j]
+            Entries.
+        row_lower, row_upper : array [i]
+            Sides of the rows.
+        """
         lower, upper = np.zeros(len(cost)), np.full(len(cost), np.inf)
         return cls(cost, lower, upper, matrix, row_lower, row_upper)
 
     @property
     def is_mixed(self) -> bool:
-        """True when some column must be integer."""
+        """Whether some column must be integer."""
         return self.integer is not None and bool(self.integer.any())
 
     def rounded(self, values: ArrayLike) -> Floats:
-        """Return values [j] with the integer columns rounded."""
+        """Return values with those of integer columns rounded.
+
+        Parameters
+        ----------
+        values : array [j]
+            Values of the columns.
+        """
         rounded = np.array(values, dtype=np.float64)
         if self.integer is not None:
             rounded[self.integer] = np.round(rounded[self.integer]) + 0.0  # no -0.0
         return rounded
 
     def whole_bounds(self) -> tuple[Floats, Floats]:
-        """Return lower and upper [j], those of integer columns rounded inward: the same program.
+        """Return lower [j] and upper [j], with those of integer columns rounded inward.
 
-        HiGHS 1.15.1 can return a wrong optimum where an integer column has a fractional bound.
+        The program remains the same; but HiGHS 1.15.1 can return a wrong optimum if an integer
+        column has a fractional bound.
         """
         if self.integer is None:
             return self.lower, self.upper
@@ -97,13 +125,19 @@ class LinearProgram:
         return lower + 0.0, upper + 0.0
 
     def objective(self, values: Floats) -> float:
-        """Return the objective of values [j]."""
+        """Return the objective of a point.
+
+        Parameters
+        ----------
+        values : array [j]
+            Values of the columns.
+        """
         return math.fsum((self.cost * values).tolist()) + self.offset
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sides:
-    """A linear program but for its matrix."""
+    """A linear program without its matrix."""
 
     cost: Floats
     lower: Floats
@@ -116,10 +150,20 @@ class Sides:
 def dual_objective(
     program: LinearProgram | Sides, duals: Floats, reduced: Floats, *, tolerance: float = 1e-6
 ) -> float | None:
-    """Return the dual's value as an engine sees it, its tolerances granted, or None.
+    """Return the dual objective within an engine's tolerances, or None if it is infinite.
 
-    `duals` [i] and `reduced` [j] are the engine's prices of the rows and reduced costs. This is
-    no certificate: `safe_bound` makes one of the same prices.
+    The value is not certified; `safe_bound` computes a certified one from the same dual values.
+
+    Parameters
+    ----------
+    program : LinearProgram or Sides
+        The program.
+    duals : array [i]
+        Dual values of the rows, as returned by the engine.
+    reduced : array [j]
+        Reduced costs of the columns, as returned by the engine.
+    tolerance : float
+        Dual values up to this count as 0 where the side of a row or column is infinite.
     """
     total = [program.offset]
     for price, low, high in (
@@ -134,47 +178,49 @@ def dual_objective(
 
 
 def _underflows(left: Floats, right: Floats) -> int:
-    """Return how many products are so small that rounding them is no relative error."""
+    """Return how many products are subnormal, so that their rounding error is not relative."""
     both = (left != 0) & (right != 0)
     return int((np.abs(left[both] * right[both]) < _NORMAL).sum())
 
 
 def safe_bound(program: LinearProgram, duals: ArrayLike) -> float:
-    """Return a lower bound on the linear relaxation's optimum, valid for any dual prices.
+    """Return a lower bound on the optimum of the linear relaxation, valid for any dual values.
 
     Parameters
     ----------
     program : LinearProgram
-        `integer` plays no part: a bound on the relaxation holds for the program too.
+        The program; `integer` is ignored, as a bound on the relaxation is one on the program.
     duals : array [i]
-        Prices of the rows, as an engine returns them: positive where `row_lower` binds, negative
-        where `row_upper` does. A price whose side is infinite, and one that is not finite, counts
-        as 0; so any array is safe, and only good ones give a good bound.
+        Dual values of the rows, as returned by an engine: positive where `row_lower` binds and
+        negative where `row_upper` binds. Values that are not finite, or whose side is infinite,
+        count as 0. Any array gives a valid bound.
 
     Returns
     -------
     float
         sum_i (y_i > 0 ? row_lower_i : row_upper_i) y_i + sum_j min(rc_j lower_j, rc_j upper_j)
-        + offset with rc = cost - y A, less an allowance for every rounding on the way. -inf when
-        a column with an infinite bound has a reduced cost of the wrong sign, be it by a rounding:
-        give columns finite bounds where a certificate is wanted.
+        + offset with rc = cost - y A, minus a bound on all rounding errors. It is -inf if a column
+        with an infinite bound has a reduced cost of the wrong sign, even if only by round-off;
+        therefore give columns finite bounds where a certificate is needed.
 
     Notes
     -----
-    Weak duality. Prices below 1e-150 count as 0. Round-off of a sum of n products is at most n eps
-    times the sum of the absolute products (Higham, Accuracy and Stability of Numerical Algorithms,
-    section 3.1); we allow twice that. Where an infinite bound lets the sign of a reduced cost
-    decide, it is taken exactly.
+    The bound follows from weak duality. Dual values below 1e-150 count as 0. The rounding error of
+    a sum of n products is at most about n eps times the sum of the absolute products (Higham 2002);
+    we subtract twice that. If a column has an infinite bound, the sign of its reduced cost decides
+    and is computed exactly.
     """
     price = np.array(duals, dtype=np.float64)
     price[~np.isfinite(price) | (np.abs(price) < _SMALL)] = 0.0
     price[(price > 0) & np.isneginf(program.row_lower)] = 0.0
     price[(price < 0) & np.isposinf(program.row_upper)] = 0.0
     side = np.where(price > 0, program.row_lower, program.row_upper)
-    if np.isinf(side[price != 0]).any():  # a row that demands the impossible, such as >= inf
+    if np.isinf(side[price != 0]).any():  # an unsatisfiable row, such as >= inf
         return -math.inf
+    # sum_i y_i b_i, where b_i is the side on which y_i is nonzero
     row_terms = price * np.where(price == 0, 0.0, side)
 
+    # rc = c - y A, and a bound `error` on the rounding error of each entry
     transposed = program.matrix.T
     reduced = program.cost - transposed @ price
     magnitude = np.abs(program.cost) + abs(transposed) @ np.abs(price)
@@ -182,6 +228,7 @@ def safe_bound(program: LinearProgram, duals: ArrayLike) -> float:
     error = 2 * _EPS * (nonzeros + 2) * magnitude  # of each reduced cost
     if (np.abs(program.matrix.data) < _SMALL).any():
         error += nonzeros * _LEAST
+    # A reduced cost within its error and next to an infinite bound: compute it exactly.
     open_side = np.isneginf(program.lower) | np.isposinf(program.upper)
     columns = program.matrix.tocsc()
     for j in np.flatnonzero(open_side & (np.abs(reduced) <= error)):
@@ -192,9 +239,10 @@ def safe_bound(program: LinearProgram, duals: ArrayLike) -> float:
         )
         reduced[j] = float(exact)
         error[j] = _EPS * abs(reduced[j])
-        if exact and not reduced[j]:  # underflow: keep the sign, it decides
+        if exact and not reduced[j]:  # underflow: keep the sign, which decides
             reduced[j] = math.copysign(5e-324, exact)
 
+    # sum_j min(rc_j lower_j, rc_j upper_j), minus the effect of the errors
     bound_at = np.where(reduced > 0, program.lower, program.upper)
     bound_at[reduced == 0] = 0.0
     if np.isinf(bound_at).any():

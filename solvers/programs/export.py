@@ -1,4 +1,4 @@
-"""Write a program as an LP or MPS file, with its names, for any solver to read."""
+"""Write a program, with its names, as an LP or MPS file."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,29 +9,29 @@ from schedgap.errors import UsageError
 from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.pyomo import PyomoArrays, Quadratic, compile_model
 
-_ONE = "ONE"  # a column fixed at 1: readers disagree about a bare constant in the objective
+_ONE = "ONE"  # a column fixed at 1, because solvers read a constant in the objective differently
 
 
 def write_model(program: Any, file: Path | str) -> None:
-    """Write a program; the file's suffix is the format.
+    """Write a program as a file; its suffix determines the format.
 
     Parameters
     ----------
     program : ConcreteModel or LinearProgram
-        A Pyomo model may have quadratic rows, in the LP format only.
+        Quadratic Pyomo models can be written in the LP format only.
     file : path
         `*.lp` (the format of CPLEX) or `*.mps` (free form).
 
     Raises
     ------
     UsageError
-        For another suffix, a quadratic program in MPS, or a model that is neither linear nor
-        quadratic.
+        For another suffix, a quadratic program as MPS, or a model of higher degree.
 
     Notes
     -----
-    Names are kept but for characters that the formats refuse: `eq_5[1,a]` becomes `eq_5(1,a)`.
-    A row with two finite sides becomes `<name>.low` and `<name>.high` in LP. No engine is needed.
+    Names are kept, except for characters that the formats do not allow: `eq_5[1,a]` becomes
+    `eq_5(1,a)`. In LP files, a row with two finite sides becomes the rows `<name>.low` and
+    `<name>.high`. No engine is needed.
     """
     path = Path(file)
     if isinstance(program, LinearProgram):
@@ -47,14 +47,14 @@ def write_model(program: Any, file: Path | str) -> None:
     elif path.suffix != ".mps":
         raise UsageError(f"{path}: the name must end in .lp or .mps")
     elif arrays.quadratics or arrays.square:
-        raise UsageError(f"{path}: a program with quadratic rows can be written as .lp only")
+        raise UsageError(f"{path}: a quadratic program can be written as .lp only")
     else:
         lines = _mps(arrays, rows, columns)
     path.write_text("".join(line + "\n" for line in lines), encoding="ascii")
 
 
 def _names(names: Sequence[str] | None, prefix: str, count: int) -> list[str]:
-    """Return names that both formats admit, all different."""
+    """Return distinct names that both formats allow."""
     if names is None:
         return [f"{prefix}{k}" for k in range(count)]
     table = {ord("["): "(", ord("]"): ")", ord(" "): "_"}
@@ -82,7 +82,7 @@ def _lp(arrays: PyomoArrays, rows: list[str], columns: list[str]) -> Iterator[st
     square: list[str] = []
     if arrays.square is not None:
         terms += _linear(arrays.square, columns, sign)
-        # The format halves the square of an objective.
+        # In the LP format, the quadratic part of the objective is divided by 2.
         square = _square(arrays.square, columns, 2 * sign, " / 2")
     if program.offset:
         terms.append((sign * program.offset, _ONE))
@@ -125,7 +125,7 @@ def _lp_row(
     high: float,
     columns: list[str],
 ) -> Iterator[str]:
-    """Yield a row, or two where both sides are finite and differ."""
+    """Yield a row, or two rows if both sides are finite and differ."""
     sides = [("", "=", low)] if low == high else [(".low", ">=", low), (".high", "<=", high)]
     finite = [side for side in sides if not math.isinf(side[2])]
     for suffix, relation, value in finite:
@@ -137,7 +137,7 @@ def _lp_row(
 def _sum(
     head: str, terms: list[tuple[float, str]], square: list[str], columns: list[str]
 ) -> Iterator[str]:
-    """Yield a sum, a few terms to a line; the formats want one term at least."""
+    """Yield the lines of a sum, four terms per line; an empty sum gets a zero term."""
     if not terms and not square:
         terms = [(0.0, columns[0] if columns else _ONE)]
     words = [f"{'-' if value < 0 else '+'} {_number(abs(value))} {name}" for value, name in terms]
@@ -151,7 +151,7 @@ def _linear(row: Quadratic, columns: list[str], sign: float = 1.0) -> list[tuple
 
 
 def _square(row: Quadratic, columns: list[str], sign: float = 1.0, end: str = "") -> list[str]:
-    """Return the words of the bracket with the terms of degree two."""
+    """Return the bracket with the quadratic terms."""
     words = []
     for value, j, k in zip(row.coefficient, row.first, row.second, strict=True):
         product = f"{columns[j]} ^ 2" if j == k else f"{columns[j]} * {columns[k]}"
@@ -229,7 +229,7 @@ def _whole(program: LinearProgram, columns: list[str]) -> list[str]:
 
 
 def _number(value: float) -> str:
-    """Return the shortest text that reads back as the same number."""
+    """Return the shortest text that represents exactly this number."""
     if math.isinf(value):
         return "-inf" if value < 0 else "+inf"
     return repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)

@@ -1,4 +1,4 @@
-"""A Pyomo model as arrays: what its rows and columns are called, and how values go back into it."""
+"""Pyomo models as arrays, with their names, and values stored back into the model."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -28,15 +28,15 @@ class Quadratic:
 
 
 class InfeasibleModelError(Exception):
-    """A row without variables does not hold."""
+    """A row without variables is violated."""
 
 
 @dataclass(frozen=True, slots=True)
 class PyomoArrays:
-    """The active parts of a model: a program that minimises, whatever the model's sense is.
+    """The active part of a model as arrays, always as a minimization.
 
-    The matrix has the linear rows; a quadratic objective stands in `square`, in the program's
-    sense, beside the linear `cost`.
+    `program` has the linear rows and the linear part of the objective; `square` is the quadratic
+    part of the objective, also to be minimized.
     """
 
     model: Any
@@ -48,15 +48,21 @@ class PyomoArrays:
     square: Quadratic | None = None
 
     def own(self, number: float) -> float:
-        """Return an objective or a bound of the program in the model's sense, and back."""
+        """Convert an objective or bound of the program to the model's sense, or back.
+
+        Parameters
+        ----------
+        number : float
+            The objective or bound.
+        """
         return -number if self.sense == "max" else number
 
     def start(self) -> Floats:
-        """Return the values that the variables have [j], NaN where they have none."""
+        """Return the values of the variables [j], NaN if they have none."""
         return np.array([math.nan if v.value is None else float(v.value) for v in self.variables])
 
     def named(self) -> LinearProgram:
-        """Return the program with the model's names, which take a while to make."""
+        """Return the program with the names of the model, which are slow to compute."""
         return replace(
             self.program,
             column_names=[variable.name for variable in self.variables],
@@ -64,7 +70,13 @@ class PyomoArrays:
         )
 
     def load(self, values: Floats) -> None:
-        """Write values [j] into the model; a variable in no row gets the value nearest to 0."""
+        """Store values in the model; variables that occur in no row get the value nearest to 0.
+
+        Parameters
+        ----------
+        values : array [j]
+            Values of the columns.
+        """
         import pyomo.environ as pyo
 
         for variable, value in zip(self.variables, values.tolist(), strict=True):
@@ -77,21 +89,21 @@ class PyomoArrays:
 
 
 def compile_model(model: Any, *, quadratic: bool = False) -> PyomoArrays:
-    """Compile a Pyomo model.
+    """Convert a Pyomo model to arrays.
 
     Parameters
     ----------
     model : ConcreteModel
-        With one active objective or none; left as it is.
+        With at most one active objective; not changed.
     quadratic : bool
-        Take rows and an objective of degree two as well.
+        Whether to accept quadratic rows and a quadratic objective.
 
     Raises
     ------
     UsageError
-        When a row or the objective is beyond that, or there are several objectives.
+        If a row or the objective has a higher degree, or there are several objectives.
     InfeasibleModelError
-        When a row without variables does not hold.
+        If a row without variables is violated.
     """
     import pyomo.environ as pyo
     from pyomo.common.errors import InfeasibleConstraintException, InvalidExpressionError
@@ -105,7 +117,7 @@ def compile_model(model: Any, *, quadratic: bool = False) -> PyomoArrays:
         raise InfeasibleModelError(str(error)) from None
     except InvalidExpressionError as error:
         if not quadratic:
-            raise UsageError(f"this engine takes linear rows only: {error}") from None
+            raise UsageError(f"this engine accepts only linear rows: {error}") from None
     rows = list(model.component_data_objects(pyo.Constraint, active=True))
     bodies = [(row, row.body) for row in rows] + [(each, each.expr) for each in objectives]
     curved = [row for row, body in bodies if body.polynomial_degree() not in (0, 1)]
@@ -131,7 +143,23 @@ def solve_compiled(
     build_seconds: float,
     **rest: Any,
 ) -> EngineResult:
-    """Solve a compiled model with an engine's array function; values are loaded into the model."""
+    """Solve a compiled model with an engine's array function and store the values in the model.
+
+    Parameters
+    ----------
+    arrays : PyomoArrays
+        The model.
+    engine : callable
+        The engine's `solve_arrays`.
+    start : bool or None
+        Whether to start from the values of the variables.
+    on_incumbent, on_bound
+        Called with improvements in the model's sense.
+    build_seconds : float
+        Time of the compilation.
+    **rest
+        Further parameters of `engine`.
+    """
 
     def incumbent(objective: float, values: Floats) -> None:
         if on_incumbent is not None:
@@ -167,13 +195,13 @@ def solve_compiled(
 
 
 def _compile_linear(model: Any) -> PyomoArrays:
-    """Compile the linear rows; the two sides of a range row come as two rows and are joined."""
+    """Compile the linear rows; Pyomo gives a range row as two rows, which are joined."""
     import pyomo.environ as pyo
     from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
     form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
     constraints: list[Any] = []
-    kept: list[int] = []  # the row of the form that holds the entries of constraint i
+    kept: list[int] = []  # row of the standard form with the entries of constraint i
     low: list[float] = []
     high: list[float] = []
     for k, ((constraint, side), value) in enumerate(zip(form.rows, form.rhs, strict=True)):
@@ -210,7 +238,7 @@ def _compile_linear(model: Any) -> PyomoArrays:
 
 
 def _with_quadratics(arrays: PyomoArrays, curved: Iterable[Any]) -> PyomoArrays:
-    """Add the rows of degree two, and the columns that only they have."""
+    """Add the quadratic rows, and the columns that occur only in them."""
     import pyomo.environ as pyo
     from pyomo.repn import generate_standard_repn
 
@@ -230,7 +258,7 @@ def _with_quadratics(arrays: PyomoArrays, curved: Iterable[Any]) -> PyomoArrays:
         is_objective = row.ctype is pyo.Objective
         form = generate_standard_repn(row.expr if is_objective else row.body, quadratic=True)
         if form.nonlinear_expr is not None:
-            raise UsageError(f"this engine takes rows up to degree two: not {row.name}")
+            raise UsageError(f"this engine accepts rows up to degree two: not {row.name}")
         constant = float(form.constant)
         sign = -1.0 if is_objective and row.sense == pyo.maximize else 1.0
         low = high = 0.0
@@ -278,6 +306,6 @@ def _with_quadratics(arrays: PyomoArrays, curved: Iterable[Any]) -> PyomoArrays:
 
 
 def _bounds(variable: Any) -> tuple[float, float]:
-    """Return a Pyomo variable's bounds, those of its domain included."""
+    """Return the bounds of a Pyomo variable, including those of its domain."""
     low, high = variable.bounds
     return -math.inf if low is None else float(low), math.inf if high is None else float(high)

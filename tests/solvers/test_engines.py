@@ -15,7 +15,7 @@ from scipy import sparse
 
 from schedgap.errors import EngineUnavailableError, UsageError
 from schedgap.solvers import Clock, EngineResult, solve
-from schedgap.solvers.children.processes import Reply, run_child
+from schedgap.solvers.children.processes import ChildResult, run_child
 from schedgap.solvers.engines.results import judge
 from schedgap.solvers.programs.arrays import LinearProgram, safe_bound
 from strategies.engines import needs
@@ -24,7 +24,7 @@ LINEAR = [pair for pair in PAIRS if pair[1] != "cp-sat"]
 MIXED = [pair for pair in PAIRS if pair[1] != "cvxpy"]
 
 
-def _child(task: str, engine: str, *args: Any, **kwargs: Any) -> Reply:
+def _child(task: str, engine: str, *args: Any, **kwargs: Any) -> ChildResult:
     needs(engine)
     return run_child(f"engine_tasks:{task}", engine, *args, engine=engine, **kwargs)
 
@@ -249,7 +249,7 @@ def test_clarabel_solves_cones_and_gives_duals_in_order() -> None:
 
 def test_an_engine_gets_only_what_it_takes() -> None:
     program = LinearProgram([1], [0], [1], [[1]], [0], [1])
-    with pytest.raises(UsageError, match="engine cp-sat cannot take a array program"):
+    with pytest.raises(UsageError, match="engine cp-sat cannot solve array programs"):
         solve(program, "cp-sat", clock=Clock(1))
     with pytest.raises(UsageError, match="no engine 'cplex'"):
         solve(program, "cplex", clock=Clock(1))
