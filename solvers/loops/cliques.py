@@ -1,4 +1,14 @@
-"""Heavy cliques of a graph with weights: what a fraction of each of many rivals adds up to."""
+"""Cliques of large weight in a graph, for separating clique inequalities.
+
+If at most one of the columns of a clique can be 1, then their sum is at most 1; a clique whose
+fractional values add up to more gives a violated inequality.
+
+References
+----------
+R. Carraghan and P. M. Pardalos, "An exact algorithm for the maximum clique problem", Operations
+Research Letters 9(6), 1990. The search here is theirs with weights, from each vertex, and
+truncated.
+"""
 
 from collections.abc import Sequence
 
@@ -11,23 +21,24 @@ from schedgap.solvers.programs.arrays import Floats
 def heavy_cliques(
     adjacent: NDArray[np.bool_], weight: Floats, *, above: float, effort: int = 400
 ) -> list[tuple[int, ...]]:
-    """Return cliques of more than a given weight, the heaviest first.
+    """Return cliques of more than a given weight, heaviest first.
 
     Parameters
     ----------
     adjacent : array [v, v] of bool
-        Symmetric; the diagonal plays no part.
+        Symmetric adjacency matrix; the diagonal is ignored.
     weight : array [v]
-        > 0.
+        Weights of the vertices, > 0.
     above : float
         Only cliques of more weight are returned.
     effort : int
-        Steps of the search from each vertex.
+        Limit on the search steps from each vertex.
 
     Notes
     -----
-    For each vertex the heaviest clique that contains it, by branch and bound on the weight of what
-    is left, cut off after `effort` steps: each result is a clique, not always the heaviest one.
+    For each vertex, branch and bound searches for the heaviest clique that contains it; a branch is
+    pruned if the total weight of its remaining candidates is too small. After `effort` steps the
+    search stops, so that a returned clique need not be the heaviest one.
     """
     ranked = np.argsort(-weight, kind="stable")
     order = [int(v) for v in ranked]
@@ -45,7 +56,7 @@ def heavy_cliques(
 
 
 class _Search:
-    """The heaviest clique that extends a vertex."""
+    """Search for the heaviest clique that contains a given vertex."""
 
     def __init__(
         self, neighbours: Sequence[int], weight: Sequence[float], effort: int, above: float
@@ -55,7 +66,17 @@ class _Search:
         self._neighbours, self._weight, self._left = neighbours, weight, effort
 
     def grow(self, clique: list[int], candidates: list[int], value: float) -> None:
-        """Try all cliques that join the candidates, in descending weight, to a clique."""
+        """Search all extensions of a clique by candidates, which are in descending weight.
+
+        Parameters
+        ----------
+        clique : list of int
+            The current clique.
+        candidates : list of int
+            Vertices adjacent to all of the clique.
+        value : float
+            Weight of the clique.
+        """
         self._left -= 1
         if value > self.value + 1e-9:
             self.best, self.value = tuple(sorted(clique)), value

@@ -1,6 +1,16 @@
-"""Column generation: a restricted master in HiGHS, prices out, columns in, and the best bound.
+"""Column generation with a restricted master in HiGHS, dual smoothing and Lagrangian bounds.
 
-A family supplies the pricing and the rows; this is the loop around them.
+Each round solves the restricted master, asks the family's pricing for columns of negative reduced
+cost at its dual values, or at a convex combination of these and the dual values of the best bound
+(Wentges smoothing), and adds the columns. The best Lagrangian bound is kept.
+
+References
+----------
+G. B. Dantzig and P. Wolfe, "Decomposition principle for linear programs", Operations Research 8(1),
+1960.
+
+P. Wentges, "Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming",
+International Transactions in Operational Research 4(2), 1997 (smoothing).
 """
 
 from collections.abc import Callable, Sequence
@@ -16,51 +26,51 @@ from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.engines.results import EngineResult, OnBound
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
-_IMPROVING = 1e-9  # relative: a reduced cost above minus this does not lower the master
+_IMPROVING = 1e-9  # relative: only columns with a reduced cost below -this are added
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """New columns of the master, >= 0 and without an upper bound."""
+    """New columns of the master, nonnegative and without upper bounds."""
 
     cost: ArrayLike  # [k]
     matrix: Any  # sparse or dense [i, k]
-    tags: Sequence[Any]  # [k] what each column stands for
+    tags: Sequence[Any]  # [k] the meaning of each column
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Priced:
-    """What a family finds at given prices.
+    """Result of the pricing problem at given dual values.
 
-    `bound`: the Lagrangian bound at these very prices, a lower bound on the master over *all*
-    columns. With rows b and one convexity row per block it is sum_i y_i b_i + sum over blocks of
-    the least cost less priced entries of a column, the block's own price left out; the family
-    computes it, so that it can be computed again from the prices alone. -inf where only columns
-    were looked for (a heuristic pricing).
+    `bound` is the Lagrangian bound at these dual values, a lower bound on the master over *all*
+    columns. With right-hand sides b_i and one convexity row per block, it is sum_i y_i b_i + sum
+    over blocks of min over columns (cost - sum_i y_i entry_i), without the dual value of the
+    block's convexity row. It must follow from the dual values alone, so that it can be evaluated
+    again. It is -inf if the pricing is heuristic.
     """
 
     columns: Columns | None
     bound: float
 
 
-Pricing = Callable[[Floats], Priced | None]  # None: it ran out of time
+Pricing = Callable[[Floats], Priced | None]  # None if the time is up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnGenerationResult:
-    """Where the loop stopped.
+    """Result of column generation.
 
-    `end`: `closed`, no column improves, or master and bound meet; `stopped` by clock or rounds;
-    `infeasible`, the master over all known columns (give it artificial ones).
-    `bound` and `prices` belong together: the certificate is the prices.
+    `end` is `closed` if no column improves the master or master and bound meet, `stopped` by the
+    clock or the limit on rounds, or `infeasible` if the restricted master is (artificial columns
+    avoid this). `prices` are the dual values that certify `bound`.
     """
 
     end: Literal["closed", "stopped", "infeasible"]
-    objective: float | None  # of the last master: an upper bound on that over all columns
+    objective: float | None  # of the last master: an upper bound on the optimum over all columns
     bound: float | None
     prices: Floats | None  # [i]
-    values: Floats | None  # [j] of the last master: first its own columns, then the new ones
-    tags: tuple[Any, ...]  # of the new columns, in order
+    values: Floats | None  # [j] of the last master: initial columns, then generated ones
+    tags: tuple[Any, ...]  # of the generated columns, in order
     rounds: int
     history: tuple[tuple[float, float, float], ...] = field(default=())  # (seconds, master, bound)
 
@@ -78,28 +88,30 @@ def generate_columns(
     seed: int = 0,
     on_bound: OnBound | None = None,
 ) -> ColumnGenerationResult:
-    """Solve a linear program with too many columns.
+    """Solve a linear program with too many columns to enumerate.
 
     Parameters
     ----------
     master : LinearProgram
-        The rows, and enough columns to be feasible (artificial ones, say); all of them stay.
+        The rows, and columns that make it feasible, such as artificial ones; all are kept.
     pricing : callable
-        From prices [i] to columns and the Lagrangian bound, or None when it ran out of time, which
-        ends the loop; prices are positive where a row's lower side binds.
+        Takes dual values [i], which are positive where the lower side of a row binds, and returns
+        columns and the Lagrangian bound. None ends the loop, because the time is up.
     clock : Clock
-        Stops the loop between two steps, and the master at any time.
+        Time budget; it stops the loop between two steps, and a solve of the master at any time.
     smoothing : float
-        Weight in [0, 1) of the best bound's prices against the master's where pricing is asked;
-        every third round, and when the smoothed prices find nothing, asks at the master's.
+        Weight in [0, 1) of the dual values of the best bound in those at which columns are priced.
+        In every third round, and if no column is found, pricing uses the master's dual values.
     gap : float
-        Relative gap between master and bound at which the loop is closed.
+        Relative gap between master and bound at which the loop ends.
     rounds : int or None
-        Most rounds.
+        Limit on the number of rounds.
     prices : array [i] or None
-        Good prices to smooth towards from the first round on, instead of the first master's.
+        Good dual values, towards which the first rounds are smoothed.
+    threads, seed : int
+        Number of threads >= 1 and random seed >= 0 of HiGHS.
     on_bound : callable or None
-        Called when the bound has become better.
+        Called with each better bound.
     """
     relaxation = Relaxation(master, threads=threads, seed=seed)
     tags: list[Any] = []
@@ -161,7 +173,10 @@ def generate_columns(
 
 
 def _improving(columns: Columns | None, duals: Floats) -> Columns | None:
-    """Return the columns that lower the master, or None: smoothed prices also find others."""
+    """Return the columns with negative reduced cost in the master, or None if there are none.
+
+    Pricing at smoothed dual values may return other columns too.
+    """
     if columns is None or len(columns.tags) == 0:
         return None
     matrix = sparse.csc_array(columns.matrix, dtype=np.float64)

@@ -1,4 +1,10 @@
-"""Cutting planes: solve, separate, add rows, repeat. A family supplies the separation."""
+"""Cutting planes: solve, separate violated rows, add them, and repeat.
+
+References
+----------
+G. Dantzig, R. Fulkerson and S. Johnson, "Solution of a large-scale traveling-salesman problem",
+Journal of the Operations Research Society of America 2(4), 1954.
+"""
 
 import math
 import time
@@ -31,13 +37,13 @@ Solve = Callable[[LinearProgram], EngineResult]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CuttingPlaneResult:
-    """Where the loop stopped.
+    """Result of the cutting-plane loop.
 
-    `end`: `closed`, the last point is optimal and breaks no row of the family; `stopped` by clock
-    or rounds, or at a point that breaks none but is not proved optimal; `infeasible`, with a valid
-    proof. `bound` is the best of all rounds: every round's is valid, and
-    rows are only added; that of a linear program is evaluated again from its duals. `last` is the
-    last round that gave a point, and `program` what it solved, so that its duals can be certified.
+    `end` is `closed` if the last point is optimal and violates no row, `stopped` by the clock or
+    the limit on rounds or at a point that violates no row but is not proved optimal, or
+    `infeasible`. `bound` is the best bound of all rounds; each is valid, because rows are only
+    added. For a linear program it is computed from the dual values. `last` is the last result with
+    a point, and `program` the program of that round, with which its dual values can be certified.
     """
 
     end: Literal["closed", "stopped", "infeasible"]
@@ -60,23 +66,27 @@ def cutting_planes(
     on_bound: OnBound | None = None,
     options: dict[str, Any] | None = None,
 ) -> CuttingPlaneResult:
-    """Solve a program whose rows are too many to write down.
+    """Solve a program with too many rows to enumerate.
 
     Parameters
     ----------
     program : LinearProgram
-        With the rows that are there from the start.
+        The program with its initial rows.
     separate : callable
-        From a point [j] to rows that it breaks, or None when there are none.
+        Takes a point [j] and returns rows that it violates, or None if there are none.
     clock : Clock
-        Stops the loop.
+        Time budget.
     rounds : int or None
-        Most solves.
+        Limit on the number of solves.
     solve : callable or None
-        How a program is solved, within the clock. By default HiGHS: a mixed-integer one from
-        scratch, a linear one from the last basis.
+        Solves a program within the time budget. By default HiGHS solves mixed-integer programs from
+        scratch and linear programs from the last basis.
+    threads, seed : int
+        Number of threads >= 1 and random seed >= 0 of HiGHS.
     on_bound : callable or None
-        Called when the bound has become better.
+        Called with each better bound.
+    options : dict or None
+        Options of HiGHS by name.
     """
     begin = time.monotonic()
     relaxation = None
@@ -123,7 +133,7 @@ def cutting_planes(
 
 
 def _bound(program: LinearProgram, result: EngineResult) -> float | None:
-    """Return what a round proves: by its duals where all columns have the bounds for it."""
+    """Return the bound of a round, from its dual values if these give a finite bound."""
     if program.is_mixed or result.duals is None:
         return result.bound
     proved = safe_bound(program, result.duals)
@@ -131,7 +141,7 @@ def _bound(program: LinearProgram, result: EngineResult) -> float | None:
 
 
 def _with_rows(program: LinearProgram, rows: Rows) -> LinearProgram:
-    """Return the program with more rows; names are given up."""
+    """Return the program with more rows and without row names."""
     return replace(
         program,
         matrix=sparse.vstack([program.matrix, sparse.csr_array(rows.matrix)], format="csr"),

@@ -1,4 +1,4 @@
-"""Rows of a linear program, collected one set after another."""
+"""Rows of a linear program, added in sets."""
 
 from typing import Any
 
@@ -7,11 +7,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 Floats = NDArray[np.float64]
-Term = tuple[ArrayLike, ArrayLike, ArrayLike]  # row from 0 in its set, column, coefficient
+Term = tuple[ArrayLike, ArrayLike, ArrayLike]  # row in its set (from 0), column, coefficient
 
 
 class Rows:
-    """Sets of rows over a fixed number of columns; terms of one row and column add up."""
+    """Sets of rows over a fixed number of columns; terms of the same row and column add up.
+
+    Parameters
+    ----------
+    columns : int
+        Number of columns.
+    """
 
     def __init__(self, columns: int) -> None:
         self.columns = columns
@@ -27,7 +33,17 @@ class Rows:
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
     ) -> None:
-        """Add a set of rows under one name; a side that is not given is free."""
+        """Add a set of rows under one name.
+
+        Parameters
+        ----------
+        name : str
+            Name of the set, such as `eq_5`.
+        *terms : Term
+            Arrays (row in the set from 0, column, coefficient) that broadcast together.
+        lower, upper : array [k], optional
+            Sides of the rows; free if absent.
+        """
         parts = [np.broadcast_arrays(*term) for term in terms]
         row, column, value = (np.concatenate([part[k].ravel() for part in parts]) for k in range(3))
         count = len(np.asarray(upper if lower is None else lower))
@@ -38,7 +54,7 @@ class Rows:
         self.upper.append(np.full(count, np.inf) if upper is None else np.asarray(upper, float))
 
     def names(self) -> list[str]:
-        """Return `name[1]`, `name[2]`, ... of each set, in the order of the rows."""
+        """Return the row names `name[1]`, `name[2]`, ... of all sets."""
         return [f"{name}[{row}]" for name, count in self.sets for row in range(1, count + 1)]
 
     def arrays(self) -> tuple[Any, Floats, Floats]:
