@@ -1,4 +1,4 @@
-"""What is given and what is handed in: strict records, generators, readers of traces, solutions."""
+"""Instances and solutions as strict records, generators, and readers of public traces."""
 
 if not __name__.startswith("schedgap."):
     raise ImportError("import schedgap.instances, not instances")

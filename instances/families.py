@@ -1,4 +1,4 @@
-"""The families by name, and how a file finds its own."""
+"""The families by name, and loading of instances of any family."""
 
 import importlib
 import os
@@ -9,7 +9,7 @@ from schedgap.errors import InputError, UsageError
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import read_json
 
-FAMILIES: dict[str, str] = {  # name -> its class of instances, imported when first asked for
+FAMILIES: dict[str, str] = {  # family -> class of its instances, imported when needed
     "hare": "schedgap.instances.hare:HareInstance",
     "elastic": "schedgap.instances.elastic:ElasticInstance",
     "edge": "schedgap.instances.edge:EdgeInstance",
@@ -19,7 +19,18 @@ FAMILIES: dict[str, str] = {  # name -> its class of instances, imported when fi
 
 
 def instance_class(family: str) -> type[Instance]:
-    """Return the class of a family's instances."""
+    """Return the class of a family's instances.
+
+    Parameters
+    ----------
+    family : str
+        Name of the family.
+
+    Raises
+    ------
+    UsageError
+        If there is no such family.
+    """
     if family not in FAMILIES:
         raise UsageError(f"no family '{family}': choose one of {', '.join(FAMILIES)}")
     module, name = FAMILIES[family].split(":")
@@ -28,7 +39,18 @@ def instance_class(family: str) -> type[Instance]:
 
 
 def from_data(data: Any) -> Instance:
-    """Return the instance that plain JSON data describe, of whichever family they name."""
+    """Return an instance from JSON data, which name its family.
+
+    Parameters
+    ----------
+    data : JSON data
+        Content of an instance file.
+
+    Raises
+    ------
+    InputError
+        If the data are not a valid instance; names the JSON path and the fault.
+    """
     if not isinstance(data, Mapping):
         raise InputError("need one JSON object")
     if "family" not in data:
@@ -40,12 +62,17 @@ def from_data(data: Any) -> Instance:
 
 
 def load(file: str | os.PathLike[str]) -> Instance:
-    """Return the instance of a file.
+    """Read an instance file.
+
+    Parameters
+    ----------
+    file : path
+        The file.
 
     Raises
     ------
     InputError
-        With file, JSON path and what is wrong.
+        If the file is not a valid instance; names the file, the JSON path and the fault.
     """
     try:
         return from_data(read_json(file))

@@ -1,4 +1,4 @@
-"""Instances out of presets, seeds, settings and public traces, for every family."""
+"""Generate instances of any family from presets, seeds, settings and public traces."""
 
 import hashlib
 import importlib
@@ -30,19 +30,25 @@ from schedgap.instances.traces import (
 )
 
 PathLike = str | os.PathLike[str]
-TRACE_OPTIONS = (  # of every preset that takes files
-    Option("format", "choice", None, "format of a file; else told by its columns", FORMATS),
-    Option("first", "int", 1, "first job to take from a file, by arrival", least=1),
-    Option("slot_seconds", "float", None, "times in slots of so many seconds", least=1e-3),
+TRACE_OPTIONS = (  # of all presets that accept files
+    Option(
+        "format",
+        "choice",
+        None,
+        "format of the file; by default recognised by its columns",
+        FORMATS,
+    ),
+    Option("first", "int", 1, "number of the first job to take from the file, by arrival", least=1),
+    Option("slot_seconds", "float", None, "length of a slot in seconds", least=1e-3),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a preset is asked for; `values` has every option, `given` names those set by the user.
+    """Input of a preset: the values of all options, the names of those set by the user, and files.
 
-    All randomness comes from `random`, PCG64 of the seed, drawn in the order that the family's
-    generator documents; only uniform integers and permutations of them are drawn, so that an
+    All random numbers come from `random`, a PCG64 generator with the seed, in the order that the
+    family's generator documents. Only uniform integers and permutations are drawn, so that an
     instance is the same on every platform.
     """
 
@@ -56,8 +62,8 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What a preset makes: the family's own keys, and for `meta` the time unit and the sources."""
+class Generated:
+    """Output of a preset: the family's keys, and the source and the time unit for `meta`."""
 
     fields: Mapping[str, Any]
     source: str
@@ -66,23 +72,37 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A named way to make instances. `seeded`: the seed matters. `files`: traces that it takes."""
+    """A named way to generate instances.
+
+    `seeded` says whether the seed matters, `files` which traces are accepted.
+    """
 
     name: str
     summary: str
-    make: Callable[[Request], Made]
+    make: Callable[[Request], Generated]
     options: tuple[Option, ...] = ()
     seeded: bool = True
     files: tuple[str, ...] = ()  # of 'jobs', 'machines', 'rates'
 
     def parse(self, settings: Mapping[str, object]) -> dict[str, Any]:
-        """Return every option with its value; UsageError for an unknown one."""
+        """Return a value for every option.
+
+        Parameters
+        ----------
+        settings : mapping
+            Values of options by name, as Python values or text.
+
+        Raises
+        ------
+        UsageError
+            For an unknown option or a value outside its domain.
+        """
         return parse_settings(self.options, settings, f"preset {self.name} has no setting")
 
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """A family's presets, the one taken by default, and the one taken when files are given."""
+    """The presets of a family, the default one, and the default one if files are given."""
 
     presets: tuple[Preset, ...]
     default: str
@@ -94,18 +114,42 @@ class Generator:
 
 
 def with_defaults(options: Sequence[Option], **defaults: Any) -> tuple[Option, ...]:
-    """Return a preset's options with some of the defaults replaced."""
+    """Return options with some defaults replaced.
+
+    Parameters
+    ----------
+    options : sequence of Option
+        The options.
+    **defaults
+        New defaults by option name.
+    """
     return tuple(replace(o, default=defaults.get(o.name, o.default)) for o in options)
 
 
-def example(name: str, make: Callable[[Request], Made], *options: Option) -> Preset:
-    """Return the preset of a worked example; its docstring "Return ..." tells what it is."""
+def example(name: str, make: Callable[[Request], Generated], *options: Option) -> Preset:
+    """Return the preset of a worked example.
+
+    Parameters
+    ----------
+    name : str
+        Name of the preset.
+    make : callable
+        Returns the example; its docstring "Return ..." gives the summary.
+    *options : Option
+        Its options.
+    """
     summary = (make.__doc__ or "").partition("\n")[0].removeprefix("Return ").removesuffix(".")
     return Preset(name, summary, make, options, seeded=False)
 
 
 def presets(family: str) -> dict[str, Preset]:
-    """Return a family's presets by name."""
+    """Return the presets of a family by name.
+
+    Parameters
+    ----------
+    family : str
+        Name of the family.
+    """
     return dict(_generator(family).by_name)
 
 
@@ -119,27 +163,27 @@ def generate(
     machines_from: PathLike | None = None,
     rates_from: PathLike | None = None,
 ) -> Instance:
-    """Return the instance of a preset: the same seed and files give the same bytes.
+    """Generate an instance; the same arguments and files give the same bytes.
 
     Parameters
     ----------
     family : str
-        Such as 'hare'.
+        Name of the family, such as 'hare'.
     preset : str, optional
-        One of `presets(family)`; by default the family's own choice.
+        One of `presets(family)`; by default the default preset of the family.
     seed : int
-        >= 0.
+        Random seed, >= 0.
     settings : mapping, optional
-        Values by name of the preset's options; `format` forces the format of a trace.
+        Values of the preset's options by name; `format` sets the format of a trace.
     jobs_from, machines_from, rates_from : path, optional
-        Public traces; what they lack is drawn from the preset's distributions.
+        Public traces; data that they lack are drawn from the preset's distributions.
 
     Raises
     ------
     UsageError
-        No such family, preset or setting, or a value out of its domain.
+        If there is no such family, preset or setting, or a value is outside its domain.
     InputError
-        A trace that is broken or of no known format: names file, line and column.
+        If a trace is invalid or its format is unknown; names the file, the line and the column.
     """
     generator = _generator(family)
     files = {
@@ -161,7 +205,7 @@ def generate(
     given = dict(settings or {})
     values = chosen.parse(given)
     traces = _read(files, values.get("format"))
-    made = chosen.make(
+    generated = chosen.make(
         Request(
             seed=seed,
             values=values,
@@ -172,9 +216,9 @@ def generate(
     )
     by_name = {option.name: option for option in chosen.options}
     plain = {key: by_name[key].plain(values[key]) for key in given}
-    meta: dict[str, Any] = {"source": made.source, "generator": f"{family} {name}"}
-    if made.time_unit is not None:
-        meta = {"time_unit": made.time_unit} | meta
+    meta: dict[str, Any] = {"source": generated.source, "generator": f"{family} {name}"}
+    if generated.time_unit is not None:
+        meta = {"time_unit": generated.time_unit} | meta
     meta |= {"preset": name, "settings": plain}
     if chosen.seeded:
         meta["seed"] = seed
@@ -184,28 +228,50 @@ def generate(
             for role, file in files.items()
         }
     title = _title(family, chosen, seed, plain, [files[role] for role in files])
-    fields = {"family": family, "version": 1, "name": title, "meta": meta, **made.fields}
+    fields = {"family": family, "version": 1, "name": title, "meta": meta, **generated.fields}
     return instance_class(family).from_data(fields)
 
 
 def uniform(random: np.random.Generator, bounds: tuple[int, int], size: int) -> list[int]:
-    """Return uniform whole numbers, both ends included."""
+    """Draw uniform integers.
+
+    Parameters
+    ----------
+    random : numpy.random.Generator
+        Source of random numbers.
+    bounds : pair of int
+        Smallest and largest value.
+    size : int
+        How many to draw.
+    """
     drawn: list[int] = random.integers(*bounds, size, endpoint=True).tolist()
     return drawn
+
+
+def slot_unit(seconds: float) -> str:
+    """Return the time unit of an instance in slots, for `meta`.
+
+    Parameters
+    ----------
+    seconds : float
+        Length of a slot.
+    """
+    return "slot of 1 h" if seconds == 3600 else f"slot of {seconds:g} s"
 
 
 def check_settings(
     request: Request, needed: Mapping[str, str], replaced: Mapping[str, Sequence[str]]
 ) -> None:
-    """Refuse settings that mean nothing with the files that are given, or without them.
+    """Raise `UsageError` for settings that have no effect with the given files.
 
     Parameters
     ----------
     request : Request
-    needed : Mapping[str, str]
-        Setting -> the role of the file without which it means nothing.
-    replaced : Mapping[str, Sequence[str]]
-        Role of a file -> the settings that it makes meaningless.
+        Input of the preset.
+    needed : mapping
+        Setting -> role of the file without which it has no effect.
+    replaced : mapping
+        Role of a file -> settings that have no effect with it.
     """
     for key, role in needed.items():
         if key in request.given and getattr(request, role) is None:
@@ -217,9 +283,16 @@ def check_settings(
 
 
 def apportion(total: int, shares: Sequence[float]) -> list[int]:
-    """Return whole numbers that sum to `total` in proportion to the shares (largest remainder).
+    """Divide a total into integers in proportion to shares, by the largest-remainder method.
 
     Ties go to the earlier share.
+
+    Parameters
+    ----------
+    total : int
+        Sum of the result, >= 0.
+    shares : sequence of float
+        >= 0, not all 0.
     """
     whole = sum(shares)
     exact = [total * share / whole for share in shares]
@@ -239,7 +312,7 @@ def _generator(family: str) -> Generator:
 
 
 def _read(files: Mapping[str, PathLike], forced: str | None) -> dict[str, Any]:
-    """Read each file with the reader of its role; a forced format counts for its own role."""
+    """Read each file with the reader of its role; `forced` sets the format of its role."""
     readers: dict[str, tuple[Callable[..., Any], Mapping[str, Any]]] = {
         "jobs": (read_jobs, JOB_FORMATS),
         "machines": (read_machines, MACHINE_FORMATS),
@@ -256,7 +329,7 @@ def _read(files: Mapping[str, PathLike], forced: str | None) -> dict[str, Any]:
 def _title(
     family: str, preset: Preset, seed: int, plain: Mapping[str, Any], files: Sequence[PathLike]
 ) -> str:
-    """Return a name that tells instances of one family apart, fit for a file's name."""
+    """Return a name that identifies the instance and can be a file name."""
     parts = [family, preset.name]
     parts += [Path(file).stem[:40] for file in files]
     if preset.seeded:

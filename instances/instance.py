@@ -1,4 +1,4 @@
-"""What every family's instance is: a strict record that keeps the JSON data it was made of."""
+"""Base class of all families' instances."""
 
 import hashlib
 import html
@@ -25,31 +25,36 @@ from schedgap.instances.records import (
 
 
 class Instance(Record):
-    """A whole problem. Make one with `from_data`, `schedgap.load` or `schedgap.generate`.
+    """An instance of a problem, created by `from_data`, `schedgap.load` or `schedgap.generate`.
 
-    Order of a list carries no meaning beyond tie-breaking. `meta` is free.
+    The order of a list matters only for breaking ties.
     """
 
-    title: ClassVar[str] = ""  # one line on the family's problem
+    title: ClassVar[str] = ""  # the family's problem in one line
 
     family: str
     version: Version
-    """Of the file's layout."""
+    """Version of the file format."""
     name: Id
-    """Shown in tables; not part of what a solution refers to."""
+    """Shown in tables; not part of the hash."""
     meta: Keyed[Any] = Field(default_factory=FrozenDict)
-    """Free, apart from what the family asks for; not part of what a solution refers to."""
+    """Free data, apart from keys that the family requires; not part of the hash."""
 
     _data: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """Return the instance that plain JSON data describe; NumPy numbers may stand among them.
+        """Return an instance from JSON data.
+
+        Parameters
+        ----------
+        data : mapping
+            Content of an instance file; NumPy numbers are accepted too.
 
         Raises
         ------
         InputError
-            With the JSON path of the first thing that is wrong.
+            If the data are invalid; names the JSON path of the first fault.
         """
         given = plain(data)
         instance = validate(cls, given)
@@ -57,23 +62,23 @@ class Instance(Record):
         return instance
 
     def replace(self, **changes: Any) -> Self:
-        """Return an instance with some keys changed, checked anew, with a hash of its own.
+        """Return a validated copy of the instance with some keys changed.
 
         Parameters
         ----------
         **changes
-            Keys of the instance file by name: plain JSON data, records such as `instance.jobs[0]`
-            or its `replace(...)`, NumPy numbers and arrays. None leaves a key out.
+            New values by key: JSON data, records such as `instance.jobs[0]` or its
+            `replace(...)`, NumPy numbers and arrays. None removes a key.
 
         Raises
         ------
         InputError
-            With the JSON path of the first thing that is wrong.
+            If the changed data are invalid; names the JSON path of the first fault.
         """
         return self.from_data(changed(self.to_data(), changes))
 
     def to_data(self) -> dict[str, Any]:
-        """Return the JSON data of the instance file, as they were given."""
+        """Return the JSON data of the instance file, as they were read."""
         if self._data:
             copied: dict[str, Any] = copy_json(self._data)
             return copied
@@ -81,7 +86,7 @@ class Instance(Record):
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of the canonical JSON without `meta` and `name`: what a solution refers to."""
+        """SHA-256 of the canonical JSON without `meta` and `name`, to which solutions refer."""
         data = self._data or plain_record(self)
         kept = {key: value for key, value in data.items() if key not in ("meta", "name")}
         return hashlib.sha256(canonical_json(kept).encode()).hexdigest()
@@ -90,18 +95,18 @@ class Instance(Record):
     def schema_of_file(cls) -> dict[str, Any]:
         """Return the JSON Schema (draft 2020-12) of the instance file.
 
-        It holds every rule on one key; rules across keys, such as unique ids, are `from_data`'s.
+        It has the rules that concern one key; `from_data` also checks rules across keys.
         """
         found = cls.model_json_schema(schema_generator=FileSchema)
         dialect = "https://json-schema.org/draft/2020-12/schema"
         return {"$schema": dialect, **found, "title": f"schedgap instance: {cls.title}"}
 
     def warnings(self) -> tuple[str, ...]:
-        """Return what is allowed but breaks an assumption of the paper, in one line each."""
+        """Return one line for each assumption of the paper that the instance violates."""
         return ()
 
     def summary(self) -> dict[str, str]:
-        """Return a few words on the size, for tables and notebooks."""
+        """Return the size of the instance as texts by name, for tables and notebooks."""
         return {}
 
     def __reduce__(self) -> tuple[Any, ...]:

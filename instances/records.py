@@ -1,4 +1,4 @@
-"""Strict JSON at the border: records, field types, and errors that name file and JSON path."""
+"""Strict JSON records, field types, and errors that name file and JSON path."""
 
 import difflib
 import json
@@ -26,17 +26,17 @@ from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
 from schedgap.errors import InputError
 
-LARGEST = 1e12  # no time, weight or amount beyond it: sums and products stay exact enough
-SMALLEST = 1e-9  # no duration below it, far under the tolerance of the rules: quotients stay finite
+LARGEST = 1e12  # limit on times, weights and amounts, so that sums and products are accurate
+SMALLEST = 1e-9  # least positive duration, far below the tolerance of the rules
 DEEPEST = 50  # levels of a JSON document
-HIDDEN = "\0"  # starts the tags of a choice between types, which no path shows
+HIDDEN = "\0"  # prefix of the tags of union types, which are left out of JSON paths
 
 
 class FrozenDict(dict[str, Any]):
-    """A dict that cannot be changed: hashes and arrays made of a record stay true to it."""
+    """An immutable dict, so that hashes and arrays computed from a record remain valid."""
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError("records are frozen: make a changed one with replace(...)")
+        raise TypeError("records are frozen: use replace(...) to get a changed copy")
 
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
@@ -52,9 +52,9 @@ class FrozenDict(dict[str, Any]):
 
 
 class Record(BaseModel):
-    """What crosses the border: strict, frozen, no unknown keys, finite numbers.
+    """Base class of validated JSON objects: strict types, no unknown keys, finite numbers.
 
-    A changed record is a new one, checked like the first: `replace`.
+    Records are frozen; `replace` returns a validated copy with changes.
     """
 
     model_config = ConfigDict(
@@ -62,31 +62,45 @@ class Record(BaseModel):
         frozen=True,
         extra="forbid",
         allow_inf_nan=False,
-        use_attribute_docstrings=True,  # they become descriptions in the JSON Schema
+        use_attribute_docstrings=True,  # used as descriptions in the JSON Schema
     )
 
     def replace(self, **changes: Any) -> Self:
-        """Return a record with some fields changed, checked anew.
+        """Return a validated copy with some fields changed.
 
         Parameters
         ----------
         **changes
-            Fields by name: plain JSON data, records, or NumPy numbers and arrays. None leaves a
-            field out that need not be there.
+            New values by field: JSON data, records, or NumPy numbers and arrays. None removes an
+            optional field.
 
         Raises
         ------
         InputError
-            With the path of the first thing that is wrong.
+            If the changed data are invalid; names the JSON path of the first fault.
         """
         return validate(type(self), changed(plain(self), changes))
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return the record itself, which cannot change, or `replace(**update)`."""
+        """Return the (frozen) record itself, or `replace(**update)`.
+
+        Parameters
+        ----------
+        update : mapping, optional
+            New values by field.
+        deep : bool
+            Ignored.
+        """
         return self.replace(**update) if update else self
 
     def copy(self, **arguments: Any) -> Self:  # pydantic's old name
-        """Do what `model_copy` does."""
+        """Return `model_copy(**arguments)`.
+
+        Parameters
+        ----------
+        **arguments
+            As for `model_copy`.
+        """
         return self.model_copy(**arguments)
 
     def __replace__(self, **changes: Any) -> Self:
@@ -100,14 +114,29 @@ class Record(BaseModel):
 
 
 def problem(message: str, *path: str | int) -> PydanticCustomError:
-    """Return the error to raise in a validator; the path starts at the validated record."""
+    """Return an error to raise in a validator.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    *path : str or int
+        JSON path from the validated record to the fault.
+    """
     return PydanticCustomError("schedgap", "{message}", {"message": message, "path": path})
 
 
 def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return plain data with some keys changed; None takes a key out.
+    """Return JSON data with some keys changed.
 
-    A number that stays the same stays as it was written, 1 or 1.0, and so does the hash.
+    Equal numbers keep their notation (1 or 1.0), so that unchanged data keep their hash.
+
+    Parameters
+    ----------
+    data : mapping
+        JSON data.
+    changes : mapping
+        New values by key; None removes the key.
     """
     merged = dict(data)
     for key, value in changes.items():
@@ -119,7 +148,7 @@ def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 
 def _as_written(value: Any, before: Any) -> Any:
-    """Return JSON data with the numbers that it shares with others as they were written there."""
+    """Return JSON data in which numbers equal to those in `before` keep their notation."""
     if isinstance(value, dict) and isinstance(before, dict):
         return {key: _as_written(item, before.get(key)) for key, item in value.items()}
     if isinstance(value, list) and isinstance(before, list):
@@ -155,29 +184,57 @@ Version = Annotated[int, AfterValidator(_version_1), Field(json_schema_extra={"c
 Many = Annotated[tuple[Item, ...], Field(strict=False)]  # a JSON array
 Keyed = Annotated[dict[str, Item], AfterValidator(FrozenDict)]  # a JSON object of free keys
 NonEmpty = Annotated[tuple[Item, ...], Field(strict=False, min_length=1)]
-Absent = Annotated[Item | None, BeforeValidator(_not_null)]  # may be left out, with default None
+Absent = Annotated[Item | None, BeforeValidator(_not_null)]  # optional key, with default None
 
 
 class FileSchema(GenerateJsonSchema):
-    """The JSON Schema of a file: `Absent` keys are optional and never null; no made-up titles."""
+    """The JSON Schema of a file: `Absent` keys are optional but never null; no default titles."""
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        """Return the schema of the value alone."""
+        """Return the schema of the value without null.
+
+        Parameters
+        ----------
+        schema : NullableSchema
+            Schema of the optional value.
+        """
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        """Return the schema without a default of null."""
+        """Return the schema without a default of null.
+
+        Parameters
+        ----------
+        schema : WithDefaultSchema
+            Schema of a value with a default.
+        """
         if schema.get("default", ...) is None:
             return self.generate_inner(schema["schema"])
         return super().default_schema(schema)
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Return False: a title made of the key says nothing."""
+        """Return False, because titles derived from keys are not informative.
+
+        Parameters
+        ----------
+        schema : CoreSchema
+            Schema of a field; not used.
+        """
         return False
 
 
 def require_unique(ids: Iterable[str], *path: str | int, key: str | None = "id") -> None:
-    """Refuse an id that a list holds twice; the path names the second one (`key` None: itself)."""
+    """Raise an error for a duplicate id; its path names the second occurrence.
+
+    Parameters
+    ----------
+    ids : iterable of str
+        Ids in the order of the list.
+    *path : str or int
+        JSON path of the list.
+    key : str or None
+        Key of the id in each item; None if the items are ids.
+    """
     seen: set[str] = set()
     for index, name in enumerate(ids):
         if name in seen:
@@ -191,12 +248,12 @@ def require_unique(ids: Iterable[str], *path: str | int, key: str | None = "id")
 
 @dataclass(frozen=True, slots=True)
 class _Duplicate:
-    """Stands for an object that holds a key twice."""
+    """Marks an object with a duplicate key."""
 
     key: str
 
 
-_TOO_LARGE = object()  # stands for an integer beyond every float
+_TOO_LARGE = object()  # marks an integer that exceeds every float
 
 
 def _integer(digits: str) -> Any:
@@ -212,14 +269,20 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Duplicate:
 
 
 def json_path(parts: Iterable[str | int]) -> str:
-    """Return a path such as `jobs[1].training_time.T4`."""
+    """Return a path as text, such as `jobs[1].training_time.T4`.
+
+    Parameters
+    ----------
+    parts : iterable of str or int
+        Keys and indices.
+    """
     text = ""
     for part in parts:
         if isinstance(part, int):
             text += f"[{part}]"
         elif re.fullmatch(r"[\w/+-]{1,60}", part):
             text += f".{part}" if text else part
-        else:  # a key that would not read as one
+        else:  # a key that would be ambiguous
             text += f"[{short(part)}]"
     return text
 
@@ -228,7 +291,7 @@ Fault = tuple[str, tuple[str | int, ...]]  # what is wrong, and where
 
 
 def _fault(value: Any, depth: int = 0) -> Fault | None:
-    """Return the first thing that strict JSON forbids and Python's reader lets through, or None."""
+    """Return the first violation of strict JSON that Python's parser accepts, or None."""
     kind = type(value)
     if kind is float:
         return None if math.isfinite(value) else ("not a finite number", ())
@@ -261,7 +324,18 @@ def _is_text(value: str) -> bool:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the value of one strict JSON document; refuse duplicate keys, NaN, trailing data."""
+    """Parse one strict JSON document.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The document.
+
+    Raises
+    ------
+    InputError
+        If it is not JSON, or has duplicate keys, NaN or trailing data.
+    """
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8")
@@ -284,7 +358,13 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def copy_json(value: Any) -> Any:
-    """Return a copy of plain JSON data."""
+    """Return a deep copy of JSON data.
+
+    Parameters
+    ----------
+    value : JSON data
+        The data.
+    """
     if isinstance(value, Mapping):
         return {key: copy_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -293,9 +373,14 @@ def copy_json(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a copy of Python data as JSON has them: of records their keys, of NumPy the numbers.
+    """Convert Python data with records and NumPy numbers to JSON data.
 
-    Whatever else is no JSON is left as it is, for the validation to refuse.
+    Other values that are not JSON are kept, so that validation reports them.
+
+    Parameters
+    ----------
+    value : object
+        The data.
     """
     kind = type(value)
     if kind is str or kind is int or kind is float or kind is bool or value is None:
@@ -306,13 +391,19 @@ def plain(value: Any) -> Any:
         return {plain(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    if hasattr(value, "tolist"):  # NumPy's and pandas' numbers and arrays
+    if hasattr(value, "tolist"):  # numbers and arrays of NumPy and pandas
         return plain(value.tolist())
     return value
 
 
 def plain_record(record: BaseModel) -> dict[str, Any]:
-    """Return the JSON data of a record: what it was given; whole numbers without a point."""
+    """Return the JSON data of a record without defaults; integral floats become integers.
+
+    Parameters
+    ----------
+    record : BaseModel
+        The record.
+    """
     data: dict[str, Any] = _whole(record.model_dump(mode="json", exclude_unset=True))
     return data
 
@@ -327,7 +418,18 @@ def _whole(value: Any) -> Any:
 
 
 def read_bytes(file: str | os.PathLike[str]) -> bytes:
-    """Return a file's bytes, or refuse it in one line."""
+    """Return the bytes of a file.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
     try:
         return Path(file).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
@@ -339,7 +441,18 @@ def _reason(error: Exception) -> str:
 
 
 def read_json(file: str | os.PathLike[str]) -> Any:
-    """Return the value of a strict JSON file."""
+    """Return the content of a strict JSON file.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is not strict JSON.
+    """
     try:
         return parse_json(read_bytes(file))
     except InputError as error:
@@ -350,7 +463,20 @@ RecordType = TypeVar("RecordType", bound=BaseModel)
 
 
 def validate(record: type[RecordType], data: Any) -> RecordType:
-    """Return the record that plain JSON data describe; InputError names the JSON path."""
+    """Return a record from JSON data.
+
+    Parameters
+    ----------
+    record : type
+        Class of the record.
+    data : JSON data
+        The data.
+
+    Raises
+    ------
+    InputError
+        If the data are invalid; names the JSON path of the first fault.
+    """
     if not isinstance(data, Mapping):
         raise InputError("need one JSON object")
     try:
@@ -364,13 +490,13 @@ def validate(record: type[RecordType], data: Any) -> RecordType:
 
 
 def _importance(detail: ErrorDetails) -> int:
-    """A misspelt key is behind a missing one, so it is named first; then in the file's order."""
+    """Return a sort key: unknown keys first, because a misspelt key also causes a missing one."""
     return {"extra_forbidden": 0, "missing": 1}.get(detail["type"], 2)
 
 
 def _explain(record: type[BaseModel], detail: ErrorDetails) -> tuple[Sequence[str | int], str]:
     loc = detail["loc"]
-    # an unknown key comes last and is the file's own, even where it starts like a tag
+    # an unknown key is the last part and must be shown, even if it starts like a tag
     inside = loc[:-1] if detail["type"] == "extra_forbidden" else loc
     path = tuple(part for part in inside if not str(part).startswith(HIDDEN))
     path += loc[len(inside) :]
@@ -393,7 +519,7 @@ def _explain(record: type[BaseModel], detail: ErrorDetails) -> tuple[Sequence[st
         case "less_than_equal":
             return path, f"too large: must be <= {_number(context['le'])}{shown}"
         case "float_type" | "float_parsing" if type(given) is int:
-            return path, f"too large{shown}"  # an integer beyond every float
+            return path, f"too large{shown}"  # an integer that exceeds every float
         case "float_type" | "float_parsing":
             return path, f"need a number{shown}"
         case "int_type" | "int_parsing" | "int_from_float" | "int_parsing_size":
@@ -425,16 +551,22 @@ def _number(value: Any) -> str:
 
 
 def short(value: Any) -> str:
-    """Return a JSON value that fits into one line of an error."""
+    """Return a JSON value as text of at most 40 characters.
+
+    Parameters
+    ----------
+    value : JSON data
+        The value.
+    """
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 40 else text[:37] + "..."
 
 
 def _suggest(record: type[BaseModel], path: Sequence[str | int]) -> str:
-    """Return `: did you mean 'weight'?` when some record of this file has nearly such a key."""
+    """Return a hint such as `: did you mean 'weight'?` if a similar key exists."""
     known: set[str] = set()
     _collect_keys(record, known, set())
-    known.discard(str(path[-1]))  # the right key, at the wrong place
+    known.discard(str(path[-1]))  # a known key, but in the wrong place
     close = difflib.get_close_matches(str(path[-1]), sorted(known), n=1)
     return f": did you mean '{close[0]}'?" if close else ""
 
@@ -454,14 +586,33 @@ def _collect_keys(record: type[BaseModel], known: set[str], seen: set[type]) -> 
 
 
 def canonical_json(value: Any) -> str:
-    """Return sorted keys, no spaces, shortest round-trip floats."""
+    """Return canonical JSON: sorted keys, no spaces, shortest round-trip floats.
+
+    Parameters
+    ----------
+    value : JSON data
+        The data.
+    """
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
 
 
 def write_text(file: str | os.PathLike[str], text: str) -> None:
-    """Write a file whole or not at all: temporary file beside it, fsync, rename."""
+    """Write a file atomically: write a temporary file, fsync, rename.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+    text : str
+        Its content.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
     target = Path(file)
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
@@ -482,5 +633,20 @@ def write_text(file: str | os.PathLike[str], text: str) -> None:
 
 
 def write_json(file: str | os.PathLike[str], value: Any, *, indent: int | None = 1) -> None:
-    """Write one JSON document atomically."""
+    """Write a JSON document atomically.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+    value : JSON data
+        Its content.
+    indent : int or None
+        Indentation; None for one line.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
     write_text(file, json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,4 +1,4 @@
-"""Exact integers for decimal numbers: what a file shows is what an integer program gets."""
+"""Exact scaling of decimal numbers to integers."""
 
 import math
 from collections.abc import Iterable
@@ -6,28 +6,34 @@ from fractions import Fraction
 
 from schedgap.errors import ScaleError
 
-LARGEST_SCALE = 10**6  # steps in one unit
+LARGEST_SCALE = 10**6  # steps per unit
 
 
 def decimal(number: float) -> Fraction:
-    """Return the decimal that a file shows for a number: 0.1 is 1/10, not the binary float."""
+    """Return the decimal value of a number as written in a file: 0.1 is 1/10.
+
+    Parameters
+    ----------
+    number : float
+        A finite number.
+    """
     return Fraction(repr(float(number)))
 
 
 def common_step(numbers: Iterable[float], what: str) -> Fraction:
-    """Return the largest step of which every number is a whole multiple; 1 when all are 0.
+    """Return the largest step of which every number is a multiple; 1 if all are 0.
 
     Parameters
     ----------
     numbers : iterable of float
-        Times, or weights; >= 0 and finite.
+        Times or weights, >= 0 and finite.
     what : str
-        Their name, for the error.
+        Their name, for the error message.
 
     Raises
     ------
     ScaleError
-        When whole numbers would need more than a million steps in one unit.
+        If more than a million steps per unit would be needed.
     """
     values = {decimal(number) for number in numbers}
     scale = math.lcm(*(value.denominator for value in values))

@@ -1,4 +1,4 @@
-"""One setting of a generator or of a method: `--set name=value`, parsed in one place."""
+"""Options of presets and methods, as given by `--set name=value`."""
 
 import math
 import re
@@ -9,18 +9,18 @@ from typing import Any, Literal
 
 from schedgap.errors import UsageError
 
-LARGEST = 1e15  # numbers of any setting are smaller
+LARGEST = 1e15  # limit on all numbers
 OptionType = Literal["bool", "int", "float", "choice", "range", "list", "shares"]
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One setting, with its domain.
+    """An option with its domain.
 
-    `range` is two whole numbers `20-40` (or one, `20`); `list` is whole numbers `1,2,4`; `shares`
-    is `NAME:NUMBER,NAME:NUMBER` or one of the `choices`. Python callers may also give a pair, a
-    sequence or a mapping for these. A number may also be one of the `choices`, where there are
-    any. `least` and `most` bound every number.
+    A `range` is two integers `20-40`, or one, `20`; a `list` is integers `1,2,4`; `shares` are
+    `NAME:NUMBER,NAME:NUMBER` or one of the `choices`. From Python, a pair, a sequence or a mapping
+    is accepted for these. A number may also be one of the `choices`. All numbers lie between
+    `least` and `most`.
     """
 
     name: str
@@ -32,12 +32,22 @@ class Option:
     most: float | None = None
 
     def parse(self, value: object) -> Any:
-        """Return the typed value of a word from the command line, or of a Python value.
+        """Return the typed value of a text from the command line or of a Python value.
+
+        Parameters
+        ----------
+        value : object
+            The text or value.
 
         Returns
         -------
-        bool | int | float | str | tuple[int, ...] | dict[str, float] | None
-            A range is a pair; None only where it is the default.
+        bool, int, float, str, tuple of int, dict of str to float, or None
+            A range gives a pair; None is possible only if it is the default.
+
+        Raises
+        ------
+        UsageError
+            If the value is outside the domain.
         """
         if value is None and self.default is None:
             return None
@@ -92,13 +102,19 @@ class Option:
         return shares
 
     def plain(self, value: Any) -> Any:
-        """Return a parsed value as plain JSON that `parse` gives back: lists become words."""
+        """Return a parsed value as JSON data, from which `parse` returns the same value.
+
+        Parameters
+        ----------
+        value : object
+            As returned by `parse`; ranges, lists and shares become text.
+        """
         kept = isinstance(value, (bool, int, float)) or value is None
         return value if kept else _word(value, self.type)
 
     @property
     def domain(self) -> str:
-        """What values are allowed, in words."""
+        """Description of the allowed values."""
         named = f"one of {', '.join(self.choices)}, or " if self.choices else ""
         ends = ((">=", self.least), ("<=", self.most))
         bounds = " and".join(f" {sign} {end:g}" for sign, end in ends if end is not None)
@@ -122,9 +138,21 @@ class Option:
 def parse_settings(
     options: Sequence[Option], settings: Mapping[str, object], owner: str
 ) -> dict[str, Any]:
-    """Return every option with its value; UsageError for one that is not among them.
+    """Return a value for every option.
 
-    `owner` says in the error what has none of that name, such as 'method fifo has no option'.
+    Parameters
+    ----------
+    options : sequence of Option
+        The options.
+    settings : mapping
+        Values by option name; options that are not given have their defaults.
+    owner : str
+        Start of the error message for an unknown name, such as 'method fifo has no option'.
+
+    Raises
+    ------
+    UsageError
+        For an unknown name or a value outside its domain.
     """
     known = {option.name: option for option in options}
     for key in settings:
@@ -138,10 +166,25 @@ def parse_settings(
 
 
 def whole_number(value: object, name: str, most: int | None = None) -> int:
-    """Return an integer >= 0, which may be NumPy's; UsageError for anything else."""
+    """Return an integer >= 0 as an `int`; NumPy integers are accepted.
+
+    Parameters
+    ----------
+    value : object
+        The integer.
+    name : str
+        Its name, for the error message.
+    most : int, optional
+        Largest allowed value.
+
+    Raises
+    ------
+    UsageError
+        For any other value.
+    """
     domain = "an integer >= 0" if most is None else f"an integer from 0 to {most}"
     try:
-        number = index(value)  # type: ignore[arg-type]  # what is none raises
+        number = index(value)  # type: ignore[arg-type]  # raises for other types
     except TypeError:
         number = -1
     if isinstance(value, bool) or number < 0 or (most is not None and number > most):
@@ -150,7 +193,7 @@ def whole_number(value: object, name: str, most: int | None = None) -> int:
 
 
 def _word(value: object, kind: OptionType) -> str:
-    """Return a Python value as it would stand on the command line."""
+    """Return a Python value as it is written on the command line."""
     if kind == "shares" and isinstance(value, Mapping):
         return ",".join(f"{name}:{str(part).removesuffix('.0')}" for name, part in value.items())
     if kind in ("range", "list") and isinstance(value, (tuple, list)):
@@ -159,6 +202,6 @@ def _word(value: object, kind: OptionType) -> str:
 
 
 def _shown(word: str) -> str:
-    """Return a word that fits into one line of an error."""
+    """Return a text of at most 40 printable characters."""
     word = word if word.isprintable() else ascii(word)
     return word if len(word) <= 40 else word[:37] + "..."

@@ -1,4 +1,4 @@
-"""The shape of plain JSON data that nobody vouches for: what rules ask of a schedule first."""
+"""Check the JSON types of a schedule before the rules are applied."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -17,7 +17,17 @@ _TYPES: Mapping[Shape, Any] = {
 
 
 def require(value: Any, shape: Shape, *path: str | int) -> None:
-    """Refuse a value of another JSON type; true and false are no numbers."""
+    """Raise `InputError` if a value has another JSON type; true and false are not numbers.
+
+    Parameters
+    ----------
+    value : JSON data
+        The value.
+    shape : str
+        Its required type.
+    *path : str or int
+        JSON path of the value in the schedule.
+    """
     wrong_bool = isinstance(value, bool) and shape != "boolean"
     if wrong_bool or not isinstance(value, _TYPES[shape]):
         need = {"boolean": "true or false", "object": "an object"}.get(shape, f"a {shape}")
@@ -28,7 +38,17 @@ Shapes = Mapping[str, Shape]  # by key
 
 
 def require_keys(data: Mapping[str, Any], keys: Shapes, optional: Shapes, *path: str | int) -> None:
-    """Refuse an unknown key, a missing one, and a value of another JSON type."""
+    """Raise `InputError` for an unknown key, a missing key, or a value of another JSON type.
+
+    Parameters
+    ----------
+    data : mapping
+        An object in the schedule.
+    keys, optional : mapping
+        JSON types of its required and optional keys.
+    *path : str or int
+        JSON path of the object in the schedule.
+    """
     for key in data:
         if key not in keys and key not in optional:
             raise schedule_error("unknown key", *path, key)
@@ -40,10 +60,26 @@ def require_keys(data: Mapping[str, Any], keys: Shapes, optional: Shapes, *path:
 
 
 def schedule_error(message: str, *path: str | int) -> InputError:
-    """Return the error at a place of the schedule."""
+    """Return an error in the schedule.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    *path : str or int
+        JSON path of the fault in the schedule.
+    """
     return InputError(message, path=json_path(("schedule", *path)))
 
 
 def is_whole(value: Any, least: int, most: int) -> bool:
-    """Whether a value is an integer (1.0 is none) in a range."""
+    """Return whether a value is an integer in a range; 1.0 is not an integer.
+
+    Parameters
+    ----------
+    value : JSON data
+        The value.
+    least, most : int
+        Smallest and largest allowed value.
+    """
     return type(value) is int and least <= value <= most

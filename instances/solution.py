@@ -1,4 +1,4 @@
-"""The solution file: what a method returned for an instance, and what it proved."""
+"""The solution file: result of a method on an instance."""
 
 from typing import Annotated, Any, Literal, get_args
 
@@ -16,7 +16,7 @@ EXIT_CODES: dict[Status, int] = {
 
 
 class SolutionFile(Record):
-    """One method's answer. `objective` is recomputed from `schedule`; `bound` is valid or null."""
+    """Result of one method; `objective` is recomputed from `schedule`, `bound` is valid or null."""
 
     family: str
     version: Version
@@ -32,6 +32,6 @@ class SolutionFile(Record):
     objective: float | None
     bound: float | None
     seconds: Annotated[float, Field(ge=0)]
-    schedule: Any = None  # the family's rules judge its shape
+    schedule: Any = None  # checked by the family's rules
     trace: dict[str, Any] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a verifier says of a schedule."""
+"""Results of verification: violations and verdicts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,19 @@ TOLERANCE = 1e-6  # absolute, on times and resources
 
 
 def outside(relaxed: Sequence[str]) -> str:
-    """Return in words which rules of the program a schedule leaves out; '' when none."""
+    """Return a text that names the rules which a schedule need not obey; empty if none.
+
+    Parameters
+    ----------
+    relaxed : sequence of str
+        Names of the rules.
+    """
     return f"outside the program: without {', '.join(relaxed)}" if relaxed else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One rule that a schedule breaks: where, by how much, in words."""
+    """Violation of a rule: where, by how much, and a message."""
 
     rule: str
     where: tuple[str, ...]
@@ -26,13 +32,13 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Feasible or not, the recomputed objective, and every broken rule; falsy when one is broken.
+    """Result of verifying a schedule or a solution; false if it is not feasible.
 
-    `relaxed` names the rules of the program that the schedule says it leaves out. `bound_status`
-    and `optimality_status` say of the claims of a solution whether they were evaluated again
-    (`checked`), could not be (`unchecked`), or are wrong (`refuted`); None where nothing is
-    claimed. A claim that there is no schedule counts as one of optimality. `claims` says the same
-    in words, a line each.
+    `objective` is recomputed from the schedule. `relaxed` names rules of the program that the
+    schedule declares not to obey. `bound_status` and `optimality_status` say whether the claims of
+    a solution were evaluated again (`checked`), could not be (`unchecked`), or are wrong
+    (`refuted`); they are None if nothing is claimed. A claim of infeasibility counts as a claim of
+    optimality. `claims` says the same as text, one line for each claim.
     """
 
     feasible: bool
@@ -48,7 +54,7 @@ class Verdict:
 
     @property
     def complete(self) -> bool:
-        """Whether every claim was evaluated again, and holds."""
+        """Whether the schedule is feasible and every claim was evaluated again and holds."""
         statuses = (self.bound_status, self.optimality_status)
         return self.feasible and all(status in (None, "checked") for status in statuses)
 

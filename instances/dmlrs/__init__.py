@@ -1,4 +1,4 @@
-"""Family `dmlrs`: parameter-server jobs to admit, and to place slot by slot, for utility."""
+"""Family `dmlrs`: admission and placement of parameter-server jobs for utility."""
 
 from schedgap.instances.dmlrs.arrays import (
     EXTERNAL,

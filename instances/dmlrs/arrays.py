@@ -1,4 +1,4 @@
-"""The compiled view of a `dmlrs` instance: arrays by index for everything that loops."""
+"""A `dmlrs` instance as arrays."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,16 +12,16 @@ from schedgap.instances.scaling import decimal
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-INTERNAL, EXTERNAL = 0, 1  # modes: all workers and PSs on one machine, or not
+INTERNAL, EXTERNAL = 0, 1  # modes: all workers and PSs on one machine, or on several
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DmlrsArrays:
     """Arrays of one instance; all are read-only.
 
-    Index letters, all in list order: i job, h machine, r resource; mode 0 internal, 1 external.
-    Amounts are in the resource's own unit, and once more as whole thousandths, which add up
-    exactly.
+    The indices, all in list order, are i job, h machine, r resource, and mode 0 internal, 1
+    external. Amounts are in the unit of the resource, and also in integer thousandths of it, whose
+    sums are exact.
     """
 
     capacity: Floats  # [h, r] C_h^r
@@ -31,27 +31,43 @@ class DmlrsArrays:
     worker_milli: Ints  # [i, r]
     ps_milli: Ints  # [i, r]
     arrival: Ints  # [i] a_i, a slot
-    batch: Ints  # [i] F_i, the most workers in a slot
+    batch: Ints  # [i] F_i, largest number of workers in a slot
     ratio: Floats  # [i] gamma_i
-    needed: Floats  # [i, mode] N, worker-slots that do the whole job
-    utility: Floats  # [i, d] u_i of a delay of d = 0..T-1 slots; 0 beyond T - a_i
+    needed: Floats  # [i, mode] N, worker-slots of the whole job
+    utility: Floats  # [i, d] u_i at a delay of d = 0..T-1 slots; 0 for d > T - a_i
 
 
 def sample_slots(job: Job, internal: bool) -> float:
-    """Return c = tau + (gamma / F) (2 g / b): slots that a worker takes for a sample, with (2)."""
+    """Return c = tau + (gamma / F) (2 g / b), the slots that a worker needs for a sample by (2).
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+    internal : bool
+        Whether all of its workers and PSs are on one machine.
+    """
     bandwidth = job.internal_bandwidth if internal else job.external_bandwidth
     exchange = 2 * job.gradient_size / bandwidth
     return job.time_per_sample + job.worker_ps_ratio / job.batch_size * exchange
 
 
 def worker_slots(job: Job, internal: bool) -> float:
-    """Return N = E K c: worker-slots that the job needs when always in one mode."""
+    """Return N = E K c, the worker-slots that the job needs in one mode.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+    internal : bool
+        Whether all of its workers and PSs are on one machine.
+    """
     return job.volume * sample_slots(job, internal)
 
 
 @lru_cache(maxsize=64)
 def arrays(instance: DmlrsInstance) -> DmlrsArrays:
-    """Return the compiled view of an instance, built once for each instance."""
+    """Return an instance as arrays; they are computed once per instance."""
     machines, jobs, T = instance.machines, instance.jobs, instance.horizon
 
     def amounts(rows: list[dict[str, float]]) -> Ints:
@@ -66,7 +82,7 @@ def arrays(instance: DmlrsInstance) -> DmlrsArrays:
         delays = T - job.arrival + 1
         utility[i, :delays] = [job.utility.at(d) for d in range(delays)]
     view = DmlrsArrays(
-        capacity=capacity / STEP,  # the very floats of the file: they have at most 3 decimals
+        capacity=capacity / STEP,  # exactly the numbers of the file, which have at most 3 decimals
         worker_demand=worker / STEP,
         ps_demand=ps / STEP,
         capacity_milli=capacity,

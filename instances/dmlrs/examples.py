@@ -3,26 +3,26 @@
 from collections.abc import Sequence
 from typing import Any
 
-from schedgap.instances.generate import Made, Request
+from schedgap.instances.generate import Generated, Request
 
 
-def toy(request: Request) -> Made:
-    """Return three jobs on two machines of two workers each; optimum 20, of which PD-ORS has 12."""
+def toy(request: Request) -> Generated:
+    """Return three jobs on two machines of two workers each; optimum 20, PD-ORS gets 12."""
     jobs = [
         _job("j1", 1, [10, 8, 2, 0]),
         _job("j2", 1, [3, 3, 3, 1]),
         _job("j3", 2, [9, 9, 1, 0]),
     ]
-    return _made(["m1", "m2"], jobs)
+    return _generated(["m1", "m2"], jobs)
 
 
-def toy2(request: Request) -> Made:
-    """Return two jobs on a machine of two workers; optimum 10, of which PD-ORS has 3."""
-    return _made(["m1"], [_job("j1", 1, [3, 3, 1, 1]), _job("j3", 2, [9, 9, 0, 0])])
+def toy2(request: Request) -> Generated:
+    """Return two jobs on a machine of two workers; optimum 10, PD-ORS gets 3."""
+    return _generated(["m1"], [_job("j1", 1, [3, 3, 1, 1]), _job("j3", 2, [9, 9, 0, 0])])
 
 
 def _job(name: str, arrival: int, values: Sequence[int]) -> dict[str, Any]:
-    """Return a job of 4 worker-slots inside a machine, 7.2 across."""
+    """Return a job that needs 4 worker-slots on one machine and 7.2 across machines."""
     return {
         "id": name,
         "arrival": arrival,
@@ -40,7 +40,7 @@ def _job(name: str, arrival: int, values: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _made(machines: Sequence[str], jobs: Sequence[dict[str, Any]]) -> Made:
+def _generated(machines: Sequence[str], jobs: Sequence[dict[str, Any]]) -> Generated:
     fields = {
         "horizon": 4,
         "resources": ["gpu", "cpu"],
@@ -51,4 +51,4 @@ def _made(machines: Sequence[str], jobs: Sequence[dict[str, Any]]) -> Made:
             "min_unit_utility": 0.01,
         },
     }
-    return Made(fields, "jobs of our own, worked out by hand", "slot of 1 h")
+    return Generated(fields, "jobs of our own, worked out by hand", "slot of 1 h")

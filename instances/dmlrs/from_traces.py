@@ -1,14 +1,15 @@
 """Instances of family `dmlrs` whose jobs or machines come from public files.
 
-A job of a trace brings its arrival and the GPUs that it asks for: each is a worker, and it may use
-as many workers at least. Where the file tells CPUs and memory of the job, the workers share them.
-Where it tells a running time, the job takes just that inside one machine with as many workers as it
-has GPUs: samples follow from the drawn time of one, then time and bandwidths are stretched to make
-it exact. A trace without running times brings no work; all of it is drawn.
+A job of a trace has an arrival and a number of requested GPUs. Each GPU is one worker, and the job
+may use at least that many workers. If the file has the CPUs and memory of the job, its workers
+share them. If it has a duration, the job is scaled so that it takes exactly this time on one
+machine with one worker per GPU: the number of samples follows from the drawn time per sample, which
+is then multiplied, like the bandwidths, by a factor that makes the duration exact. If the trace has
+no durations, all work is drawn.
 
-A machine of a file brings GPUs, CPUs and memory.
+A machine of a file has GPUs, CPUs and memory.
 
-Order of draws: which machines; all that a job could need, job by job.
+Order of draws: the machines; then all data of a job, job by job.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,33 +18,20 @@ from dataclasses import replace
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs.instance import MOST_SLOTS, MOST_WORKERS
 from schedgap.instances.dmlrs.workload import Draft, Records, finishing_job, paper_job
-from schedgap.instances.generate import Request, check_settings
+from schedgap.instances.generate import Request
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose_by_take, draw_machines
 
-NEEDED = {"first": "jobs", "take": "jobs"}  # settings that mean nothing without a file
+NEEDED = {"first": "jobs", "take": "jobs"}  # settings that have no effect without a file
 REPLACED: Mapping[str, Sequence[str]] = {
     "machines": ("capacity_gpu", "capacity_cpu", "capacity_memory")
 }
 MOST_SAMPLES = 10**9
 
 
-def check_files(request: Request) -> None:
-    """Refuse a setting that a file replaces, or one that means nothing without its file."""
-    check_settings(request, NEEDED, REPLACED)
-
-
 def machines_of(request: Request) -> tuple[Records, str]:
-    """Return machines of a file in its order, drawn without repetition, and their source."""
-    assert request.machines is not None
-    machines, told = draw_machines(
-        request.machines,
-        request.random,
-        number=request.values["machines"],
-        setting="machines",
-        exact="machines" in request.given,
-        kind="machines",
-    )
+    """Draw machines of the file without replacement; also return a text for `meta.source`."""
+    machines, source = draw_machines(request, "machines", kind="machines")
     records = []
     for machine in machines:
         capacity = {
@@ -53,24 +41,23 @@ def machines_of(request: Request) -> tuple[Records, str]:
             "storage": float(request.values["capacity_storage"]),
         }
         records.append({"id": machine.id, "capacity": capacity})
-    return records, f"{told}: GPUs, CPUs, memory"
+    return records, f"{source}: GPUs, CPUs, memory"
 
 
 def traced_jobs(request: Request, seconds: float) -> tuple[list[Draft], str, int]:
-    """Return the jobs of a trace, what `meta.source` says of them, and the horizon.
+    """Return the jobs of the trace, a text for `meta.source`, and the horizon in slots.
 
-    A horizon that is not asked for is as long as the preset's, from the last arrival on, and long
-    enough for every job whose work the trace tells.
+    If the user has not set the horizon, it is the preset's number of slots from the last arrival
+    on, and long enough for every job with a duration.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset, with a trace of jobs.
+    seconds : float
+        Length of a slot.
     """
-    trace, value = request.jobs, request.values
-    assert trace is not None
-    taken = choose_by_take(
-        trace,
-        value["take"],
-        first=value["first"],
-        number=value["jobs"],
-        exact="jobs" in request.given,
-    )
+    value, taken = request.values, choose_by_take(request)
     jobs, whole, timed = taken.jobs, taken.whole, taken.timed
     arrivals = [1 + int((job.arrival - jobs[0].arrival) / seconds) for job in jobs]
     asked = "horizon" in request.given
@@ -83,7 +70,7 @@ def traced_jobs(request: Request, seconds: float) -> tuple[list[Draft], str, int
             draft = _sized(paper_job(request, f"j{n}", arrival, seconds), job, seconds)
         else:
             draft = finishing_job(request, f"j{n}", horizon, seconds, arrival)
-        drafts.append(_asking(draft, job) if whole else draft)
+        drafts.append(_with_demands(draft, job) if whole else draft)
     if timed and not asked:
         horizon = max(horizon, *(draft.arrival + draft.least_slots - 1 for draft in drafts))
     if horizon > MOST_SLOTS:
@@ -94,16 +81,18 @@ def traced_jobs(request: Request, seconds: float) -> tuple[list[Draft], str, int
     brought = ["arrival"]
     if whole:
         brought += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
-        brought += ["CPUs and memory of workers"] if all(_tells_more(job) for job in jobs) else []
+        brought += (
+            ["CPUs and memory of workers"] if all(_has_resources(job) for job in jobs) else []
+        )
     return drafts, f"{taken.sentence}: {', '.join(brought)}", horizon
 
 
-def _tells_more(job: TraceJob) -> bool:
+def _has_resources(job: TraceJob) -> bool:
     return bool(job.cpus and job.memory_gb)
 
 
 def _sized(draft: Draft, job: TraceJob, seconds: float) -> Draft:
-    """Return a job that takes the trace's time inside a machine with `job.gpus` workers."""
+    """Return a job that takes the duration in the trace on one machine with `job.gpus` workers."""
     draft = replace(draft, batch=min(MOST_WORKERS, max(draft.batch, job.gpus)))
     work = job.gpus * job.running_time / seconds  # worker-slots
     whole = draft.worker_slots(draft.internal)
@@ -118,10 +107,10 @@ def _sized(draft: Draft, job: TraceJob, seconds: float) -> Draft:
     )
 
 
-def _asking(draft: Draft, job: TraceJob) -> Draft:
-    """Return a job whose workers have a GPU each, and their share of what the trace's job has."""
+def _with_demands(draft: Draft, job: TraceJob) -> Draft:
+    """Return a job whose workers have one GPU each, and their share of the trace's resources."""
     worker = {**draft.worker, "gpu": 1.0}
-    if _tells_more(job):
+    if _has_resources(job):
         assert job.cpus is not None and job.memory_gb is not None
         worker["cpu"] = round(job.cpus / job.gpus, 3)
         worker["memory"] = round(job.memory_gb / job.gpus, 3)

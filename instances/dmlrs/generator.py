@@ -1,23 +1,25 @@
 """The presets of family `dmlrs`: worked examples, small random instances, the paper's workload.
 
-Order of draws (PCG64; uniform whole numbers only): job by job, see `workload`; a job that cannot
-finish is drawn again as a whole; with files see `from_traces`.
+Order of draws (PCG64, uniform integers only): job by job, see `workload`. A job that cannot finish
+is drawn again completely. For files, see `from_traces`.
 """
 
 from dataclasses import replace
 
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import examples, workload
-from schedgap.instances.dmlrs.from_traces import check_files, machines_of, traced_jobs
+from schedgap.instances.dmlrs.from_traces import NEEDED, REPLACED, machines_of, traced_jobs
 from schedgap.instances.dmlrs.instance import MOST_SLOTS, MOST_WORKERS
 from schedgap.instances.dmlrs.workload import HOUR, RESOURCES
 from schedgap.instances.generate import (
     TRACE_OPTIONS,
+    Generated,
     Generator,
-    Made,
     Preset,
     Request,
+    check_settings,
     example,
+    slot_unit,
     with_defaults,
 )
 from schedgap.instances.settings import Option
@@ -26,8 +28,8 @@ from schedgap.instances.traces.choice import TAKE
 FILES = ("jobs", "machines")
 
 
-def small(request: Request) -> Made:
-    """Return a few jobs on equal machines, whose work is a part of what the horizon admits."""
+def small(request: Request) -> Generated:
+    """Return a few jobs on equal machines, whose work is a fraction of what the horizon admits."""
     value = request.values
     resources = RESOURCES[: value["resources"]]
     names = [f"j{n}" for n in range(1, value["jobs"] + 1)]
@@ -39,21 +41,21 @@ def small(request: Request) -> Made:
         "machines": workload.equal_machines(request, resources),
         "jobs": [job.to_data() for job in jobs],
     }
-    return Made(fields, f"drawn with seed {request.seed}: ranges of our choice", "slot")
+    return Generated(fields, f"drawn with seed {request.seed}: ranges of our choice", "slot")
 
 
-def paper(request: Request) -> Made:
-    """Return the workload of the paper, or one whose jobs or machines come from files."""
-    check_files(request)
-    value, told = request.values, []
+def paper(request: Request) -> Generated:
+    """Return the paper's workload, or one whose jobs or machines come from files."""
+    check_settings(request, NEEDED, REPLACED)
+    value, sources = request.values, []
     seconds, horizon = value["slot_seconds"], value["horizon"]
     if value["internal"][1] < value["external"][0]:
-        raise UsageError("option internal: need more than external")
+        raise UsageError("option internal: must be larger than external")
     if request.machines is None:
         machines = workload.equal_machines(request, RESOURCES)
     else:
         machines, sentence = machines_of(request)
-        told.append(sentence)
+        sources.append(sentence)
     if request.jobs is None:
         drafts = [
             workload.finishing_job(request, f"j{n}", horizon, seconds, 0)
@@ -63,9 +65,9 @@ def paper(request: Request) -> Made:
         drafts = [replace(draft, id=f"j{n}") for n, draft in enumerate(drafts, 1)]
     else:
         drafts, sentence, horizon = traced_jobs(request, seconds)
-        told.insert(0, sentence)
-    told.append(
-        f"{'all else ' if told else ''}drawn with seed {request.seed}: the paper's ranges; "
+        sources.insert(0, sentence)
+    sources.append(
+        f"{'all else ' if sources else ''}drawn with seed {request.seed}: the paper's ranges; "
         "capacities, bandwidths and arrivals of our choice"
     )
     fields = {
@@ -75,8 +77,7 @@ def paper(request: Request) -> Made:
         "machines": machines,
         "jobs": [draft.to_data() for draft in drafts],
     }
-    unit = "slot of 1 h" if seconds == HOUR else f"slot of {seconds:g} s"
-    return Made(fields, "; ".join(told), unit)
+    return Generated(fields, "; ".join(sources), slot_unit(seconds))
 
 
 # --- presets -----------------------------------------------------------------------------------
@@ -97,27 +98,27 @@ def _capacity(name: str, amount: int) -> Option:
 
 
 COMMON = (
-    Option("ps_rule", "choice", "at_least", "workers of each PS, (2)", ("at_least", "exact")),
+    Option("ps_rule", "choice", "at_least", "number of workers per PS, (2)", ("at_least", "exact")),
     Option("jobs", "int", 4, "number of jobs", least=0, most=10_000),
     Option("machines", "int", 2, "number of machines", least=1, most=10_000),
     Option("horizon", "int", 5, "slots", least=1, most=MOST_SLOTS),
     Option("epochs", "range", (1, 3), "E", least=1, most=10**9),
     Option("samples", "range", (10, 100), "K, of an epoch", least=1, most=10**9),
-    Option("batch", "range", (2, 6), "F, the most workers", least=1, most=MOST_WORKERS),
-    Option("ratio", "range", (1, 4), "gamma, workers of each PS", least=1, most=10**6),
+    Option("batch", "range", (2, 6), "F, largest number of workers", least=1, most=MOST_WORKERS),
+    Option("ratio", "range", (1, 4), "gamma, workers per PS", least=1, most=10**6),
     Option("gradient", "range", (10, 100), "g, MB", least=1, most=10**9),
     Option("sensitivity", "range", (100, 1000), "theta_2, in thousandths", least=1, most=10**6),
 )
 SMALL = (
     *COMMON,
-    Option("resources", "int", 3, "of gpu, cpu, memory, storage", least=1, most=4),
-    Option(
-        "stretch", "range", (5, 100), "per cent that work across machines takes more", least=0,
+    Option("resources", "int", 3, "number of resources, of gpu, cpu, memory, storage", least=1,
+    most=4), Option(
+        "stretch", "range", (5, 100), "extra time of work across machines, in per cent", least=0,
         most=10**6,
     ),
     Option(
-        "exchange", "range", (10, 60), "per cent of a sample's time inside a machine", least=1,
-        most=99,
+        "exchange", "range", (10, 60), "exchange, in per cent of a sample's time on one machine",
+        least=1, most=99,
     ),
     _demand("worker", "gpu", 0, 4), _demand("worker", "cpu", 1, 6),
     _demand("worker", "memory", 2, 12), _demand("worker", "storage", 1, 8),
@@ -129,7 +130,7 @@ PAPER = (
         COMMON, jobs=50, machines=100, horizon=20, epochs=(50, 200), samples=(20_000, 500_000),
         batch=(1, 200), ratio=(1, 10), gradient=(30, 575), sensitivity=(10, 1000),
     ),
-    Option("time", "range", (100, 1000), "tau of a sample, in 1e-7 hours", least=1, most=10**9),
+    Option("time", "range", (100, 1000), "tau, time per sample in 1e-7 hours", least=1, most=10**9),
     Option("external", "range", (1000, 10_000), "Mbit/s between machines", least=1, most=10**9),
     Option("internal", "range", (10_000, 50_000), "Mbit/s inside a machine", least=1, most=10**9),
     Option("finishable", "bool", True, "draw jobs again that cannot finish with F workers"),
@@ -148,7 +149,7 @@ GENERATOR = Generator(
         Preset("small", "4 jobs on 2 machines, 5 slots: solved in a second", small, SMALL),
         Preset(
             "medium",
-            "8 jobs on 4 machines, 10 slots: solved in a minute or so",
+            "8 jobs on 4 machines, 10 slots: solved in about a minute",
             small,
             with_defaults(SMALL, jobs=8, machines=4, horizon=10),
         ),

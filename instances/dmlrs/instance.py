@@ -26,7 +26,7 @@ from schedgap.instances.records import (
 )
 from schedgap.instances.scaling import decimal
 
-STEP = 1000  # of capacities and demands: whole multiples of a thousandth
+STEP = 1000  # capacities and demands are multiples of 1 / STEP
 MOST_SLOTS = 10_000
 MOST_WORKERS = 100_000
 
@@ -35,11 +35,11 @@ Amounts = Keyed[Amount]  # by resource, all of them
 
 
 class Machine(Record):
-    """One machine; its place in the list breaks ties."""
+    """One machine; its position in the list breaks ties."""
 
     id: Id
     capacity: Amounts
-    """C_h^r by resource, in the resource's own unit, at most 3 decimals."""
+    """C_h^r by resource, in the unit of the resource, with at most 3 decimals."""
 
 
 class Sigmoid(Record):
@@ -54,7 +54,13 @@ class Sigmoid(Record):
     """theta_3, in slots."""
 
     def at(self, delay: int) -> float:
-        """Return u of a delay in slots; 0 where exp would overflow."""
+        """Return u at a delay; 0 where exp would overflow.
+
+        Parameters
+        ----------
+        delay : int
+            Slots from arrival to completion, >= 0.
+        """
         exponent = self.sensitivity * (delay - self.target)
         return 0.0 if exponent > 700 else self.priority / (1 + math.exp(exponent))
 
@@ -64,10 +70,16 @@ class Table(Record):
 
     type: Literal["table"]
     values: Many[NonNegative]
-    """Nonincreasing, as many as there are slots."""
+    """Nonincreasing, one for each slot."""
 
     def at(self, delay: int) -> float:
-        """Return u of a delay in slots."""
+        """Return u at a delay.
+
+        Parameters
+        ----------
+        delay : int
+            Slots from arrival to completion, >= 0.
+        """
         return self.values[delay]
 
 
@@ -90,7 +102,7 @@ Utility = Annotated[
 
 
 class Job(Record):
-    """One training job: E epochs over K samples, by workers and parameter servers (PSs)."""
+    """One training job: E epochs over K samples, with workers and parameter servers (PSs)."""
 
     id: Id
     arrival: Count
@@ -98,25 +110,25 @@ class Job(Record):
     epochs: Count
     """E_i."""
     samples: Count
-    """K_i, of an epoch."""
+    """K_i, per epoch."""
     batch_size: Annotated[int, Field(ge=1, le=MOST_WORKERS)]
-    """F_i, samples; also the most workers in a slot."""
+    """F_i, in samples; also the largest number of workers in a slot."""
     gradient_size: Positive
-    """g_i of gradients, and of parameters, in MB."""
+    """g_i, size of the gradients and of the parameters, in MB."""
     time_per_sample: NonNegative
-    """tau_i, slots that a worker computes for a sample."""
+    """tau_i, computing time of a worker per sample, in slots."""
     worker_ps_ratio: Annotated[float, Field(ge=1, le=LARGEST)]
-    """gamma_i, workers of each PS."""
+    """gamma_i, workers per PS."""
     internal_bandwidth: Positive
-    """b_i^(i) of a machine's bus, in MB per slot."""
+    """b_i^(i), bandwidth inside a machine, in MB per slot."""
     external_bandwidth: Positive
-    """b_i^(e) of the slowest link, in MB per slot."""
+    """b_i^(e), bandwidth of the slowest link, in MB per slot."""
     worker_demand: Amounts
-    """alpha_i^r of one worker by resource, at most 3 decimals."""
+    """alpha_i^r of one worker by resource, with at most 3 decimals."""
     ps_demand: Amounts
-    """beta_i^r of one PS by resource, at most 3 decimals."""
+    """beta_i^r of one PS by resource, with at most 3 decimals."""
     utility: Utility
-    """u_i, of the slots from arrival to completion."""
+    """u_i, a function of the slots from arrival to completion."""
 
     @property
     def volume(self) -> int:
@@ -125,7 +137,7 @@ class Job(Record):
 
 
 class PriceParameters(Record):
-    """Parameters of the price function (12), where they are declared beforehand."""
+    """Parameters of the price function (12), if they are given in advance."""
 
     max_unit_utility: Keyed[Positive]
     """U^r by resource."""
@@ -134,7 +146,7 @@ class PriceParameters(Record):
 
 
 class DmlrsInstance(Instance):
-    """Training jobs to admit or reject, and to place slot by slot; maximise the sum of utilities.
+    """Training jobs to be admitted or rejected, and placed in each slot, for maximum utility.
 
     Source: Yu et al., "Toward Efficient Online Scheduling for Distributed Machine Learning
     Systems", problem DMLRS, (3)-(7).
@@ -146,15 +158,15 @@ class DmlrsInstance(Instance):
     horizon: Annotated[int, Field(ge=1, le=MOST_SLOTS)]
     """T, the last slot."""
     ps_rule: Literal["at_least", "exact"] = "at_least"
-    """(2): at least n / gamma PSs for n workers, rounded up, or exactly n / gamma."""
+    """(2): for n workers at least n / gamma PSs, rounded up, or exactly n / gamma."""
     resources: NonEmpty[Id]
     """R."""
     machines: NonEmpty[Machine]
     """H."""
     jobs: Many[Job]
-    """I; online they come by arrival, then in the order of the list."""
+    """I; online, they arrive in order of arrival, ties in the order of the list."""
     price_parameters: Absent[PriceParameters] = None
-    """Of the paper's algorithm; without effect on the problem."""
+    """For the paper's algorithm; no effect on the problem."""
 
     def summary(self) -> dict[str, str]:
         """Return sizes, horizon and the rule on parameter servers."""

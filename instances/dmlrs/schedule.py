@@ -1,4 +1,4 @@
-"""A schedule of family `dmlrs`: who is admitted, and workers and PSs by job, slot and machine."""
+"""Schedules of family `dmlrs`: admitted jobs, and workers and PSs by job, slot and machine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from schedgap.instances.dmlrs.instance import DmlrsInstance
 
-Counts = Mapping[int, tuple[int, int]]  # workers and PSs by index of the machine
-Plan = Mapping[int, Counts]  # of one job, by slot
+Counts = Mapping[int, tuple[int, int]]  # machine index -> workers, PSs
+Plan = Mapping[int, Counts]  # slot -> counts, of one job
 
 
 class Allocation(NamedTuple):
-    """What one job holds on one machine in one slot; not both counts are 0."""
+    """Workers and PSs of one job on one machine in one slot; not both are 0."""
 
     job: str
     slot: int
@@ -22,7 +22,7 @@ class Allocation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DmlrsSchedule:
-    """Ids of the admitted jobs, and all that they hold, in the order of the instance."""
+    """Ids of the admitted jobs and their allocations, in the order of the instance."""
 
     admitted: tuple[str, ...] = ()
     allocations: tuple[Allocation, ...] = ()
@@ -36,15 +36,30 @@ class DmlrsSchedule:
 
     @classmethod
     def from_data(cls, instance: DmlrsInstance, data: Mapping[str, Any]) -> "DmlrsSchedule":
-        """Return the schedule that a verified solution file holds."""
+        """Return the schedule in a verified solution file.
+
+        Parameters
+        ----------
+        instance : DmlrsInstance
+            The instance.
+        data : mapping
+            JSON data of the schedule.
+        """
         rows = tuple(Allocation(**row) for row in data["allocations"])
         return cls(tuple(data["admitted"]), rows)
 
     @classmethod
     def of_plans(cls, instance: DmlrsInstance, plans: Mapping[int, Plan]) -> "DmlrsSchedule":
-        """Return the schedule of the jobs that have a plan, by index.
+        """Return the schedule given by plans of the admitted jobs.
 
-        Slots without a worker are left out, as (6) knows none and (2) lets no PS stand alone.
+        Slots without a worker are left out: (2) allows no PS without workers.
+
+        Parameters
+        ----------
+        instance : DmlrsInstance
+            The instance.
+        plans : mapping
+            Plan by job index.
         """
         rows = []
         for i in sorted(plans):
@@ -60,7 +75,7 @@ class DmlrsSchedule:
         return cls(tuple(instance.jobs[i].id for i in sorted(plans)), tuple(rows))
 
     def plans(self, instance: DmlrsInstance) -> dict[int, dict[int, dict[int, tuple[int, int]]]]:
-        """Return the plans of the admitted jobs, by index of job, slot, index of machine."""
+        """Return the plans of the admitted jobs, by job index, slot and machine index."""
         place = {job.id: i for i, job in enumerate(instance.jobs)}
         machine = {each.id: h for h, each in enumerate(instance.machines)}
         found: dict[int, dict[int, dict[int, tuple[int, int]]]] = {
@@ -72,7 +87,7 @@ class DmlrsSchedule:
         return found
 
     def value(self, instance: DmlrsInstance) -> float:
-        """Return the sum of utilities; for searching only, the rules recompute."""
+        """Return the sum of utilities; for use in searches, as the rules recompute it."""
         last: dict[str, int] = {}
         for row in self.allocations:
             if row.workers:

@@ -1,8 +1,8 @@
 """Jobs and machines of generated `dmlrs` instances, and the draws behind them.
 
-From the paper (Numerical results): the ranges of epochs, samples, batch, gradients, time of a
-sample, gamma, demands, and of the sigmoid's parameters. Of our choice, as it is silent: capacities,
-bandwidths, arrivals, that a slot is an hour, and `finishable`.
+From the paper (Numerical results): the ranges of epochs, samples, batch sizes, gradients, time per
+sample, gamma, demands, and parameters of the sigmoid. The paper does not give capacities,
+bandwidths, arrivals and the length of a slot (an hour here); these and `finishable` are our choice.
 """
 
 import math
@@ -21,7 +21,7 @@ MOST_TRIES = 10_000  # to draw one job that can finish
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A job before it is written down; times and bandwidths are in slots."""
+    """A generated job; times and bandwidths are in slots."""
 
     id: str
     arrival: int
@@ -29,7 +29,7 @@ class Draft:
     samples: int
     batch: int
     gradient: float  # MB
-    time: float  # slots of a sample
+    time: float  # slots per sample
     ratio: int
     internal: float  # MB per slot
     external: float  # MB per slot
@@ -38,17 +38,23 @@ class Draft:
     utility: Mapping[str, Any]
 
     def worker_slots(self, bandwidth: float) -> float:
-        """Return N at a bandwidth: worker-slots of the whole job."""
+        """Return N, the worker-slots of the whole job.
+
+        Parameters
+        ----------
+        bandwidth : float
+            Bandwidth in MB per slot, > 0.
+        """
         exchange = self.ratio / self.batch * 2 * self.gradient / bandwidth
         return self.epochs * self.samples * (self.time + exchange)
 
     @property
     def least_slots(self) -> int:
-        """Slots that the job takes across machines with all workers that it can use."""
+        """Number of slots of the job across machines with its largest number of workers."""
         return max(1, math.ceil(self.worker_slots(self.external) / self.batch - 1e-9))
 
     def to_data(self) -> dict[str, Any]:
-        """Return the job of an instance file."""
+        """Return the job as in an instance file."""
         return {
             "id": self.id,
             "arrival": self.arrival,
@@ -67,7 +73,15 @@ class Draft:
 
 
 def equal_machines(request: Request, resources: tuple[str, ...]) -> Records:
-    """Return machines of the capacities that the settings give."""
+    """Return machines with the capacities of the settings.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    resources : tuple of str
+        Names of the resources.
+    """
     capacity = {name: float(request.values[f"capacity_{name}"]) for name in resources}
     number = request.values["machines"]
     return [{"id": f"m{h}", "capacity": capacity} for h in range(1, number + 1)]
@@ -77,10 +91,21 @@ def equal_machines(request: Request, resources: tuple[str, ...]) -> Records:
 
 
 def paper_job(request: Request, name: str, arrival: int, seconds: float) -> Draft:
-    """Draw one job in the ranges of the paper, for slots of so many seconds.
+    """Draw one job in the ranges of the paper.
 
-    Order: epochs, samples, batch, gradients, time of a sample, gamma, demands of a worker, of a PS,
-    utility, bandwidths between machines and inside one.
+    Order of draws: epochs, samples, batch size, gradients, time per sample, gamma, demands of a
+    worker, demands of a PS, utility, bandwidth between machines, bandwidth inside a machine.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    name : str
+        Id of the job.
+    arrival : int
+        Slot of arrival.
+    seconds : float
+        Length of a slot.
     """
     E, K, F, g, time, ratio = (
         _one(request, key) for key in ("epochs", "samples", "batch", "gradient", "time", "ratio")
@@ -98,10 +123,23 @@ def paper_job(request: Request, name: str, arrival: int, seconds: float) -> Draf
 
 
 def finishing_job(request: Request, name: str, horizon: int, seconds: float, arrival: int) -> Draft:
-    """Draw a job until it can end by the horizon with F workers across machines.
+    """Draw a job again until it can end by the horizon with F workers across machines.
 
-    `arrival` 0: it is drawn, too, before the rest of the job. Without `finishable` the first job
-    is taken.
+    If `arrival` is 0, it is drawn before the rest of the job. Without the setting `finishable`,
+    the first drawn job is returned.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    name : str
+        Id of the job.
+    horizon : int
+        Last slot.
+    seconds : float
+        Length of a slot.
+    arrival : int
+        Slot of arrival, or 0.
     """
     for _ in range(MOST_TRIES):
         slot = arrival or uniform(request.random, (1, horizon), 1)[0]
@@ -119,7 +157,7 @@ def _one(request: Request, key: str) -> int:
 
 
 def _demands(request: Request, kind: str, resources: tuple[str, ...]) -> dict[str, float]:
-    """Draw what a worker or a PS takes; a PS has no GPU."""
+    """Draw the demands of a worker or a PS; a PS has no GPU."""
     return {
         name: 0.0 if (kind, name) == ("ps", "gpu") else float(_one(request, f"{kind}_{name}"))
         for name in resources
@@ -127,7 +165,7 @@ def _demands(request: Request, kind: str, resources: tuple[str, ...]) -> dict[st
 
 
 def _sigmoid(request: Request, target: tuple[int, int]) -> dict[str, Any]:
-    """Draw a utility; the target is in hundredths of a slot."""
+    """Draw a utility function; the range of its target is in hundredths of a slot."""
     priority = uniform(request.random, (100, 10_000), 1)[0]
     sensitivity = _one(request, "sensitivity")
     (aim,) = uniform(request.random, target, 1)
@@ -143,11 +181,20 @@ def _sigmoid(request: Request, target: tuple[int, int]) -> dict[str, Any]:
 
 
 def small_job(request: Request, name: str, resources: tuple[str, ...]) -> Draft:
-    """Draw one job that needs 2 worker-slots or more inside a machine, and up to twice across.
+    """Draw a job that needs at least 2 worker-slots on one machine, and up to twice that across.
 
-    Order: arrival, epochs, samples, batch, gamma, gradients, N_int in hundredths, what the work
-    across machines takes more in per cent, the exchange inside one in per cent; then demands and
-    utility as in `paper_job`.
+    Order of draws: arrival, epochs, samples, batch size, gamma, gradients, worker-slots on one
+    machine in hundredths, extra work across machines in per cent, exchange on one machine in per
+    cent; then demands and utility as in `paper_job`.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    name : str
+        Id of the job.
+    resources : tuple of str
+        Names of the resources.
     """
     T, random = request.values["horizon"], request.random
     (arrival,) = uniform(random, (1, math.ceil(2 * T / 3)), 1)
@@ -155,10 +202,10 @@ def small_job(request: Request, name: str, resources: tuple[str, ...]) -> Draft:
         _one(request, key) for key in ("epochs", "samples", "batch", "ratio", "gradient")
     )
     most = int(100 * F * max(2.0, (T - arrival + 1) / 2))
-    each = uniform(random, (200, most), 1)[0] / 100 / (E * K)  # slots of a sample
+    each = uniform(random, (200, most), 1)[0] / 100 / (E * K)  # slots per sample
     more = _one(request, "stretch") / 100
     share = _one(request, "exchange") / 100
-    exchange = ratio / F * 2 * g  # MB of a sample
+    exchange = ratio / F * 2 * g  # MB per sample
     return Draft(
         name, arrival, E, K, F, float(g), round((1 - share) * each, 12), ratio,
         round(exchange / (share * each), 6), round(exchange / ((more + share) * each), 6),

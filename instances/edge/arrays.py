@@ -1,4 +1,4 @@
-"""The compiled view of an `edge` instance: arrays by index for everything that loops."""
+"""An `edge` instance as arrays."""
 
 import math
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from schedgap.instances.verdict import TOLERANCE
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ENDLESS = 2**62  # worker-slots, more than the largest instance can give to a job
+ENDLESS = 2**62  # worker-slots, more than any instance can give to a job
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EdgeArrays:
     """Arrays of one instance; all are read-only.
 
-    Index letters, all in list order: j job, s server, u worker type, v PS type; xi 0 split, 1
+    The indices, all in list order, are j job, s server, u worker type, v PS type, and xi 0 split, 1
     together (all workers on the server of the PS).
     """
 
@@ -28,31 +28,48 @@ class EdgeArrays:
     ps: Ints  # [s, v] P_sv
     is_cloud: NDArray[np.bool_]  # [s]
     arrival: Ints  # [j] a_j, a slot
-    ready: Ints  # [j, s] a_j + Delta_js, the first slot that the job may use on the server
+    ready: Ints  # [j, s] a_j + Delta_js, first slot in which the job may use the server
     chunks: Ints  # [j] D_j
     worker_type: Ints  # [j] u_j, an index
     ps_type: Ints  # [j] v_j, an index
     work: Floats  # [j, xi] E D M / p_j, worker-slots
-    needed: Ints  # [j, xi] whole worker-slots that suffice: ceil(work - 1e-6), at least 1
+    needed: Ints  # [j, xi] sufficient integer worker-slots: ceil(work - 1e-6), at least 1
 
 
 def batch_seconds(job: Job, together: bool) -> float:
-    """Return 1/p_j of (1): seconds that a worker takes for a mini-batch, with its exchange.
+    """Return 1/p_j of (1), the seconds that a worker needs for a mini-batch and its exchange.
 
-    Gradients and parameters are in 10^6 bytes, the bandwidth in 10^6 bit/s: 2 x 8 k / B.
+    The exchange of k MB of gradients and k MB of parameters at B Mbit/s takes 2 x 8 k / B seconds.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+    together : bool
+        Whether all of its workers are on the server of the PS, so that there is no exchange.
     """
     exchange = 0.0 if together else 16 * job.gradient_megabytes / job.bandwidth_mbps
     return job.compute_seconds + job.update_seconds + exchange
 
 
 def work(instance: EdgeInstance, job: Job, together: bool) -> float:
-    """Return E_j D_j M_j / p_j, the worker-slots of a job."""
+    """Return E_j D_j M_j / p_j, the worker-slots of a job.
+
+    Parameters
+    ----------
+    instance : EdgeInstance
+        The instance.
+    job : Job
+        One of its jobs.
+    together : bool
+        Whether all workers are on the server of the PS.
+    """
     return job.minibatches * batch_seconds(job, together) / instance.slot_seconds
 
 
 @lru_cache(maxsize=64)
 def arrays(instance: EdgeInstance) -> EdgeArrays:
-    """Return the compiled view of an instance, built once for each instance."""
+    """Return an instance as arrays; they are computed once per instance."""
     servers, jobs = instance.servers, instance.jobs
     u = {name: k for k, name in enumerate(instance.worker_types)}
     v = {name: k for k, name in enumerate(instance.ps_types)}
@@ -77,7 +94,7 @@ def arrays(instance: EdgeInstance) -> EdgeArrays:
 
 
 def _whole(slots: float) -> int:
-    """A product of workers and slots is whole, so it covers `slots` iff it covers the ceiling."""
+    """Return the ceiling: workers times slots is an integer, so it is enough to cover that."""
     return min(ENDLESS, max(1, math.ceil(slots - TOLERANCE)))
 
 

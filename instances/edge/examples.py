@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from schedgap.instances.generate import Made, Request
+from schedgap.instances.generate import Generated, Request
 
 
-def toy(request: Request) -> Made:
+def toy(request: Request) -> Generated:
     """Return three jobs on two edge servers and a cloud; optimum 5."""
     servers = [_server("edge-1", 2, 1), _server("edge-2", 2, 1), _server("cloud", 4, 2)]
     delays = {"edge-1": 1, "edge-2": 1, "cloud": 3}
@@ -14,28 +14,28 @@ def toy(request: Request) -> Made:
         _job("j2", 1, (2, 4, 1), 1800, delays),
         _job("j3", 2, (1, 2, 2), 900, delays),
     ]
-    return _made(16, servers, jobs)
+    return _generated(16, servers, jobs)
 
 
-def toy_b(request: Request) -> Made:
+def toy_b(request: Request) -> Generated:
     """Return three equal jobs on one edge server and a cloud; optimum 9."""
     servers = [_server("edge-1", 2, 1), _server("cloud", 4, 1)]
     delays = {"edge-1": 1, "cloud": 3}
     jobs = [_job(f"j{n}", 1, (2, 4, 1), 1800, delays, megabytes=1125) for n in (1, 2, 3)]
-    return _made(16, servers, jobs)
+    return _generated(16, servers, jobs)
 
 
-def toy_c(request: Request) -> Made:
+def toy_c(request: Request) -> Generated:
     """Return a long and a short job on one server with one worker; optimum 6."""
     delays = {"edge-1": 1}
     jobs = [_job("j1", 1, (4, 1, 1), 3600, delays), _job("j2", 1, (1, 1, 1), 3600, delays)]
-    return _made(8, [_server("edge-1", 1, 1)], jobs)
+    return _generated(8, [_server("edge-1", 1, 1)], jobs)
 
 
-def toy_batch(request: Request) -> Made:
+def toy_batch(request: Request) -> Generated:
     """Return toy-b's jobs, as many as possible in slots 5-8 (round 3); optimum 3."""
     made = toy_b(request)
-    return Made({**made.fields, "batch_round": 3}, made.source, made.time_unit)
+    return Generated({**made.fields, "batch_round": 3}, made.source, made.time_unit)
 
 
 def _server(name: str, workers: int, ps: int) -> dict[str, Any]:
@@ -72,7 +72,9 @@ def _job(
     }
 
 
-def _made(horizon: int, servers: list[dict[str, Any]], jobs: list[dict[str, Any]]) -> Made:
+def _generated(
+    horizon: int, servers: list[dict[str, Any]], jobs: list[dict[str, Any]]
+) -> Generated:
     fields = {
         "horizon": horizon,
         "slot_seconds": 3600,
@@ -81,4 +83,4 @@ def _made(horizon: int, servers: list[dict[str, Any]], jobs: list[dict[str, Any]
         "servers": servers,
         "jobs": jobs,
     }
-    return Made(fields, "jobs of our own, worked out by hand", "slot of 1 h")
+    return Generated(fields, "jobs of our own, worked out by hand", "slot of 1 h")

@@ -1,15 +1,15 @@
 """Instances of family `edge` whose jobs or servers come from public files.
 
-A job of a trace brings its arrival and the GPUs that it asks for; it may use as many workers at
-least. Where it has a running time, its work is such that as many workers as it has GPUs, together
-with their parameter server (PS), take just that time: epochs, chunks and mini-batches are drawn and
-cut to the size of the job, then the seconds of a mini-batch are stretched. A trace without running
-times brings no work; all of it is drawn.
+A job of a trace has an arrival and a number of requested GPUs; it may use at least that many
+workers. If it has a duration, the job is scaled so that one worker per GPU, on one server with
+their parameter server (PS), take exactly this time: epochs, chunks and mini-batches are drawn and
+limited to the size of the job, then the seconds per mini-batch are multiplied by a factor. If the
+trace has no durations, all work is drawn.
 
-A machine of a file becomes an edge server: its GPUs are workers of one drawn type, its CPUs are
-PSs, shared evenly by the types.
+A machine of a file becomes an edge server: its GPUs are workers of one drawn type, and its CPUs are
+PSs, divided evenly among the types.
 
-Order of draws: which machines, their worker types; all that a job could need.
+Order of draws: the machines, their worker types; then all data of the jobs.
 """
 
 import math
@@ -24,33 +24,20 @@ from schedgap.instances.edge.workload import (
     ps_types,
     worker_types,
 )
-from schedgap.instances.generate import Request, apportion, check_settings, uniform
+from schedgap.instances.generate import Request, apportion, uniform
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose_by_take, draw_machines, volume
 
-NEEDED = {"first": "jobs", "take": "jobs"}  # settings that mean nothing without a file
+NEEDED = {"first": "jobs", "take": "jobs"}  # settings that have no effect without a file
 REPLACED: Mapping[str, Sequence[str]] = {
     "jobs": ("arrival_horizon",),
     "machines": ("workers_per_server", "ps_per_server"),
 }
 
 
-def check_files(request: Request) -> None:
-    """Refuse a setting that a file replaces, or one that means nothing without its file."""
-    check_settings(request, NEEDED, REPLACED)
-
-
 def servers_of(request: Request) -> tuple[Records, str]:
-    """Return machines of a file in its order, drawn without repetition, the cloud, their source."""
-    assert request.machines is not None
-    machines, told = draw_machines(
-        request.machines,
-        request.random,
-        number=request.values["edge_servers"],
-        setting="edge_servers",
-        exact="edge_servers" in request.given,
-        kind="edge servers",
-    )
+    """Draw machines of the file without replacement and add the cloud; also return a source."""
+    machines, source = draw_machines(request, "edge_servers", kind="edge servers")
     types, ps = worker_types(request), ps_types(request)
     kinds = uniform(request.random, (0, len(types) - 1), len(machines))
     servers = []
@@ -64,21 +51,13 @@ def servers_of(request: Request) -> tuple[Records, str]:
                 "parameter_servers": dict(zip(ps, shares, strict=True)),
             }
         )
-    told = f"{told}: GPUs as workers, CPUs as parameter servers"
-    return [*servers, cloud(request)], told
+    source = f"{source}: GPUs as workers, CPUs as parameter servers"
+    return [*servers, cloud(request)], source
 
 
 def traced_volumes(request: Request) -> tuple[list[Volume], str]:
-    """Return the jobs of a trace, and what `meta.source` says of them."""
-    trace, value = request.jobs, request.values
-    assert trace is not None
-    taken = choose_by_take(
-        trace,
-        value["take"],
-        first=value["first"],
-        number=value["jobs"],
-        exact="jobs" in request.given,
-    )
+    """Return the jobs of the trace, and a text for `meta.source`."""
+    value, taken = request.values, choose_by_take(request)
     jobs, whole, timed, seconds = taken.jobs, taken.whole, taken.timed, value["slot_seconds"]
     volumes = []
     for job, drawn in zip(jobs, drawn_volumes(request, len(jobs)), strict=True):
@@ -95,11 +74,11 @@ def traced_volumes(request: Request) -> tuple[list[Volume], str]:
 
 
 def _sized(drawn: Volume, job: TraceJob) -> Volume:
-    """Return a job that takes the trace's time with `job.gpus` workers together with their PS."""
-    work = job.gpus * job.running_time  # seconds of one worker
+    """Return a job that takes the duration in the trace with `job.gpus` workers at their PS."""
+    work = job.gpus * job.running_time  # worker-seconds
     count = max(job.gpus, round(work / (drawn.compute + drawn.update)))
     epochs, chunks, minibatches = volume(count, drawn.chunks, drawn.minibatches)
-    each = work / (epochs * chunks * minibatches)  # seconds of a mini-batch
+    each = work / (epochs * chunks * minibatches)  # seconds per mini-batch
     update = min(drawn.update, each / 2)
     return replace(
         drawn,

@@ -21,19 +21,19 @@ from schedgap.instances.records import (
 )
 
 Amount = Annotated[int, Field(ge=0, le=10**9)]
-PriceCap = Annotated[float, Field(gt=0, le=LARGEST)]  # 1e-12 is of interest
+PriceCap = Annotated[float, Field(gt=0, le=LARGEST)]  # small values such as 1e-12 matter
 
 
 class Server(Record):
-    """One edge server or cloud; its place in the list breaks ties."""
+    """One edge server or cloud; its position in the list breaks ties."""
 
     id: Id
     kind: Literal["edge", "cloud"]
-    """Of no effect on what is feasible: for generators, merged bounds and reports."""
+    """No effect on feasibility; used by generators, aggregated bounds and reports."""
     workers: Keyed[Amount]
-    """W_su by worker type; a type left out is 0."""
+    """W_su by worker type; 0 if absent."""
     parameter_servers: Keyed[Amount]
-    """P_sv by type of parameter server (PS); a type left out is 0."""
+    """P_sv by type of parameter server (PS); 0 if absent."""
 
 
 class Job(Record):
@@ -41,7 +41,7 @@ class Job(Record):
 
     id: Id
     arrival: Count
-    """a_j, a slot: without a transfer delay the job may run in it."""
+    """a_j, the first slot in which the job may run if there is no transfer delay."""
     worker_type: Id
     """u_j."""
     ps_type: Id
@@ -49,19 +49,19 @@ class Job(Record):
     epochs: Count
     """E_j."""
     chunks: Count
-    """D_j; also the most workers that the job can use."""
+    """D_j; also the largest number of workers of the job."""
     minibatches_per_chunk: Count
     """M_j."""
     compute_seconds: Positive
-    """n_j, that a worker takes for a mini-batch."""
+    """n_j, time of a worker per mini-batch."""
     update_seconds: NonNegative
-    """H_j, that the PS takes to update the parameters after a mini-batch."""
+    """H_j, time of the PS to update the parameters after a mini-batch."""
     gradient_megabytes: NonNegative
-    """k_j, of gradients and of parameters, in 10^6 bytes."""
+    """k_j, size of the gradients and of the parameters, in 10^6 bytes."""
     bandwidth_mbps: Positive
     """B_j, in 10^6 bit/s."""
     transfer_delay: Keyed[Amount]
-    """Delta_js by server, in slots: what a data chunk takes to get there."""
+    """Delta_js by server, in slots: time to transfer a data chunk."""
 
     @property
     def minibatches(self) -> int:
@@ -79,10 +79,10 @@ class PriceCaps(Record):
 
 
 class EdgeInstance(Instance):
-    """Parameter-server jobs on edge servers and clouds; minimise the total of completion - arrival.
+    """Parameter-server jobs on edge servers and clouds; minimize the sum of completion - arrival.
 
-    With `batch_round` = i: as many as possible of the jobs that arrived before slot 2^(i-1) are to
-    run within the slots 2^(i-1) + 1..2^i.
+    With `batch_round` = i, the number of jobs that run within the slots 2^(i-1) + 1..2^i is to be
+    maximized, among the jobs that arrived before slot 2^(i-1).
 
     Source: She et al., "Online Scheduling of Machine Learning Jobs in Edge-Cloud Networks",
     Sections III and V-A, Table I.
@@ -94,7 +94,7 @@ class EdgeInstance(Instance):
     horizon: Count
     """T, the last slot in which a job may run."""
     slot_seconds: Positive
-    """Length of a slot."""
+    """Length of a slot in seconds."""
     worker_types: NonEmpty[Id]
     """U."""
     ps_types: NonEmpty[Id]
@@ -104,13 +104,13 @@ class EdgeInstance(Instance):
     jobs: NonEmpty[Job]
     """J."""
     price_caps: PriceCaps = PriceCaps()
-    """Of the paper's algorithm; without effect on the problem."""
+    """For the paper's algorithm; no effect on the problem."""
     batch_round: Absent[Count] = None
-    """i: the batch problem (3) of this round instead of (2)."""
+    """i, if the problem is the batch problem (3) of this round instead of (2)."""
 
     @property
     def is_batch(self) -> bool:
-        """Whether this is problem (3): most jobs within one round."""
+        """Whether the problem is (3): as many jobs as possible within one round."""
         return self.batch_round is not None
 
     @cached_property
@@ -122,7 +122,13 @@ class EdgeInstance(Instance):
         return tau + 1, min(2 * tau, self.horizon)
 
     def may_run(self, job: Job) -> bool:
-        """Whether a job takes part: all of them in (2), those that arrived before tau_i in (3)."""
+        """Return whether a job may run: always in (2), if it arrived before tau_i in (3).
+
+        Parameters
+        ----------
+        job : Job
+            One of the jobs.
+        """
         return not self.is_batch or job.arrival < self.window[0] - 1
 
     def summary(self) -> dict[str, str]:
@@ -154,7 +160,7 @@ class EdgeInstance(Instance):
         for j, job in enumerate(self.jobs):
             self._check_job(job, known, "jobs", j)
         if self.batch_round is not None and self.batch_round > (self.horizon - 1).bit_length():
-            raise problem(  # 2^(i-1) >= T, without the power
+            raise problem(  # 2^(i-1) >= T, without computing the power
                 f"round starts after the horizon: 2^{self.batch_round - 1} >= {self.horizon}",
                 "batch_round",
             )

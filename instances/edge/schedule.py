@@ -1,4 +1,4 @@
-"""A schedule of family `edge`: for each job its slots, its workers by server, its PS."""
+"""Schedules of family `edge`: slots, workers by server, and PS of each job."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from schedgap.instances.edge.instance import EdgeInstance
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """One run of a job: slots start..completion, and what it holds on which servers."""
+    """One run of a job: slots start..completion, workers by server, and server of the PS."""
 
     start: int  # h_j, first slot, from 1
     completion: int  # c_j, LAST slot
-    workers: Mapping[str, int]  # y_js by server id; servers with none are left out
+    workers: Mapping[str, int]  # y_js by server id; absent if 0
     ps_server: str  # id
-    overhead: int = 0  # slots at its beginning without progress; of a segment only
+    overhead: int = 0  # slots without progress at the start of a segment
 
     @property
     def slots(self) -> int:
@@ -24,16 +24,22 @@ class Placement:
 
     @property
     def number(self) -> int:
-        """Workers on all servers."""
+        """Number of workers on all servers."""
         return sum(self.workers.values())
 
     @property
     def colocated(self) -> bool:
-        """xi_j by (2f): all workers are on the server of the PS."""
+        """xi_j of (2f): whether all workers are on the server of the PS."""
         return set(self.workers) == {self.ps_server}
 
     def to_data(self, *, segment: bool = False) -> dict[str, Any]:
-        """Return the run, or the segment of a preemptive one, as it stands in a solution file."""
+        """Return the run as in a solution file.
+
+        Parameters
+        ----------
+        segment : bool
+            Whether it is a segment of a preemptive schedule.
+        """
         data: dict[str, Any] = {
             "start": int(self.start),
             "end" if segment else "completion": int(self.completion),
@@ -45,7 +51,13 @@ class Placement:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Placement":
-        """Return the run or the segment that a verified solution file holds."""
+        """Return a run or segment in a verified solution file.
+
+        Parameters
+        ----------
+        data : mapping
+            JSON data of the run or segment.
+        """
         return cls(
             data["start"],
             data["end"] if "end" in data else data["completion"],
@@ -57,17 +69,23 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class EdgeSchedule:
-    """The runs of the scheduled jobs by job id; of a preemptive schedule a tuple of each job's.
+    """The runs of the scheduled jobs by job id; in a preemptive schedule, a tuple for each job.
 
-    `relaxed` names the rules of program (2) that it leaves out: `2c-2d` (preemptive), `2i` (without
-    transfer delays).
+    `relaxed` names the rules of program (2) that the schedule need not obey: `2c-2d` (preemptive),
+    `2i` (without transfer delays).
     """
 
     placements: Mapping[str, Placement | tuple[Placement, ...]]
     relaxed: tuple[str, ...] = ()
 
     def segments(self, job: str) -> tuple[Placement, ...]:
-        """Return the runs of a job in order of time; one unless the schedule is preemptive."""
+        """Return the runs of a job in order of time; one unless the schedule is preemptive.
+
+        Parameters
+        ----------
+        job : str
+            Id of a scheduled job.
+        """
         found = self.placements[job]
         return (found,) if isinstance(found, Placement) else tuple(found)
 
@@ -84,7 +102,15 @@ class EdgeSchedule:
 
     @classmethod
     def from_data(cls, instance: EdgeInstance, data: Mapping[str, Any]) -> "EdgeSchedule":
-        """Return the schedule that a verified solution file holds."""
+        """Return the schedule in a verified solution file.
+
+        Parameters
+        ----------
+        instance : EdgeInstance
+            The instance.
+        data : mapping
+            JSON data of the schedule.
+        """
         placements: dict[str, Placement | tuple[Placement, ...]] = {}
         for name, job in data["jobs"].items():
             if "segments" in job:
@@ -94,17 +120,23 @@ class EdgeSchedule:
         return cls(placements, tuple(data.get("relaxed", ())))
 
     def completion(self, job: str) -> int:
-        """c_j, the last slot of the last run."""
+        """Return c_j, the last slot of the last run.
+
+        Parameters
+        ----------
+        job : str
+            Id of a scheduled job.
+        """
         return max(run.completion for run in self.segments(job))
 
     def value(self, instance: EdgeInstance) -> int:
-        """Return sum c_j - a_j, or the number of jobs; for searching only, the rules recompute."""
+        """Return sum c_j - a_j, or the number of jobs; for searches, as the rules recompute it."""
         jobs = [job for job in instance.jobs if job.id in self.placements]
         if instance.is_batch:
             return len(jobs)
         return sum(self.completion(job.id) - job.arrival for job in jobs)
 
     def flow_time(self, instance: EdgeInstance) -> int:
-        """Return sum c_j + 1 - a_j: with the last slot counted, which the paper's value omits."""
+        """Return sum c_j + 1 - a_j, which, unlike the paper's objective, counts the last slot."""
         jobs = [job for job in instance.jobs if job.id in self.placements]
         return sum(self.completion(job.id) + 1 - job.arrival for job in jobs)

@@ -1,8 +1,8 @@
 """Servers and jobs of generated `edge` instances, and the draws behind them.
 
 From the paper (Section VI): all ranges of jobs, delays and bandwidths, the numbers of servers and
-types, the slot of an hour. Of our choice: workers and parameter servers (PSs) of a server, the
-cloud's size, the bandwidth of a job as the smaller one of its two types, the arrival horizon.
+types, and the slot of an hour. Our choice: workers and parameter servers (PSs) per server, the size
+of the cloud, the arrival horizon, and the bandwidth of a job as the smaller one of its two types.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,21 +12,21 @@ from typing import Any
 from schedgap.instances.generate import Request, uniform
 
 Records = list[dict[str, Any]]  # servers or jobs of an instance file
-MBIT = 8  # of a megabyte
+MBIT = 8  # per megabyte
 
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """What a job is before it is written down."""
+    """A generated job without its types, bandwidth and delays."""
 
     id: str
     arrival: int  # slot
     epochs: int
     chunks: int
-    minibatches: int  # of a chunk
-    compute: float  # seconds of a mini-batch
-    update: float  # seconds of a mini-batch
-    megabytes: float  # of gradients
+    minibatches: int  # per chunk
+    compute: float  # seconds per mini-batch
+    update: float  # seconds per mini-batch
+    megabytes: float  # size of the gradients
 
 
 def worker_types(request: Request) -> list[str]:
@@ -43,7 +43,7 @@ def ps_types(request: Request) -> list[str]:
 
 
 def drawn_servers(request: Request) -> Records:
-    """Draw edge servers, each with one worker type and all PS types; then the cloud."""
+    """Draw edge servers, each with one worker type and all PS types, and add the cloud."""
     value, number = request.values, request.values["edge_servers"]
     sizes = value["workers_per_server"]
     kinds = uniform(request.random, (0, value["worker_types"] - 1), number)
@@ -57,7 +57,7 @@ def drawn_servers(request: Request) -> Records:
 
 
 def small_servers(request: Request) -> Records:
-    """Draw edge servers with workers and PSs of all types; then the cloud."""
+    """Draw edge servers with workers and PSs of all types, and add the cloud."""
     value, sizes = request.values, request.values["workers_per_server"]
     servers = []
     for s in range(value["edge_servers"]):
@@ -69,7 +69,7 @@ def small_servers(request: Request) -> Records:
 
 
 def cloud(request: Request) -> dict[str, Any]:
-    """Return the cloud: as many workers, and PSs, of every type."""
+    """Return the cloud, with the same number of workers, and of PSs, of every type."""
     value = request.values
     return _server(
         "cloud",
@@ -93,7 +93,15 @@ def _by(names: Sequence[str], counts: Sequence[int]) -> dict[str, int]:
 
 
 def drawn_volumes(request: Request, number: int) -> list[Volume]:
-    """Draw the jobs' arrivals, then each figure for all jobs, in the ranges of Section VI."""
+    """Draw the arrivals, then each quantity for all jobs, in the ranges of Section VI.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    number : int
+        Number of jobs.
+    """
     value, random = request.values, request.random
     last = max(1, int(value["arrival_horizon"] / 1.5))
     arrival = sorted(uniform(random, (1, last), number))
@@ -106,10 +114,18 @@ def drawn_volumes(request: Request, number: int) -> list[Volume]:
 
 
 def loaded_volumes(request: Request, servers: Records) -> list[tuple[Volume, int]]:
-    """Draw jobs and their worker types so that the work of a type is a part of its capacity.
+    """Draw jobs and their worker types such that each type has a given load.
 
-    The worker-slots of all jobs of a type, together with their PSs, are `load` x 0.55 T x the
-    type's workers; a job's share of it is drawn, and so is what the exchange adds to it.
+    The worker-slots of all jobs of a type, with workers at their PSs, are `load` x 0.55 T x the
+    number of workers of the type. The share of each job is drawn, and so is the extra work due to
+    the exchange.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    servers : list of dict
+        JSON data of the servers.
     """
     value, random = request.values, request.random
     number, T, types = value["jobs"], value["horizon"], worker_types(request)
@@ -136,11 +152,21 @@ def loaded_volumes(request: Request, servers: Records) -> list[tuple[Volume, int
     return volumes
 
 
-BANDWIDTH = 1000.0  # Mbit/s of the small presets
+BANDWIDTH = 1000.0  # of the small presets, Mbit/s
 
 
 def paper_jobs(request: Request, volumes: Sequence[Volume], servers: Records) -> Records:
-    """Draw bandwidths of types, types of jobs, and delays: one for each job and edge server."""
+    """Draw bandwidths of the types, types of the jobs, and delays by job and edge server.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    volumes : sequence of Volume
+        The jobs without types and delays.
+    servers : list of dict
+        JSON data of the servers.
+    """
     value, random = request.values, request.random
     workers, ps, number = worker_types(request), ps_types(request), len(volumes)
     of_workers = uniform(random, value["worker_bandwidth"], len(workers))
@@ -155,7 +181,15 @@ def paper_jobs(request: Request, volumes: Sequence[Volume], servers: Records) ->
 
 
 def small_jobs(request: Request, servers: Records) -> Records:
-    """Draw jobs of a given load, their PS types, and their delays."""
+    """Draw jobs of a given load, their PS types and their delays.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    servers : list of dict
+        JSON data of the servers.
+    """
     value = request.values
     volumes = loaded_volumes(request, servers)
     workers, ps = worker_types(request), ps_types(request)
@@ -202,14 +236,21 @@ def _job(
 
 
 def last_end(servers: Records, jobs: Records, slot_seconds: float) -> int:
-    """Return the last slot of a simple schedule that always exists: no horizon need be longer.
+    """Return the last slot of a simple schedule, which is a sufficient horizon.
 
-    Jobs by arrival, each on the one server that ends it first, with as many workers as it can use;
-    no other job has workers of its type there meanwhile. A job that fits on no server alone is
-    passed over.
+    The jobs are scheduled by arrival, each on the one server where it ends first, with as many
+    workers as possible and with exclusive use of its worker type there. A job that fits on no
+    single server is skipped.
+
+    Parameters
+    ----------
+    servers, jobs : list of dict
+        JSON data of the servers and jobs.
+    slot_seconds : float
+        Length of a slot.
     """
-    workers_free: dict[tuple[str, str], int] = {}  # by server and worker type: first free slot
-    ps_free: dict[tuple[str, str], list[int]] = {}  # the same for each PS
+    workers_free: dict[tuple[str, str], int] = {}  # server, worker type -> first free slot
+    ps_free: dict[tuple[str, str], list[int]] = {}  # server, PS type -> first free slot of each PS
     for server in servers:
         workers_free |= {(server["id"], u): 1 for u, count in server["workers"].items() if count}
         ps = server["parameter_servers"]

@@ -1,4 +1,4 @@
-"""The compiled view of an `elastic` instance: arrays by index for everything that loops."""
+"""An `elastic` instance as arrays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 class ElasticArrays:
     """Arrays of one instance; all are read-only.
 
-    Index letters, all in list order: j job, h server, r resource, m worker type, p PS type.
+    The indices, all in list order, are j job, h server, r resource, m worker type, p PS type.
     """
 
     capacity: Floats  # [h, r] C_h^r
@@ -27,16 +27,16 @@ class ElasticArrays:
     ps_bandwidth: Floats  # [p] B_p
     arrival: Ints  # [j] a_j
     weight: Floats  # [j] w_j
-    work: tuple[int, ...]  # [j] E_j D_j K_j, mini-batches; beyond 64 bits where the file says so
+    work: tuple[int, ...]  # [j] E_j D_j K_j, mini-batches; may exceed 64 bits
     chunks: Ints  # [j] D_j
     gradient_size: Floats  # [j] pi_j, bandwidth units times slots
-    train_time: Floats  # [j, m] v_jm, slots; inf where the type is barred
-    update_time: Floats  # [j, p] U_j^p, slots, inf where barred; in the ring [j, 1] U_j
+    train_time: Floats  # [j, m] v_jm, slots; inf if the type is not allowed
+    update_time: Floats  # [j, p] U_j^p, slots, inf if not allowed; for rings [j, 1] U_j
 
 
 @lru_cache(maxsize=64)
 def arrays(instance: ElasticInstance) -> ElasticArrays:
-    """Return the compiled view of an instance, built once for each instance."""
+    """Return an instance as arrays; they are computed once per instance."""
     resources = instance.resources
     band = resources.index(instance.bandwidth_resource)
     worker_types = [kind.id for kind in instance.worker_types]
@@ -69,7 +69,7 @@ def arrays(instance: ElasticInstance) -> ElasticArrays:
 
 
 def _table(rows: Sequence[Mapping[str, float]], columns: Sequence[str], absent: float) -> Floats:
-    """[row, column] the value of each object at each key."""
+    """Return the array [row, column] of the value of each object at each key."""
     table = np.full((len(rows), len(columns)), absent)
     for k, row in enumerate(rows):
         for c, name in enumerate(columns):

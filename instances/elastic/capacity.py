@@ -1,4 +1,4 @@
-"""Do generated servers hold the generated containers, and how much do all jobs ask for together?"""
+"""Capacity of generated servers: whether containers fit, and the total demand of the jobs."""
 
 import math
 from collections import Counter
@@ -9,11 +9,21 @@ from schedgap.instances.elastic.workload import Kinds
 
 
 def scaled(servers: Kinds, workers: Kinds, ps: Kinds, jobs: Sequence[Any], part: float) -> Kinds:
-    """Return servers whose total of each resource is `part` of what all jobs together ask for.
+    """Scale the capacity of servers to a fraction of the total demand of the jobs.
 
-    A job asks for its quickest configuration: as many workers as the whole cluster holds, at most
-    its chunks, then as few as are as quick; ties by volume (share of the mean server times slots),
-    then list order. Capacities are rounded up on each server.
+    The demand of a job is that of its fastest configuration: as many workers as fit in the whole
+    cluster, at most its chunks, then as few as give the same duration. Ties are broken by volume
+    (share of the total capacity times slots), then by list order. The capacity of each server is
+    rounded up.
+
+    Parameters
+    ----------
+    servers, workers, ps : list of dict
+        JSON data of the servers, the worker types and the PS types (empty for rings).
+    jobs : sequence of dict
+        JSON data of the jobs.
+    part : float
+        Total capacity of each resource as a fraction of the total demand, > 0.
     """
     resources = list(servers[0]["capacity"])
     total = {r: math.fsum(server["capacity"][r] for server in servers) for r in resources}
@@ -38,7 +48,7 @@ def _quickest(
     ps: Kinds,
     total: Mapping[str, float],
 ) -> dict[str, float]:
-    """Return the total demand of the quickest configuration of a job of an instance file."""
+    """Return the total demand of the fastest configuration of a job."""
     work = job["epochs"] * job["chunks"] * job["batches_per_chunk"]
     choices: Sequence[dict[str, Any] | None] = ps or [None]
     best: tuple[float, float, dict[str, float]] = (math.inf, math.inf, {})
@@ -48,7 +58,9 @@ def _quickest(
             z = kind["demand"] if kind else {}
             U = job["update_time"][kind["id"]] if kind else job["update_time"]
             for central in (True, False):
-                holds = {size: room(dict(size), e, z if central else {}) for size in sizes}
+                holds = {
+                    size: containers_that_fit(dict(size), e, z if central else {}) for size in sizes
+                }
                 whole = sum(holds[size] * count for size, count in sizes.items())
                 most = min(job["chunks"], max(holds.values()) if central else whole)
                 for N in [most] if kind else range(1, most + 1):
@@ -68,14 +80,28 @@ def _quickest(
 
 
 def ps_needed(bandwidth: float, demand: Mapping[str, float]) -> int:
-    """Return how many PSs take so much bandwidth of workers elsewhere; 0 in the ring."""
+    """Return how many PSs are needed for a bandwidth of remote workers; 0 for rings.
+
+    Parameters
+    ----------
+    bandwidth : float
+        Total bandwidth of the workers.
+    demand : mapping
+        Demand of a PS by resource; empty for rings.
+    """
     return max(1, math.ceil((bandwidth - 1e-6) / demand["bandwidth"])) if demand else 0
 
 
-def room(
+def containers_that_fit(
     capacity: Mapping[str, float], demand: Mapping[str, float], beside: Mapping[str, float]
 ) -> int:
-    """Return how many containers fit on an empty server beside another one; -1 if not even that."""
+    """Return how many containers fit on a server beside another one; -1 if that does not fit.
+
+    Parameters
+    ----------
+    capacity, demand, beside : mapping
+        Capacity of the server and demands of the container and of the other one, by resource.
+    """
     counts = []
     for r, have in capacity.items():
         left = have + 1e-6 - beside.get(r, 0)
@@ -87,17 +113,23 @@ def room(
 
 
 def runs_somewhere(servers: Kinds, workers: Kinds, ps: Kinds) -> bool:
-    """Whether one worker fits, with its PS on the same server or with its PSs on another one."""
+    """Return whether a worker fits with its PS on one server, or with its PSs on another one.
+
+    Parameters
+    ----------
+    servers, workers, ps : list of dict
+        JSON data of the servers, the worker types and the PS types (empty for rings).
+    """
     for worker in workers:
         e = worker["demand"]
-        alone = [room(server["capacity"], e, {}) >= 1 for server in servers]
+        alone = [containers_that_fit(server["capacity"], e, {}) >= 1 for server in servers]
         if not ps and any(alone):
             return True
         for kind in ps:
             z, count = kind["demand"], ps_needed(e["bandwidth"], kind["demand"])
-            if any(room(server["capacity"], e, z) >= 1 for server in servers):
+            if any(containers_that_fit(server["capacity"], e, z) >= 1 for server in servers):
                 return True
-            holds = [room(server["capacity"], z, {}) >= count for server in servers]
+            holds = [containers_that_fit(server["capacity"], z, {}) >= count for server in servers]
             pairs = ((g, h) for g, here in enumerate(alone) if here for h in range(len(servers)))
             if any(holds[h] and g != h for g, h in pairs):
                 return True

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from schedgap.instances.generate import Made, Request
+from schedgap.instances.generate import Generated, Request
 
 
-def introduction(request: Request) -> Made:
+def introduction(request: Request) -> Generated:
     """Return the introduction's two jobs on three GPUs; optimum 13.5, 12.5 ms and a slot."""
     jobs = [
         _job(name, 1, 0.5, 1, 1, 1)
@@ -23,26 +23,26 @@ def introduction(request: Request) -> Made:
         ],
         "ps_types": [{"id": "ps", "demand": {"bandwidth": 1}}],
     }
-    return Made(fields, "Section 1: a mini-batch takes 15 ms on a GPU, 10 ms on two", "ms")
+    return Generated(fields, "Section 1: a mini-batch takes 15 ms on a GPU, 10 ms on two", "ms")
 
 
-def toy(request: Request) -> Made:
+def toy(request: Request) -> Generated:
     """Return two parameter-server jobs on two servers of 2 GPUs; optimum 27."""
-    return Made(_fields(_jobs(), 2), "two jobs of our own, worked out by hand", "slot")
+    return Generated(_fields(_jobs(), 2), "two jobs of our own, worked out by hand", "slot")
 
 
-def batch(request: Request) -> Made:
+def batch(request: Request) -> Generated:
     """Return the toy's jobs on one server with deadline 4: one excludes the other; optimum 5."""
     jobs = [job | {"arrival": 1} for job in _jobs()]
     fields = _fields(jobs, 1) | {"objective": "scheduled_weight", "deadline": 4}
-    return Made(fields, "the toy's jobs on its first server, at once", "slot")
+    return Generated(fields, "the toy's jobs on its first server, at once", "slot")
 
 
-def ring(request: Request) -> Made:
+def ring(request: Request) -> Generated:
     """Return one ring job that gets slower with more workers; optimum 5, two on one server."""
     job = _job("j1", 1, 1, 3, 4, 1) | {"gradient_size": 0.5, "update_time": 0.2}
     fields = _fields([job], 2) | {"architecture": "ring_allreduce", "ps_types": []}
-    return Made(fields, "one job of our own, worked out by hand", "slot")
+    return Generated(fields, "one job of our own, worked out by hand", "slot")
 
 
 def _jobs() -> list[dict[str, Any]]:

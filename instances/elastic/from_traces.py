@@ -1,44 +1,32 @@
 """Instances of family `elastic` whose jobs or servers come from public files.
 
-A job of a trace brings its arrival, its weight where it has one, and the GPUs that it asks for; it
-may use as many workers at least. Where it has a running time, its work is such that as many workers
-as it has GPUs, of the slowest type, on one server, take just that time: epochs, chunks and batches
-are drawn and cut to the size of the job, then its training times are stretched. A trace without
-running times brings no work; all of it is drawn.
+A job of a trace has an arrival, a number of requested GPUs, and perhaps a weight; it may use at
+least as many workers as GPUs. If it has a duration, the job is scaled so that one worker per GPU,
+of the slowest type and on one server, take exactly this time: epochs, chunks and batches are drawn
+and limited to the size of the job, then its training times are multiplied by a factor. If the trace
+has no durations, all work is drawn.
 
-A server of a file brings GPUs, CPUs and memory; its bandwidth is that of a drawn EC2 size.
+A server of a file has GPUs, CPUs and memory; its bandwidth is that of a drawn EC2 size.
 
-Order of draws: which servers, their bandwidths; worker and PS types; all that a job could need.
+Order of draws: the servers, their bandwidths, worker and PS types, then all data of the jobs.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from schedgap.instances.elastic.workload import EC2, Draft, Kinds, Units, by_speed, draw_jobs
-from schedgap.instances.generate import Request, check_settings, uniform
+from schedgap.instances.generate import Request, uniform
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose_by_take, draw_machines, volume
 
-NEEDED = {"first": "jobs", "take": "jobs"}  # settings that mean nothing without a file
+NEEDED = {"first": "jobs", "take": "jobs"}  # settings that have no effect without a file
 REPLACED: Mapping[str, Sequence[str]] = {"jobs": ("arrival_span",)}
 GIB = 2**30 / 1e9  # GB
 
 
-def check_files(request: Request) -> None:
-    """Refuse a setting that a file replaces, or one that means nothing without its file."""
-    check_settings(request, NEEDED, REPLACED)
-
-
 def servers_of(request: Request) -> tuple[Kinds, str]:
-    """Return machines of a file in its order, drawn without repetition, and their source."""
-    assert request.machines is not None
-    machines, told = draw_machines(
-        request.machines,
-        request.random,
-        number=request.values["servers"],
-        setting="servers",
-        exact="servers" in request.given,
-    )
+    """Draw machines of the file without replacement; also return a text for `meta.source`."""
+    machines, source = draw_machines(request, "servers")
     bandwidths = [size[3] for size in EC2.values()]
     kinds = uniform(request.random, (0, len(bandwidths) - 1), len(machines))
     servers = []
@@ -50,22 +38,26 @@ def servers_of(request: Request) -> tuple[Kinds, str]:
             "bandwidth": bandwidths[kind],
         }
         servers.append({"id": machine.id, "capacity": capacity})
-    return servers, f"{told}: GPUs, CPUs, memory; bandwidth drawn"
+    return servers, f"{source}: GPUs, CPUs, memory; bandwidth drawn"
 
 
 def traced_jobs(
     request: Request, workers: Kinds, ps: Kinds, units: Units, slot_seconds: float
 ) -> tuple[list[Draft], str]:
-    """Return the jobs of a trace, and what `meta.source` says of them."""
-    trace, value = request.jobs, request.values
-    assert trace is not None
-    taken = choose_by_take(
-        trace,
-        value["take"],
-        first=value["first"],
-        number=value["jobs"],
-        exact="jobs" in request.given,
-    )
+    """Return the jobs of the trace, and a text for `meta.source`.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset, with a trace of jobs.
+    workers, ps : list of dict
+        JSON data of the worker types and PS types.
+    units : Units
+        Units of the drawn times and sizes.
+    slot_seconds : float
+        Length of a slot.
+    """
+    value, taken = request.values, choose_by_take(request)
     jobs, whole, timed = taken.jobs, taken.whole, taken.timed
     batch = value["objective"] == "scheduled_weight"
     slowest = by_speed(workers)[0]
@@ -87,11 +79,11 @@ def traced_jobs(
 
 
 def _sized(draft: Draft, job: TraceJob, slots: float, units: Units, slowest: int) -> Draft:
-    """Return a draft whose work takes so many slots with `job.gpus` workers of the slowest type."""
+    """Return a job that takes `slots` slots with `job.gpus` workers of the slowest type."""
     train = draft.training[slowest] * units.train
     update = min(draft.update) * units.update
     work = max(job.gpus, round(job.gpus * slots / (train + update))) if train + update else 1
     epochs, chunks, batches = volume(work, draft.chunks, draft.batches)
-    each = job.gpus * slots / (epochs * chunks * batches)  # slots of a mini-batch
+    each = job.gpus * slots / (epochs * chunks * batches)  # slots per mini-batch
     scale = (each - update) / train if train and each > update else 1.0
     return replace(draft, epochs=epochs, chunks=chunks, batches=batches, scale=scale)

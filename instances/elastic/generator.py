@@ -1,7 +1,7 @@
 """The presets of family `elastic`: worked examples, small random instances, the paper's workload.
 
-Order of draws (PCG64; uniform whole numbers only): servers, worker types, PS types, then the jobs
-(see `workload.draw_jobs`); with files see `from_traces`.
+Order of draws (PCG64, uniform integers only): servers, worker types, PS types, then the jobs (see
+`workload.draw_jobs`). For files, see `from_traces`.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,15 +9,17 @@ from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import capacity, examples, workload
-from schedgap.instances.elastic.from_traces import check_files, servers_of, traced_jobs
+from schedgap.instances.elastic.from_traces import NEEDED, REPLACED, servers_of, traced_jobs
 from schedgap.instances.elastic.workload import Draft, Kinds, Units
 from schedgap.instances.generate import (
     TRACE_OPTIONS,
+    Generated,
     Generator,
-    Made,
     Preset,
     Request,
+    check_settings,
     example,
+    slot_unit,
     with_defaults,
 )
 from schedgap.instances.settings import Option
@@ -27,48 +29,47 @@ FILES = ("jobs", "machines")
 HOUR = 3600.0
 
 
-def small(request: Request) -> Made:
-    """Return jobs on a few servers, with resources in small whole numbers."""
+def small(request: Request) -> Generated:
+    """Return jobs on a few servers, with resources in small integers."""
     servers = workload.small_servers(request)
     workers = workload.small_workers(request.random, request.values["worker_types"])
     ps = _ps_types(request, workload.small_ps)
     drafts = workload.draw_jobs(request, workers, ps, request.values["jobs"])
     source = f"drawn with seed {request.seed}: small whole numbers"
     fields = _fields(request, servers, workers, ps, drafts, workload.SMALL_UNITS)
-    return Made(fields, source, "slot")
+    return Generated(fields, source, "slot")
 
 
-def paper(request: Request) -> Made:
+def paper(request: Request) -> Generated:
     """Return the workload of Section 7, or one whose jobs or servers come from files."""
-    check_files(request)
+    check_settings(request, NEEDED, REPLACED)
     seconds = request.values["slot_seconds"] or HOUR
     units = Units.of_slot(seconds)
     if request.machines is None:
-        servers, told = workload.cloud_servers(request), []
+        servers, sources = workload.cloud_servers(request), []
     else:
         servers, sentence = servers_of(request)
-        told = [sentence]
+        sources = [sentence]
     workers = workload.cloud_workers(request.random, request.values["worker_types"])
     ps = _ps_types(request, workload.cloud_ps)
     if request.jobs is None:
         drafts = workload.draw_jobs(request, workers, ps, request.values["jobs"])
     else:
         drafts, sentence = traced_jobs(request, workers, ps, units, seconds)
-        told.insert(0, sentence)
+        sources.insert(0, sentence)
     ours = ["memory of containers"]
     ours += ["sizes of the EC2 families"] if request.machines is None else []
     ours += ["arrivals"] if request.jobs is None else []
-    told.append(
-        f"{'all else ' if told else ''}drawn with seed {request.seed}: the ranges of Section 7; of "
-        f"our choice: {', '.join(ours)}"
+    sources.append(
+        f"{'all else ' if sources else ''}drawn with seed {request.seed}: the ranges of Section 7; "
+        f"of our choice: {', '.join(ours)}"
     )
-    unit = "slot of 1 h" if seconds == HOUR else f"slot of {seconds:g} s"
     fields = _fields(request, servers, workers, ps, drafts, units)
-    return Made(fields, "; ".join(told), unit)
+    return Generated(fields, "; ".join(sources), slot_unit(seconds))
 
 
 def _ps_types(request: Request, draw: Callable[..., Kinds]) -> Kinds:
-    """Draw the PS types; in the ring there are none."""
+    """Draw the PS types; rings have none."""
     if request.values["architecture"] == "ring_allreduce":
         if "ps_types" in request.given:
             raise UsageError("option ps_types: Ring-AllReduce has no parameter servers")
@@ -84,7 +85,7 @@ def _fields(
     drafts: Sequence[Draft],
     units: Units,
 ) -> dict[str, Any]:
-    """Return an instance's fields; refuse servers on which none of the jobs could run."""
+    """Return the fields of an instance; raise UsageError if no job fits on the servers."""
     value = request.values
     jobs = [draft.to_data(workers, ps, units) for draft in drafts]
     if value["capacity_fraction"] is not None:
@@ -93,7 +94,7 @@ def _fields(
         needs = "a worker" if not ps else "a worker and its parameter servers"
         raise UsageError(f"no server has room for {needs}: change servers, capacity or the seed")
     horizon = value["horizon"]
-    if "horizon" not in request.given:  # arrivals of a trace may be later
+    if "horizon" not in request.given:  # a trace may have later arrivals
         horizon = max(horizon, *(draft.arrival for draft in drafts))
     fields = {
         "architecture": value["architecture"],
@@ -126,18 +127,19 @@ COMMON = (
         "objective", "choice", "weighted_completion", "program (2) or the batch problem (7)",
         ("weighted_completion", "scheduled_weight"),
     ),
-    Option("deadline", "int", None, "of scheduled_weight; else the horizon", least=2, most=10**9),
-    Option(
+    Option("deadline", "int", None, "deadline of scheduled_weight; by default the horizon", least=2,
+    most=10**9), Option(
         "horizon_policy", "choice", "open", "closed: no job runs after the horizon",
         ("open", "closed"),
     ),
     Option(
-        "arrival_span", "int", None, "arrivals lie in 1..this; else half of the horizon", least=1,
+        "arrival_span", "int", None, "latest arrival; by default half of the horizon", least=1,
         most=10**9,
     ),
     Option(
         "capacity_fraction", "float", None,
-        "scale each resource to this part of what all jobs together ask for", least=0.001, most=100,
+        "scale each resource to this fraction of the total demand of the jobs",
+        least=0.001, most=100,
     ),
 )  # fmt: skip
 SMALL = (
@@ -148,12 +150,25 @@ SMALL = (
     Option("ps_types", "int", 2, "number of PS types", least=1, most=100),
     Option("horizon", "int", 16, "slots", least=2, most=10**9),
     Option("weights", "range", (1, 9), "weights of jobs", least=1, most=10**9),
-    Option("epochs", "range", (1, 3), "E", least=1, most=10**6),
-    Option("chunks", "range", (2, 4), "D, the most workers of a job", least=1, most=10**6),
-    Option("batches_per_chunk", "range", (1, 4), "K", least=1, most=10**6),
-    Option("train_time", "range", (4, 20), "of a mini-batch, in twentieths of a slot", least=0),
-    Option("update_time", "range", (0, 10), "in hundredths of a slot", least=0),
-    Option("gradient", "range", (0, 5), "tenths of a bandwidth unit times slots", least=0),
+    Option("epochs", "range", (1, 3), "E, epochs", least=1, most=10**6),
+    Option(
+        "chunks",
+        "range",
+        (2, 4),
+        "D, also the largest number of workers of a job",
+        least=1,
+        most=10**6,
+    ),
+    Option("batches_per_chunk", "range", (1, 4), "K, mini-batches per chunk", least=1, most=10**6),
+    Option("train_time", "range", (4, 20), "time per mini-batch, in twentieths of a slot", least=0),
+    Option("update_time", "range", (0, 10), "time of an update, in hundredths of a slot", least=0),
+    Option(
+        "gradient",
+        "range",
+        (0, 5),
+        "size of the gradients, in tenths of a bandwidth unit times slots",
+        least=0,
+    ),
     *COMMON,
 )
 PAPER = (
@@ -163,11 +178,22 @@ PAPER = (
     Option("ps_types", "int", 10, "number of PS types", least=1, most=1000),
     Option("horizon", "int", 150, "slots", least=2, most=10**9),
     Option("weights", "range", (200, 5000), "weights of jobs", least=1, most=10**9),
-    Option("epochs", "range", (50, 100), "E", least=1, most=10**6),
-    Option("chunks", "range", (5, 50), "D, the most workers of a job", least=1, most=10**6),
-    Option("batches_per_chunk", "range", (10, 50), "K", least=1, most=10**6),
-    Option("train_time", "range", (1, 50), "of a mini-batch, in thousandths of an hour", least=0),
-    Option("update_time", "range", (10, 100), "milliseconds", least=0),
+    Option("epochs", "range", (50, 100), "E, epochs", least=1, most=10**6),
+    Option(
+        "chunks",
+        "range",
+        (5, 50),
+        "D, also the largest number of workers of a job",
+        least=1,
+        most=10**6,
+    ),
+    Option(
+        "batches_per_chunk", "range", (10, 50), "K, mini-batches per chunk", least=1, most=10**6
+    ),
+    Option(
+        "train_time", "range", (1, 50), "time per mini-batch, in thousandths of an hour", least=0
+    ),
+    Option("update_time", "range", (10, 100), "time of an update, in milliseconds", least=0),
     Option("gradient", "range", (30, 575), "size of the gradients, MB", least=0),
     *COMMON,
     *TRACE_OPTIONS,

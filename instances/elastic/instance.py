@@ -31,7 +31,7 @@ def _zero_or_not_tiny(value: float) -> float:
 
 
 Demand = Annotated[float, Field(ge=0, le=LARGEST), AfterValidator(_zero_or_not_tiny)]
-Demands = Keyed[Demand]  # by resource; absent is 0
+Demands = Keyed[Demand]  # by resource; 0 if absent
 Times = Keyed[NonNegative]  # by type, in slots
 UpdateTime = Annotated[
     Annotated[Times, Tag(f"{HIDDEN}object")] | Annotated[NonNegative, Tag(f"{HIDDEN}number")],
@@ -40,27 +40,27 @@ UpdateTime = Annotated[
 
 
 class Server(Record):
-    """One physical server; its place in the list breaks ties."""
+    """One physical server; its position in the list breaks ties."""
 
     id: Id
     capacity: Keyed[NonNegative]
-    """C_h^r by resource, in the resource's own unit; absent is 0."""
+    """C_h^r by resource, in the unit of the resource; 0 if absent."""
 
 
 class WorkerType(Record):
-    """A kind of worker containers."""
+    """A type of worker containers."""
 
     id: Id
     demand: Demands
-    """e_m^r of one worker by resource; that of the bandwidth resource is b_m > 0."""
+    """e_m^r of one worker by resource; for the bandwidth resource it is b_m > 0."""
 
 
 class PsType(Record):
-    """A kind of parameter-server (PS) containers."""
+    """A type of parameter-server (PS) containers."""
 
     id: Id
     demand: Demands
-    """z_p^r of one PS by resource; that of the bandwidth resource is B_p > 0."""
+    """z_p^r of one PS by resource; for the bandwidth resource it is B_p > 0."""
 
 
 class Job(Record):
@@ -74,15 +74,15 @@ class Job(Record):
     epochs: Count
     """E_j."""
     chunks: Count
-    """D_j; also the most workers that the job can use."""
+    """D_j; also the largest number of workers of the job."""
     batches_per_chunk: Count
     """K_j."""
     gradient_size: NonNegative
     """pi_j, in units of the bandwidth resource times slots."""
     train_time: Times
-    """v_jm of a mini-batch by worker type, in slots; a type left out is barred."""
+    """v_jm per mini-batch by worker type, in slots; absent types are not allowed."""
     update_time: UpdateTime
-    """U_j^p by PS type, in slots, a type left out is barred; in the ring U_j, one number."""
+    """U_j^p by PS type, in slots; absent types are not allowed. For rings U_j, one number."""
 
     @property
     def work(self) -> int:
@@ -91,10 +91,10 @@ class Job(Record):
 
 
 class ElasticInstance(Instance):
-    """Elastic training jobs on servers; minimise weighted completion time.
+    """Elastic training jobs on servers; minimize the total weighted completion time.
 
-    With `objective` = `scheduled_weight`: all jobs are there at once, and the weight of those that
-    complete by `deadline` is to be largest.
+    With `objective` = `scheduled_weight`, all jobs are available at once, and the total weight of
+    the jobs that complete by `deadline` is to be maximized.
 
     Source: Zhou et al., "Online Scheduling Algorithm for Heterogeneous Distributed Machine Learning
     Jobs", Sections 3, 5.1 and 6, Table 1.
@@ -109,19 +109,19 @@ class ElasticInstance(Instance):
     horizon: Count
     """T, in slots."""
     horizon_policy: Literal["open", "closed"] = "open"
-    """`closed`: no job may run after slot T; without effect on `scheduled_weight`."""
+    """`closed`: no job may run after slot T; no effect with `scheduled_weight`."""
     deadline: Absent[Annotated[int, Field(ge=2, le=10**9)]] = None
-    """tau of (7): start + duration is at most this; with `scheduled_weight` only."""
+    """tau of (7), an upper limit on start + duration; only with `scheduled_weight`."""
     resources: NonEmpty[Id]
     """R."""
     bandwidth_resource: Id
-    """The resource whose demands are b_m and B_p."""
+    """The resource of which b_m and B_p are the demands."""
     servers: NonEmpty[Server]
     """H."""
     worker_types: NonEmpty[WorkerType]
     """M."""
     ps_types: Many[PsType] = ()
-    """P; empty or left out in the ring."""
+    """P; empty or absent for rings."""
     jobs: NonEmpty[Job]
     """J."""
 
@@ -132,7 +132,7 @@ class ElasticInstance(Instance):
 
     @property
     def is_batch(self) -> bool:
-        """Whether this is problem (7)/(16): the largest weight that completes by the deadline."""
+        """Whether the problem is (7)/(16): largest total weight completed by the deadline."""
         return self.objective == "scheduled_weight"
 
     @property
@@ -221,7 +221,7 @@ class ElasticInstance(Instance):
 
 
 def _check_times(times: Mapping[str, Any], known: set[str], what: str, *path: str | int) -> None:
-    """Refuse an unknown type, and an object without any: the job could never run."""
+    """Raise an error for an unknown type, or if there is none, as the job could never run."""
     for name in times:
         if name not in known:
             raise problem(f"unknown {what}", *path, name)

@@ -1,4 +1,4 @@
-"""A schedule of family `elastic`: for each job a start, a duration, types, and counts by server."""
+"""Schedules of family `elastic`: start, duration, types, and counts by server of each job."""
 
 import math
 from collections.abc import Mapping
@@ -12,27 +12,27 @@ Mode = Literal["nonpreemptive", "preemptive"]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """One run of a job: slots start..start + duration - 1, and what it holds on which servers."""
+    """One run of a job: slots start..start + duration - 1, types, workers and PSs by server."""
 
     start: int  # slot, from 1
     duration: int  # slots
     worker_type: str  # id
-    ps_type: str | None  # id; None in the ring
-    workers: Mapping[str, int]  # y_jhm by server id; servers with none are left out
-    ps: Mapping[str, int] = field(default_factory=dict)  # s_jhp by server id; empty in the ring
+    ps_type: str | None  # id; None for rings
+    workers: Mapping[str, int]  # y_jhm by server id; absent if 0
+    ps: Mapping[str, int] = field(default_factory=dict)  # s_jhp by server id; empty for rings
 
     @property
     def end(self) -> int:
-        """start + duration: the completion time as the paper counts it, one slot late."""
+        """start + duration, the completion time as in the paper, which is one slot late."""
         return self.start + self.duration
 
     @property
     def is_central(self) -> bool:
-        """q_j: everything is on one server."""
+        """q_j: whether all containers are on one server."""
         return len({*self.workers, *self.ps}) == 1
 
     def to_data(self) -> dict[str, Any]:
-        """Return the run as it stands in a solution file."""
+        """Return the run as in a solution file."""
         data: dict[str, Any] = {
             "start": int(self.start),
             "duration": int(self.duration),
@@ -46,7 +46,13 @@ class Placement:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Placement":
-        """Return the run that a verified solution file holds."""
+        """Return a run in a verified solution file.
+
+        Parameters
+        ----------
+        data : mapping
+            JSON data of the run.
+        """
         return cls(
             data["start"],
             data["duration"],
@@ -59,14 +65,20 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class ElasticSchedule:
-    """The runs of the scheduled jobs, by job id; of a preemptive schedule a tuple of each job's."""
+    """The runs of the scheduled jobs by job id; in a preemptive schedule, a tuple for each job."""
 
     placements: Mapping[str, Placement | tuple[Placement, ...]]
     mode: Mode = "nonpreemptive"
-    restart_slots: int = 0  # slots that every segment but the first loses; only in preemptive mode
+    restart_slots: int = 0  # slots lost by every segment but the first; only if preemptive
 
     def segments(self, job: str) -> tuple[Placement, ...]:
-        """Return the runs of a job in order of time; one unless the schedule is preemptive."""
+        """Return the runs of a job in order of time; one unless the schedule is preemptive.
+
+        Parameters
+        ----------
+        job : str
+            Id of a scheduled job.
+        """
         found = self.placements[job]
         return (found,) if isinstance(found, Placement) else tuple(found)
 
@@ -83,7 +95,15 @@ class ElasticSchedule:
 
     @classmethod
     def from_data(cls, instance: ElasticInstance, data: Mapping[str, Any]) -> "ElasticSchedule":
-        """Return the schedule that a verified solution file holds."""
+        """Return the schedule in a verified solution file.
+
+        Parameters
+        ----------
+        instance : ElasticInstance
+            The instance.
+        data : mapping
+            JSON data of the schedule.
+        """
         jobs = data["jobs"]
         if data.get("mode") != "preemptive":
             return cls({name: Placement.from_data(job) for name, job in jobs.items()})
@@ -94,11 +114,17 @@ class ElasticSchedule:
         )
 
     def completion(self, job: str) -> int:
-        """c_j = start + duration of the last run, in slots, as the paper counts it."""
+        """Return c_j = start + duration of the last run, in slots, as in the paper.
+
+        Parameters
+        ----------
+        job : str
+            Id of a scheduled job.
+        """
         return max(run.end for run in self.segments(job))
 
     def value(self, instance: ElasticInstance) -> float:
-        """Return sum w_j c_j, or the scheduled weight; for searching only, the rules recompute."""
+        """Return sum w_j c_j, or the scheduled weight; for searches, as the rules recompute it."""
         jobs = [job for job in instance.jobs if job.id in self.placements]
         if instance.is_batch:
             return math.fsum(job.weight for job in jobs)

@@ -1,7 +1,7 @@
 """Servers, container types and jobs of generated `elastic` instances, and the draws behind them.
 
-From the paper (Section 7): families of EC2 servers, ranges of all job and container figures but
-those of memory, the slot of an hour. Of our choice: sizes and mix of the servers, memory, arrivals,
+From the paper (Section 7): families of EC2 servers, ranges of all data of jobs and containers
+except memory, and the slot of an hour. Our choice: sizes and mix of the servers, memory, arrivals,
 and that a type with more GPUs (then vCPUs) trains faster.
 """
 
@@ -26,12 +26,12 @@ EC2 = {  # GPUs, vCPUs, GiB, Mbit/s
     "g3.8xlarge": (2, 32, 244, 10_000),
     "g3.16xlarge": (4, 64, 488, 25_000),
 }
-Kinds = list[dict[str, Any]]  # of an instance file: id, and capacity or demand
+Kinds = list[dict[str, Any]]  # JSON data: id, and capacity or demand
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """What one drawn whole number of a time, or of a gradient's size, is in the file."""
+    """Units of the drawn integers: a drawn 1 is this much in the instance."""
 
     train: float  # slots
     update: float  # slots
@@ -39,7 +39,13 @@ class Units:
 
     @classmethod
     def of_slot(cls, seconds: float) -> "Units":
-        """Return thousandths of an hour, milliseconds, and MB at Mbit/s, for a slot's length."""
+        """Return the units thousandths of an hour, milliseconds, and MB at Mbit/s.
+
+        Parameters
+        ----------
+        seconds : float
+            Length of a slot.
+        """
         return cls(3.6 / seconds, 0.001 / seconds, 8 / seconds)
 
 
@@ -48,7 +54,7 @@ SMALL_UNITS = Units(0.05, 0.01, 0.1)
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A job before it is written down; times as drawn, `scale` stretches those of training."""
+    """A generated job; times are drawn integers, and `scale` multiplies the training times."""
 
     id: str
     arrival: int  # slot
@@ -58,19 +64,39 @@ class Draft:
     batches: int
     gradient: int
     training: tuple[int, ...]  # by worker type
-    update: tuple[int, ...]  # by PS type; one number in the ring
+    update: tuple[int, ...]  # by PS type; one number for rings
     scale: float = 1.0
 
     def train_time(self, units: Units) -> list[float]:
-        """Return v_jm by worker type, in slots."""
+        """Return v_jm by worker type, in slots.
+
+        Parameters
+        ----------
+        units : Units
+            Units of the drawn times.
+        """
         return [round(number * units.train * self.scale, 12) for number in self.training]
 
     def update_time(self, units: Units) -> list[float]:
-        """Return U_j^p by PS type, in slots; one number in the ring."""
+        """Return U_j^p by PS type, in slots; one number for rings.
+
+        Parameters
+        ----------
+        units : Units
+            Units of the drawn times.
+        """
         return [round(number * units.update, 12) for number in self.update]
 
     def to_data(self, workers: Kinds, ps: Kinds, units: Units) -> dict[str, Any]:
-        """Return the job of an instance file."""
+        """Return the job as in an instance file.
+
+        Parameters
+        ----------
+        workers, ps : list of dict
+            JSON data of the worker types and PS types.
+        units : Units
+            Units of the drawn times and sizes.
+        """
         update = self.update_time(units)
         return {
             "id": self.id,
@@ -113,7 +139,15 @@ def small_servers(request: Request) -> Kinds:
 
 
 def cloud_workers(random: np.random.Generator, number: int) -> Kinds:
-    """Draw worker types: 1-4 GPUs, 1-16 vCPUs, 0.1-5 Gbit/s, 4 GiB a GPU and 0-12 GiB."""
+    """Draw worker types: 1-4 GPUs, 1-16 vCPUs, 0.1-5 Gbit/s, 4 GiB a GPU and 0-12 GiB.
+
+    Parameters
+    ----------
+    random : numpy.random.Generator
+        Source of random numbers.
+    number : int
+        Number of types.
+    """
     gpus, cpus = uniform(random, (1, 4), number), uniform(random, (1, 16), number)
     memory, bandwidth = uniform(random, (0, 12), number), uniform(random, (1, 50), number)
     rows = [(gpus[m], cpus[m], 4 * gpus[m] + memory[m], 100 * bandwidth[m]) for m in range(number)]
@@ -121,20 +155,44 @@ def cloud_workers(random: np.random.Generator, number: int) -> Kinds:
 
 
 def cloud_ps(random: np.random.Generator, number: int) -> Kinds:
-    """Draw PS types: no GPU, 1-16 vCPUs, 4-16 GiB, 5-20 Gbit/s."""
+    """Draw PS types: no GPU, 1-16 vCPUs, 4-16 GiB, 5-20 Gbit/s.
+
+    Parameters
+    ----------
+    random : numpy.random.Generator
+        Source of random numbers.
+    number : int
+        Number of types.
+    """
     cpus, memory = uniform(random, (1, 16), number), uniform(random, (4, 16), number)
     bandwidth = uniform(random, (50, 200), number)
     return _kinds("p", CLOUD[1:], [(cpus[p], memory[p], 100 * bandwidth[p]) for p in range(number)])
 
 
 def small_workers(random: np.random.Generator, number: int) -> Kinds:
-    """Draw worker types: 1-2 GPUs, 1-2 CPUs, bandwidth 1-2."""
+    """Draw worker types: 1-2 GPUs, 1-2 CPUs, bandwidth 1-2.
+
+    Parameters
+    ----------
+    random : numpy.random.Generator
+        Source of random numbers.
+    number : int
+        Number of types.
+    """
     columns = [uniform(random, (1, 2), number) for _ in SMALL]
     return _kinds("w", SMALL, list(zip(*columns, strict=True)))
 
 
 def small_ps(random: np.random.Generator, number: int) -> Kinds:
-    """Draw PS types: 1-2 CPUs, bandwidth 2-4."""
+    """Draw PS types: 1-2 CPUs, bandwidth 2-4.
+
+    Parameters
+    ----------
+    random : numpy.random.Generator
+        Source of random numbers.
+    number : int
+        Number of types.
+    """
     columns = [uniform(random, (1, 2), number), uniform(random, (2, 4), number)]
     return _kinds("p", SMALL[1:], list(zip(*columns, strict=True)))
 
@@ -154,7 +212,13 @@ def _pick(random: np.random.Generator, choices: Sequence[str], number: int) -> l
 
 
 def by_speed(workers: Kinds) -> list[int]:
-    """Return the worker types from slow to fast: by GPUs, then CPUs, then list order."""
+    """Return the worker types from slow to fast: by GPUs, CPUs, and list order.
+
+    Parameters
+    ----------
+    workers : list of dict
+        JSON data of the worker types.
+    """
 
     def power(m: int) -> tuple[float, float]:
         demand: Mapping[str, float] = workers[m]["demand"]
@@ -164,9 +228,18 @@ def by_speed(workers: Kinds) -> list[int]:
 
 
 def draw_jobs(request: Request, workers: Kinds, ps: Kinds, number: int) -> list[Draft]:
-    """Draw all of the jobs: arrivals, then each figure for all jobs, times job by job.
+    """Draw the jobs: arrivals, then each quantity for all jobs, then times job by job.
 
-    A job's training times are as many draws as there are worker types, the longest for the slowest.
+    The training times of a job are one draw for each worker type, the longest for the slowest type.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    workers, ps : list of dict
+        JSON data of the worker types and PS types.
+    number : int
+        Number of jobs.
     """
     value, random = request.values, request.random
     last = value["arrival_span"] or max(1, value["horizon"] // 2)

@@ -1,4 +1,4 @@
-"""The compiled view of a `hare` instance: arrays by index for everything that loops."""
+"""A `hare` instance as arrays."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,25 +16,25 @@ Ints = NDArray[np.int64]
 class HareArrays:
     """Arrays of one instance; all are read-only.
 
-    Index letters: n job, q round over all jobs (job by job), i task over all rounds (round by
-    round, in number order), m GPU in list order, k class of GPUs with equal times for every task.
-    A job's tasks, and a round's tasks, are consecutive.
+    The indices are n job, q round of any job (job by job), i task of any round (round by round),
+    m GPU in list order, and k class of GPUs with equal times for every task. The tasks of a job,
+    and those of a round, are consecutive.
     """
 
     arrival: Floats  # [n] a_n
     weight: Floats  # [n] w_n
-    job_rounds: Ints  # [n + 1] rounds of job n are job_rounds[n] : job_rounds[n + 1]
-    round_tasks: Ints  # [q + 1] tasks of round q are round_tasks[q] : round_tasks[q + 1]
+    job_rounds: Ints  # [n + 1] job n has the rounds job_rounds[n] : job_rounds[n + 1]
+    round_tasks: Ints  # [q + 1] round q has the tasks round_tasks[q] : round_tasks[q + 1]
     round_job: Ints  # [q]
     task_job: Ints  # [i]
-    task_round: Ints  # [i] round index q over all jobs
+    task_round: Ints  # [i] round q
     train: Floats  # [i, k] T^c, GPU occupation
     sync: Floats  # [i, k] T^s, delay after training
     gpu_class: Ints  # [m] class of each GPU
     class_gpus: tuple[tuple[int, ...], ...]  # [k] GPUs of each class, in list order
-    head: Floats  # [i] earliest start: a_n plus the least length of the rounds before
-    tail: Floats  # [i] least length of the rounds after
-    critical: Floats  # [n] L_n, least length of the job
+    head: Floats  # [i] earliest start: a_n plus the shortest length of the earlier rounds
+    tail: Floats  # [i] shortest length of the later rounds
+    critical: Floats  # [n] L_n, shortest length of the job
 
     @property
     def jobs(self) -> int:
@@ -43,7 +43,7 @@ class HareArrays:
 
     @property
     def rounds(self) -> int:
-        """Number of rounds of all jobs."""
+        """Total number of rounds."""
         return len(self.round_job)
 
     @property
@@ -58,22 +58,22 @@ class HareArrays:
 
     @property
     def class_size(self) -> Ints:
-        """[k] number of GPUs of each class."""
+        """Number of GPUs of each class [k]."""
         return np.array([len(gpus) for gpus in self.class_gpus], dtype=np.int64)
 
     @property
     def duration(self) -> Floats:
-        """[i, k] d = T^c + T^s."""
+        """Durations d = T^c + T^s [i, k]."""
         return self.train + self.sync
 
     @property
     def fastest(self) -> Floats:
-        """[i] least d of each task."""
+        """Shortest duration of each task [i]."""
         return np.asarray(self.duration.min(axis=1))
 
     @property
     def alike(self) -> list[tuple[int, ...]]:
-        """Classes of tasks of one round with equal times on every GPU, each in number order."""
+        """Classes of tasks in the same round with equal times on every GPU."""
         groups: dict[tuple[int, bytes, bytes], list[int]] = {}
         for i in range(self.tasks):
             key = int(self.task_round[i]), self.train[i].tobytes(), self.sync[i].tobytes()
@@ -83,7 +83,7 @@ class HareArrays:
 
 @lru_cache(maxsize=64)
 def arrays(instance: HareInstance) -> HareArrays:
-    """Return the compiled view of an instance, built once for each instance."""
+    """Return an instance as arrays; they are computed once per instance."""
     distinct: dict[int, int] = {}  # id of a task record -> row of the time tables
     kept: list[Task] = []
     task_row: list[int] = []
@@ -153,7 +153,7 @@ def arrays(instance: HareInstance) -> HareArrays:
 
 
 def _table(instance: HareInstance, times: list[dict[str, float]]) -> Floats:
-    """[row, m] the value of each time object on each GPU; an empty object is 0 everywhere."""
+    """Return the array [row, m] of each time object on each GPU; an empty object is 0."""
     table = np.zeros((len(times), len(instance.gpus)))
     for row, values in enumerate(times):
         if values:

@@ -1,4 +1,4 @@
-"""Jobs and clusters of family `hare` before they are written down, and the draws behind them."""
+"""Generated jobs and clusters of family `hare`."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +11,12 @@ from schedgap.errors import UsageError
 from schedgap.instances.generate import Request, apportion, uniform
 from schedgap.instances.hare.workload import CLASSES, KIND_MEMORY, Model, models_of
 
-Speed = Callable[[Model, str], float]  # speedup of a model on a kind, over K80
+Speed = Callable[[Model, str], float]  # speedup of a model on a GPU kind over K80
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A job before it is written down; all times in one unit, times of tasks by kind."""
+    """A generated job; all times are in one unit, those of tasks by GPU kind."""
 
     id: str
     arrival: float
@@ -25,11 +25,11 @@ class Draft:
     tasks: int
     training: Mapping[str, float]
     sync: Mapping[str, float]
-    model: str | None = None  # its name in the file
-    like: Model | None = None  # the model of Table 2 whose switching times it has
+    model: str | None = None  # name of its model in the file
+    like: Model | None = None  # model of Table 2 that gives its switching times
 
     def to_data(self) -> dict[str, Any]:
-        """Return the job of an instance file; synchronization times that are all 0 are absent."""
+        """Return the job as in an instance file, without synchronization times if all are 0."""
         data: dict[str, Any] = {
             "id": self.id,
             "arrival": self.arrival,
@@ -43,7 +43,7 @@ class Draft:
         return {key: value for key, value in data.items() if value is not None}
 
     def in_milliseconds(self) -> "Draft":
-        """Return the draft with its seconds in whole milliseconds; training takes at least one."""
+        """Return the job with seconds rounded to milliseconds; training takes at least one."""
         return replace(
             self,
             arrival=round(self.arrival, 3),
@@ -52,7 +52,13 @@ class Draft:
         )
 
     def in_slots(self, seconds: float) -> "Draft":
-        """Return the draft with its seconds in slots, each rounded up, so that nothing shrinks."""
+        """Return the job with seconds converted to slots and rounded up.
+
+        Parameters
+        ----------
+        seconds : float
+            Length of a slot.
+        """
         return replace(
             self,
             arrival=math.ceil(self.arrival / seconds),
@@ -64,7 +70,19 @@ class Draft:
 def instance_of(
     request: Request, kinds: Mapping[str, int], drafts: Sequence[Draft], source: str
 ) -> tuple[dict[str, Any], str, str]:
-    """Return an instance's fields, its source and its time unit, for drafts in seconds."""
+    """Return the fields, the source and the time unit of an instance.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    kinds : mapping
+        Number of GPUs by kind.
+    drafts : sequence of Draft
+        Jobs with times in seconds.
+    source : str
+        Text for `meta.source`.
+    """
     seconds, unit = request.values["slot_seconds"], "s"
     if seconds is None:
         drafts = [draft.in_milliseconds() for draft in drafts]
@@ -79,7 +97,13 @@ def instance_of(
 
 
 def cluster(kinds: Mapping[str, int]) -> dict[str, Any]:
-    """Return `gpu_kinds` and `gpus` for a number of GPUs by kind; memory where it is known."""
+    """Return `gpu_kinds`, with memory if it is known, and `gpus`.
+
+    Parameters
+    ----------
+    kinds : mapping
+        Number of GPUs by kind.
+    """
     return {
         "gpu_kinds": [
             {"id": kind} | ({"memory_gb": KIND_MEMORY[kind]} if kind in KIND_MEMORY else {})
@@ -94,7 +118,15 @@ def cluster(kinds: Mapping[str, int]) -> dict[str, Any]:
 
 
 def switching(drafts: Sequence[Draft], seconds: float) -> dict[str, Any]:
-    """Return Table 3 for the models of these jobs, in units of so many seconds."""
+    """Return the switching times of Table 3 for the models of jobs.
+
+    Parameters
+    ----------
+    drafts : sequence of Draft
+        The jobs.
+    seconds : float
+        Length of the time unit.
+    """
     table = {}
     for draft in drafts:
         if draft.model is not None and draft.like is not None and draft.model not in table:
@@ -110,12 +142,30 @@ def switching(drafts: Sequence[Draft], seconds: float) -> dict[str, Any]:
 
 
 def arrivals(random: np.random.Generator, span: int, jobs: int) -> list[int]:
-    """Return sorted uniform whole numbers: a Poisson process, given its number of arrivals."""
+    """Draw sorted uniform integers: a Poisson process with a given number of arrivals.
+
+    Parameters
+    ----------
+    random : numpy.random.Generator
+        Source of random numbers.
+    span : int
+        Latest possible arrival, >= 0.
+    jobs : int
+        Number of arrivals.
+    """
     return sorted(uniform(random, (0, span), jobs))
 
 
 def draw_models(request: Request, jobs: int) -> list[Model]:
-    """Draw each job's model: classes in exact shares, in random order; uniform within a class."""
+    """Draw the models: classes in exact shares and random order, models uniform in a class.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    jobs : int
+        Number of jobs.
+    """
     given = request.values["shares"] or {}
     unknown = [name for name in given if name not in CLASSES]
     if unknown:
@@ -136,13 +186,31 @@ def draw_models(request: Request, jobs: int) -> list[Model]:
 
 
 def draw_rounds(request: Request, models: Sequence[Model]) -> list[int]:
-    """Draw each job's number of rounds from the range of its class."""
+    """Draw the number of rounds of each job, from the range of its class.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    models : sequence of Model
+        Models of the jobs.
+    """
     ranges = [request.values[f"rounds_{model.job_class.lower()}"] for model in models]
     return [uniform(request.random, bounds, 1)[0] for bounds in ranges]
 
 
 def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[Draft]:
-    """Draw all of the jobs: models, rounds, tasks per round, arrivals, weights, in this order."""
+    """Draw the jobs: models, rounds, tasks per round, arrivals, weights, in this order.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    kinds : mapping
+        Number of GPUs by kind.
+    speed : callable
+        Speedup of a model on a GPU kind over K80.
+    """
     value, random, jobs = request.values, request.random, request.values["jobs"]
     models = draw_models(request, jobs)
     rounds = draw_rounds(request, models)
@@ -153,7 +221,7 @@ def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[
     drafts = []
     for n, model in enumerate(models):
         training = training_times(request, model, kinds, speed)
-        # alike on all kinds, and at most the least training time, as the paper assumes
+        # equal on all kinds, and at most the shortest training time, as the paper assumes
         sync = min(exchange_time(request, model), *training.values())
         drafts.append(
             Draft(
@@ -174,17 +242,45 @@ def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[
 def training_times(
     request: Request, model: Model, kinds: Mapping[str, int], speed: Speed
 ) -> dict[str, float]:
-    """Return T^c by kind, in seconds: `batches_per_task` mini-batches of `batch_factor` B_0."""
+    """Return T^c by kind in seconds: `batches_per_task` mini-batches of size `batch_factor` B_0.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    model : Model
+        The model.
+    kinds : mapping
+        Number of GPUs by kind.
+    speed : callable
+        Speedup of a model on a GPU kind over K80.
+    """
     on_v100 = request.values["batches_per_task"] * request.values["batch_factor"] * model.batch_ms
     return {kind: on_v100 * model.speedups["V100"] / speed(model, kind) / 1000 for kind in kinds}
 
 
 def exchange_time(request: Request, model: Model) -> float:
-    """Return the seconds in which the parameters go to the server and back."""
+    """Return the seconds to send the parameters to the server and back.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    model : Model
+        The model.
+    """
     megabits = 2 * 8 * model.size_mb
     return float(megabits / (1000 * request.values["bandwidth"]))
 
 
 def table_speed(model: Model, kind: str) -> float:
-    """Return the speedup over K80 of a model on one of the paper's kinds."""
+    """Return the speedup over K80 of a model on a GPU kind of the paper.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    kind : str
+        One of `KINDS`.
+    """
     return model.speedups[kind]

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from schedgap.instances.generate import Made, Request
+from schedgap.instances.generate import Generated, Request
 
 
-def toy(request: Request) -> Made:
+def toy(request: Request) -> Generated:
     """Return three jobs on three GPUs with the totals that Fig. 1 quotes; optimum 8."""
     kinds = ("kind1", "kind2", "kind3")
-    return Made(
+    return Generated(
         _instance(
             [(f"GPU{m}", kind) for m, kind in enumerate(kinds, start=1)],
             [
@@ -24,10 +24,10 @@ def toy(request: Request) -> Made:
     )
 
 
-def fig4(request: Request) -> Made:
+def fig4(request: Request) -> Generated:
     """Return Fig. 4: a round of three tasks against three single ones; 11 relaxed, 12.5 fixed."""
     lengths = {"i1": 1, "i2": 2, "i3": 4}
-    return Made(
+    return Generated(
         _instance(
             [(f"GPU{m}", "GPU") for m in (1, 2, 3)],
             [
@@ -40,20 +40,20 @@ def fig4(request: Request) -> Made:
     )
 
 
-def ce1(request: Request) -> Made:
+def ce1(request: Request) -> Generated:
     """Return one GPU and three unit jobs on which Lemma 2 fails; optimum 6.4."""
     weights = {"A": 1, "B": 1.1, "C": 1.2}
-    return Made(
+    return Generated(
         _one_gpu([_job(name, weight, {"kind": 1}) for name, weight in weights.items()]),
         "counterexample to Lemma 2: the relaxation has row (9) for all tasks of a GPU only",
         "s",
     )
 
 
-def ce2(request: Request) -> Made:
+def ce2(request: Request) -> Generated:
     """Return one GPU, a heavy job, light ones and a sponge: Theorem 4 fails; optimum 12441."""
     lights = request.values["lights"]
-    return Made(
+    return Generated(
         _one_gpu(
             [
                 _job("heavy", 1000, {"kind": 11}),
@@ -66,9 +66,9 @@ def ce2(request: Request) -> Made:
     )
 
 
-def ce3(request: Request) -> Made:
+def ce3(request: Request) -> Generated:
     """Return one job whose second round H would sort before its first."""
-    return Made(
+    return Generated(
         _instance(
             [("GPU1", "fast"), ("GPU2", "slow")],
             [
@@ -88,9 +88,9 @@ def ce3(request: Request) -> Made:
     )
 
 
-def ce4(request: Request) -> Made:
+def ce4(request: Request) -> Generated:
     """Return two equal GPUs on which Lemma 2 fails with every prefix row too; optimum 807."""
-    return Made(
+    return Generated(
         _instance(
             [("GPU1", "GPU"), ("GPU2", "GPU")],
             [_job("A", 100, {"GPU": 8}), _job("B", 1, {"GPU": 1}, tasks=7)],

@@ -1,22 +1,22 @@
 """Instances of family `hare` whose jobs, GPUs or speeds come from public files.
 
-A job of a trace becomes a chain of rounds with as many tasks as it asks for GPUs. Its work is, by
-what is known, in this order:
+A job of a trace becomes a chain of rounds with one task for each requested GPU. Its work follows
+from the first of these that is known:
 
-1. measured rates: R_g steps per second of the job on g GPUs of a kind, and R_1 alone. A job of S
-   steps in R rounds trains S / (g R_1 R) per task and synchronizes for the rest of S / (R_g R),
-   all that more GPUs cost beyond an equal share (at least 0);
-2. its duration, or steps times the time of a step: taken as measured on the fastest kind of the
-   instance; slower kinds train longer by the speedups of the model that stands for its own;
-3. its steps, at the time of a mini-batch of that model on V100;
-4. nothing: the preset's `batches_per_task` per task, and drawn rounds.
+1. measured rates: R_g steps per second of the job on g GPUs of a kind, and R_1 on one GPU. In a job
+   of S steps in R rounds, a task trains for S / (g R_1 R), and its synchronization is the rest of
+   S / (R_g R), that is, what g GPUs cost beyond an equal share of the work (at least 0);
+2. its duration, or steps times the time per step, on the fastest kind of the instance; on slower
+   kinds, training takes longer by the speedups of a similar model of Table 2;
+3. its steps, with the time per mini-batch of that model on V100;
+4. otherwise the preset's `batches_per_task` per task, and drawn rounds.
 
-In 2 to 4 the synchronization of a job on several GPUs is the time of its model's exchange over
-`bandwidth`, at most half of a round; a job on one GPU has none. Every job must have a time on every
-kind: one without a rate on some kind is left out, and `meta.source` counts it.
+In cases 2 to 4, the synchronization of a job on several GPUs is the time to exchange its model over
+`bandwidth`, at most half of a round; a job on one GPU has none. Every job needs a time on every
+kind: a job without a rate on some kind is left out, and `meta.source` counts such jobs.
 
-Order of draws: speeds of kinds that Table 2's models have none for; models; rounds; the job types
-of jobs without a measured one; weights (and what `draw_jobs` draws, when there are no jobs).
+Order of draws: speeds of kinds that Table 2 does not have; models; rounds; job types of jobs
+without a measured one; weights. If no jobs are given, see `draw_jobs`.
 """
 
 import math
@@ -24,7 +24,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from schedgap.errors import UsageError
-from schedgap.instances.generate import Made, Request, apportion, check_settings, uniform
+from schedgap.instances.generate import Generated, Request, apportion, check_settings, uniform
 from schedgap.instances.hare.drafts import (
     Draft,
     Speed,
@@ -49,21 +49,27 @@ from schedgap.instances.hare.workload import KINDS, Model, stand_in
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose
 
-NEEDED = {  # settings that mean nothing without a file
+NEEDED = {  # settings that have no effect without a file
     "first": "jobs", "take": "jobs", "max_rounds": "jobs", "steps_per_round": "jobs",
     "placement": "rates",
 }  # fmt: skip
-REPLACED = {  # settings that a file makes meaningless
+REPLACED = {  # settings that have no effect with a file
     "jobs": ("arrival_span", "tasks_per_round", "batches_per_task", "batch_factor"),
     "machines": ("mix",),
     "rates": ("bandwidth", "batch_factor"),
 }
-DRAWN = REPLACED | {"jobs": ("arrival_span",)}  # when only the arrivals are taken
+ONLY_ARRIVALS = REPLACED | {"jobs": ("arrival_span",)}  # if only the arrivals are used
 
 
 def check_files(request: Request) -> None:
-    """Refuse a setting that a file replaces, or one that means nothing without its file."""
-    check_settings(request, NEEDED, REPLACED if not _only_arrivals(request) else DRAWN)
+    """Raise `UsageError` for settings that have no effect with the given files.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    """
+    check_settings(request, NEEDED, REPLACED if not _only_arrivals(request) else ONLY_ARRIVALS)
     for key in ("max_rounds", "steps_per_round"):
         if key in request.given and _only_arrivals(request):
             raise UsageError(f"option {key}: take=arrivals draws the rounds")
@@ -73,27 +79,35 @@ def _only_arrivals(request: Request) -> bool:
     return request.jobs is not None and request.values["take"] == "arrivals"
 
 
-def from_traces(request: Request, mix: Mapping[str, float]) -> Made:
-    """Return an instance of files; `mix` has the shares of kinds where no file has them."""
-    kinds, told = _kinds(request, mix)
+def from_traces(request: Request, mix: Mapping[str, float]) -> Generated:
+    """Return an instance from files.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset, with at least one file.
+    mix : mapping
+        Share of each GPU kind if no file gives them.
+    """
+    kinds, sources = _kinds(request, mix)
     steps = measured_steps(request, kinds)
     speed = _speeds(request, kinds)
     jobs_of = _drawn if request.jobs is None or _only_arrivals(request) else _traced
     drafts, sentence = jobs_of(request, kinds, steps, speed)
-    told.insert(0, sentence)
+    sources.insert(0, sentence)
     if request.rates is not None:
-        told.append(
+        sources.append(
             f"times: steps per second of {request.rates.file} ({request.rates.format}),"
             f" workers {request.values['placement']}"
         )
-    return Made(*instance_of(request, kinds, drafts, "; ".join(told)))
+    return Generated(*instance_of(request, kinds, drafts, "; ".join(sources)))
 
 
 # --- kinds of GPUs -------------------------------------------------------------------------------
 
 
 def _kinds(request: Request, mix: Mapping[str, float]) -> tuple[dict[str, int], list[str]]:
-    """Return the number of GPUs by kind, and where they come from."""
+    """Return the number of GPUs by kind, and texts for `meta.source`."""
     number, rates = request.values["gpus"], request.rates
     measured = {kind.upper(): kind for kind in rates.kinds} if rates else {}
     if request.machines is not None:
@@ -109,18 +123,21 @@ def _kinds(request: Request, mix: Mapping[str, float]) -> tuple[dict[str, int], 
             raise UsageError(f"{file}: no rates for any of its kinds ({', '.join(count)})")
         total = sum(kept.values())
         if "gpus" in request.given and number > total:
-            raise UsageError(f"{file}: {total} GPUs of use, not enough for gpus={number}")
+            raise UsageError(f"{file}: {total} usable GPUs, not enough for gpus={number}")
         number = min(number, total)
         gone = [kind for kind in count if kind not in kept]
-        told = [
+        sources = [
             f"{number} of {total} GPUs in the shares of {file} ({request.machines.format})"
             + (f", without {', '.join(gone)}: no rates" if gone else "")
         ]
         shares: Mapping[str, float] = kept
     elif measured and "mix" not in request.given:
-        shares, told = dict.fromkeys(measured, 1.0), ["GPUs in equal numbers of the measured kinds"]
+        shares, sources = (
+            dict.fromkeys(measured, 1.0),
+            ["GPUs in equal numbers of the measured kinds"],
+        )
     else:
-        shares, told = mix, ["GPUs in the shares of mix"]
+        shares, sources = mix, ["GPUs in the shares of mix"]
         known = tuple(measured) or KINDS
         unknown = [kind for kind in shares if base_kind(kind) not in known]
         if unknown:
@@ -128,11 +145,11 @@ def _kinds(request: Request, mix: Mapping[str, float]) -> tuple[dict[str, int], 
                 f"option mix: no speeds for kind '{unknown[0]}': choose among {', '.join(known)}"
             )
     counts = apportion(number, list(shares.values()))
-    return {kind: n for kind, n in zip(shares, counts, strict=True) if n}, told
+    return {kind: n for kind, n in zip(shares, counts, strict=True) if n}, sources
 
 
 def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
-    """Return speedups over K80: Table 2's models' own, or drawn between K80's and V100's."""
+    """Return speedups over K80: those of Table 2, or drawn between those of K80 and V100."""
     unknown = [kind for kind in kinds if base_kind(kind) not in KINDS]
     part = dict(zip(unknown, uniform(request.random, (0, 1000), len(unknown)), strict=True))
 
@@ -145,7 +162,7 @@ def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
 
 
 def _retimed(request: Request, drafts: Sequence[Draft], steps: Steps) -> list[Draft]:
-    """Return drawn jobs as jobs of measured types: `batches_per_task` steps on each of its GPUs."""
+    """Give drawn jobs measured types, with `batches_per_task` steps on each of their GPUs."""
     timed = []
     for draft in drafts:
         gpus = max((g for _, g in steps if g <= draft.tasks and running_types(steps, g)), default=0)
@@ -174,17 +191,14 @@ def _retimed(request: Request, drafts: Sequence[Draft], steps: Steps) -> list[Dr
 def _drawn(
     request: Request, kinds: Mapping[str, int], steps: Steps, speed: Speed
 ) -> tuple[list[Draft], str]:
-    """Return drawn jobs, at the arrivals of a trace where there is one, and their source."""
+    """Draw jobs, with the arrivals of a trace if there is one; also return their source."""
     if request.jobs is None:
         drafts, sentence = draw_jobs(request, kinds, speed), "jobs"
     else:
-        value = request.values
-        jobs, sentence = choose(
-            request.jobs, lambda job: None,
-            first=value["first"], number=value["jobs"], exact="jobs" in request.given,
-        )  # fmt: skip
+        jobs, sentence = choose(request, lambda job: None)
         sentence += ": arrival; all else"
-        drafts = draw_jobs(replace(request, values={**value, "jobs": len(jobs)}), kinds, speed)
+        values = {**request.values, "jobs": len(jobs)}
+        drafts = draw_jobs(replace(request, values=values), kinds, speed)
         drafts = [
             replace(draft, arrival=job.arrival - jobs[0].arrival)
             for draft, job in zip(drafts, jobs, strict=True)
@@ -197,7 +211,7 @@ def _drawn(
 def _traced(
     request: Request, kinds: Mapping[str, int], steps: Steps, speed: Speed
 ) -> tuple[list[Draft], str]:
-    """Return the jobs that the trace has, and what `meta.source` says of them."""
+    """Return the jobs of the trace, and a text for `meta.source`."""
     trace, value = request.jobs, request.values
     assert trace is not None
     timed = any(_seconds(job) is not None or job.steps for job in trace.jobs)
@@ -215,9 +229,7 @@ def _traced(
             return f"without a rate on {job.gpus} GPUs"
         return None
 
-    jobs, sentence = choose(
-        trace, refuse, first=value["first"], number=value["jobs"], exact="jobs" in request.given
-    )
+    jobs, sentence = choose(request, refuse)
     models = [
         stand_in(job.model) or drawn
         for job, drawn in zip(jobs, draw_models(request, len(jobs)), strict=True)
@@ -254,7 +266,7 @@ def _traced(
 def _type_of(
     request: Request, job: TraceJob, steps: Steps, typed: Collection[str]
 ) -> JobType | None:
-    """Return the measured type of a job, its own or a drawn one; None without rates."""
+    """Return the measured type of a job, or else a drawn one; None without rates."""
     if not steps:
         return None
     if job.model is not None and job.model in typed:
@@ -263,14 +275,14 @@ def _type_of(
 
 
 def _seconds(job: TraceJob) -> float | None:
-    """Return how long a job runs, or None."""
+    """Return the duration of a job, or None."""
     if job.duration:
         return job.duration
     return (job.steps or 0) * (job.step_time or 0.0) or None
 
 
 def _rounds(request: Request, steps: int | None, seconds: float, drawn: int) -> int:
-    """Return the number of rounds: by steps where known, at most `max_rounds`, each >= a slot."""
+    """Return the number of rounds: at most `max_rounds`, each at least as long as a slot."""
     value = request.values
     if steps is not None:
         drawn = math.ceil(steps / (value["steps_per_round"] or 1))
@@ -285,9 +297,10 @@ Work = tuple[int, dict[str, float], dict[str, float]]  # rounds; T^c and T^s by 
 def _rated(
     request: Request, job: TraceJob, own: bool, step: Mapping[str, Step], drawn: int
 ) -> Work:
-    """Return the work of a job with measured rates; its steps count when they are its own type's.
+    """Return the work of a job with measured rates.
 
-    Otherwise it takes as many as fill its running time on the fastest kind.
+    Its steps count if its own type was measured; otherwise it has as many as fill its duration on
+    the fastest kind.
     """
     least = min(part.length for part in step.values())
     seconds = _seconds(job)
@@ -314,7 +327,7 @@ def _sped(
     speed: Speed,
     drawn: int,
 ) -> Work:
-    """Return the work of a job without measured rates, by the speedups of a like model."""
+    """Return the work of a job without measured rates, by the speedups of a similar model."""
     exchange = exchange_time(request, like) if job.gpus > 1 else 0.0
     fastest = max(speed(like, kind) for kind in kinds)
     seconds = _seconds(job)
@@ -335,7 +348,7 @@ def _sped(
 
 
 def _provenance(request: Request, jobs: Sequence[TraceJob], timed: bool, typed: set[str]) -> str:
-    """Return which fields come from the trace, and which are drawn."""
+    """Return a text that says which fields come from the trace and which are drawn."""
     taken, drawn = ["arrival", "tasks_per_round (its GPUs)"], []
     most = request.values["max_rounds"]
     if any(job.steps for job in jobs):

@@ -1,9 +1,9 @@
 """The presets of family `hare`: worked examples, small random instances, the paper's workloads.
 
-Order of draws (PCG64; uniform whole numbers and permutations only). `small`, `medium`: rounds and
-tasks per round of all jobs, again until the number of tasks fits; then times on the fast kind, on
-the slow kind, synchronization times, arrivals, weights. `paper`, `testbed`: order and choice of the
-models, rounds, tasks per round, arrivals, weights; with files see `from_traces`.
+Order of draws (PCG64, uniform integers and permutations only). `small`, `medium`: rounds and tasks
+per round of all jobs, repeated until the number of tasks fits; then times on the fast kind, times
+on the slow kind, synchronization times, arrivals, weights. `paper`, `testbed`: order and choice of
+the models, rounds, tasks per round, arrivals, weights. For files, see `from_traces`.
 """
 
 import math
@@ -11,8 +11,8 @@ import math
 from schedgap.errors import UsageError
 from schedgap.instances.generate import (
     TRACE_OPTIONS,
+    Generated,
     Generator,
-    Made,
     Preset,
     Request,
     apportion,
@@ -35,7 +35,7 @@ from schedgap.instances.settings import Option
 from schedgap.instances.traces.choice import TAKE
 
 FILES = ("jobs", "machines", "rates")
-TRIES = 10_000  # draws of the shape before a range of tasks counts as out of reach
+TRIES = 10_000  # draws of rounds and tasks before the range of tasks counts as impossible
 MIXES = {  # shares of the kinds
     "low": {"V100": 1},
     "middle": {"K80": 1, "V100": 1},
@@ -45,11 +45,11 @@ MIXES = {  # shares of the kinds
 ROUNDS = {"CV": (20, 40), "NLP": (30, 60), "Speech": (20, 40), "Rec": (10, 20)}
 
 
-def small(request: Request) -> Made:
-    """Return jobs with whole times on a fast and a slow kind of GPUs.
+def small(request: Request) -> Generated:
+    """Return jobs with integer times on a fast and a slow kind of GPUs.
 
-    Each job's time on the fast kind is uniform over the lower part of `times`, on the slow kind
-    uniform between that and `speed_ratio` times it: machines are unrelated, not just slower.
+    The time of a job on the fast kind is uniform over the lower part of `times`; on the slow kind
+    it is uniform between that and `speed_ratio` times it. Hence the machines are unrelated.
     """
     value, random, jobs = request.values, request.random, request.values["jobs"]
     rounds, tasks = _shape(request)
@@ -76,13 +76,15 @@ def small(request: Request) -> Made:
         for n in range(jobs)
     ]
     fields = {**cluster(kinds), "jobs": [draft.to_data() for draft in drafts]}
-    return Made(fields, f"drawn with seed {request.seed}: whole times, two kinds of GPUs", "slot")
+    return Generated(
+        fields, f"drawn with seed {request.seed}: whole times, two kinds of GPUs", "slot"
+    )
 
 
 def _shape(request: Request) -> tuple[list[int], list[int]]:
-    """Draw rounds and tasks per round [n] until the number of tasks lies in the range `tasks`.
+    """Draw rounds and tasks per round [n] until the number of tasks is in the range `tasks`.
 
-    The preset's range counts only for the preset's shape: a user who sets the shape gets it.
+    The preset's range is ignored if the user has set jobs, rounds or tasks per round.
     """
     value, random = request.values, request.random
     bounded = "tasks" in request.given or not request.given & {"jobs", "rounds", "tasks_per_round"}
@@ -98,8 +100,8 @@ def _shape(request: Request) -> tuple[list[int], list[int]]:
     )
 
 
-def paper(request: Request) -> Made:
-    """Return the workload of Section 7.1, or one whose jobs, GPUs or speeds come from files."""
+def paper(request: Request) -> Generated:
+    """Return the workload of Section 7.1, or one whose jobs, GPUs or rates come from files."""
     mix = request.values["mix"]
     shares = MIXES[mix] if isinstance(mix, str) else mix
     check_files(request)
@@ -117,7 +119,7 @@ def paper(request: Request) -> Made:
         " Table 3; other speeds, model sizes, rounds and arrivals of our choice"
     )
     drafts = draw_jobs(request, kinds, table_speed)
-    return Made(*instance_of(request, kinds, drafts, source))
+    return Generated(*instance_of(request, kinds, drafts, source))
 
 
 # --- presets -----------------------------------------------------------------------------------
@@ -128,13 +130,24 @@ SMALL = (
     Option("gpus", "int", 4, "number of GPUs, half of them fast", least=1, most=1000),
     Option("rounds", "range", (1, 3), "rounds of a job", least=1),
     Option("tasks_per_round", "range", (1, 2), "tasks of each round of a job", least=1),
-    Option("tasks", "range", (12, 20), "tasks of all jobs; redrawn until they fit", least=1),
+    Option("tasks", "range", (12, 20), "total number of tasks; drawn again until it fits", least=1),
     Option("times", "range", (1, 10), "training times", least=1),
-    Option("speed_ratio", "int", 2, "most that the slow kind is slower by", least=1, most=1000),
     Option(
-        "synchronization", "range", (0, 2), "synchronization times, capped by training", least=0
+        "speed_ratio",
+        "int",
+        2,
+        "largest factor by which the slow kind is slower",
+        least=1,
+        most=1000,
     ),
-    Option("arrival_span", "int", 10, "arrivals lie in 0..this", least=0),
+    Option(
+        "synchronization",
+        "range",
+        (0, 2),
+        "synchronization times, at most the training times",
+        least=0,
+    ),
+    Option("arrival_span", "int", 10, "latest arrival", least=0),
     Option("weights", "range", (1, 5), "weights of jobs", least=0),
 )
 PAPER = (
@@ -147,29 +160,36 @@ PAPER = (
         "shares",
         "shares",
         None,
-        "shares of CV, NLP, Speech, Rec; the rest equal (Fig. 17)",
+        "shares of CV, NLP, Speech, Rec; the others are equal (Fig. 17)",
         least=0,
     ),
     *(
         Option(f"rounds_{name.lower()}", "range", ROUNDS[name], f"rounds of {name} jobs", least=1)
         for name in CLASSES
     ),
-    Option("tasks_per_round", "list", (1, 2, 4, 8), "uniform among these", least=1),
-    Option("batches_per_task", "int", 20, "mini-batches of a task", least=1),
-    Option("batch_factor", "float", 1.0, "batch size over Table 2's (Fig. 19)", least=1e-3),
+    Option("tasks_per_round", "list", (1, 2, 4, 8), "tasks per round, drawn from these", least=1),
+    Option("batches_per_task", "int", 20, "mini-batches per task", least=1),
+    Option("batch_factor", "float", 1.0, "batch size relative to Table 2 (Fig. 19)", least=1e-3),
     Option("bandwidth", "float", 25.0, "Gbit/s to the parameter server (Fig. 18)", least=1e-3),
-    Option("arrival_span", "float", 600.0, "seconds in which all jobs arrive", least=0),
+    Option("arrival_span", "float", 600.0, "latest arrival, in seconds", least=0),
     Option("weights", "range", (1, 5), "weights of jobs", least=0),
     Option("switching", "bool", False, "add the switching times of Table 3"),
     *TRACE_OPTIONS,
     TAKE,
-    Option("max_rounds", "int", 20, "most rounds of a job from a file", least=1, most=10**6),
-    Option("steps_per_round", "int", None, "steps of a round, if max_rounds allows", least=1),
+    Option(
+        "max_rounds",
+        "int",
+        20,
+        "largest number of rounds of a job from a file",
+        least=1,
+        most=10**6,
+    ),
+    Option("steps_per_round", "int", None, "steps per round, as far as max_rounds allows", least=1),
     Option(
         "placement",
         "choice",
         "spread",
-        "measured rates: workers on many servers, or on one",
+        "use rates measured with workers on many servers, or on one",
         ("spread", "packed"),
     ),
 )

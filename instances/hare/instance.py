@@ -21,37 +21,37 @@ from schedgap.instances.records import (
     require_unique,
 )
 
-MOST_TASKS = 2_000_000  # of a whole instance; more would not fit the memory of anything downstream
-Times = Keyed[Positive]  # by GPU id or kind id; a GPU's own id wins
+MOST_TASKS = 2_000_000  # of an instance; more would exceed the memory of later steps
+Times = Keyed[Positive]  # by GPU id or kind id; the GPU id takes precedence
 Delays = Keyed[NonNegative]
 
 
 class GpuKind(Record):
-    """A kind of GPUs, such as V100."""
+    """A GPU kind, such as V100."""
 
     id: Id
     memory_gb: Absent[Positive] = None
-    """Memory of one GPU, GB; only the switching mode `hare-memory` needs it."""
+    """Memory of one GPU in GB; used only by the switching mode `hare-memory`."""
 
 
 class Gpu(Record):
-    """One GPU; its place in the list breaks ties."""
+    """One GPU; its position in the list breaks ties."""
 
     id: Id
     kind: Id
 
 
 class Task(Record):
-    """One data batch: T^c occupies the GPU, T^s delays the barrier and leaves the GPU free."""
+    """One data batch: T^c occupies the GPU; T^s delays the barrier but leaves the GPU free."""
 
     training_time: Times
     """T^c by GPU or kind, in meta.time_unit, > 0."""
     synchronization_time: Absent[Delays] = None
-    """T^s by GPU or kind, in meta.time_unit; absent is 0."""
+    """T^s by GPU or kind, in meta.time_unit; 0 if absent."""
 
 
 COMPACT = ("rounds", "tasks_per_round", "training_time")
-ONE_SHAPE: JsonDict = {  # of the JSON Schema
+ONE_SHAPE: JsonDict = {  # for the JSON Schema
     "oneOf": [
         {
             "required": list(COMPACT),
@@ -66,29 +66,29 @@ ONE_SHAPE: JsonDict = {  # of the JSON Schema
 
 
 class Job(Record):
-    """One training job: a chain of rounds, each a set of tasks between two barriers.
+    """One training job: a chain of rounds, each of which is a set of tasks between two barriers.
 
-    Either compact (`rounds`, `tasks_per_round`, `training_time`, `synchronization_time`: all tasks
-    alike) or explicit (`task_rounds`).
+    A job is either compact (`rounds`, `tasks_per_round`, `training_time`, `synchronization_time`;
+    all tasks are equal) or explicit (`task_rounds`).
     """
 
     model_config = ConfigDict(json_schema_extra=ONE_SHAPE)
 
     id: Id
     arrival: NonNegative
-    """a_n, in meta.time_unit: no task starts earlier."""
+    """a_n, in meta.time_unit; no task starts earlier."""
     weight: NonNegative
-    """w_n of the objective."""
+    """w_n in the objective."""
     model: Absent[Id] = None
-    """What is trained; `switching` needs it."""
+    """Name of the trained model; required by `switching`."""
     rounds: Absent[Count] = None
     """R_n."""
     tasks_per_round: Absent[Count] = None
-    """|D_r|, of every round."""
+    """|D_r| of every round."""
     training_time: Absent[Times] = None
     """T^c of every task by GPU or kind, in meta.time_unit, > 0."""
     synchronization_time: Absent[Delays] = None
-    """T^s of every task by GPU or kind, in meta.time_unit; absent is 0."""
+    """T^s of every task by GPU or kind, in meta.time_unit; 0 if absent."""
     task_rounds: Absent[NonEmpty[NonEmpty[Task]]] = None
     """The tasks of each round."""
 
@@ -110,7 +110,7 @@ class Job(Record):
 
     @property
     def number_of_tasks(self) -> int:
-        """All tasks of all rounds."""
+        """Number of tasks of all rounds."""
         if self.task_rounds is not None:
             return sum(map(len, self.task_rounds))
         assert self.rounds is not None and self.tasks_per_round is not None
@@ -123,7 +123,7 @@ class Job(Record):
 
     @cached_property
     def alike(self) -> Task | None:
-        """The one task of the compact shape, or None for an explicit job."""
+        """The common task of a compact job, or None for an explicit job."""
         if self.training_time is None:
             return None
         return Task.model_construct(  # validated as part of the job
@@ -131,14 +131,20 @@ class Job(Record):
         )
 
     def tasks_of(self, round_index: int) -> tuple[Task, ...]:
-        """Return D_r for r = 0, 1, ..."""
+        """Return D_r, the tasks of a round.
+
+        Parameters
+        ----------
+        round_index : int
+            r, from 0.
+        """
         if self.task_rounds is not None:
             return self.task_rounds[round_index]
         assert self.alike is not None and self.tasks_per_round is not None
         return (self.alike,) * self.tasks_per_round
 
     def times(self) -> Iterator[tuple[tuple[str | int, ...], Task]]:
-        """Yield each distinct task record with its JSON path inside the job."""
+        """Yield each distinct task with its JSON path in the job."""
         if self.alike is not None:
             yield (), self.alike
         for r, tasks in enumerate(self.task_rounds or ()):
@@ -147,7 +153,7 @@ class Job(Record):
 
 
 class ModelSwitching(Record):
-    """Switching times of one model, in meta.time_unit, and the memory that it needs."""
+    """Switching times of one model, in meta.time_unit, and its memory."""
 
     default: NonNegative
     """Without any optimization."""
@@ -156,17 +162,17 @@ class ModelSwitching(Record):
     hare: NonNegative
     """With the paper's executor."""
     memory_gb: Positive
-    """Memory of one GPU that the model occupies, GB."""
+    """GPU memory of the model, in GB."""
 
 
 class Switching(Record):
-    """What it costs to bring a model onto a GPU; it never changes the core problem."""
+    """Times to load models onto a GPU; no effect on the problem itself."""
 
     models: Keyed[ModelSwitching]
 
 
 def _require_time_unit(schema: dict[str, Any]) -> None:
-    """Put into the JSON Schema that `meta` must name the unit of all times."""
+    """State in the JSON Schema that `meta` must name the unit of all times."""
     schema["required"].append("meta")
     schema["properties"]["meta"] |= {
         "required": ["time_unit"],
@@ -175,7 +181,7 @@ def _require_time_unit(schema: dict[str, Any]) -> None:
 
 
 class HareInstance(Instance):
-    """Jobs of synchronised rounds on heterogeneous GPUs; minimise weighted completion time.
+    """Jobs of synchronised rounds on heterogeneous GPUs; minimize weighted completion time.
 
     Source: Chen, Li, Wu, Guo, "Hare", HPDC 2022, Section 5.1 and Table 1.
     """
@@ -186,13 +192,13 @@ class HareInstance(Instance):
 
     family: Literal["hare"]
     gpu_kinds: NonEmpty[GpuKind]
-    """The kinds that `gpus` names; each has a GPU."""
+    """The kinds in `gpus`; there is a GPU of each."""
     gpus: NonEmpty[Gpu]
-    """M; no GPU is called like a kind."""
+    """M; no GPU has the id of a kind."""
     jobs: NonEmpty[Job]
     """N."""
     switching: Absent[Switching] = None
-    """For replays with switching times; then every job has a `model`."""
+    """For replays with switching times; every job then needs a `model`."""
 
     @model_validator(mode="after")
     def _cross_field_rules(self) -> Self:
@@ -234,9 +240,9 @@ class HareInstance(Instance):
                 raise problem(f"no GPU of kind '{kind.id}'", "gpu_kinds", k)
 
     def _check_times(self) -> None:
-        """Refuse a time object with an unknown key, or one that leaves a GPU without a value."""
+        """Raise an error for a time object with an unknown key or without a value for some GPU."""
         known = {kind.id for kind in self.gpu_kinds} | {gpu.id for gpu in self.gpus}
-        accepted: set[frozenset[str]] = set()  # most time objects of a file have the same keys
+        accepted: set[frozenset[str]] = set()  # sets of keys that were checked already
         for n, job in enumerate(self.jobs):
             for path, task in job.times():
                 for name in ("training_time", "synchronization_time"):
@@ -256,16 +262,16 @@ class HareInstance(Instance):
 
     @property
     def time_unit(self) -> str:
-        """The unit of every time of this instance."""
+        """The unit of all times of the instance."""
         return str(self.meta["time_unit"])
 
     @property
     def number_of_tasks(self) -> int:
-        """All tasks of all jobs, |D|."""
+        """|D|, the number of tasks of all jobs."""
         return sum(job.number_of_tasks for job in self.jobs)
 
     def warnings(self) -> tuple[str, ...]:
-        """Return a line when some T^s exceeds T^c: the paper assumes that none does."""
+        """Return a line if some T^s exceeds T^c, which the paper excludes."""
         for n, job in enumerate(self.jobs):
             for _, task in job.times():
                 for gpu in self.gpus:
@@ -292,5 +298,13 @@ class HareInstance(Instance):
 
 
 def time_on(times: dict[str, Any], gpu: Gpu) -> float:
-    """Return the value for a GPU: its own key first, then its kind's."""
+    """Return the value for a GPU, by its id or else by its kind.
+
+    Parameters
+    ----------
+    times : dict
+        Values by GPU id or kind id.
+    gpu : Gpu
+        The GPU.
+    """
     return float(times[gpu.id] if gpu.id in times else times[gpu.kind])

@@ -1,8 +1,8 @@
-"""Steps per second, split into training and synchronization: the rates behind `from_traces`.
+"""Measured steps per second, split into training and synchronization, for `from_traces`.
 
-A step on g GPUs of a kind lasts 1 / R_g; of that, 1 / (g R_1) is training, an equal share of what
-one GPU does alone, and the rest synchronization. Where g GPUs are more than g times as quick, all
-of it is training.
+A step on g GPUs of a kind takes 1 / R_g. Of this, 1 / (g R_1) is training, an equal share of the
+work of one GPU alone, and the rest is synchronization. If g GPUs are more than g times as fast as
+one, all of it is training.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from schedgap.instances.generate import Request, uniform
 
-JobType = tuple[str, int]  # as measured: name, GPUs
+JobType = tuple[str, int]  # measured job type: name, GPUs
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +23,38 @@ class Step:
 
     @property
     def length(self) -> float:
-        """From start to barrier."""
+        """Duration from start to barrier."""
         return self.train + self.sync
 
 
-Steps = Mapping[JobType, dict[str, Step] | str]  # a step on each kind, or why there is none
+Steps = Mapping[
+    JobType, dict[str, Step] | str
+]  # a step on each kind, or the reason why there is none
 
 
 def base_kind(kind: str) -> str:
-    """Return a kind's name without its memory: `V100` for `V100M32`."""
+    """Return the name of a kind without its memory: `V100` for `V100M32`.
+
+    Parameters
+    ----------
+    kind : str
+        Name of a GPU kind.
+    """
     return re.sub(r"(?<=\d)M\d+$", "", kind.upper())
 
 
 def measured_steps(
     request: Request, kinds: Mapping[str, int]
 ) -> dict[JobType, dict[str, Step] | str]:
-    """Return a job type's step on each kind, or why it cannot run on all of them."""
+    """Return the step of each job type on each kind, or the reason why it does not run there.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset, with rates.
+    kinds : mapping
+        Number of GPUs by kind.
+    """
     if request.rates is None:
         return {}
     table = request.rates.steps_per_second
@@ -65,11 +81,29 @@ def measured_steps(
 
 
 def running_types(steps: Steps, gpus: int) -> list[JobType]:
-    """Return the job types that run on so many GPUs of every kind, in the file's order."""
+    """Return the job types that run on a number of GPUs of every kind, in file order.
+
+    Parameters
+    ----------
+    steps : mapping
+        As returned by `measured_steps`.
+    gpus : int
+        Number of GPUs.
+    """
     return [key for key, step in steps.items() if key[1] == gpus and not isinstance(step, str)]
 
 
 def draw_type(request: Request, steps: Steps, gpus: int) -> JobType:
-    """Draw one of the job types that run on so many GPUs; there must be one."""
+    """Draw one of the job types that run on a number of GPUs; at least one must exist.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    steps : mapping
+        As returned by `measured_steps`.
+    gpus : int
+        Number of GPUs.
+    """
     types = running_types(steps, gpus)
     return types[uniform(request.random, (0, len(types) - 1), 1)[0]]

@@ -1,4 +1,4 @@
-"""A schedule of family `hare`: a GPU and a start for every task."""
+"""Schedules of family `hare`: a GPU and a start for every task."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from schedgap.instances.hare.instance import HareInstance
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HareSchedule:
-    """GPU index and start time of every task, in the order of `HareArrays` (index i)."""
+    """GPU and start time of every task i, in the order of `HareArrays`."""
 
     gpu: NDArray[np.int64]  # [i] index into instance.gpus
     start: NDArray[np.float64]  # [i] in meta.time_unit
@@ -42,7 +42,15 @@ class HareSchedule:
 
     @classmethod
     def from_data(cls, instance: HareInstance, data: Mapping[str, Any]) -> "HareSchedule":
-        """Return the schedule that a verified solution file holds."""
+        """Return the schedule in a verified solution file.
+
+        Parameters
+        ----------
+        instance : HareInstance
+            The instance.
+        data : mapping
+            JSON data of the schedule.
+        """
         view = arrays(instance)
         jobs = {job.id: n for n, job in enumerate(instance.jobs)}
         gpus = {gpu.id: m for m, gpu in enumerate(instance.gpus)}
@@ -55,12 +63,12 @@ class HareSchedule:
         return cls(gpu, start)
 
     def completion(self, instance: HareInstance) -> NDArray[np.float64]:
-        """[n] C_n of every job, in the instance's time unit."""
+        """Return C_n of every job [n], in the instance's time unit."""
         view = arrays(instance)
         task = np.arange(view.tasks)
         ends = self.start + view.duration[task, view.gpu_class[self.gpu]]
         return np.asarray(np.maximum.reduceat(ends, view.round_tasks[view.job_rounds[:-1]]))
 
     def value(self, instance: HareInstance) -> float:
-        """Return sum w_n C_n; for searching only, the family's rules recompute it."""
+        """Return sum w_n C_n; for use in searches, as the rules recompute it."""
         return float(arrays(instance).weight @ self.completion(instance))

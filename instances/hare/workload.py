@@ -1,9 +1,8 @@
-"""The models, GPU kinds and switching times behind the generated workloads of family `hare`.
+"""Models, GPU kinds and switching times for the generated workloads of family `hare`.
 
-From the paper: models, classes and batch sizes (Table 2), switching times and the share of a task's
-time that they take (Table 3), the speedups of ResNet50 on T4 and V100 and of GraphSAGE on V100
-(Section 2.2). Of our choice: the other speedups (read off the trend of Fig. 2), model sizes, and
-memory.
+From the paper: models, classes and batch sizes (Table 2), switching times and their share of a
+task's time (Table 3), the speedups of ResNet50 on T4 and V100 and of GraphSAGE on V100 (Section
+2.2). Our choice: the other speedups (from the trend of Fig. 2), model sizes, and memory.
 """
 
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 
 CLASSES = ("CV", "NLP", "Speech", "Rec")
 KINDS = ("K80", "M60", "T4", "V100")
-KIND_MEMORY = {  # GB of one GPU, also of kinds that occur in traces
+KIND_MEMORY = {  # memory of one GPU in GB, also for kinds that occur in traces
     "K80": 12.0, "M60": 8.0, "T4": 16.0, "V100": 16.0,
     "P100": 16.0, "V100M16": 16.0, "V100M32": 32.0, "A10": 24.0,
 }  # fmt: skip
@@ -19,7 +18,7 @@ KIND_MEMORY = {  # GB of one GPU, also of kinds that occur in traces
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One row of Table 2 with what we know of its times."""
+    """One row of Table 2, with times."""
 
     name: str
     job_class: str
@@ -31,7 +30,7 @@ class Model:
 
     @property
     def memory_gb(self) -> float:
-        """Memory for weights, gradients and optimizer state, and 1 GB of activations."""
+        """Memory for weights, gradients and optimizer state, plus 1 GB for activations."""
         return round(4 * self.size_mb / 1000 + 1, 3)
 
 
@@ -64,12 +63,18 @@ MODELS = {
 
 
 def models_of(job_class: str) -> tuple[Model, ...]:
-    """Return the models of a class, in the order of Table 2."""
+    """Return the models of a class, in the order of Table 2.
+
+    Parameters
+    ----------
+    job_class : str
+        One of `CLASSES`.
+    """
     return tuple(model for model in MODELS.values() if model.job_class == job_class)
 
 
-# How a model of a trace is called, in lower case -> the model of Table 2 that stands for it.
-# The first pattern found in the name counts; a name with none of them is drawn.
+# Part of a model's name in a trace, in lower case -> similar model of Table 2. The first part that
+# occurs in the name counts; if none does, the model is drawn.
 STAND_INS = {
     "vgg": "VGG19",
     "resnet": "ResNet50",
@@ -85,6 +90,12 @@ STAND_INS = {
 
 
 def stand_in(name: str | None) -> Model | None:
-    """Return the model of Table 2 that stands for a trace's model, or None."""
+    """Return the model of Table 2 that is similar to a model in a trace, or None.
+
+    Parameters
+    ----------
+    name : str or None
+        Name of the model in the trace.
+    """
     lower = (name or "").lower()
     return next((MODELS[like] for part, like in STAND_INS.items() if part in lower), None)

@@ -1,4 +1,4 @@
-"""Family `ring`: ring-all-reduce jobs on servers of GPUs, slowed down by their neighbours."""
+"""Family `ring`: ring-all-reduce jobs on servers of GPUs, with contention on shared links."""
 
 from schedgap.instances.ring.instance import Degradation, Job, RingInstance, Server
 from schedgap.instances.ring.schedule import RingSchedule, Run

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from schedgap.instances.generate import Made, Request
+from schedgap.instances.generate import Generated, Request
 
 
-def toy(request: Request) -> Made:
+def toy(request: Request) -> Generated:
     """Return two rings of 4 on three servers of 3: the best start follows no event; optimum 7."""
     jobs = [_job(name, 4, 24, 4 / 3) for name in "ab"]
     fields = _fields([3, 3, 3], jobs, 30, 1.5)
-    return Made(fields, "two rings of our own, worked out by hand", "slot")
+    return Generated(fields, "two rings of our own, worked out by hand", "slot")
 
 
-def toy_pcmax(request: Request) -> Made:
+def toy_pcmax(request: Request) -> Generated:
     """Return five jobs of one GPU on one server of 2: two identical machines; optimum 6."""
     passes = {"batch_size": 1, "forward_time_per_sample": 0.5, "backward_time": 0.25}
     jobs = [
@@ -20,10 +20,10 @@ def toy_pcmax(request: Request) -> Made:
         for name, slots in zip("abcde", (3, 3, 2, 2, 2), strict=True)
     ]
     fields = _fields([2], jobs, 60, 1.5) | {"overhead_per_server": 0.25}
-    return Made(fields, "a known case of two identical machines", "slot")
+    return Generated(fields, "a known case of two identical machines", "slot")
 
 
-def toy_mixed(request: Request) -> Made:
+def toy_mixed(request: Request) -> Generated:
     """Return five jobs of 1, 2 and 4 GPUs on servers of 4 and 2; optimum 8."""
     jobs = [
         _job("a", 1, 70, 1.0),
@@ -32,7 +32,9 @@ def toy_mixed(request: Request) -> Made:
         _job("d", 4, 30, 4 / 3),
         _job("e", 1, 28, 1.0),
     ]
-    return Made(_fields([4, 2], jobs, 40, 0.5), "five jobs of our own, worked out by hand", "slot")
+    return Generated(
+        _fields([4, 2], jobs, 40, 0.5), "five jobs of our own, worked out by hand", "slot"
+    )
 
 
 def _job(name: str, gpus: int, iterations: int, gradient_size: float) -> dict[str, Any]:

@@ -1,23 +1,24 @@
 """The presets of family `ring`: worked examples, small random instances, the paper's workload.
 
-Order of draws (PCG64; uniform whole numbers and permutations only). `small` and its like: servers,
-then sizes, rates, slots and data of all jobs. `paper` and its like: sizes of servers, the order of
-the jobs' sizes, then for each job the time of an iteration and the number of iterations; with
-files see `from_traces`.
+Order of draws (PCG64, uniform integers and permutations only). Presets based on `small`: servers,
+then sizes, rates, slots and data of all jobs. Presets based on `paper`: sizes of the servers, order
+of the sizes of the jobs, then for each job the time per iteration and the number of iterations. For
+files, see `from_traces`.
 """
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import (
     TRACE_OPTIONS,
+    Generated,
     Generator,
-    Made,
     Preset,
     Request,
+    check_settings,
     example,
     with_defaults,
 )
 from schedgap.instances.ring import examples, workload
-from schedgap.instances.ring.from_traces import MINUTE, check_files, servers_of, traced_jobs
+from schedgap.instances.ring.from_traces import MINUTE, NEEDED, REPLACED, servers_of, traced_jobs
 from schedgap.instances.ring.instance import FINEST_SCALE, MOST_GPUS, MOST_SLOTS
 from schedgap.instances.ring.workload import Draft
 from schedgap.instances.settings import Option
@@ -25,37 +26,37 @@ from schedgap.instances.settings import Option
 FILES = ("jobs", "machines")
 
 
-def small(request: Request) -> Made:
+def small(request: Request) -> Generated:
     """Return jobs of a few slots on a few servers."""
     source = f"drawn with seed {request.seed}: small whole numbers"
-    return Made(workload.small(request), source, "slot")
+    return Generated(workload.small(request), source, "slot")
 
 
-def paper(request: Request) -> Made:
+def paper(request: Request) -> Generated:
     """Return the workload of Section 7, or one whose jobs or servers come from files."""
-    check_files(request)
-    told, horizon, seconds = [], request.values["horizon"], MINUTE
+    check_settings(request, NEEDED, REPLACED)
+    sources, horizon, seconds = [], request.values["horizon"], MINUTE
     if request.machines is None:
         servers = workload.drawn_servers(request)
     else:
         servers, sentence = servers_of(request)
-        told.append(sentence)
+        sources.append(sentence)
     gpus = sum(server["gpus"] for server in servers)
     if request.jobs is None:
         drafts = _drawn_jobs(request, gpus)
     else:
         drafts, sentence, seconds, slots = traced_jobs(request, gpus)
-        told.insert(0, sentence)
+        sources.insert(0, sentence)
         if "horizon" not in request.given:
             horizon = max(horizon, slots)
-    told.append(
-        f"{'all else ' if told else ''}drawn with seed {request.seed}: the ranges of Section 7; "
+    sources.append(
+        f"{'all else ' if sources else ''}drawn with seed {request.seed}: the ranges of Section 7; "
         "bandwidths, gradients and latency of our choice"
     )
     fields = workload.calibrated(request, servers, drafts, seconds)
     minutes = seconds / MINUTE
     unit = f"slot of {minutes:g} min" if minutes >= 1 else f"slot of {seconds:g} s"
-    return Made({"horizon": horizon, **fields}, "; ".join(told), unit)
+    return Generated({"horizon": horizon, **fields}, "; ".join(sources), unit)
 
 
 def _drawn_jobs(request: Request, gpus: int) -> list[Draft]:
@@ -66,7 +67,7 @@ def _drawn_jobs(request: Request, gpus: int) -> list[Draft]:
     largest = max(draft.gpus for draft in drafts)
     if largest > gpus:
         raise UsageError(
-            f"option servers: a job asks for {largest} GPUs, there are {gpus} in all: "
+            f"option servers: a job requests {largest} GPUs, but the cluster has {gpus}: "
             "take more servers or another seed"
         )
     return drafts
@@ -75,14 +76,14 @@ def _drawn_jobs(request: Request, gpus: int) -> list[Draft]:
 # --- presets -----------------------------------------------------------------------------------
 
 COMMON = (
-    Option("alpha", "float", 0.5, "of the degradation factor f of (7)", least=0, most=10),
-    Option("xi", "float", 1.0, "contention factor xi_1 of (7)", least=1e-3, most=1),
+    Option("alpha", "float", 0.5, "alpha of the degradation factor f in (7)", least=0, most=10),
+    Option("xi", "float", 1.0, "contention factor xi_1 in (7)", least=1e-3, most=1),
     Option(
-        "degradation", "choice", "linear", "k + alpha (k - 1), or k^(1 + alpha)",
-        ("linear", "power"),
+        "degradation", "choice", "linear",
+        "degradation factor: k + alpha (k - 1), or k^(1 + alpha)", ("linear", "power"),
     ),
     Option(
-        "rate_scale", "int", 1, "progress counts in 1 / this of an iteration", least=1,
+        "rate_scale", "int", 1, "progress is counted in iterations divided by this", least=1,
         most=FINEST_SCALE,
     ),
 )  # fmt: skip
@@ -92,8 +93,17 @@ SMALL = (
     Option("gpus_per_server", "range", (2, 4), "GPUs of a server", least=1, most=1000),
     Option("job_gpus", "range", (1, 6), "GPUs of a job", least=1, most=10_000),
     Option("rates", "range", (10, 20), "iterations per slot inside a server", least=1, most=20),
-    Option("slots", "range", (2, 8), "of a job inside one server", least=1, most=10_000),
-    Option("data", "range", (0, 4), "quarters of a unit that a worker sends", least=0, most=4),
+    Option(
+        "slots",
+        "range",
+        (2, 8),
+        "duration of a job inside one server, in slots",
+        least=1,
+        most=10_000,
+    ),
+    Option(
+        "data", "range", (0, 4), "data that a worker sends, in quarters of a unit", least=0, most=4
+    ),
     Option("horizon", "int", 200, "slots", least=1, most=MOST_SLOTS),
     *COMMON,
 )
@@ -101,7 +111,7 @@ PAPER = (
     Option("jobs", "int", 160, "number of jobs", least=1, most=100_000),
     Option("servers", "int", 20, "number of servers", least=1, most=10_000),
     Option(
-        "server_gpus", "list", (4, 8, 16, 32), "GPUs of a server, uniform among these", least=1,
+        "server_gpus", "list", (4, 8, 16, 32), "GPUs of a server, drawn from these", least=1,
         most=MOST_GPUS,
     ),
     Option(
@@ -110,11 +120,12 @@ PAPER = (
     ),
     Option("horizon", "int", 1200, "slots", least=1, most=MOST_SLOTS),
     Option(
-        "extra_share", "float", 0.15, "of the time of a job in the reference state", least=0,
-        most=0.999,
+        "extra_share", "float", 0.15, "share of contention and overhead in the reference state",
+        least=0, most=0.999,
     ),
     Option(
-        "reference_crowd", "int", 8, "rings on a server, and most servers of a ring, there",
+        "reference_crowd", "int", 8,
+        "rings on a server, and largest number of servers of a ring, in that state",
         least=2, most=10_000,
     ),
     Option("bandwidth_between", "float", 75.0, "GB per minute: 10 Gbit/s", least=1e-3, most=1e9),
@@ -133,7 +144,7 @@ GENERATOR = Generator(
         Preset("small", "6 jobs of 1-6 GPUs on 3 servers of 2-4: solved in seconds", small, SMALL),
         Preset(
             "small-forced",
-            "6 jobs of 4-5 GPUs on 3 servers of 3: any two at once meet",
+            "6 jobs of 4-5 GPUs on 3 servers of 3: any two concurrent jobs share a server",
             small,
             with_defaults(
                 SMALL, gpus_per_server=(3, 3), job_gpus=(4, 5), slots=(2, 4), data=(2, 4)
@@ -157,7 +168,7 @@ GENERATOR = Generator(
         ),
         Preset(
             "contended",
-            "the paper's jobs, half of whose time is lost where 4 rings meet",
+            "the paper's jobs; half of the time is lost where 4 rings share a server",
             paper,
             with_defaults(PAPER, extra_share=0.5, reference_crowd=4),
             files=FILES,

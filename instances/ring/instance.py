@@ -27,42 +27,42 @@ FINEST_SCALE = 10_000
 
 
 class Server(Record):
-    """One server; its place in the list breaks ties."""
+    """One server; its position in the list breaks ties."""
 
     id: Id
     gpus: Annotated[int, Field(ge=1, le=MOST_GPUS)]
-    """O_s, identical GPUs."""
+    """O_s, number of identical GPUs."""
 
 
 class Job(Record):
-    """One training job: its workers, one on each GPU, form one ring from its start to its end."""
+    """One training job: its workers, one on each GPU, form a ring from start to end."""
 
     id: Id
     gpus: Count
-    """G_j = w_j, GPUs asked for."""
+    """G_j = w_j, requested GPUs."""
     iterations: Count
-    """F_j, training iterations to do."""
+    """F_j, number of training iterations."""
     gradient_size: NonNegative
     """m_j, in units of data."""
     batch_size: Count
-    """M_j, samples of a mini-batch."""
+    """M_j, samples per mini-batch."""
     forward_time_per_sample: NonNegative
     """Delta^f_j, in slots."""
     backward_time: NonNegative
     """Delta^b_j, in slots."""
     estimated_slots: Absent[Positive] = None
-    """rho-hat_j, what algorithms take the execution time for; else that of the best placement."""
+    """rho-hat_j, estimated execution time; by default that of the best placement."""
     spread_factor: Annotated[float, Field(ge=1, le=LARGEST)] = 1.0
-    """lambda_j, of Algorithm 3: it looks at servers with lambda_j G_j GPUs together."""
+    """lambda_j of Algorithm 3, which considers servers with lambda_j G_j GPUs in total."""
 
     @property
     def chunk(self) -> float:
-        """m_j (w_j - 1) / w_j: what a worker sends, and reduces, in an iteration; units of data."""
+        """m_j (w_j - 1) / w_j, the data that a worker sends and reduces per iteration."""
         return self.gradient_size / self.gpus * (self.gpus - 1)
 
 
 class Degradation(Record):
-    """f(alpha, k), the factor by which k contending jobs divide the bandwidth between servers."""
+    """f(alpha, k), the factor by which k contending jobs reduce the bandwidth between servers."""
 
     kind: Literal["linear", "power"]
     """linear: k + alpha (k - 1), the paper's example; power: k^(1 + alpha), ours."""
@@ -70,7 +70,7 @@ class Degradation(Record):
 
 
 class RingInstance(Instance):
-    """Ring-all-reduce jobs that are all there at once; minimise the makespan.
+    """Ring-all-reduce jobs that are all available at the start; minimize the makespan.
 
     Source: Yu, Ji, Rajan and Liu, "On Scheduling Ring-All-Reduce Learning Jobs in Multi-Tenant GPU
     Clusters with Communication Contention", Section 4, Table 1.
@@ -80,38 +80,44 @@ class RingInstance(Instance):
 
     family: Literal["ring"]
     horizon: Annotated[int, Field(ge=1, le=MOST_SLOTS)]
-    """T: every job must be complete by the end of this slot."""
+    """T, the slot by whose end every job must be complete."""
     servers: NonEmpty[Server]
     jobs: NonEmpty[Job]
     bandwidth_between: Positive
-    """b^e, of a link between servers, in units of data per slot."""
+    """b^e, bandwidth of a link between servers, in units of data per slot."""
     bandwidth_within: Positive
-    """b^i, of a link inside a server, in units of data per slot."""
+    """b^i, bandwidth of a link inside a server, in units of data per slot."""
     compute_speed: Positive
-    """C, what a GPU reduces, in units of data per slot."""
+    """C, reduction speed of a GPU, in units of data per slot."""
     contention_factor: Annotated[float, Field(ge=SMALLEST, le=1)]
-    """xi_1 of (7)."""
+    """xi_1 in (7)."""
     overhead_per_server: Annotated[float, Field(ge=0, le=1)]
-    """xi_2, latency of an iteration for each server that the job uses, in slots."""
+    """xi_2, latency per iteration for each server that the job uses, in slots."""
     degradation: Degradation
     clamp_contention: bool = True
-    """(7) as k = max(1, xi_1 p): a link is never faster for being shared; false: k = xi_1 p."""
+    """Whether (7) has k = max(1, xi_1 p), so that sharing never makes a link faster, or xi_1 p."""
     rate_scale: Annotated[int, Field(ge=1, le=FINEST_SCALE)] = 1
-    """Progress is counted in 1 / rate_scale iterations; 1 is the paper's rounding."""
+    """Progress is counted in 1 / rate_scale iterations; 1 gives the paper's rounding."""
 
     @cached_property
     def gpus(self) -> int:
-        """N, GPUs of all servers."""
+        """N, number of GPUs of all servers."""
         return sum(server.gpus for server in self.servers)
 
     @cached_property
     def most_crowded(self) -> int:
-        """Largest p_j[t] that a schedule can have, at least 1: a server holds so many rings."""
+        """Largest possible p_j[t], at least 1: the number of rings that fit on a server."""
         rings = sum(job.gpus >= 2 for job in self.jobs)
         return max(1, min(max(server.gpus for server in self.servers), rings))
 
     def degradation_factor(self, crowd: int) -> float:
-        """Return f(alpha, k) of (7) for p = `crowd` >= 1 spread jobs on a server, this one too."""
+        """Return f(alpha, k) of (7).
+
+        Parameters
+        ----------
+        crowd : int
+            p >= 1, number of spread jobs on a server, including the job itself.
+        """
         k = self.contention_factor * crowd
         if self.clamp_contention:
             k = max(1.0, k)
@@ -121,12 +127,12 @@ class RingInstance(Instance):
         return float(k ** (1 + alpha))
 
     def warnings(self) -> tuple[str, ...]:
-        """Return what is allowed but breaks an assumption of the paper, in one line each."""
+        """Return one line for each assumption of the paper that the instance violates."""
         alone = self.degradation_factor(1)
         if alone == 1:
             return ()
         return (
-            f"a spread job alone has degradation factor {alone:g}, the paper asks for 1: "
+            f"a spread job alone has degradation factor {alone:g}, the paper assumes 1: "
             "set clamp_contention true",
         )
 
@@ -156,8 +162,8 @@ class RingInstance(Instance):
         return self
 
     def _check_degradation(self) -> None:
-        """Refuse a factor that is not positive, or that makes a spread as such faster."""
-        alone = self.degradation_factor(1)  # the least: f rises with p
+        """Raise an error if the factor is not positive, or makes spread jobs faster than others."""
+        alone = self.degradation_factor(1)  # the smallest one, as f increases with p
         if alone <= 0:
             raise problem(
                 f"contention_factor {self.contention_factor:g} with alpha "

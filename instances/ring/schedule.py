@@ -1,4 +1,4 @@
-"""A schedule of family `ring`: for each job its first and last slot, and its workers by server."""
+"""Schedules of family `ring`: first and last slot, and workers by server of each job."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,12 +10,12 @@ from schedgap.instances.ring.instance import RingInstance
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One job's life: slots start..end, and its workers; servers without one are left out."""
+    """The run of a job: slots start..end, and workers by server, absent if 0."""
 
     start: int  # a_j, first active slot, from 1
     end: int  # last active slot
     placement: Mapping[str, int]  # y_js by server id
-    gpus: Mapping[str, tuple[int, ...]] | None = None  # numbers from 0 by server id
+    gpus: Mapping[str, tuple[int, ...]] | None = None  # GPU numbers from 0, by server id
 
     @property
     def slots(self) -> int:
@@ -23,7 +23,13 @@ class Run:
         return self.end - self.start + 1
 
     def to_data(self, job: str) -> dict[str, Any]:
-        """Return the run as it stands in a solution file."""
+        """Return the run as in a solution file.
+
+        Parameters
+        ----------
+        job : str
+            Id of the job.
+        """
         placement = {server: int(count) for server, count in self.placement.items()}
         data = {"job": job, "start": int(self.start), "end": int(self.end), "placement": placement}
         if self.gpus is not None:
@@ -33,7 +39,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RingSchedule:
-    """The runs of all jobs by job id; `facts` are informative keys such as order, theta, kappa."""
+    """The runs of all jobs by job id; `facts` are further keys such as order, theta, kappa."""
 
     runs: Mapping[str, Run]
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -44,7 +50,7 @@ class RingSchedule:
         return max(run.end for run in self.runs.values())
 
     def value(self, instance: RingInstance) -> int:
-        """Return the makespan; for searching only, the rules recompute it."""
+        """Return the makespan; for use in searches, as the rules recompute it."""
         return self.makespan
 
     def to_data(self, instance: RingInstance) -> dict[str, Any]:
@@ -54,7 +60,15 @@ class RingSchedule:
 
     @classmethod
     def from_data(cls, instance: RingInstance, data: Mapping[str, Any]) -> "RingSchedule":
-        """Return the schedule that a verified solution file holds."""
+        """Return the schedule in a verified solution file.
+
+        Parameters
+        ----------
+        instance : RingInstance
+            The instance.
+        data : mapping
+            JSON data of the schedule.
+        """
         runs = {}
         for row in data["jobs"]:
             gpus = row.get("gpus")
@@ -64,9 +78,9 @@ class RingSchedule:
         return cls(runs, facts)
 
     def numbered(self, instance: RingInstance) -> "RingSchedule":
-        """Return the schedule with GPU numbers: by start, each job takes the lowest free ones.
+        """Return the schedule with GPU numbers; each job, by start, takes the lowest free ones.
 
-        That never fails where the counts fit: intervals are colored in order of their starts.
+        This always succeeds if the counts fit, because it is the greedy colouring of intervals.
         """
         free = {server.id: list(range(server.gpus)) for server in instance.servers}  # heaps
         held: list[tuple[int, str, int]] = []  # heap of (last slot, server, GPU)

@@ -1,10 +1,10 @@
 """Jobs and constants of generated `ring` instances.
 
-From the paper (Section 7): sizes of servers and jobs, ranges of the time of an iteration, of the
+From the paper (Section 7): sizes of servers and jobs, ranges of the time per iteration, of the
 number of iterations and of their product, and that contention and overhead make a job at most 15%
-longer. The paper prints no bandwidths, gradients or latencies. Ours are such that a job in a
-reference state, with `reference_crowd` rings on a server and on as many servers, is just that much
-slower than inside one server: one half by contention, the other by overhead.
+longer. The paper does not give bandwidths, gradients and latencies. We choose them such that a job
+in a reference state, with `reference_crowd` rings on a server and as many servers, is slower than
+inside one server by exactly that share, half of it due to contention and half due to overhead.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from schedgap.errors import UsageError
 from schedgap.instances.generate import Request, apportion, uniform
 
 BATCH = 32  # samples
-FORWARD = 0.4  # share of the forward pass in the time of both
-LONE_GRADIENT = 0.25  # GB, of a job of one GPU, which sends none of it
-MILLION = 10**6  # times of an iteration are drawn in millionths of a slot
-SLOTS = (50, 300)  # of a job inside one server
+FORWARD = 0.4  # share of the forward pass in the time of both passes
+LONE_GRADIENT = 0.25  # GB, gradients of a job with one GPU, which are not sent
+MILLION = 10**6  # times per iteration are drawn in millionths of a slot
+SLOTS = (50, 300)  # duration of a job inside one server
 ITERATIONS = (1000, 6000)
-ITERATION_TIME = (0.01, 0.05)  # slots, with all of the extra share
+ITERATION_TIME = (0.01, 0.05)  # slots, including the whole extra share
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A job before it is written down."""
+    """A generated job."""
 
     id: str
     gpus: int
@@ -34,14 +34,14 @@ class Draft:
 
 
 def drawn_servers(request: Request) -> list[dict[str, Any]]:
-    """Draw servers, uniformly among the sizes."""
+    """Draw servers, uniformly over the sizes."""
     sizes = request.values["server_gpus"]
     drawn = uniform(request.random, (0, len(sizes) - 1), request.values["servers"])
     return [{"id": f"s{n}", "gpus": sizes[kind]} for n, kind in enumerate(drawn, 1)]
 
 
 def drawn_sizes(request: Request) -> list[int]:
-    """Return GPUs of each job, in the proportions asked for, shuffled."""
+    """Return the number of GPUs of each job, in the given proportions and random order."""
     shares = request.values["job_gpus"]
     try:
         sizes = [int(name) for name in shares]
@@ -55,7 +55,7 @@ def drawn_sizes(request: Request) -> list[int]:
 
 
 def drawn_lengths(request: Request) -> tuple[float, int]:
-    """Draw the time of an iteration inside one server, in slots, and a number of iterations."""
+    """Draw the time per iteration inside one server, in slots, and a number of iterations."""
     share = request.values["extra_share"]
     first, last = ITERATION_TIME
     most = int(last * (1 - share) * MILLION)
@@ -75,23 +75,34 @@ def calibrated(
     drafts: Sequence[Draft],
     slot_seconds: float,
 ) -> dict[str, Any]:
-    """Return the fields of an instance whose jobs meet the extra share in the reference state.
+    """Return the fields of an instance whose jobs have the extra share in the reference state.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    servers : sequence of dict
+        JSON data of the servers.
+    drafts : sequence of Draft
+        The jobs.
+    slot_seconds : float
+        Length of a slot.
 
     Raises
     ------
     UsageError
-        When no gradient or latency can do that with these constants.
+        If no gradients and latency achieve this with the given constants.
     """
     value = request.values
     between, within, speed = (
         value[name] * slot_seconds / 60
         for name in ("bandwidth_between", "bandwidth_within", "compute_speed")
     )
-    half = value["extra_share"] / (1 - value["extra_share"]) / 2  # of the time of an iteration
+    half = value["extra_share"] / (1 - value["extra_share"]) / 2  # of the time per iteration
     crowd = value["reference_crowd"]
-    slower = _factor(value, crowd) / between - 1 / within  # slots for each GB sent
+    slower = _factor(value, crowd) / between - 1 / within  # slots per GB sent
     if within < between or slower <= 0:
-        raise UsageError("option bandwidth_within: need more than bandwidth_between")
+        raise UsageError("option bandwidth_within: must be larger than bandwidth_between")
     overhead = min(
         (
             half * draft.iteration_slots / (min(draft.gpus, crowd) - 1)
@@ -147,11 +158,11 @@ def _factor(value: Any, crowd: int) -> float:
 
 
 def small(request: Request) -> dict[str, Any]:
-    """Return a few jobs whose slots inside one server are whole, and that lose much by spreading.
+    """Return a few jobs that take integer slots inside one server and lose much by spreading.
 
-    An iteration inside one server takes 1 / rate slots; 3 c / 100 of them for the exchange and
-    reduction of c units of data, 0.01 for latency, the rest for the passes. Two servers cost 0.03 c
-    + 0.01 slots more, a second ring there again 0.05 (1 + alpha) c.
+    An iteration inside one server takes 1 / rate slots: 3 c / 100 for the exchange and reduction of
+    c units of data, 0.01 for latency, and the rest for the passes. Two servers cost 0.03 c + 0.01
+    slots more, and a second ring on them another 0.05 (1 + alpha) c.
     """
     value, random = request.values, request.random
     number = value["jobs"]
@@ -159,7 +170,7 @@ def small(request: Request) -> dict[str, Any]:
     low, high = value["job_gpus"]
     largest = sum(rooms)
     if low > largest:
-        raise UsageError(f"option job_gpus: jobs of {low} GPUs, there are {largest} in all")
+        raise UsageError(f"option job_gpus: jobs of {low} GPUs, but the cluster has {largest}")
     sizes = uniform(random, (low, min(high, largest)), number)
     rates = uniform(random, value["rates"], number)
     slots = uniform(random, value["slots"], number)

@@ -1,4 +1,4 @@
-"""Readers of public traces: one for each format, found by its columns or by name."""
+"""Readers of public traces; the format of a file is recognised by its columns or given by name."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ MACHINE_FORMATS: dict[str, MachineReader] = {
 }
 RATE_FORMATS = {"gavel-throughputs": gavel.rates}
 FORMATS = (*JOB_FORMATS, *MACHINE_FORMATS, *RATE_FORMATS)
-COLUMNS = {  # of the formats with a header: what tells them
+COLUMNS = {  # format with a header -> columns by which it is recognised
     "philly": philly.COLUMNS,
     "tiresias": tiresias.JOB_COLUMNS,
     "openb-pods": openb.POD_COLUMNS,
@@ -51,7 +51,13 @@ __all__ = [
 
 
 def recognize(text: str) -> str | None:
-    """Return the format that the first line tells, or None."""
+    """Return the format of a file, recognised by its first line, or None.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
+    """
     header = header_of(text)
     for name, columns in COLUMNS.items():
         if set(columns) <= set(header):
@@ -66,18 +72,19 @@ def recognize(text: str) -> str | None:
 
 
 def read_jobs(file: PathLike, format: str | None = None) -> Jobs:
-    """Return the jobs of a trace by arrival.
+    """Read the jobs of a trace, in order of arrival.
 
     Parameters
     ----------
     file : path
+        The file.
     format : str, optional
-        One of `JOB_FORMATS`; by default told by the columns.
+        One of `JOB_FORMATS`; by default recognised by the columns.
 
     Raises
     ------
     InputError
-        With file, line and column of the first thing that is wrong.
+        If the file is invalid; names the file, the line and the column of the first fault.
     """
     name, (jobs, left_out) = _read(file, format, JOB_FORMATS, "jobs")
     kept = {reason: count for reason, count in left_out.items() if count}
@@ -86,13 +93,29 @@ def read_jobs(file: PathLike, format: str | None = None) -> Jobs:
 
 
 def read_machines(file: PathLike, format: str | None = None) -> Machines:
-    """Return the machines of a file in its order; see `read_jobs`."""
+    """Read the machines of a file, in its order; errors are those of `read_jobs`.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+    format : str, optional
+        One of `MACHINE_FORMATS`; by default recognised by the columns.
+    """
     name, machines = _read(file, format, MACHINE_FORMATS, "machines")
     return Machines(name, base_name(file), tuple(machines))
 
 
 def read_rates(file: PathLike, format: str | None = None) -> Rates:
-    """Return the measured rates of a file; see `read_jobs`."""
+    """Read the measured rates of a file; errors are those of `read_jobs`.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+    format : str, optional
+        One of `RATE_FORMATS`; by default recognised by the content.
+    """
     name, table = _read(file, format, RATE_FORMATS, "rates")
     return Rates(name, base_name(file), table)
 

@@ -1,43 +1,44 @@
-"""Which jobs of a trace, and which machines of a cluster, an instance takes."""
+"""Choice of the jobs of a trace and the machines of a cluster for an instance."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from schedgap.errors import UsageError
+from schedgap.instances.generate import Request
 from schedgap.instances.settings import Option
-from schedgap.instances.traces.records import Jobs, Machines, TraceJob, TraceMachine
+from schedgap.instances.traces.records import TraceJob, TraceMachine
 
 TAKE = Option(
     "take",
     "choice",
     "all",
-    "of the jobs of a file: all, or only their arrivals",
+    "use all data of the jobs in a file, or only their arrivals",
     choices=("all", "arrivals"),
 )
 
 
 def choose(
-    trace: Jobs,
-    refuse: Callable[[TraceJob], str | None],
-    *,
-    first: int,
-    number: int,
-    exact: bool,
+    request: Request, refuse: Callable[[TraceJob], str | None]
 ) -> tuple[tuple[TraceJob, ...], str]:
-    """Return consecutive usable jobs by arrival, and a sentence for `meta.source`.
+    """Return consecutive usable jobs of the trace by arrival, and a sentence for `meta.source`.
+
+    The settings `first` and `jobs` say which ones. If there are too few, that is an error only if
+    the user has set `jobs`.
 
     Parameters
     ----------
-    trace : Jobs
+    request : Request
+        Input of the preset, with a trace of jobs.
     refuse : callable
-        Says in a few words why a job cannot serve, or None.
-    first, number : int
-        Place of the first one among the usable jobs, from 1, and how many to take.
-    exact : bool
-        Raise UsageError when there are fewer than `number`; else take what there is.
+        Returns the reason why a job cannot be used, or None.
+
+    Raises
+    ------
+    UsageError
+        If there are too few usable jobs.
     """
+    trace, first, number = request.jobs, request.values["first"], request.values["jobs"]
+    assert trace is not None
     left_out = dict(trace.left_out)
     usable = []
     for job in trace.jobs:
@@ -51,7 +52,7 @@ def choose(
     if not usable:
         raise UsageError(f"{trace.file}: no job can be used{gone}")
     chosen = usable[first - 1 : first - 1 + number]
-    if not chosen or (exact and len(chosen) < number):
+    if not chosen or ("jobs" in request.given and len(chosen) < number):
         asked = f"jobs={number}" + (f" from first={first} on" if first > 1 else "")
         raise UsageError(f"{trace.file}: {len(usable)} usable jobs, not enough for {asked}{gone}")
     span = f"{first}-{first + len(chosen) - 1} of {len(usable)}"
@@ -60,69 +61,91 @@ def choose(
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Jobs of a trace that bring all they have, or only their arrivals."""
+    """Jobs taken from a trace, with all their data or only with their arrivals."""
 
     jobs: tuple[TraceJob, ...]
     sentence: str  # for `meta.source`
-    whole: bool  # all they have
-    timed: bool  # they have running times
+    whole: bool  # whether all their data are used
+    timed: bool  # whether they have durations
 
 
-def choose_by_take(trace: Jobs, take: str, *, first: int, number: int, exact: bool) -> Taken:
-    """Return consecutive jobs by arrival under a setting `take`; the rest as in `choose`.
+def choose_by_take(request: Request) -> Taken:
+    """Return consecutive usable jobs of the trace by arrival, as the setting `take` says.
 
-    With `all`, jobs without GPU are left out, and where any job has a running time, those without.
+    With `all`, jobs without GPUs are left out and, if any job has a duration, jobs without one.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset, with a trace of jobs.
+
+    Raises
+    ------
+    UsageError
+        If there are too few usable jobs.
     """
-    whole = take == "all"
-    timed = whole and any(job.running_time for job in trace.jobs)
+    assert request.jobs is not None
+    whole = request.values["take"] == "all"
+    timed = whole and any(job.running_time for job in request.jobs.jobs)
 
     def refuse(job: TraceJob) -> str | None:
         if whole and not job.gpus:
             return "without GPU"
         return "without running time" if timed and not job.running_time else None
 
-    jobs, sentence = choose(trace, refuse, first=first, number=number, exact=exact)
+    jobs, sentence = choose(request, refuse)
     return Taken(jobs, sentence, whole, timed)
 
 
 def draw_machines(
-    cluster: Machines,
-    random: np.random.Generator,
-    *,
-    number: int,
+    request: Request,
     setting: str,
-    exact: bool,
+    *,
     kind: str = "servers",
     usable: Callable[[TraceMachine], bool] = lambda machine: True,
 ) -> tuple[tuple[TraceMachine, ...], str]:
-    """Return machines drawn without repetition, in the file's order, and words for `meta.source`.
+    """Draw machines of the file without replacement; also return a text for `meta.source`.
+
+    If the file has too few machines, that is an error only if the user has set their number.
 
     Parameters
     ----------
-    number : int
-        How many, the value of `setting`.
-    exact : bool
-        Raise UsageError when there are fewer; else take what there is.
+    request : Request
+        Input of the preset, with a file of machines.
+    setting : str
+        The setting with the number of machines.
     kind : str
-        What the family calls them.
+        The family's word for machines.
     usable : callable
-        Whether a machine can serve at all.
+        Whether a machine can be used.
+
+    Raises
+    ------
+    UsageError
+        If there are too few usable machines.
     """
+    cluster, number = request.machines, request.values[setting]
+    assert cluster is not None
     machines = [machine for machine in cluster.machines if usable(machine)]
-    if not machines or (exact and number > len(machines)):
+    if not machines or (setting in request.given and number > len(machines)):
         raise UsageError(
             f"{cluster.file}: {len(machines)} usable machines, not enough for {setting}={number}"
         )
     number = min(number, len(machines))
-    drawn = sorted(random.permutation(len(machines))[:number].tolist())
-    told = f"{number} of {len(machines)} {kind} from {cluster.file} ({cluster.format})"
-    return tuple(machines[place] for place in drawn), told
+    drawn = sorted(request.random.permutation(len(machines))[:number].tolist())
+    source = f"{number} of {len(machines)} {kind} from {cluster.file} ({cluster.format})"
+    return tuple(machines[place] for place in drawn), source
 
 
 def volume(minibatches: int, chunks: int, batches: int) -> tuple[int, int, int]:
-    """Return epochs, chunks and mini-batches of a chunk that make about so many mini-batches.
+    """Return epochs, chunks and mini-batches per chunk whose product is about a given number.
 
-    Chunks and mini-batches of a chunk are at most as given; all three are at least 1.
+    Parameters
+    ----------
+    minibatches : int
+        The product to approximate, >= 1.
+    chunks, batches : int
+        Upper limits on chunks and on mini-batches per chunk, >= 1.
     """
     chunks = min(chunks, minibatches)
     batches = min(batches, max(1, minibatches // chunks))

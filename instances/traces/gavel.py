@@ -26,7 +26,13 @@ SPREAD = "_unconsolidated"
 
 
 def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
-    """Return the jobs in file order; equal lines are jobs of their own, since nothing is an id."""
+    """Return the jobs in file order; equal lines are different jobs, because there is no id.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
+    """
     found = []
     for row in without_header(text, LAYOUTS, "\t"):
         job_type = row.text("job_type")
@@ -47,9 +53,15 @@ def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
 
 
 def rates(text: str) -> dict[tuple[str, bool], dict[tuple[str, int], float]]:
-    """Return steps per second of each job type alone, by (kind, consolidated) and (type, GPUs).
+    """Return the steps per second of each job type running alone.
 
-    Rates of two jobs that share a GPU are not kept.
+    The keys are (GPU kind, whether consolidated) and then (job type, GPUs). Rates of two jobs that
+    share a GPU are ignored.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
     """
     data = parse_json(text)
     if not isinstance(data, dict) or not data:

@@ -7,7 +7,13 @@ COLUMNS = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")
 
 
 def machines(text: str) -> list[TraceMachine]:
-    """Return the machines in file order; `CPU` is the kind of those without GPUs."""
+    """Return the machines in file order; those without GPUs have the kind `CPU`.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
+    """
     found: dict[str, TraceMachine] = {}
     for row in without_header(text, (COLUMNS,), ","):
         name = row.text("machine")

@@ -1,6 +1,6 @@
 """Microsoft's Philly trace, one line for each job: arrival, duration, GPUs, virtual cluster.
 
-Source: Jeon et al., USENIX ATC 2019. Lines are not sorted by time; some are there twice.
+Source: Jeon et al., USENIX ATC 2019. Lines are not sorted by time, and some occur twice.
 """
 
 from datetime import UTC, datetime
@@ -12,9 +12,14 @@ COLUMNS = ("timestamp", "duration", "num_gpus", "gpu_time", "cluster")
 
 
 def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
-    """Return the jobs in file order, and how many lines were left out by reason.
+    """Return the jobs in file order, and the number of lines left out by reason.
 
-    A job's id is the number of its line. `gpu_time` is duration times GPUs and not kept.
+    The id of a job is the number of its line. `gpu_time` (duration times GPUs) is ignored.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
     """
     found: dict[tuple[str, ...], TraceJob] = {}
     lines = 0
@@ -34,7 +39,7 @@ def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
 
 
 def _seconds(row: Row) -> float:
-    """Return seconds since 1970 of a date and time without zone, taken as UTC."""
+    """Return the seconds since 1970 of a date and time, which is read as UTC."""
     word = row.text("timestamp")
     try:
         return datetime.fromisoformat(word).replace(tzinfo=UTC).timestamp()

@@ -1,4 +1,4 @@
-"""What the readers return, whatever the format: jobs, machines and rates in seconds and counts."""
+"""Jobs, machines and rates as returned by the readers of all formats, times in seconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,27 +6,29 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class TraceJob:
-    """One job of a trace; None where the format does not say."""
+    """One job of a trace; None for data that the format does not have."""
 
     id: str
-    arrival: float  # seconds, from the trace's own origin
-    gpus: int  # asked for; 0 for a job that needs none
-    duration: float | None = None  # seconds of running
-    model: str | None = None  # as the trace spells it
+    arrival: float  # seconds, from the origin of the trace
+    gpus: int  # requested; 0 for a job without GPUs
+    duration: float | None = None  # running time in seconds
+    model: str | None = None  # as written in the trace
     batch_size: int | None = None
-    steps: int | None = None  # mini-batches (iterations) in all
-    step_time: float | None = None  # seconds for one of them
-    stage_times: tuple[float, ...] = ()  # seconds of its stages, in the trace's order
+    steps: int | None = None  # total number of mini-batches (iterations)
+    step_time: float | None = None  # seconds per step
+    stage_times: tuple[
+        float, ...
+    ] = ()  # seconds of the stages of a step, in the order of the trace
     weight: float | None = None
     group: str | None = None  # such as a virtual cluster
     cpus: float | None = None
     memory_gb: float | None = None
-    gpu_share: float = 1.0  # of each GPU asked for
-    gpu_kinds: tuple[str, ...] = ()  # allowed ones; empty is any
+    gpu_share: float = 1.0  # fraction of each requested GPU
+    gpu_kinds: tuple[str, ...] = ()  # allowed kinds; empty if any is
 
     @property
     def running_time(self) -> float:
-        """Seconds that the job runs on its GPUs, 0 where nothing tells."""
+        """Running time on the requested GPUs in seconds, or 0 if unknown."""
         if self.duration:
             return self.duration * self.gpu_share
         return (self.steps or 0) * (self.step_time or 0.0)
@@ -34,7 +36,7 @@ class TraceJob:
 
 @dataclass(frozen=True, slots=True)
 class TraceMachine:
-    """One machine (a server) of a cluster."""
+    """One machine (server) of a cluster."""
 
     id: str
     kind: str  # of its GPUs
@@ -46,10 +48,10 @@ class TraceMachine:
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """The jobs of a file by arrival (ties in file order). `left_out`: reason -> number of rows."""
+    """The jobs of a file by arrival, ties in file order; `left_out` counts rows by reason."""
 
     format: str
-    file: str  # its name without folders
+    file: str  # name without folders
     jobs: tuple[TraceJob, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
 
@@ -67,8 +69,8 @@ class Machines:
 class Rates:
     """Measured steps per second of a whole job.
 
-    `steps_per_second[kind, consolidated][job_type, gpus]`; 0 means that it does not run.
-    Unconsolidated: the workers are spread over servers.
+    `steps_per_second[kind, consolidated][job_type, gpus]` is 0 if the job does not run. In
+    unconsolidated measurements, the workers are spread over servers.
     """
 
     format: str
@@ -77,5 +79,5 @@ class Rates:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """GPU kinds in the file's order."""
+        """GPU kinds in file order."""
         return tuple(dict.fromkeys(kind for kind, _ in self.steps_per_second))

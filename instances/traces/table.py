@@ -1,4 +1,4 @@
-"""Rows of a CSV or tab-separated file, with errors that name line and column."""
+"""Rows of CSV and tab-separated files, with errors that name line and column."""
 
 import csv
 import io
@@ -17,17 +17,31 @@ NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: the text of each column that the format knows, stripped of blanks."""
+    """One line: the text of each column, without surrounding blanks."""
 
     line: int
     cells: dict[str, str]
 
     def error(self, column: str, message: str) -> InputError:
-        """Return the error that says what is wrong in a column; the file's name is added later."""
+        """Return an error in a column; the name of the file is added later.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+        message : str
+            What is wrong.
+        """
         return InputError(message, path=f"line {self.line} column {column}")
 
     def text(self, column: str) -> str:
-        """Return a text that must not be empty."""
+        """Return a text of 1 to 200 characters.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+        """
         value = self.cells[column]
         if not value:
             raise self.error(column, "empty")
@@ -36,7 +50,17 @@ class Row:
         return value
 
     def number(self, column: str, *, least: float = 0.0, scale: float = 1.0) -> float:
-        """Return a finite number, at least `least`, divided by `scale` (1000 for milliseconds)."""
+        """Return a finite number.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+        least : float
+            Smallest allowed number.
+        scale : float
+            Divisor of the result, such as 1000 for milliseconds.
+        """
         word = self.cells[column]
         if NUMBER.fullmatch(word) is None:
             raise self._not("a number", column, word)
@@ -48,7 +72,15 @@ class Row:
         return value / scale
 
     def whole(self, column: str, *, least: int = 0, most: int = 10**12) -> int:
-        """Return a whole number; `3.0` counts as one."""
+        """Return an integer; `3.0` is accepted.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+        least, most : int
+            Smallest and largest allowed number.
+        """
         value = self.number(column, least=least)
         if not value.is_integer():
             raise self._not("a whole number", column, self.cells[column])
@@ -57,7 +89,13 @@ class Row:
         return int(value)
 
     def maybe(self, column: str) -> bool:
-        """Return whether the file has the column and the line something in it."""
+        """Return whether the file has the column and the line has a value in it.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+        """
         return bool(self.cells.get(column))
 
     def _not(self, what: str, column: str, word: str) -> InputError:
@@ -69,7 +107,13 @@ def _short(word: str) -> str:
 
 
 def read_text(file: str | os.PathLike[str]) -> str:
-    """Return a file's text; a byte order mark at its start is dropped."""
+    """Return the text of a file without a byte order mark.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+    """
     try:
         return read_bytes(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -77,7 +121,13 @@ def read_text(file: str | os.PathLike[str]) -> str:
 
 
 def header_of(text: str) -> tuple[str, ...]:
-    """Return the cells of the first line that is not blank."""
+    """Return the cells of the first line that is not blank.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
+    """
     line = next((line for line in text.splitlines() if line.strip()), "")
     if "\t" in line:
         return tuple(cell.strip() for cell in line.split("\t"))
@@ -88,7 +138,15 @@ def header_of(text: str) -> tuple[str, ...]:
 
 
 def with_header(text: str, needed: Sequence[str]) -> Iterator[Row]:
-    """Yield the rows of a CSV text whose first line names the columns."""
+    """Yield the rows of a CSV text whose first line names the columns.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
+    needed : sequence of str
+        Columns that must exist.
+    """
     lines = _lines(text)
     start, names = next(lines, (1, []))
     names = [name.strip() for name in names]
@@ -103,7 +161,17 @@ def with_header(text: str, needed: Sequence[str]) -> Iterator[Row]:
 
 
 def without_header(text: str, layouts: Sequence[Sequence[str]], delimiter: str) -> Iterator[Row]:
-    """Yield the rows of a text without header; the number of columns tells the layout."""
+    """Yield the rows of a text without header.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
+    layouts : sequence of sequences of str
+        Possible names of the columns; their number determines the layout.
+    delimiter : str
+        Separator of cells.
+    """
     by_size = {len(names): names for names in layouts}
     layout: Sequence[str] = ()
     for line, cells in _lines(text, delimiter):
@@ -121,7 +189,7 @@ def _cells(line: int, names: Sequence[str], cells: Sequence[str]) -> dict[str, s
 
 
 def _lines(text: str, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, cells) of each line that is not blank; tabs never quote."""
+    """Yield (line number, cells) of each line that is not blank; with tabs, quotes are literal."""
     stream = io.StringIO(text, newline="")
     if delimiter == "\t":
         reader = csv.reader(stream, delimiter=delimiter, quoting=csv.QUOTE_NONE)
@@ -136,5 +204,11 @@ def _lines(text: str, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
 
 
 def base_name(file: str | os.PathLike[str]) -> str:
-    """Return a file's name without folders: what `meta` may say of it."""
+    """Return the name of a file without folders, for `meta`.
+
+    Parameters
+    ----------
+    file : path
+        The file.
+    """
     return Path(file).name

@@ -1,7 +1,7 @@
-"""The job and cluster files of Tiresias, and of the projects that took its format over.
+"""The job and cluster files of Tiresias, and of projects that use its format.
 
-Source: Gu et al., NSDI 2019. Muri (Zhao et al., SIGCOMM 2022) adds the time of an iteration and of
-its stages, and writes every time in milliseconds; `iteration_time` tells such a file.
+Source: Gu et al., NSDI 2019. Muri (Zhao et al., SIGCOMM 2022) adds the times of an iteration and of
+its stages, and has all times in milliseconds; the column `iteration_time` identifies such files.
 """
 
 from schedgap.errors import InputError
@@ -16,9 +16,14 @@ STAGES = ("resource_time_0", "resource_time_1", "resource_time_2")
 
 
 def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
-    """Return the jobs in file order, and how many lines were left out by reason.
+    """Return the jobs in file order, and the number of lines left out by reason.
 
-    A second line with the same id is a duplicate when all of it is the same, else an error.
+    A second line with the same id is left out if it is identical; otherwise it is an error.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
     """
     found: dict[str, TraceJob] = {}
     seen: dict[str, dict[str, str]] = {}
@@ -51,7 +56,13 @@ def jobs(text: str) -> tuple[list[TraceJob], dict[str, int]]:
 
 
 def machines(text: str) -> list[TraceMachine]:
-    """Return the nodes of all switches of a cluster file (memory in GB, kind 'GPU')."""
+    """Return the nodes of all switches of a cluster file, with the kind `GPU`.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
+    """
     found: list[TraceMachine] = []
     for row in with_header(text, CLUSTER_COLUMNS):
         switches = row.whole("num_switch", least=1, most=100_000)

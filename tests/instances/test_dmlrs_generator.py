@@ -104,7 +104,7 @@ def test_paper_jobs_can_finish_unless_they_need_not():
 def test_jobs_that_never_finish_are_refused_in_one_line():
     with pytest.raises(UsageError, match="option horizon=1: no job of these ranges"):
         made("paper", jobs=1, horizon=1, epochs="200", samples="500000", batch="1")
-    with pytest.raises(UsageError, match="option internal: need more than external"):
+    with pytest.raises(UsageError, match="option internal: must be larger than external"):
         made("paper", internal="1-2")
 
 

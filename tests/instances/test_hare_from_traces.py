@@ -210,7 +210,7 @@ def test_the_same_files_and_seed_give_the_same_instance():
         ({"trace": "philly.csv", "placement": "packed"}, "option placement: only with rates from"),
         ({"trace": "gavel7.trace", "format": "philly"}, "no column 'timestamp'"),
         ({"trace": "gavel7.trace", "format": "pai-machines"}, "no file of that kind is given"),
-        ({"machines": "pai_machines.csv", "gpus": 11}, "10 GPUs of use, not enough for gpus=11"),
+        ({"machines": "pai_machines.csv", "gpus": 11}, "10 usable GPUs, not enough for gpus=11"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(request_, message):

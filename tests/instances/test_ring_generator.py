@@ -131,12 +131,12 @@ def test_fewer_jobs_keep_the_proportions():
         (
             "paper",
             {"bandwidth_within": 10},
-            "option bandwidth_within: need more than bandwidth_between",
+            "option bandwidth_within: must be larger than bandwidth_between",
         ),
         (
             "paper",
             {"servers": 1, "server_gpus": "4"},
-            "option servers: a job asks for 32 GPUs, there are 4 in all: "
+            "option servers: a job requests 32 GPUs, but the cluster has 4: "
             "take more servers or another seed",
         ),
         (
