@@ -1,4 +1,4 @@
-"""The papers, one folder each: programs, algorithms, baselines, bounds, rules, and paper facts."""
+"""The papers, one folder each: programs, algorithms, baselines, bounds and rules."""
 
 if not __name__.startswith("schedgap."):
     raise ImportError("import schedgap.models, not models")

@@ -1,4 +1,4 @@
-"""Certificates of bounds: what every family's checker asks before it computes."""
+"""Certificates of bounds: validation that the checkers of all families share."""
 
 import math
 import warnings
@@ -11,33 +11,42 @@ from schedgap.errors import InputError
 from schedgap.instances.records import Record, validate
 from schedgap.solvers.programs.arrays import Floats
 
-# What Python and NumPy raise where data are of no use: wrong types, sizes, overflow, recursion.
-_NO_USE = (
+# Errors of Python and NumPy for unusable data: wrong types, wrong sizes, overflow, recursion.
+_UNUSABLE = (
     ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, RecursionError, TypeError,
     ValueError, RuntimeWarning,
 )  # fmt: skip
 
 
 class Certificate(Record):
-    """What all certificates have; a kind adds its own fields, and unknown keys are errors.
+    """Base class of certificates; each kind adds its fields, and unknown keys are errors.
 
-    `value` is the bound that the writer had; no checker reads it.
+    `value` is the bound that the method had; checkers ignore it.
     """
 
     kind: str
     value: float | None = None
 
 
-Kept = TypeVar("Kept", bound=Certificate)
+AnyCertificate = TypeVar("AnyCertificate", bound=Certificate)
 
 
-def read(certificate: Mapping[str, Any], kinds: Mapping[str, type[Kept]]) -> Kept:
-    """Return a certificate of a file as the record of its kind.
+def read(
+    certificate: Mapping[str, Any], kinds: Mapping[str, type[AnyCertificate]]
+) -> AnyCertificate:
+    """Return a certificate as a record of its kind.
+
+    Parameters
+    ----------
+    certificate : mapping
+        JSON data, not trusted.
+    kinds : mapping
+        Class of the record by kind.
 
     Raises
     ------
     InputError
-        When the kind is none of these, or a field is missing, unknown, or of the wrong type.
+        If the kind is not among `kinds`, or a field is missing, unknown, or of the wrong type.
     """
     kind = certificate.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
@@ -50,43 +59,48 @@ def read(certificate: Mapping[str, Any], kinds: Mapping[str, type[Kept]]) -> Kep
 
 
 def proved(bound: Callable[[], float]) -> float:
-    """Return the number that a certificate proves, computed by `bound` without a warning.
+    """Return the bound that a certificate proves.
+
+    Parameters
+    ----------
+    bound : callable
+        Computes the bound; its errors and warnings mean that the certificate is unusable.
 
     Raises
     ------
     InputError
-        When the data do not fit the instance, or prove nothing: no finite number.
+        If the certificate does not fit the instance, or the bound is not finite.
     """
     try:
         with np.errstate(over="raise", invalid="raise", divide="raise"), warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             value = float(bound())
-    except _NO_USE as error:
+    except _UNUSABLE as error:
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise InputError(f"does not fit the instance ({text})", path="certificate") from None
     if not math.isfinite(value):
-        raise InputError("proves no bound: it comes to no finite number", path="certificate")
+        raise InputError("proves no bound: the result is not a finite number", path="certificate")
     return value
 
 
 def evaluate(
     certificate: Mapping[str, Any], kinds: Collection[str], bound: Callable[[str], float]
 ) -> float:
-    """Return `bound(kind)`, the number that a certificate of a file proves.
+    """Return the bound that a certificate of one of several kinds proves.
 
     Parameters
     ----------
-    certificate : Mapping
+    certificate : mapping
         JSON data, not trusted.
     kinds : collection of str
-        Those of the family.
+        Kinds of certificates of the family.
     bound : callable
-        Computes the bound afresh; errors of Python in it mean that the data are of no use.
+        Takes the kind and computes the bound; its errors mean that the certificate is unusable.
 
     Raises
     ------
     InputError
-        When the kind is none of these, or the certificate does not fit the instance.
+        If the kind is not among `kinds`, or the certificate does not fit the instance.
     """
     kind = certificate.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
@@ -95,13 +109,32 @@ def evaluate(
 
 
 def sparse(prices: Floats) -> list[list[float]]:
-    """Return prices [i] as pairs (i, price), 12 digits, without zeros and what is no number."""
+    """Return dual values as pairs (i, value) with 12 digits, without zeros and non-finite values.
+
+    Parameters
+    ----------
+    prices : array [i]
+        The dual values.
+    """
     pairs = [[int(i), float(f"{prices[i]:.12g}")] for i in np.flatnonzero(np.isfinite(prices))]
     return [[i, price] for i, price in pairs if price]
 
 
 def dense(pairs: Any, rows: int) -> Floats:
-    """Return prices [i] of so many rows from pairs of a file; IndexError for a row beyond them."""
+    """Return dual values [i] from pairs (i, value).
+
+    Parameters
+    ----------
+    pairs : iterable
+        As returned by `sparse`, not trusted.
+    rows : int
+        Length of the result.
+
+    Raises
+    ------
+    IndexError
+        If there is no row i.
+    """
     prices = np.zeros(rows)
     for i, price in pairs:
         if not 0 <= i < rows:

@@ -1,4 +1,4 @@
-"""A figure of a paper's evaluation, as data: what is varied, who is compared, what is claimed."""
+"""Figures of the papers' evaluations as data: axis, methods, instances, and claim."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -7,15 +7,16 @@ from typing import Any
 
 from schedgap.instances.instance import Instance
 
-Named = str | Callable[[Any, Any], str]  # a method; or from the instance and x to one
+# a method, or a function that takes the instance and x and returns one
+Named = str | Callable[[Any, Any], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One measurement: a method, as `compare` names it, on an instance.
+    """One measurement: a method, named as for `compare`, on an instance.
 
-    `x` is where it stands on the axis, a number or a name; points that differ in nothing but `seed`
-    are averaged.
+    `x` is the position on the axis, a number or a name. Points that differ only in `seed` are
+    averaged.
     """
 
     x: float | str
@@ -27,20 +28,20 @@ class Point:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One figure.
+    """One figure of a paper.
 
-    `x` and `objective` label the axes; `metrics` names further numbers of the schedules
-    (`Family.metrics`), each drawn on its own. `draw` makes the points, when they are asked for. The
-    methods in `brackets` run on every instance as well: with them come the best known schedule and
-    a bound as further series, ours.
+    `x` and `objective` label the axes; `metrics` names further figures of the schedules
+    (`Family.metrics`), each shown in a separate chart. `draw` generates the points when they are
+    needed. The methods in `brackets` run on every instance too; they give the best known schedule
+    and a bound as additional series.
     """
 
     family: str
-    figure: str  # its number in the paper
+    figure: str  # number in the paper
     title: str
     x: str
     objective: str
-    claim: str  # what the paper sees in it
+    claim: str  # what the paper concludes from it
     series: tuple[str, ...]
     draw: Callable[[], Iterable[Point]]
     brackets: tuple[str, ...]
@@ -48,7 +49,7 @@ class Experiment:
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
-        """All measurements, in the order of the series' first ones."""
+        """All measurements, in the order of the series."""
         return tuple(self.draw())
 
 
@@ -59,16 +60,20 @@ def curves(
     methods: Mapping[str, Named],
     **figure: Any,
 ) -> Experiment:
-    """Return a figure of methods along an axis.
+    """Return a figure with a curve for each method along an axis.
 
     Parameters
     ----------
+    values : iterable of float or str
+        Positions on the axis.
+    seeds : iterable of int
+        Seeds of the instances; values are averaged over them.
     make : callable
-        From a seed and a place on the axis to the instance.
+        Takes a seed and a position on the axis and returns the instance.
     methods : mapping
-        By the names of the series.
+        Method by name of the series.
     **figure
-        The other fields of an `Experiment`.
+        The other fields of `Experiment`.
     """
     axis, draws = tuple(values), tuple(seeds)
 
@@ -89,7 +94,19 @@ def bars(
     methods: Mapping[str, str],
     **figure: Any,
 ) -> Experiment:
-    """Return a figure with a bar for each method; the rest as in `curves`."""
+    """Return a figure with a bar for each method.
+
+    Parameters
+    ----------
+    seeds : iterable of int
+        Seeds of the instances; values are averaged over them.
+    make : callable
+        Takes a seed and returns the instance.
+    methods : mapping
+        Method by name of the bar.
+    **figure
+        The other fields of `Experiment`.
+    """
     draws, series = tuple(seeds), str(figure["x"])
 
     def draw() -> Iterator[Point]:

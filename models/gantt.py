@@ -1,4 +1,4 @@
-"""Bars that overlap in time, stacked on as many lanes as are needed."""
+"""Arrange overlapping bars of a Gantt chart on lanes."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -7,19 +7,27 @@ from schedgap.models.family import Bar
 
 
 class Span(NamedTuple):
-    """What occupies a part of a machine for a while."""
+    """An interval of time in which a part of a machine is used."""
 
     start: float
     end: float
-    group: str  # decides the colour
+    group: str  # determines the colour
     text: str  # shown on hover
 
 
 def stack(machine: str, spans: Iterable[Span]) -> tuple[list[str], list[Bar]]:
-    """Return the lanes of a machine, at least one, and a bar on them for each span.
+    """Return the lanes of a machine, at least one, and a bar for each span.
 
-    A span goes to the first lane that is free at its start, so there are as many lanes as spans at
-    once. The first lane has the machine's name, the others a number behind it.
+    A span is put on the first lane that is free at its start, so that the number of lanes is the
+    largest number of simultaneous spans. The first lane has the name of the machine, the others
+    also a number.
+
+    Parameters
+    ----------
+    machine : str
+        Name of the machine.
+    spans : iterable of Span
+        Its spans in any order.
     """
     free: list[float] = [0.0]  # end of the last span on each lane
     lanes = [machine]

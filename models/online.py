@@ -1,28 +1,42 @@
-"""Jobs one by one, as they arrive: what an online algorithm is given instead of the list."""
+"""Jobs in order of arrival, as given to online algorithms instead of the instance."""
 
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from schedgap.errors import ContradictionError
 
-Known = TypeVar("Known")  # a job as it is known from its arrival on
+Known = TypeVar("Known")  # data of a job that are known from its arrival on
 
 
 class Arriving(Generic[Known]):
-    """The jobs of an instance, one by one: nobody sees a job before its time.
+    """The jobs of an instance in order of arrival; no job can be seen before it arrives.
 
-    Who asks for later jobs moves the clock, and can no longer start anything before it.
+    Asking for later jobs advances the clock, and no job can be started before the clock.
     """
 
     def __init__(self, arrival: Sequence[int], show: Callable[[int], Known]) -> None:
-        """Sort the jobs by arrival [j], then by place in the list; `show(j)` hands one out."""
+        """Sort the jobs by arrival, ties by position.
+
+        Parameters
+        ----------
+        arrival : sequence of int
+            Arrival of each job [j].
+        show : callable
+            Returns the data of job j.
+        """
         self._arrival, self._show = arrival, show
         self._coming = sorted(range(len(arrival)), key=arrival.__getitem__)
         self._next = 0
         self.now = 0
 
     def until(self, time: int) -> list[Known]:
-        """Return the jobs of arrival <= time that have not been handed out; moves the clock."""
+        """Advance the clock and return the jobs that have arrived since.
+
+        Parameters
+        ----------
+        time : int
+            New time of the clock, not before the present one.
+        """
         if time < self.now:
             raise ContradictionError(f"the clock stands at {self.now}, asked for {time}")
         self.now = time
@@ -35,11 +49,17 @@ class Arriving(Generic[Known]):
         return found
 
     def all_here(self) -> bool:
-        """Whether no job is to come: there is nothing left to wait for."""
+        """Return whether all jobs have arrived."""
         return self._next == len(self._coming)
 
     def may_start(self, slot: int) -> int:
-        """Return the slot of a start; slots up to now are past."""
+        """Return a slot in which a job is started, after checking that it is not in the past.
+
+        Parameters
+        ----------
+        slot : int
+            The slot; it must be later than the clock.
+        """
         if slot <= self.now:
             raise ContradictionError(f"start in slot {slot}, decided at time {self.now}")
         return slot

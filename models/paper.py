@@ -1,4 +1,4 @@
-"""What a family says of its paper, as data: equations, algorithms, guarantees, errata."""
+"""Data on a paper: equations, algorithms, guarantees and errata, with their place in the source."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ EquationStatus = Literal["modelled", "implied", "replaced", "checked", "backgrou
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """Where an equation of the paper stands in the source.
+    """How an equation of the paper is represented in the source.
 
-    `modelled`: `by` are row names; `implied`: by those rows, `note` says why; `replaced`: by those
-    rows, `note` names the erratum; `checked`: `by` is the function that evaluates it on a run;
-    `background`: it constrains no schedule.
+    `modelled`: by the rows named in `by`. `implied`: by these rows, for the reason in `note`.
+    `replaced`: by these rows, because of the erratum in `note`. `checked`: the function in `by`
+    evaluates it on a schedule. `background`: it constrains no schedule.
     """
 
     status: EquationStatus
@@ -23,7 +23,7 @@ class Equation:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A printed algorithm: its title, its number of lines, and the function that follows it."""
+    """A printed algorithm: its title, its number of lines, and the function that implements it."""
 
     title: str
     lines: int
@@ -32,12 +32,12 @@ class Algorithm:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """A printed claim on an algorithm's ratio.
+    """A printed claim on the approximation ratio of an algorithm.
 
-    `evaluate(instance)` returns `claim`, `factor` (None where there is none), `holds` (whether the
-    instance meets the assumptions) and `failed` (those it does not meet). It takes the options of
-    the methods that are named in `options` as keywords; with another option changed from its
-    default the paper promises nothing. `verdict` says whether the claim stands; `tests` show it.
+    `evaluate(instance)` returns `claim`, `factor` (None if there is none), `holds` (whether the
+    instance meets the assumptions) and `failed` (the assumptions that it does not meet). It takes
+    the method options named in `options` as keywords; if another option has not its default, there
+    is no guarantee. `verdict` says whether the claim is true; `tests` show it.
     """
 
     claim: str
@@ -52,10 +52,10 @@ class Guarantee:
 
 @dataclass(frozen=True, slots=True)
 class Erratum:
-    """A slip or a gap of the paper: where, what it says, why that cannot be meant, what we do.
+    """An error or gap of the paper: where, what it says, the problem, and our decision.
 
-    `switch` names the setting that restores the literal reading, '' where there is none. `tests`
-    show the problem or hold the decision; editorial slips have none and say so in `problem`.
+    `switch` names the option that restores the literal reading, if there is one. `tests` show the
+    problem or check the decision; for editorial errors there are none, as `problem` says.
     """
 
     where: str
@@ -68,7 +68,7 @@ class Erratum:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A letter of the paper, its key in our files, its unit or domain, and what it means."""
+    """A symbol of the paper, its key in our files, its domain or unit, and its meaning."""
 
     letter: str
     key: str
@@ -78,7 +78,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """One paper, traced; `problem` and `schedule` tell in a few sentences what it is about."""
+    """Data on one paper; `problem` and `schedule` describe the problem and its schedules."""
 
     citation: str
     doi: str
@@ -94,9 +94,16 @@ class Paper:
     def guarantee(
         self, instance: Any, method: str, changed: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Return what the paper promises of a method on an instance; empty when nothing.
+        """Return the paper's guarantee for a method on an instance; empty if there is none.
 
-        `changed`: the options that are not at their defaults.
+        Parameters
+        ----------
+        instance : Instance
+            The instance.
+        method : str
+            Name of the method.
+        changed : mapping
+            Options of the method that do not have their defaults.
         """
         for claim in self.guarantees.values():
             if method in claim.methods and set(changed) <= set(claim.options):

@@ -1,4 +1,4 @@
-"""What the studies of single claims share: a command that prints one table of random cases."""
+"""Command line of studies that print a table of random cases."""
 
 import argparse
 import sys
@@ -8,7 +8,17 @@ from collections.abc import Callable, Sequence
 def main(
     module: str, table: Callable[[int, int], str], arguments: Sequence[str] | None = None
 ) -> None:
-    """Print `table(cases, seed)`; run as `python -m MODULE --cases N --seed N`."""
+    """Print `table(cases, seed)`, with the values of `--cases N` and `--seed N`.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module, for the help text.
+    table : callable
+        Takes the number of cases and the seed and returns the table.
+    arguments : sequence of str, optional
+        By default those of the command line.
+    """
     parser = argparse.ArgumentParser(prog=f"python -m {module}")
     parser.add_argument("--cases", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,12 +1,12 @@
 """Compare the results of two run folders of `schedgap compare`, and print what differs.
 
-Records belong together when instance, label, seed and options are the same. Of each pair, and of
-what only one folder holds, the outcome, the status, the objective, the bound and the certificate
-are compared; numbers are equal within 1e-9 relative, and times are left out.
+Two records belong together if their instance, label, seed and options are equal. Outcome, status,
+objective, bound and certificate are compared, numbers within 1e-9 relative and without times;
+records that only one folder has are reported too.
 
     python tests/compare_runs.py runs/before runs/after --rename oldname=newname --ignore search
 
-Exit code 0: no difference. 1: there are some. 2: the arguments or the folders are wrong.
+Exit codes: 0 no difference, 1 differences, 2 invalid arguments or folders.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from schedgap.errors import InputError, UsageError
 from schedgap.instances.families import FAMILIES
 
 RELATIVE = 1e-9
-WIDEST = 60  # characters of a value in the table
+MAX_WIDTH = 60  # characters of a value in the table
 ABSENT = "absent"
 LABEL = r"[^=:@]+(?:@[^=:@]+)?(?::[^=:@]+=[^=:@]*)*"  # NAME@ENGINE:KEY=VALUE
 Key = tuple[str, str, int | None, str]  # hash of the instance, label, seed, options as JSON
@@ -38,20 +38,29 @@ Row = tuple[str, str, str, str, str]  # instance, task, field, first value, seco
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which records are compared, and under which names."""
+    """The records to compare, and the renamed methods."""
 
-    names: Mapping[str, str]  # of the first folder -> of the second; methods or whole labels
+    names: Mapping[
+        str, str
+    ]  # name in the first folder -> name in the second; methods or whole labels
     ignored: frozenset[str] = frozenset()
     family: str | None = None
 
 
 def differences(first: Path, second: Path, choice: Choice) -> tuple[list[Row], int]:
-    """Return a row for each difference, in the order of instances, and how many tasks there are.
+    """Return a row for each difference, by instance, and the number of tasks.
+
+    Parameters
+    ----------
+    first, second : Path
+        Run folders.
+    choice : Choice
+        The records to compare.
 
     Raises
     ------
     InputError
-        When one of them is no run folder, has a broken record, or holds a task twice.
+        If a folder is not a run folder, has an invalid record, or has a task twice.
     """
     before = _read(first, choice, choice.names)
     after = _read(second, choice, {})
@@ -61,7 +70,7 @@ def differences(first: Path, second: Path, choice: Choice) -> tuple[list[Row], i
 
 
 def _read(path: Path, choice: Choice, names: Mapping[str, str]) -> dict[Key, TaskRecord]:
-    """Return the records of a folder that are asked for."""
+    """Return the records of a folder that are to be compared."""
     tasks = Folder(path).tasks
     if not tasks.is_dir():
         raise InputError("not a run folder: it has no folder 'tasks'", file=str(path))
@@ -83,7 +92,7 @@ def _read(path: Path, choice: Choice, names: Mapping[str, str]) -> dict[Key, Tas
 
 
 def _renamed(record: TaskRecord, names: Mapping[str, str]) -> str:
-    """Return the label of a record by the second folder's names."""
+    """Return the label of a record with the names of the second folder."""
     if record.label in names:
         return names[record.label]
     return names.get(record.method, record.method) + record.label.removeprefix(record.method)
@@ -103,7 +112,7 @@ def _place(
 
 
 def _compare(key: Key, first: TaskRecord | None, second: TaskRecord | None) -> Iterator[Row]:
-    """Yield the differences of two records of one task."""
+    """Yield the differences between two records of one task."""
     one = first or second
     assert one is not None
     _, label, seed, options = key
@@ -121,7 +130,7 @@ def _compare(key: Key, first: TaskRecord | None, second: TaskRecord | None) -> I
 
 
 def _facts(record: TaskRecord) -> dict[str, Any]:
-    """Return what two records of one task must have in common."""
+    """Return the data in which two records of one task must agree."""
     solution = record.solution
     return {
         "outcome": record.outcome,
@@ -133,7 +142,7 @@ def _facts(record: TaskRecord) -> dict[str, Any]:
 
 
 def _apart(a: Any, b: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the places where two JSON values differ, numbers by more than round-off."""
+    """Yield the paths at which two JSON values differ, numbers by more than round-off."""
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         for name in sorted(a.keys() | b.keys()):
             inside = f"{place}.{name}"
@@ -158,16 +167,22 @@ def _numbers(*values: Any) -> bool:
 
 
 def _words(*values: Any) -> tuple[str, str]:
-    """Return two different values in words, long ones from shortly before they part."""
+    """Return two different values as text, long ones from shortly before the first difference."""
     texts = ["-" if value is None else str(value) for value in values]
     parted = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), 0)
-    start = max(0, parted - WIDEST // 2)
-    left, right = (("..." if start else "") + text[start : start + WIDEST] for text in texts)
+    start = max(0, parted - MAX_WIDTH // 2)
+    left, right = (("..." if start else "") + text[start : start + MAX_WIDTH] for text in texts)
     return left, right
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare the folders of a command line, print the differences, and return the exit code."""
+    """Compare the folders given on the command line, print the differences, return the exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        By default those of the command line.
+    """
     parser = argparse.ArgumentParser(
         description=(__doc__ or "").partition("\n")[0],
         epilog="example: compare_runs.py runs/before runs/after --rename oldname=newname",
@@ -193,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _names(words: Sequence[str]) -> dict[str, str]:
-    """Return `--rename OLD=NEW` words by the old name."""
+    """Return the new names of `--rename OLD=NEW` arguments by old name."""
     names: dict[str, str] = {}
     for word in words:
         found = re.fullmatch(f"({LABEL})=({LABEL})", word)

@@ -1,7 +1,7 @@
-"""A plugin of coverage: a child process saves what it has seen while it runs.
+"""Plugin for coverage: child processes save their data while they run.
 
-Children end by being killed: at their limits, and on Linux when their parent goes. What coverage
-saves at the end of a process is never saved there.
+Child processes are killed, at their limits or with their parent, so that coverage cannot save its
+data at the end of the process.
 """
 
 import os
@@ -13,7 +13,7 @@ from coverage.plugin_support import Plugins
 
 
 def coverage_init(registry: Plugins, options: dict[str, str]) -> None:
-    """Called by coverage in every process that it measures."""
+    """Start saving in child processes; coverage calls this in every process that it measures."""
     if "SCHEDGAP_CHILD_DEPTH" in os.environ:
         threading.Thread(target=_save, daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""Register the family of the tests."""
+"""Register the toy family."""
 
 import sys
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""A family to test with: pick one of some numbers; its methods behave and misbehave on demand.
+"""A toy family for tests: pick one of several numbers; its methods fail in all possible ways.
 
-Importable by child processes, which find it on this process's `sys.path`.
+Child processes can import it, because they have this process's `sys.path`.
 """
 
 import math
@@ -27,7 +27,7 @@ from schedgap.solvers.engines.results import ENGINES
 
 
 class ToyInstance(Instance):
-    """Pick a number, the least or the greatest; `step` is the grid of all values."""
+    """Pick the smallest or the largest number; all values are multiples of `step`."""
 
     title = "pick a number"
 
@@ -39,7 +39,7 @@ class ToyInstance(Instance):
 
 @dataclass(frozen=True)
 class Pick:
-    """The place that was picked."""
+    """A schedule: the index of the picked number."""
 
     place: Any
     relaxed: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ def bounds(offset: float) -> Any:
 
 
 class Words(Option):
-    """An option that takes any word."""
+    """An option that accepts any text."""
 
     __slots__ = ()
 
@@ -184,9 +184,9 @@ METHODS = (
 
 
 def check_certificate(instance: ToyInstance, certificate: Mapping[str, Any]) -> float:
-    """Return the bound that the instance's data give, whatever the certificate says.
+    """Return a valid bound, whatever the certificate says.
 
-    The kind `wrong` is a checker with a bug.
+    With the kind `wrong`, it acts as a checker with a bug.
     """
     if certificate["kind"] == "wrong":
         return float(certificate["value"])
@@ -194,7 +194,7 @@ def check_certificate(instance: ToyInstance, certificate: Mapping[str, Any]) -> 
 
 
 def twice(instance: ToyInstance) -> dict[str, Any]:
-    """Claim a schedule within twice the optimum, on fewer than four values."""
+    """Return a guarantee of twice the optimum for fewer than four values."""
     failed = () if len(instance.values) < 4 else ("few values",)
     return {"claim": "twice", "factor": 2.0, "holds": not failed, "failed": failed}
 
@@ -236,14 +236,14 @@ FAMILY = Family(
 
 
 def register() -> None:
-    """Make the family known to this process, and an engine that is not installed."""
+    """Register the family in this process, and an engine that is not installed."""
     ENGINES["absent"] = ("no_such_module", "absent")
     FAMILIES["toy"] = "toy_family:ToyInstance"
     sys.modules["schedgap.models.toy"] = sys.modules["toy_family"]
 
 
 def unregister() -> None:
-    """Leave the registries as they were."""
+    """Remove the family and the engine again."""
     FAMILIES.pop("toy", None)
     ENGINES.pop("absent", None)
 

@@ -1,6 +1,6 @@
-"""The tables of a family at its paper's scale: value, seconds and memory of each method.
+"""Tables of a family at its paper's scale: objective, seconds and memory of each method.
 
-A schedule is divided by the best bound of the table: a limit of its ratio to the optimum.
+Each objective is divided by the best bound in the table, which limits its ratio to the optimum.
 """
 
 import sys
@@ -20,7 +20,7 @@ Row = tuple[str, dict[str, object], float | None]  # method, options, seconds
 
 
 def runs(instance: Instance, rows: Sequence[Row]) -> Iterator[tuple[str, MethodRun]]:
-    """Run each line of the table in a process of its own."""
+    """Run each row of the table in a separate process."""
     for method, options, seconds in rows:
         words = " ".join(f"{key}={value}" for key, value in options.items())
         limit = "" if seconds is None else f"{seconds:g} s"
@@ -29,7 +29,7 @@ def runs(instance: Instance, rows: Sequence[Row]) -> Iterator[tuple[str, MethodR
 
 
 def table(instance: Instance, rows: Sequence[Row], rules: Any) -> Table:
-    """Return the table of one instance; `rules` is the family's module."""
+    """Return the table of one instance; `rules` is the module of the family's rules."""
     shown = Table("method", "bound", "value", "value / best bound", "seconds", "MB",
                   title=str(instance))  # fmt: skip
     done = list(runs(instance, rows))
@@ -53,7 +53,7 @@ def table(instance: Instance, rows: Sequence[Row], rules: Any) -> Table:
 
 
 def main(name: str, rows: Sequence[Row], rules: Any) -> None:
-    """Print the tables of the sizes in the command line: 100, 200 and 300 jobs unless given."""
+    """Print the tables for the numbers of jobs on the command line, by default 100, 200 and 300."""
     for jobs in [int(word) for word in sys.argv[1:]] or [100, 200, 300]:
         instance = generate(name, preset="paper", seed=SEED, settings={"jobs": jobs})
         Console(width=120).print(table(instance, rows, rules))

@@ -1,4 +1,4 @@
-"""Register the family of the tests, and run command lines."""
+"""Register the toy family, and run command lines."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ def _toy() -> Iterator[None]:
 
 @dataclass
 class Done:
-    """What a command line left: exit code, standard output, standard error."""
+    """Result of a command line: exit code, standard output, standard error."""
 
     code: int
     out: str
@@ -37,7 +37,7 @@ class Done:
 
     @property
     def line(self) -> str:
-        """The one line on standard error."""
+        """The only line on standard error, without the prefix."""
         assert self.err.startswith("schedgap: ") and self.err.count("\n") == 1, self.err
         return self.err.removeprefix("schedgap: ").rstrip("\n")
 

@@ -1,17 +1,17 @@
-"""Clocks that stop a search at a chosen reading, wherever that is."""
+"""Clocks that expire at a chosen reading, to stop a search anywhere."""
 
 from typing import Any
 
 from schedgap.solvers import Clock
 
-LONG = 1e6  # seconds that seem to be left before the end
+LONG = 1e6  # seconds that seem to remain before the end
 
 
 class StopAt(Clock):
-    """A clock that has expired from its k-th reading on; shares of it count on together.
+    """A clock that expires at its k-th reading; its shares have a common counter.
 
-    A reading is any of `elapsed`, `remaining`, `expired`, `spent` and `share`. A copy in a child
-    process starts with the readings that were left when it was sent.
+    Each call of `elapsed`, `remaining`, `expired`, `spent` or `share` is a reading. A copy in a
+    child process starts with the number of readings that remained when it was sent.
     """
 
     __slots__ = ("left",)
@@ -22,21 +22,21 @@ class StopAt(Clock):
 
     @property
     def readings_left(self) -> int:
-        """How many more readings there are before the end."""
+        """Number of remaining readings."""
         return max(0, self.left[0])
 
     def elapsed(self) -> float:
-        """Nothing before the k-th reading, all of the limit from then on."""
+        """Return 0 before the k-th reading and the limit from then on."""
         assert self.limit is not None
         self.left[0] -= 1
         return 0.0 if self.left[0] >= 0 else self.limit
 
     def spent(self) -> float:
-        """0 or 1."""
+        """Return 0 or 1."""
         return 0.0 if self.elapsed() == 0.0 else 1.0
 
     def share(self, fraction: float, *, most: float = LONG) -> "StopAt":
-        """Return a clock with the same readings."""
+        """Return a clock with the same counter."""
         limit = min(self.remaining() * fraction, most)
         return StopAt(0, self.left, limit)
 

@@ -1,4 +1,4 @@
-"""Edits of JSON data at a path, for tests of what files may say."""
+"""Edits of JSON data at a path, for tests of validation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,14 +7,14 @@ Edit = Callable[[dict[str, Any]], None]
 
 
 def within(data: Any, path: tuple[str | int, ...]) -> Any:
-    """Return what stands at a path."""
+    """Return the value at a path."""
     for part in path:
         data = data[part]
     return data
 
 
 def put(*path: str | int, value: Any) -> Edit:
-    """Return the edit that puts a value at a path."""
+    """Return an edit that sets the value at a path."""
 
     def edit(data: dict[str, Any]) -> None:
         within(data, path[:-1])[path[-1]] = value
@@ -23,7 +23,7 @@ def put(*path: str | int, value: Any) -> Edit:
 
 
 def drop(*path: str | int) -> Edit:
-    """Return the edit that takes a key away."""
+    """Return an edit that removes the key at a path."""
 
     def edit(data: dict[str, Any]) -> None:
         del within(data, path[:-1])[path[-1]]
@@ -32,5 +32,5 @@ def drop(*path: str | int) -> Edit:
 
 
 def twice(name: str) -> Edit:
-    """Return the edit that repeats the first element of a list."""
+    """Return an edit that repeats the first element of a list."""
     return lambda data: data[name].append(data[name][0])

@@ -1,4 +1,4 @@
-"""Engines in tests: the test command installs them all, so one that is missing is a failure."""
+"""Engines in tests: `make test` installs all of them, so a missing one is a failure."""
 
 from functools import lru_cache
 
@@ -8,12 +8,14 @@ from schedgap.solvers.engines.availability import EngineAvailability, engine_sta
 
 
 def needs(engine: str, *, licence: EngineAvailability | None = None) -> None:
-    """Fail without the engine; skip only where a licence, which no command installs, is another.
+    """Fail if an engine is missing; skip the test if its licence is not the required one.
 
     Parameters
     ----------
+    engine : str
+        Name of the engine.
     licence : EngineAvailability or None
-        The one that a test is about; None: any that admits the toys.
+        The licence that the test is about; None for any that admits small programs.
     """
     assert is_installed(engine), f"{engine} is missing: the test command installs it"
     if engine != "gurobi":

@@ -1,4 +1,4 @@
-"""Instances made by the generators, from small trace files where asked."""
+"""Instances from the generators, optionally with small trace files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ TRACES = Path(__file__).parent.parent / "data" / "traces"
 
 
 def maker(family: str) -> Callable[..., Any]:
-    """Return `made(preset, seed, trace=FILE, nodes=FILE, **settings)` of a family."""
+    """Return the function `made(preset, seed, trace=FILE, nodes=FILE, **settings)` of a family."""
 
     def made(
         preset: str | None = None,

@@ -1,8 +1,8 @@
-"""What HiGHS finds in a file; for child processes."""
+"""Solve files with HiGHS in child processes."""
 
 
 def read_back(send: object, file: str) -> float:
-    """Return the optimum that HiGHS finds for a file, in a child process."""
+    """Return the optimum of a program in a file, by HiGHS."""
     import highspy
 
     engine = highspy.Highs()

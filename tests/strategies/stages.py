@@ -1,4 +1,4 @@
-"""Stages that end in all the ways in which a stage can end."""
+"""Stages that end in all possible ways."""
 
 import time
 
@@ -8,7 +8,7 @@ from schedgap.solvers import Clock
 
 
 def both(found: Finder, by: float, *, clock: Clock, seed: int, threads: int) -> StageResult:
-    """Find 9 and `by`, with the arguments of every stage."""
+    """Report the incumbent 9 and the bound `by`."""
     found.offer(9.0)
     found.bound(by)
     assert clock.limit == 30
@@ -16,12 +16,12 @@ def both(found: Finder, by: float, *, clock: Clock, seed: int, threads: int) -> 
 
 
 def endless(found: Finder, *, clock: Clock, seed: int, threads: int) -> StageResult:
-    """Find something, then hang."""
+    """Report an incumbent, then hang."""
     found.offer(9.0)
     time.sleep(60)
     return StageResult()
 
 
 def failing(found: Finder, *, clock: Clock, seed: int, threads: int) -> StageResult:
-    """Fail as a method does."""
+    """Raise an error of a method."""
     raise ScaleError("too fine")
