@@ -1,4 +1,4 @@
-"""Verify a solution: the family's rules on its schedule, and every claim of the file beside it."""
+"""Verify solutions: the schedule by the family's rules, and every claim made about it."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -20,28 +20,30 @@ def verify(
     solution: Solution | Mapping[str, Any],
     certificate: Mapping[str, Any] | None = None,
 ) -> Verdict:
-    """Return whether a solution keeps every rule of its family and claims nothing that is wrong.
+    """Verify that a solution obeys the rules of its family and makes no wrong claim.
 
-    Beside the family's rules on the schedule: `objective` (the claim is the recomputed value),
-    `bound` (it does not lie past the schedule), `status` (it is what the numbers earn) and
-    `certificate` (evaluated again from the instance's data alone, it gives the bound). What could
-    not be evaluated again is no violation, but the verdict says so: `bound_status`,
-    `optimality_status`, `claims`.
+    In addition to the family's rules for the schedule, these rules concern the claims: `objective`
+    (it equals the recomputed value), `bound` (the schedule does not refute it), `status` (it
+    follows from the numbers) and `certificate` (evaluated again from the instance, it gives the
+    bound). A claim that cannot be evaluated again is not a violation; see `bound_status`,
+    `optimality_status` and `claims` of the verdict.
 
     Parameters
     ----------
+    instance : Instance
+        The instance.
     solution : Solution or mapping
-        A solution, the plain data of a solution file, or those of its `schedule` alone.
+        A solution, the JSON data of a solution file, or those of a schedule only.
     certificate : mapping, optional
-        The certificate of the bound; by default the one that lies with the solution.
+        The certificate of the bound; by default that of the solution.
 
     Raises
     ------
     InputError
-        When it is not a solution of this instance, holds nothing that can be checked, or has a
-        certificate that is none.
+        If the data are not a solution of this instance, have nothing to check, or have an invalid
+        certificate.
     ContradictionError
-        When a certificate proves that the verified schedule cannot exist: a bug.
+        If a certificate proves that the verified schedule cannot exist, which is a bug.
     """
     owner = family(instance.family)
     if not isinstance(solution, Solution):
@@ -81,12 +83,19 @@ def verify(
 
 
 def verify_file(instance: Instance, file: str | os.PathLike[str]) -> Verdict:
-    """Return the verdict on a solution file, or on one that holds a schedule alone.
+    """Verify a solution file, or a file with a schedule only.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    file : path
+        The file.
 
     Raises
     ------
     InputError
-        With file, JSON path and what is wrong.
+        If the file is invalid; names the file, the JSON path and the fault.
     """
     try:
         data = read_json(file)
@@ -100,12 +109,18 @@ def verify_file(instance: Instance, file: str | os.PathLike[str]) -> Verdict:
 
 
 def is_schedule(data: Mapping[str, Any]) -> bool:
-    """Whether plain data are a schedule alone: they have none of a solution file's keys."""
+    """Return whether JSON data are a schedule only, with none of the keys of a solution file.
+
+    Parameters
+    ----------
+    data : mapping
+        JSON data.
+    """
     return not data.keys() & SolutionFile.model_fields.keys()
 
 
 def _schedule_alone(instance: Instance, owner: Family, schedule: Mapping[str, Any]) -> Verdict:
-    """Return the verdict on a schedule that claims nothing, such as one made by hand."""
+    """Return the verdict on a schedule without claims, such as one written by hand."""
     found = tuple(owner.check(instance, schedule, {}))
     if found:
         return Verdict(False, None, found)
@@ -115,7 +130,7 @@ def _schedule_alone(instance: Instance, owner: Family, schedule: Mapping[str, An
 def _claims(
     solution: Solution, objective: float | None, relaxed: tuple[str, ...], grid: float | None
 ) -> Iterator[Violation]:
-    """Yield each claim of the file that the recomputed objective contradicts."""
+    """Yield a violation for each claim that the recomputed objective refutes."""
     claimed, bound = solution.objective, solution.bound
     status, sense = solution.status, solution.sense
     if (claimed is None) != (objective is None) or (
@@ -143,7 +158,7 @@ def _claims(
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What a certificate proves, on the objective's grid, and what is wrong with it."""
+    """The bound that a certificate proves, on the objective's grid, and violations."""
 
     kind: str
     bound: float
@@ -153,7 +168,7 @@ class _Evidence:
 def _evaluated(
     instance: Instance, owner: Family, solution: Solution, certificate: Mapping[str, Any]
 ) -> _Evidence:
-    """Evaluate a certificate, and hold it against the bound that the file claims."""
+    """Evaluate a certificate and compare it with the claimed bound."""
     assert owner.check_certificate is not None
     value = owner.check_certificate(instance, certificate)
     reached = on_grid(value, owner.grid(instance), solution.sense)
@@ -168,7 +183,7 @@ def _evaluated(
 
 
 def _possible(objective: float, evidence: _Evidence, sense: Any, grid: float | None) -> None:
-    """Raise ContradictionError when evidence rules a verified schedule out."""
+    """Raise ContradictionError if the certificate rules out the verified schedule."""
     if contradict(objective, evidence.bound, sense, grid):
         raise ContradictionError(
             f"the certificate ({evidence.kind}) proves a bound of {_number(evidence.bound)}, which "
@@ -183,7 +198,7 @@ def _judge_claims(
     found: list[Violation],
     grid: float | None,
 ) -> tuple[ClaimStatus | None, ClaimStatus | None, tuple[str, ...]]:
-    """Return what became of the claims on bound and optimality, and the same in words."""
+    """Return the statuses of the claims on bound and optimality, and the same as text."""
     broken = {item.rule for item in found}
     bound: ClaimStatus | None = None
     lines = []

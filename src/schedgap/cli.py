@@ -373,22 +373,28 @@ def _options(
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line; return its exit code, with at most one line of error on stderr."""
+    """Run one command line and return its exit code; an error is one line on stderr.
+
+    Parameters
+    ----------
+    arguments : list of str
+        The arguments without the name of the program.
+    """
     try:
         code = app(args=arguments, prog_name="schedgap", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except (SchedgapError, ContradictionError) as error:
-        found = "contradiction: " if isinstance(error, ContradictionError) else ""
-        show.note(f"{found}{error}")
+        prefix = "contradiction: " if isinstance(error, ContradictionError) else ""
+        show.note(f"{prefix}{error}")
         return error.exit_code
-    except (BrokenPipeError, SystemExit):  # the reader has gone: no one to tell
+    except (BrokenPipeError, SystemExit):  # the reader of a pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except Exception as error:  # noqa: BLE001 - the last line of defence
-        if hasattr(error, "format_message"):  # the parser's own
+    except Exception as error:  # noqa: BLE001 - no traceback reaches the user
+        if hasattr(error, "format_message"):  # errors of the parser
             show.note(f"{error.format_message()} (see 'schedgap --help')")
             return 2
         if os.environ.get("SCHEDGAP_DEBUG"):
@@ -398,9 +404,11 @@ def run(arguments: list[str]) -> int:
 
 
 def main() -> None:
-    """Run the command line of this process."""
+    """Run the command line of this process and exit."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows '?'
+            stream.reconfigure(
+                errors="replace"
+            )  # a character that the terminal lacks is shown as '?'
     arguments = sys.argv[1:]
     sys.exit(run(arguments or ["--help"]))
