@@ -134,12 +134,14 @@ class Solution(SolutionFile):
             The solution file; `certificate_file` gives the name of the other one.
         """
         write_json(file, self.to_data())
-        beside = certificate_file(file)
+        evidence = certificate_file(file)
         if self._certificate is None:
-            beside.unlink(missing_ok=True)  # it would belong to an older solution
+            evidence.unlink(missing_ok=True)  # it would belong to an older solution
         else:
             head = {"family": self.family, "instance_sha256": self.instance_sha256}
-            write_json(beside, head | {"bound": self.bound, "certificate": dict(self._certificate)})
+            write_json(
+                evidence, head | {"bound": self.bound, "certificate": dict(self._certificate)}
+            )
 
     def gantt(self, beside: "Solution | None" = None) -> Any:
         """Return a Gantt chart of the schedule as a Plotly figure.
@@ -246,9 +248,9 @@ def load_solution(file: str | os.PathLike[str], instance: Instance) -> Solution:
         solution = Solution.bind(instance, read_json(file))
     except InputError as error:
         raise error if error.file else error.inside(str(file)) from None
-    beside = certificate_file(file)
-    if beside.exists() and beside != Path(file):
-        solution._certificate = _read_certificate(beside, instance)
+    evidence = certificate_file(file)
+    if evidence.exists() and evidence != Path(file):
+        solution._certificate = _read_certificate(evidence, instance)
     return solution
 
 

@@ -359,7 +359,7 @@ def _provenance(request: Request, jobs: Sequence[TraceJob], timed: bool, typed: 
     if typed and not all(job.model in typed for job in jobs):
         drawn.append("measured job types")
     elif not typed and not all(stand_in(job.model) for job in jobs):
-        drawn.append("the model of Table 2 that gives the speedups, where the name tells none")
+        drawn.append("the model of Table 2 that gives the speedups, if the name is not known")
     if any(_seconds(job) for job in jobs):
         taken.append("running time")
     elif not timed:
