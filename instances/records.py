@@ -1,15 +1,18 @@
 """Strict JSON records, field types, and errors that name file and JSON path."""
 
+import ast
 import difflib
+import inspect
 import json
 import math
 import os
 import re
 import tempfile
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, Self, TypeVar
 
@@ -62,7 +65,6 @@ class Record(BaseModel):
         frozen=True,
         extra="forbid",
         allow_inf_nan=False,
-        use_attribute_docstrings=True,  # used as descriptions in the JSON Schema
     )
 
     def replace(self, **changes: Any) -> Self:
@@ -188,7 +190,18 @@ Absent = Annotated[Item | None, BeforeValidator(_not_null)]  # optional key, wit
 
 
 class FileSchema(GenerateJsonSchema):
-    """The JSON Schema of a file: `Absent` keys are optional but never null; no default titles."""
+    """The JSON Schema of a file: `Absent` keys are optional but never null; no default titles.
+
+    The docstrings of attributes become descriptions. They are read here, from the source, because
+    pydantic's `use_attribute_docstrings` would read them whenever a class is imported.
+    """
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        """Return the schema of a record, its keys with their descriptions."""
+        found = super().model_schema(schema)
+        for name, text in _attribute_docstrings(schema["cls"]).items():
+            found["properties"][name]["description"] = text
+        return found
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         """Return the schema of the value without null.
@@ -221,6 +234,24 @@ class FileSchema(GenerateJsonSchema):
             Schema of a field; not used.
         """
         return False
+
+
+def _attribute_docstrings(record: type[Any]) -> dict[str, str]:
+    """Return the docstrings of a record's attributes, inherited ones included, by name."""
+    texts: dict[str, str] = {}
+    for base in reversed(record.__mro__):
+        if not issubclass(base, Record):
+            continue
+        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
+        assert isinstance(body, ast.ClassDef)
+        for statement, after in pairwise(body.body):
+            match statement, after:
+                case (
+                    ast.AnnAssign(target=ast.Name(id=name)),
+                    ast.Expr(value=ast.Constant(value=str(text))),
+                ) if name in record.model_fields:
+                    texts[name] = inspect.cleandoc(text)
+    return texts
 
 
 def require_unique(ids: Iterable[str], *path: str | int, key: str | None = "id") -> None:

@@ -405,6 +405,8 @@ def run(arguments: list[str]) -> int:
 
 def main() -> None:
     """Run the command line of this process and exit."""
+    # Looking for plugins of pydantic reads the metadata of every installed package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(
