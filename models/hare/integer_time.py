@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.instances.scaling import common_step, decimal
+from schedgap.instances.hare.scale import LARGEST_HORIZON as LARGEST_HORIZON
+from schedgap.instances.hare.scale import LARGEST_VALUE as LARGEST_VALUE
+from schedgap.instances.hare.scale import grid as grid
+from schedgap.instances.hare.scale import scale
+from schedgap.instances.scaling import decimal
 
 Ints = NDArray[np.int64]
 Synchronization = Literal["relaxed", "fixed"]
-
-LARGEST_HORIZON = 2**40  # steps
-LARGEST_VALUE = 2**60  # steps times whole weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,22 +65,11 @@ def steps(instance: HareInstance) -> HareSteps:
         value 2^60 grid steps.
     """
     view = arrays(instance)
-    step = common_step({*view.arrival, *view.train.flat, *view.sync.flat}, "times")
-    weight_step = common_step(view.weight, "weights")
+    units = scale(instance)
+    step, weight_step = units.step, units.weight_step
     train, sync = _whole(view.train, step), _whole(view.sync, step)
     arrival, weight = _whole(view.arrival, step), _whole(view.weight, weight_step)
     duration = train + sync
-    horizon = int(arrival.max()) + sum(duration.max(axis=1).tolist())
-    if horizon > LARGEST_HORIZON:
-        raise ScaleError(
-            f"all tasks one after another take {horizon} steps of {float(step):g}, at most 2^40 "
-            "are possible"
-        )
-    if sum(weight.tolist()) * horizon > LARGEST_VALUE:
-        raise ScaleError(
-            f"weights that add up to {sum(weight.tolist())} steps of {float(weight_step):g}, times "
-            f"a horizon of {horizon} steps, exceed 2^60"
-        )
     length = np.maximum.reduceat(duration.min(axis=1), view.round_tasks[:-1])
     ends = np.cumsum(length)
     job_first = view.job_rounds[:-1]
@@ -97,7 +87,7 @@ def steps(instance: HareInstance) -> HareSteps:
         head=arrival[view.task_job] + before,
         tail=tail,
         critical=critical,
-        horizon=horizon,
+        horizon=units.horizon,
     )
     for name in whole.__slots__:
         value = getattr(whole, name)
@@ -155,11 +145,3 @@ def alike_jobs(instance: HareInstance) -> list[tuple[int, ...]]:
         )
         groups.setdefault(key, []).append(n)
     return [tuple(group) for group in groups.values() if len(group) > 1]
-
-
-def grid(instance: HareInstance) -> float | None:
-    """Return the step on which the values of left-shifted schedules lie, or None without one."""
-    try:
-        return float(steps(instance).grid)
-    except ScaleError:
-        return None
