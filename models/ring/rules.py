@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from schedgap.instances.records import short
 from schedgap.instances.ring.instance import Job, RingInstance
 from schedgap.instances.shapes import Shapes, is_whole, require, require_keys
@@ -214,39 +212,37 @@ def iterations_per_slot(instance: RingInstance, job: Job, servers: int, crowd: i
 def simulate(instance: RingInstance, rows: Sequence[Row]) -> list[int | None]:
     """Return the last slot of each row's job, or None where it is not complete by the horizon.
 
-    Slot by slot: all jobs of a slot see the same active jobs, and one that completes in a slot
-    counts in it to its end. Source: (3), (6)-(9).
+    All jobs of a slot see the same active jobs, and one that completes in a slot counts in it to
+    its end. Slots between which no job starts or completes are alike and are taken together.
+    Source: (3), (6)-(9).
     """
     starting: dict[int, list[int]] = {}
     for r, row in enumerate(rows):
         starting.setdefault(row.start, []).append(r)
-    left = np.array([row.job.iterations * instance.rate_scale for row in rows], dtype=np.int64)
-    progress = np.zeros(len(rows), dtype=np.int64)  # of the slot
+    starts = sorted(starting, reverse=True)  # the next one is the last
+    left = [row.job.iterations * instance.rate_scale for row in rows]
     ends: list[int | None] = [None] * len(rows)
-    active: set[int] = set()
+    progress: dict[int, int] = {}  # of each active row in a slot, p_j[t]
     known: dict[tuple[int, int], int] = {}  # (row, p) -> progress in a slot
-    changed, waiting = False, len(rows)
-    for t in range(1, instance.horizon + 1):
-        if t in starting:
-            active.update(starting[t])
-            waiting -= len(starting[t])
-            changed = True
-        if changed:  # else all p_j[t] are those of the slot before
-            for r, crowd in _crowds(rows, active).items():
-                if (r, crowd) not in known:
-                    row = rows[r]
-                    number = len(row.placement)
-                    known[r, crowd] = iterations_per_slot(instance, row.job, number, crowd)
-                progress[r] = known[r, crowd]
-            changed = False
-        left -= progress
-        for r in np.flatnonzero((left <= 0) & (progress > 0)).tolist():
-            ends[r] = t
-            active.remove(r)
-            progress[r] = 0
-            changed = True
-        if not active and not waiting:
-            break
+    t = 0  # the slots up to t are done
+    while (progress or starts) and t < instance.horizon:
+        if starts and (not progress or starts[-1] == t + 1):
+            t = starts[-1] - 1
+            progress.update(dict.fromkeys(starting[starts.pop()], 0))
+        for r, crowd in _crowds(rows, set(progress)).items():
+            if (r, crowd) not in known:
+                row = rows[r]
+                known[r, crowd] = iterations_per_slot(instance, row.job, len(row.placement), crowd)
+            progress[r] = known[r, crowd]
+        # until the first completion, the slot before the next start, or the horizon
+        until = min([instance.horizon, *(start - 1 for start in starts[-1:])])
+        slots = min([until - t, *(-(-left[r] // rate) for r, rate in progress.items() if rate)])
+        t += slots
+        for r, rate in list(progress.items()):
+            left[r] -= slots * rate
+            if left[r] <= 0 < rate:
+                ends[r] = t
+                del progress[r]
     return ends
 
 
