@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from schedgap.instances.edge.instance import EdgeInstance, Job
 from schedgap.instances.records import short
 from schedgap.instances.shapes import Shapes, is_whole, require, require_keys, schedule_error
@@ -387,29 +385,19 @@ def _within(
 ) -> Iterator[Violation]:
     """Name the slot of the largest excess of each server and type.
 
-    One sweep over starts and ends, grouped by server and type: each group adds up to 0, so one
-    running sum serves all. What ends in a slot is free in the next one.
+    A sweep over the starts and ends of each; what ends in a slot is free in the next one.
     """
-    if not held:
-        return
-    places = list(room)
-    rank = {place: k for k, place in enumerate(places)}
-    place = np.array([rank[server, kind] for server, kind, _, _ in held])
-    count = np.array([number for _, _, number, _ in held])
-    start = np.array([run.start for _, _, _, run in held])
-    after = np.array([run.end + 1 for _, _, _, run in held])
-    where, slot = np.concatenate([place, place]), np.concatenate([start, after])
-    order = np.lexsort((slot, where))
-    where, slot = where[order], slot[order]
-    used = np.cumsum(np.concatenate([count, -count])[order])
-    settled = np.append((where[1:] != where[:-1]) | (slot[1:] != slot[:-1]), True)
-    excess = used - np.array([room[place] for place in places])[where]
-    faulty = np.flatnonzero(settled & (excess > 0))
-    worst: dict[int, int] = {}
-    for k in faulty.tolist():
-        if where[k] not in worst or excess[k] > excess[worst[int(where[k])]]:
-            worst[int(where[k])] = k
-    for p, k in worst.items():
-        server, kind = places[p]
-        message = f"{server}, slot {slot[k]}: {used[k]} {what} {kind}, it has {room[places[p]]}"
-        yield Violation(rule, (server, kind, str(slot[k])), float(excess[k]), message)
+    changes: dict[tuple[str, str], dict[int, int]] = {place: {} for place in room}
+    for server, kind, number, run in held:
+        here = changes[server, kind]
+        here[run.start] = here.get(run.start, 0) + number
+        here[run.end + 1] = here.get(run.end + 1, 0) - number
+    for (server, kind), here in changes.items():
+        most, used, worst = room[server, kind], 0, (0, 0)  # excess, -slot
+        for slot in sorted(here):
+            used += here[slot]
+            worst = max(worst, (used - most, -slot))
+        excess, slot = worst[0], -worst[1]
+        if excess > 0:
+            message = f"{server}, slot {slot}: {most + excess} {what} {kind}, it has {most}"
+            yield Violation(rule, (server, kind, str(slot)), float(excess), message)
