@@ -7,10 +7,9 @@ values break V2 or V5-V8 is left out of the other rules, so that one fault gives
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from schedgap.instances.elastic.instance import ElasticInstance, Job
 from schedgap.instances.records import short
@@ -443,20 +442,24 @@ def within_capacity(instance: ElasticInstance, runs: Sequence[Run]) -> Iterator[
             amounts = [worker.get(r, 0.0) * y + ps.get(r, 0.0) * s for r in resources]
             held.setdefault(name, []).append((rank[run.start], rank[run.end], amounts))
     times = sorted(rank, key=rank.__getitem__)
+    by_start = itemgetter(0)
     for server in instance.servers:
         if server.id not in held:
             continue
-        first, end, use = (np.array(column) for column in zip(*held[server.id], strict=True))
-        slots = np.unique(first)
-        running = (first <= slots[:, None]) & (slots[:, None] < end)
-        used = running @ use  # [slot, r]
+        used: dict[int, list[float]] = {}  # rank of a start -> use [r] then
+        running: list[tuple[int, int, list[float]]] = []
+        for first, starting in groupby(sorted(held[server.id], key=by_start), key=by_start):
+            running = [run for run in running if run[1] > first] + list(starting)
+            used[first] = [
+                math.fsum(column) for column in zip(*(run[2] for run in running), strict=True)
+            ]
         for r, resource in enumerate(resources):
             most = server.capacity.get(resource, 0.0)
-            worst = int(used[:, r].argmax())
-            excess = float(used[worst, r]) - most
+            worst = max(used, key=lambda rank, r=r: used[rank][r])
+            excess = used[worst][r] - most
             if excess > TOLERANCE + 2 * math.ulp(most):
-                slot = times[slots[worst]]
-                message = f"{server.id}, slot {slot}: {used[worst, r]:.10g} of {most:g} {resource}"
+                slot = times[worst]
+                message = f"{server.id}, slot {slot}: {used[worst][r]:.10g} of {most:g} {resource}"
                 yield Violation("V13", (server.id, resource, str(slot)), excess, message)
 
 

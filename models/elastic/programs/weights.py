@@ -9,7 +9,6 @@ from functools import lru_cache
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.scaling import common_step, decimal
-from schedgap.models.elastic.modes import modes
 
 NEAR = 1e-7  # relative: values that differ by less are one where they have no common step
 LEAST, WANTED = 1, 100  # of the largest weight
@@ -41,6 +40,8 @@ def _can_run(instance: ElasticInstance, job: int) -> bool:
     last = instance.last_end
     if not instance.is_batch or last is None:
         return True
+    from schedgap.models.elastic.modes import modes  # loads NumPy; most verdicts need none
+
     first = instance.jobs[job].arrival
     return any(first + mode.duration <= last for mode in modes(instance, job))
 
