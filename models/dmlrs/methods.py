@@ -5,13 +5,23 @@ from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.instance import Instance
-from schedgap.models.dmlrs.utility_units import in_units
-from schedgap.models.method import Algorithm, Lazy, Method, Option
+from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option, RunContext
 
 
 def _at(name: str) -> Lazy:
     """Return a function of this family, by `module:function`."""
     return Lazy(f"schedgap.models.dmlrs.{name}")
+
+
+def in_units(
+    run: Lazy, *, again: bool = False
+) -> Callable[[DmlrsInstance, RunContext], MethodResult]:
+    """Return `utility_units.in_units(run, again=again)`, imported when it is called."""
+
+    def method(instance: DmlrsInstance, call: RunContext) -> MethodResult:
+        return _at("utility_units:in_units")(run, again=again)(instance, call)
+
+    return method
 
 
 _MAX_COLUMNS = Option(
