@@ -39,7 +39,7 @@ def test_proofs_import_instances_errors_and_the_checker_only(path: Path) -> None
 @pytest.mark.parametrize("path", RULES + PROOFS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_rules_take_no_compiled_view(path: Path) -> None:
     """The view that the models compute with may be wrong; the rules read the file's own numbers."""
-    assert not any(name.endswith((".arrays", ".schedule")) for name in _imported(path))
+    assert not any(name.endswith((".compiled", ".schedule")) for name in _imported(path))
 
 
 def test_importing_the_package_loads_no_engine() -> None:

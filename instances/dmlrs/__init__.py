@@ -1,13 +1,8 @@
 """Family `dmlrs`: admission and placement of parameter-server jobs for utility."""
 
-from schedgap.instances.dmlrs.arrays import (
-    EXTERNAL,
-    INTERNAL,
-    DmlrsArrays,
-    arrays,
-    sample_slots,
-    worker_slots,
-)
+from typing import TYPE_CHECKING
+
+from schedgap import lazy
 from schedgap.instances.dmlrs.instance import (
     STEP,
     DmlrsInstance,
@@ -18,6 +13,24 @@ from schedgap.instances.dmlrs.instance import (
     Table,
 )
 from schedgap.instances.dmlrs.schedule import Allocation, Counts, DmlrsSchedule, Plan
+
+if TYPE_CHECKING:
+    from schedgap.instances.dmlrs.compiled import (
+        EXTERNAL,
+        INTERNAL,
+        DmlrsArrays,
+        arrays,
+        sample_slots,
+        worker_slots,
+    )
+else:  # these load NumPy, which reading and verifying a file can do without
+    __getattr__, __dir__ = lazy.attributes(
+        __name__,
+        dict.fromkeys(
+            ("EXTERNAL", "INTERNAL", "DmlrsArrays", "arrays", "sample_slots", "worker_slots"),
+            "schedgap.instances.dmlrs.compiled",
+        ),
+    )
 
 __all__ = [
     "EXTERNAL",

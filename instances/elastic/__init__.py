@@ -1,6 +1,8 @@
 """Family `elastic`: elastic parameter-server and Ring-AllReduce jobs on servers."""
 
-from schedgap.instances.elastic.arrays import ElasticArrays, arrays
+from typing import TYPE_CHECKING
+
+from schedgap import lazy
 from schedgap.instances.elastic.instance import (
     ElasticInstance,
     Job,
@@ -9,6 +11,14 @@ from schedgap.instances.elastic.instance import (
     WorkerType,
 )
 from schedgap.instances.elastic.schedule import ElasticSchedule, Placement
+
+if TYPE_CHECKING:
+    from schedgap.instances.elastic.compiled import ElasticArrays, arrays
+else:  # these load NumPy, which reading and verifying a file can do without
+    __getattr__, __dir__ = lazy.attributes(
+        __name__,
+        dict.fromkeys(("ElasticArrays", "arrays"), "schedgap.instances.elastic.compiled"),
+    )
 
 __all__ = [
     "ElasticArrays",

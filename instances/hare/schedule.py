@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.instances.hare.arrays import arrays
+from schedgap.instances.hare.compiled import arrays
 from schedgap.instances.hare.instance import HareInstance
 
 

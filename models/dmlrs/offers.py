@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, Counts, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.throughput import FULL, Bundles, bundles, first_completions, ps_needed
 
 

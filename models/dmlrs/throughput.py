@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 
 ROUNDING = 1e-9  # of n / gamma, and of the cover of the work in (3)
 FULL = 1 - ROUNDING  # the part of its work that completes a job

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, arrays
-from schedgap.instances.edge.arrays import Ints
+from schedgap.instances.edge.compiled import Ints
 from schedgap.models.edge.modes import Mode, all_modes, earliest_start
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, arrays
-from schedgap.instances.edge.arrays import EdgeArrays
+from schedgap.instances.edge.compiled import EdgeArrays
 
 
 class Mode(NamedTuple):

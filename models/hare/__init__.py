@@ -1,6 +1,7 @@
 """Family `hare`: tasks of synchronised training rounds on heterogeneous GPUs (HPDC 2022)."""
 
 from schedgap.instances.hare import HareInstance
+from schedgap.instances.hare.scale import grid
 from schedgap.models.family import Family
 from schedgap.models.hare import methods, paper, rules
 from schedgap.models.hare.methods import ALIASES, METHODS
@@ -17,7 +18,7 @@ FAMILY = Family(
     objective=rules.objective,
     chart=Lazy("schedgap.models.hare.gantt:chart"),
     problem=lambda options: "fixed" if options.get("synchronization") == "fixed" else "",
-    grid=Lazy("schedgap.models.hare.integer_time:grid"),
+    grid=grid,
     check_certificate=Lazy("schedgap.models.hare.bounds.certificates:check_certificate"),
     programs=methods.PROGRAMS,
     suite=methods.suite,

@@ -10,8 +10,9 @@ used. Methods run in child processes, so that no engine is imported into this on
 >>> sg.ratio(paper, best)
 """
 
-import importlib
 from typing import TYPE_CHECKING, Any
+
+from schedgap import lazy
 
 if TYPE_CHECKING:
     from schedgap.analysis.comparing import compare as compare
@@ -66,18 +67,16 @@ __all__ = [
     "verify",
 ]
 
+_imported, _names = lazy.attributes(__name__, _PUBLIC)
+
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version
 
         return version("schedgap")
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'schedgap' has no attribute '{name}'")
-    module, function = _PUBLIC[name].split(":")
-    value = globals()[name] = getattr(importlib.import_module(module), function)
-    return value
+    return _imported(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*_names(), *__all__})

@@ -372,24 +372,38 @@ def test_help_and_verify_load_little() -> None:
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_verify_imports_no_search(name: str, schedgap: Call, tmp_path: Path) -> None:
-    """Of a family: its table of methods, its facts, its rules, and the checker of certificates."""
-    file, found = tmp_path / "a.json", tmp_path / "b.json"
+def _loaded_by_verify(name: str, method: str, schedgap: Call, folder: Path) -> list[str]:
+    """The modules of a process that has verified what a method says of a family's toy."""
+    file, found = folder / "a.json", folder / "b.json"
     schedgap("generate", name, "--preset", "toy", "--out", file)
-    schedgap("solve", file, "--method", "job-alone", "--out", found)
+    schedgap("solve", file, "--method", method, "--out", found)
     code = (
         "import sys; from schedgap.cli import app; "
         f"app(['verify', {str(file)!r}, {str(found)!r}], standalone_mode=False); "
         "print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    modules = done.stdout.splitlines()[-1].split()
+    return done.stdout.splitlines()[-1].split()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_verify_imports_no_search(name: str, schedgap: Call, tmp_path: Path) -> None:
+    """Of a family: its table of methods, its facts, its rules, and the checker of certificates."""
+    modules = _loaded_by_verify(name, "job-alone", schedgap, tmp_path)
     ours = [module for module in modules if module.startswith("schedgap.models.")]
     rooms = {module.split(".")[3] for module in ours if module.count(".") > 3}
     assert f"schedgap.models.{name}.rules" in modules
     assert not rooms & {"exact", "heuristics", "baselines"}
     assert not {"highspy", "ortools", "gurobipy", "cvxpy", "pyomo"} & set(modules)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_verifying_a_schedule_loads_no_numpy(name: str, schedgap: Call, tmp_path: Path) -> None:
+    """A third of a start's time; only certificates of bounds are evaluated with arrays."""
+    method = next(each["method"] for each in sg.methods(name) if each["kind"] == "baseline")
+    modules = _loaded_by_verify(name, method, schedgap, tmp_path)
+    assert f"schedgap.models.{name}.rules" in modules
+    assert not {"numpy", "scipy", "pandas", "rich.console", "highspy", "pyomo"} & set(modules)
 
 
 def test_control_characters_of_a_file_do_not_reach_the_terminal(

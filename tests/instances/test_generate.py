@@ -6,7 +6,7 @@ import pytest
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import apportion, generate, presets
-from schedgap.instances.hare.arrays import arrays
+from schedgap.instances.hare.compiled import arrays
 
 ALL = tuple(presets("hare"))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.dmlrs import Plan
-from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.algorithms import dynamic_program
 from schedgap.models.dmlrs.algorithms.dynamic_program import Cheapest, Row, not_dominated
 from schedgap.models.dmlrs.offers import Arrived, Offer, Slot

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL
-from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.offers import Arrived, Offer
 from schedgap.models.dmlrs.throughput import FULL, ROUNDING, least_worker_slots
 

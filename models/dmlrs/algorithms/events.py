@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, Plan
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.instances.dmlrs.instance import Job
 from schedgap.models.dmlrs.algorithms.best_schedule import Best
 from schedgap.models.dmlrs.algorithms.prices import Range

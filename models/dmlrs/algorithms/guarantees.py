@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedgap.instances.dmlrs import INTERNAL, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Ints
+from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.algorithms.prices import Range, declared, final_range, of_jobs
 from schedgap.models.dmlrs.algorithms.rounding_gain import Odds, odds
 from schedgap.models.dmlrs.offers import Arrived, arrived

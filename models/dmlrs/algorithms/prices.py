@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.offers import Arrived
 from schedgap.models.dmlrs.throughput import FULL
 from schedgap.models.method import AlgorithmRun

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.dmlrs import EXTERNAL, STEP
-from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.algorithms.rounding_gain import cover_gain, packing_gain, packing_width
 from schedgap.models.dmlrs.offers import Offer, Slot
 from schedgap.solvers.children.clock import Clock

@@ -11,7 +11,7 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL
-from schedgap.instances.dmlrs.arrays import Ints
+from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.offers import Offer, Slot
 from schedgap.models.dmlrs.throughput import ps_needed
 

@@ -12,7 +12,7 @@ from itertools import accumulate
 import numpy as np
 
 from schedgap.instances.dmlrs import Counts, DmlrsInstance, DmlrsSchedule, arrays
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.baselines.drf import dominant_shares
 from schedgap.models.dmlrs.baselines.simulation import BEYOND, Active, Placed, simulate
 from schedgap.models.dmlrs.throughput import bundles, widths

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from schedgap.instances.dmlrs import Counts, DmlrsInstance, DmlrsSchedule, arrays
-from schedgap.instances.dmlrs.arrays import Ints
+from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.baselines.simulation import (
     BEYOND,
     Active,

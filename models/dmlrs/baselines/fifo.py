@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
-from schedgap.instances.dmlrs.arrays import Ints
+from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.baselines.simulation import BEYOND, Active, Placed, simulate
 from schedgap.models.dmlrs.throughput import bundles, ps_needed
 

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, DmlrsInstance
-from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors, stop_note
 from schedgap.models.dmlrs.algorithms.prices import Known
 from schedgap.models.dmlrs.offers import Offer, Slot

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 
 FINEST = 100_000  # parts of the work that a checker puts up with

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from schedgap.errors import InputError
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.instances.records import Many
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.dmlrs.bounds.certificate_data import FINEST, too_fine

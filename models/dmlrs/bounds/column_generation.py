@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.algorithms.dynamic_program import Cheapest, on_grid_up
 from schedgap.models.dmlrs.offers import Offer, arrived
 from schedgap.models.dmlrs.throughput import bundles, external_width, first_completions, widths

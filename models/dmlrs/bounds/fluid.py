@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.throughput import external_width, first_completions, widths
 from schedgap.solvers.programs.arrays import LinearProgram
 

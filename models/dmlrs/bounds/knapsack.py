@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 
 STEPS = 40  # towards good prices
 MOST_NODES = 20_000  # of one knapsack

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.algorithms.dynamic_program import (
     Cheapest,
     exact,

@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.throughput import bundles, external_width, first_completions, widths
 
 WORK = 1 - 1e-8  # D, just below the part of the work that completes a job

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.algorithms import dynamic_program, slot_placements
 from schedgap.models.dmlrs.algorithms.best_schedule import Market
 from schedgap.models.dmlrs.offers import Offer, Slot, arrived

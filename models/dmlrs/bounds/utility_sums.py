@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.throughput import first_completions
 
 MOST_SUMS = 50_000

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.algorithms.dynamic_program import Cheapest, exact, not_dominated
 from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
 from schedgap.models.dmlrs.exact.slot_packings import Chosen, Plan, Slots, all_levels, best

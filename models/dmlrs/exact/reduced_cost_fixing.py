@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.bounds.machine_patterns import Parts, Rents
 from schedgap.models.dmlrs.programs.aggregate import Item
 from schedgap.models.dmlrs.throughput import FULL, first_completions

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from schedgap.instances.dmlrs import Counts, DmlrsInstance, DmlrsSchedule, arrays
-from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
 from schedgap.models.dmlrs.exact.packing import Packing, dominates, few_that_do_not_fit, pack
 from schedgap.models.dmlrs.programs.aggregate import Item

@@ -1,7 +1,7 @@
 """All jobs known (ours): columns, a choice among them, and large neighborhoods, with a bound."""
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.heuristics.initial import first_bracket
 from schedgap.models.dmlrs.heuristics.partial_schedule import Board
 from schedgap.models.dmlrs.heuristics.search_stages import begin, by_columns, search

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.bounds.column_generation import Column
 from schedgap.models.dmlrs.heuristics.density import fill
 from schedgap.models.dmlrs.heuristics.partial_schedule import EVEN, Board

@@ -3,7 +3,7 @@
 import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.heuristics.partial_schedule import Board
 from schedgap.models.dmlrs.throughput import external_width, first_completions
 from schedgap.models.method import MethodResult, RunContext

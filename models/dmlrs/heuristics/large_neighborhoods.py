@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.heuristics.density import densities
 from schedgap.models.dmlrs.heuristics.partial_schedule import Board
 from schedgap.solvers.children.clock import Clock

@@ -7,7 +7,7 @@ narrow as will do, and completes where its utility less that cost is largest.
 import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, DmlrsSchedule, arrays
-from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.heuristics.placing import Counts, fit, place
 from schedgap.models.dmlrs.throughput import FULL, bundles, first_completions, progress
 

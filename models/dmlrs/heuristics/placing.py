@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedgap.instances.dmlrs import INTERNAL, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats, Ints
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.throughput import Bundles, bundles, ps_needed
 
 Counts = dict[int, tuple[int, int]]  # workers and PSs by index of the machine

@@ -3,7 +3,7 @@
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.bounds import column_generation, fluid
 from schedgap.models.dmlrs.bounds.certificate_data import price_certificate, too_fine
 from schedgap.models.dmlrs.bounds.pricing import priced_bound

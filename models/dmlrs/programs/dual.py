@@ -11,7 +11,7 @@ import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Floats
+from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.throughput import FULL, bundles, external_width, progress, widths
 
 MOST_STEPS = 100_000  # ways to go on with a schedule that are looked at

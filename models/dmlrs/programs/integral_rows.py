@@ -17,7 +17,7 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.arrays import Ints
+from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.throughput import (
     FULL,
     bundles,

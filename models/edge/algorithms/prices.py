@@ -12,7 +12,7 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.edge import EdgeInstance
-from schedgap.instances.edge.arrays import EdgeArrays
+from schedgap.instances.edge.compiled import EdgeArrays
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints, Market, Offer, Windows
 
 MOST_CELLS = 2 * 10**7  # of the tables of one type: 0.16 GB

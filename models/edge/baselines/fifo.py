@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
-from schedgap.instances.edge.arrays import Ints
+from schedgap.instances.edge.compiled import Ints
 from schedgap.models.edge.algorithms.a_maxsche import Arrived
 from schedgap.models.edge.algorithms.a_online import Arrivals
 from schedgap.models.edge.baselines.timetable import Timetable

@@ -13,7 +13,7 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement, arrays
-from schedgap.instances.edge.arrays import Ints
+from schedgap.instances.edge.compiled import Ints
 from schedgap.models.edge.algorithms.a_maxsche import Arrived
 from schedgap.models.edge.algorithms.a_online import Arrivals
 from schedgap.models.edge.modes import least_slots

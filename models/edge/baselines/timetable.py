@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
-from schedgap.instances.edge.arrays import Ints
+from schedgap.instances.edge.compiled import Ints
 from schedgap.models.edge.placements import Run, schedule_of
 
 Interval = tuple[int, int]  # first slot, first slot after

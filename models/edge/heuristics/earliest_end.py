@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.edge import EdgeInstance, arrays
-from schedgap.instances.edge.arrays import Ints
+from schedgap.instances.edge.compiled import Ints
 from schedgap.models.edge.baselines.timetable import Interval, Timetable
 from schedgap.models.edge.decisions import Group
 from schedgap.models.edge.modes import Mode
