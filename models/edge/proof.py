@@ -17,12 +17,19 @@ PS; it then runs longer than it must, which the rules allow.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from schedgap.instances.edge.instance import EdgeInstance, Job
-from schedgap.solvers.proofs.checker import IntegerProgram, RefusedError, Row
+from schedgap.solvers.proofs.checker import (
+    CUTS,
+    IntegerProgram,
+    ProgramSpace,
+    RefusedError,
+    Row,
+    with_cuts,
+)
 
 MAX_COLUMNS = 200_000
 MAX_ENTRIES = 4_000_000
@@ -38,7 +45,7 @@ class Mode(NamedTuple):
     together: bool
 
 
-def goal(instance: EdgeInstance, objective: float) -> int:
+def goal(instance: EdgeInstance, objective: float | None) -> int:
     """Return the largest value that a proof of optimality excludes, in the minimisation.
 
     Values are whole; that of a batch (3) is minus the number of jobs.
@@ -46,10 +53,25 @@ def goal(instance: EdgeInstance, objective: float) -> int:
     Parameters
     ----------
     instance : EdgeInstance
-    objective : float
-        Of the schedule that is claimed to be optimal.
+    objective : float or None
+        Of the schedule that is claimed to be optimal; None: that there is no schedule.
     """
+    if objective is None:
+        return sum(instance.horizon - job.arrival for job in instance.jobs)
     return (-round(objective) if instance.is_batch else round(objective)) - 1
+
+
+def space(instance: EdgeInstance, goal: int, proof: Mapping[str, Any]) -> ProgramSpace:
+    """Return what a proof is about: the schedules of value <= goal.
+
+    Parameters
+    ----------
+    instance : EdgeInstance
+    goal : int
+    proof : mapping
+        Its `cuts` are derived anew.
+    """
+    return ProgramSpace(with_cuts(program(instance, goal), proof.get("cuts"), CUTS))
 
 
 def program(instance: EdgeInstance, goal: int) -> IntegerProgram:

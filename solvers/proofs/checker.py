@@ -370,23 +370,22 @@ def rounding_cut(program: IntegerProgram, data: Mapping[str, Any]) -> Row:
 CUTS: Mapping[str, Cut] = {"cover": cover_cut, "round": rounding_cut}
 
 
-def with_cuts(
-    program: IntegerProgram, cuts: Sequence[Any], kinds: Mapping[str, Cut]
-) -> IntegerProgram:
+def with_cuts(program: IntegerProgram, cuts: Any, kinds: Mapping[str, Cut]) -> IntegerProgram:
     """Return the program with the cuts of a proof, each derived anew.
 
     Parameters
     ----------
     program : IntegerProgram
-    cuts : sequence of mapping
-        `why` names the kind; the rest is what the kind reads. A cut may use those before it.
+    cuts : list of mapping
+        Out of a file. `why` names the kind; the rest is what the kind reads. A cut may use those
+        before it.
     kinds : mapping
         How each kind is derived: `CUTS`, and those of the family.
     """
     rows, entries = list(program.rows), 0
     grown = replace(program, rows=rows)  # the list that grows
-    if len(cuts) > MAX_CUTS:
-        raise RefusedError("/cuts", f"at most {MAX_CUTS}")
+    if not isinstance(cuts, list) or len(cuts) > MAX_CUTS:
+        raise RefusedError("/cuts", f"needs a list of at most {MAX_CUTS}")
     for number, cut in enumerate(cuts):
         where = f"/cuts/{number}"
         why = cut.get("why") if isinstance(cut, Mapping) else None

@@ -1,0 +1,46 @@
+"""`python -m schedgap.proof check INSTANCE PROOF`: the checker of proofs alone.
+
+It loads the instance, the family's `models/<family>/proof.py` and `solvers/proofs/checker.py`; no
+engine, no search. Exit code 0: proved; 1: the proof does not show its claim; 2: bad input.
+"""
+
+import sys
+import time
+
+from schedgap.errors import InputError, UsageError
+
+
+def main(arguments: list[str]) -> int:
+    """Check a proof file and say what it proves.
+
+    Parameters
+    ----------
+    arguments : list of str
+        Those of the command line, without the name of the program.
+    """
+    if len(arguments) != 3 or arguments[0] != "check":
+        print("usage: python -m schedgap.proof check INSTANCE PROOF", file=sys.stderr)
+        return 2
+    from schedgap.instances.families import load
+    from schedgap.models.proofs import check_proof, read_proof
+
+    begin = time.monotonic()
+    try:
+        instance = load(arguments[1])
+        verdict = check_proof(instance, read_proof(arguments[2]))
+    except (InputError, UsageError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    seconds = time.monotonic() - begin
+    if verdict.checked is None:
+        print(f"NOT PROVED: {verdict.reason}")
+        return 1
+    print(
+        f"PROVED: no schedule has a value <= {verdict.goal} in the family's whole units "
+        f"({verdict.checked.leaves} leaves, checked in {seconds:.1f} s)"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
