@@ -1,5 +1,6 @@
 """Solutions with their instance, as returned by `solve` and `load_solution`."""
 
+import hashlib
 import html
 import os
 from collections.abc import Mapping
@@ -18,9 +19,10 @@ from schedgap.instances.records import (
     validate,
     write_json,
 )
-from schedgap.instances.solution import EXIT_CODES, SolutionFile
+from schedgap.instances.solution import EXIT_CODES, ProofClaim, ProofKind, SolutionFile
 from schedgap.instances.verdict import outside
 from schedgap.models.family import family
+from schedgap.models.proofs import read_proof, write_proof
 
 Progress = tuple[tuple[float, float | None, float | None], ...]  # (seconds, objective, bound)
 
@@ -36,6 +38,8 @@ class Solution(SolutionFile):
     _progress: Progress = PrivateAttr(default=())
     _certificate: Mapping[str, Any] | None = PrivateAttr(default=None)
     _partial: Any = PrivateAttr(default=None)
+    _proof_data: Mapping[str, Any] | None = PrivateAttr(default=None)
+    _proof_fault: str = PrivateAttr(default="")
 
     @classmethod
     def bind(
@@ -123,7 +127,32 @@ class Solution(SolutionFile):
 
     def to_data(self) -> dict[str, Any]:
         """Return the JSON data of the solution file."""
-        return {name: getattr(self, name) for name in type(self).model_fields}
+        data = {name: getattr(self, name) for name in type(self).model_fields}
+        return data | {"proof": None if self.proof is None else self.proof.model_dump()}
+
+    @property
+    def proof_data(self) -> Mapping[str, Any] | None:
+        """Data of the proof file, for `verify`, or None."""
+        return self._proof_data
+
+    @property
+    def proof_fault(self) -> str:
+        """Why the proof file that the solution names is not there; empty if it is."""
+        return self._proof_fault
+
+    def with_proof(self, kind: ProofKind, data: Mapping[str, Any] | None = None) -> Self:
+        """Return a copy that says what its optimality rests on.
+
+        Parameters
+        ----------
+        kind : str
+            See `ProofClaim`.
+        data : mapping, optional
+            Of the proof file, for the kind `tree`.
+        """
+        copy = self.model_copy(update={"proof": ProofClaim(kind=kind)})
+        copy._proof_data = data
+        return copy
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the solution file and, if the bound has a certificate, the certificate file.
@@ -133,7 +162,14 @@ class Solution(SolutionFile):
         file : path
             The solution file; `certificate_file` gives the name of the other one.
         """
-        write_json(file, self.to_data())
+        saved = self.to_data()
+        proof = proof_file(file)
+        if self.proof is not None and self._proof_data is not None:
+            sha256 = write_proof(proof, self._proof_data)
+            saved["proof"] |= {"file": proof.name, "sha256": sha256}
+        else:
+            proof.unlink(missing_ok=True)  # it would belong to an older solution
+        write_json(file, saved)
         evidence = certificate_file(file)
         if self._certificate is None:
             evidence.unlink(missing_ok=True)  # it would belong to an older solution
@@ -251,7 +287,36 @@ def load_solution(file: str | os.PathLike[str], instance: Instance) -> Solution:
     evidence = certificate_file(file)
     if evidence.exists() and evidence != Path(file):
         solution._certificate = _read_certificate(evidence, instance)
+    if solution.proof is not None and solution.proof.file is not None:
+        solution._proof_data, solution._proof_fault = _read_proof(Path(file), solution.proof)
     return solution
+
+
+def proof_file(file: str | os.PathLike[str]) -> Path:
+    """Return the name of the proof file of a solution file, `NAME.proof.json.gz`.
+
+    Parameters
+    ----------
+    file : path
+        The solution file, `NAME.json`.
+    """
+    path = Path(file)
+    return path.with_name(f"{path.name.removesuffix('.json')}.proof.json.gz")
+
+
+def _read_proof(file: Path, claim: ProofClaim) -> tuple[Mapping[str, Any] | None, str]:
+    """Return the data of the proof file that a solution names, or why there are none."""
+    assert claim.file is not None
+    if Path(claim.file).name != claim.file:
+        raise InputError("must be the name of a file in the same folder", path="proof.file").inside(
+            str(file)
+        )
+    path = file.with_name(claim.file)
+    if not path.exists():
+        return None, f"{claim.file} is missing"
+    if hashlib.sha256(path.read_bytes()).hexdigest() != claim.sha256:
+        return None, f"{claim.file} is not the file that the solution names: its hash differs"
+    return read_proof(path), ""
 
 
 class CertificateFile(Record):

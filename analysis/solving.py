@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from schedgap.analysis.bounds import contradict, derive_status, meet, on_grid, tighter
+from schedgap.analysis.proving import Effort, with_evidence
 from schedgap.analysis.solution import Solution
 from schedgap.analysis.tasks import MethodRun, TaskSpec, run_task, task_spec
 from schedgap.errors import ContradictionError
@@ -24,6 +25,7 @@ def solve(
     time_limit: float | None = None,
     memory_limit: float | None = None,
     seed: int | None = None,
+    proof: Effort = "auto",
     on_message: Callable[[tuple[Any, ...]], None] | None = None,
     **options: object,
 ) -> Solution:
@@ -42,6 +44,9 @@ def solve(
         at a limit still gives the best schedule and bound that it has reported.
     seed : int, optional
         Random seed, >= 0.
+    proof : "auto", "off" or float
+        Time to look for a proof that an optimum is one, after the search: "auto", as long as the
+        search took, within the time limit; or a number of seconds.
     on_message : callable, optional
         Called with ("incumbent", seconds, objective, schedule), ("bound", seconds, value) or
         ("phase", seconds, text) while the method runs.
@@ -65,7 +70,10 @@ def solve(
         settings=options,
     )
     check_instance(instance, spec.method)
-    return verified_solution(instance, spec, run_task(instance, spec, on_message))
+    solution = verified_solution(instance, spec, run_task(instance, spec, on_message))
+    return with_evidence(
+        instance, solution, engines=spec.engines, effort=proof, time_limit=time_limit
+    )
 
 
 def verified_solution(

@@ -1,6 +1,7 @@
 """Verify solutions: the schedule by the family's rules, and every claim made about it."""
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from schedgap.instances.records import plain, read_json
 from schedgap.instances.solution import SolutionFile
 from schedgap.instances.verdict import ClaimStatus, Verdict, Violation
 from schedgap.models.family import Family, family
+from schedgap.models.proofs import check_proof, excluded_value
+from schedgap.solvers.engines.results import ENGINES
 
 
 def verify(
@@ -64,7 +67,7 @@ def verify(
         if not found:
             objective = owner.objective(instance, solution.schedule)
             relaxed = owner.omitted_rules(solution.schedule)
-    elif certificate is None or owner.check_certificate is None:
+    elif solution.proof_data is None and (certificate is None or owner.check_certificate is None):
         raise InputError(
             f"nothing to verify: status '{solution.status}' without a schedule"
             + (" and without a certificate of its bound" if solution.bound is not None else ""),
@@ -78,7 +81,11 @@ def verify(
         if objective is not None and not relaxed:
             _possible(objective, evidence, sense, grid)
         found += evidence.violations
-    claims = _judge_claims(solution, objective, evidence, found, grid)
+    proof = None
+    if not found and not relaxed:
+        proof = _proof(instance, solution, objective, grid)
+        found += proof.violations
+    claims = _judge_claims(solution, objective, evidence, proof, found, grid)
     return Verdict(not found, objective, tuple(found), relaxed, *claims)
 
 
@@ -191,10 +198,70 @@ def _possible(objective: float, evidence: _Evidence, sense: Any, grid: float | N
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    """What a claim of optimality or infeasibility rests on, beside the certificate, in words."""
+
+    proved: bool
+    text: str
+    violations: tuple[Violation, ...] = ()
+
+
+def _proof(
+    instance: Instance, solution: Solution, objective: float | None, grid: float | None
+) -> _Proof:
+    """Check the proof that a solution names, or say why there is nothing to check."""
+    claim = solution.proof
+    if claim is None or solution.status not in ("optimal", "infeasible"):
+        return _Proof(False, "claimed, not checked")
+    if claim.kind in ("engine", "engines"):
+        return _Proof(False, f"{_word(solution)}, not checked")
+    if claim.kind != "tree":
+        return _Proof(False, "claimed, not checked")
+    if solution.proof_data is None:
+        fault = solution.proof_fault or "no proof file"
+        changed = (Violation("proof", ("proof", "sha256"), 0.0, fault),)
+        return _Proof(False, f"not checked: {fault}", changed if "hash" in fault else ())
+    begin = time.monotonic()
+    verdict, needed = (
+        check_proof(instance, solution.proof_data),
+        excluded_value(instance, objective),
+    )
+    reason = verdict.reason
+    if verdict.status == "proved" and (needed is None or verdict.goal < needed):
+        reason = f"/goal: it excludes values up to {verdict.goal}, needs {needed}"
+    if reason:
+        broken = Violation("proof", ("proof",), 0.0, reason)
+        return _Proof(False, f"NOT PROVED: {reason}", (broken,))
+    assert verdict.checked is not None
+    seconds = time.monotonic() - begin
+    size = f"{verdict.checked.leaves} {'leaf' if verdict.checked.leaves == 1 else 'leaves'}"
+    excluded = "there is no schedule"
+    if objective is not None:
+        low = solution.sense == "min"
+        step = 0.0 if grid is None else grid if low else -grid
+        value = f"{'<' if low else '>'}{'=' if grid else ''} {_number(objective - step)}"
+        excluded = f"no schedule has value {value}"
+    return _Proof(True, f"PROVED (tree, {size}, checked in {seconds:.1f} s; {excluded})")
+
+
+def _word(solution: Solution) -> str:
+    """Return the engines whose word an optimum is, with their versions."""
+    engines = (solution.engine or "").split("+")
+    named = ", ".join(
+        f"{engine} {solution.versions.get(ENGINES[engine][0], '')}".strip()
+        for engine in engines
+        if engine in ENGINES
+    )
+    number = "one engine's word" if len(engines) == 1 else "its engines' word"
+    return f"{number} ({named})" if named else number
+
+
 def _judge_claims(
     solution: Solution,
     objective: float | None,
     evidence: _Evidence | None,
+    proof: _Proof | None,
     found: list[Violation],
     grid: float | None,
 ) -> tuple[ClaimStatus | None, ClaimStatus | None, tuple[str, ...]]:
@@ -207,6 +274,9 @@ def _judge_claims(
         if broken & {"bound", "certificate"}:
             bound = "refuted"
             lines.append(f"{name}: refuted")
+        elif evidence is None and proof is not None and proof.proved:
+            bound = "checked"
+            lines.append(f"{name}: checked, by the proof")
         elif evidence is None:
             bound = "unchecked"
             lines.append(f"{name}: not checked: no certificate")
@@ -216,17 +286,22 @@ def _judge_claims(
     optimality: ClaimStatus | None = None
     if solution.status == "optimal":
         if found:
-            optimality, text = "refuted", "refuted"
+            named = proof is not None and bool(proof.violations)
+            optimality, text = "refuted", proof.text if proof and named else "refuted"
         elif (
             evidence is not None and objective is not None and meet(objective, evidence.bound, grid)
         ):
-            optimality, text = "checked", "checked"
+            optimality, text = "checked", f"PROVED (certificate {evidence.kind})"
         else:
-            optimality, text = "unchecked", "claimed, not checked"
+            assert proof is not None or solution.outside
+            optimality = "checked" if proof and proof.proved else "unchecked"
+            text = proof.text if proof else "claimed, not checked"
         lines.append(f"optimal: {text}")
     elif solution.status == "infeasible":
-        optimality = "refuted" if found else "unchecked"
-        lines.append(f"infeasible: {'refuted' if found else 'claimed, not checked'}")
+        optimality = "checked" if proof and proof.proved else "unchecked"
+        if found:
+            optimality = "refuted"
+        lines.append(f"infeasible: {proof.text if proof else 'refuted'}")
     return bound, optimality, tuple(lines)
 
 

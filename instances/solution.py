@@ -15,6 +15,23 @@ EXIT_CODES: dict[Status, int] = {
 }  # fmt: skip
 
 
+ProofKind = Literal["certificate", "tree", "search", "engines", "engine", "none"]
+
+
+class ProofClaim(Record):
+    """The evidence that a schedule is optimal, or that there is none."""
+
+    kind: ProofKind
+    """`certificate`: the certificate of the bound meets the objective. `tree`: a proof file.
+    `engines`, `engine`: the word of two engines, or of one. `none`: a search without evidence."""
+    file: str | None = None
+    """Name of the proof file, in the folder of the solution file."""
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
+    """Of the proof file."""
+    within: Annotated[float, Field(ge=0)] = 0.0
+    """The optimum may be better by this much, relative to the objective."""
+
+
 class SolutionFile(Record):
     """Result of one method; `objective` is recomputed from `schedule`, `bound` is valid or null."""
 
@@ -35,3 +52,5 @@ class SolutionFile(Record):
     schedule: Any = None  # checked by the family's rules
     trace: dict[str, Any] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
+    proof: ProofClaim | None = None
+    """What `optimal` or `infeasible` rests on; null for other statuses."""

@@ -5,6 +5,7 @@ Neither imports an engine, and neither shares code with the searches.
 """
 
 import gzip
+import hashlib
 import json
 import os
 import zlib
@@ -136,8 +137,20 @@ def _family(instance: Instance) -> Any:
         raise
 
 
-def write_proof(file: str | os.PathLike[str], data: Mapping[str, Any]) -> None:
-    """Write a proof file, packed; the same data give the same bytes.
+def packed_proof(data: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a proof file; the same data give the same bytes.
+
+    Parameters
+    ----------
+    data : mapping
+        As `proof_data` returns it.
+    """
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return gzip.compress(text.encode(), mtime=0)
+
+
+def write_proof(file: str | os.PathLike[str], data: Mapping[str, Any]) -> str:
+    """Write a proof file and return its sha256.
 
     Parameters
     ----------
@@ -145,12 +158,12 @@ def write_proof(file: str | os.PathLike[str], data: Mapping[str, Any]) -> None:
     data : mapping
         As `proof_data` returns it.
     """
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    packed = gzip.compress(text.encode(), mtime=0)
+    packed = packed_proof(data)
     part = f"{os.fspath(file)}.part"
     with open(part, "wb") as target:
         target.write(packed)
     os.replace(part, file)
+    return hashlib.sha256(packed).hexdigest()
 
 
 def read_proof(file: str | os.PathLike[str]) -> dict[str, Any]:

@@ -158,6 +158,13 @@ def solve(
     memory_limit: MemoryLimit = None,
     seed: Seed = None,
     settings: Settings = None,
+    proof: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|off|SECONDS",
+            help="Time to prove an optimum after the search; auto: as long as the search took.",
+        ),
+    ] = "auto",
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Output file of the solution.")
     ] = None,
@@ -171,6 +178,7 @@ def solve(
     from schedgap.analysis.solving import solve as run
     from schedgap.instances.families import load
 
+    effort = _effort(proof)
     problem = load(instance)
     if out is not None:
         _check_place(out)
@@ -182,6 +190,7 @@ def solve(
             time_limit=time_limit,
             memory_limit=memory_limit,
             seed=seed,
+            proof=effort,
             on_message=on_message,
             **_settings(settings),
         )
@@ -198,6 +207,19 @@ def solve(
         reason = reason or "stopped at its limit"
         show.note(f"{instance}: {found.method}: {found.status}: {reason}")
     raise typer.Exit(found.exit_code)
+
+
+def _effort(text: str) -> Any:
+    """Return the time for a proof."""
+    if text in ("auto", "off"):
+        return text
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise UsageError(f"proof '{text}': need auto, off or a number of seconds >= 0")
+    return seconds
 
 
 @app.command(epilog="Example:  schedgap verify small.json a.json")

@@ -227,9 +227,15 @@ def _ratio(found: "Solution") -> str:
     ratio = bracket(found.objective, found.objective, found.bound, found.sense)
     if found.status != "optimal":
         return f"at most {ratio.high:.4f}"
-    if found.certificate is None:
-        return "1 (the method's word: no certificate)"
-    return f"1 (certificate: {found.certificate.get('kind')})"
+    match found.proof and found.proof.kind:
+        case "tree":
+            return "1 (proved: tree)"
+        case "certificate":
+            assert found.certificate is not None
+            return f"1 (proved: certificate {found.certificate.get('kind')})"
+        case "engine" | "engines":
+            return "1 (the engine's word: no proof)"
+    return "1 (the method's word: no proof)"
 
 
 def verdict(found: "Verdict", *, as_json: bool) -> None:

@@ -19,6 +19,7 @@ def test_a_saved_solution_comes_back_whole(tmp_path: Path) -> None:
     assert list(json.loads((tmp_path / "a.json").read_text())) == [
         "family", "version", "instance", "instance_sha256", "method", "engine", "kind", "options",
         "seed", "status", "sense", "objective", "bound", "seconds", "schedule", "trace", "versions",
+        "proof",
     ]  # fmt: skip
 
 

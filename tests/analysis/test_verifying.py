@@ -117,7 +117,10 @@ def test_a_certified_optimum_is_checked() -> None:
     verdict = sg.verify(toy(3, 1, 2), solved(), {"kind": "toy", "value": 1.0})
     assert verdict.complete
     assert (verdict.bound_status, verdict.optimality_status) == ("checked", "checked")
-    assert verdict.claims == ("bound 1: checked, by its certificate (toy)", "optimal: checked")
+    assert verdict.claims == (
+        "bound 1: checked, by its certificate (toy)",
+        "optimal: PROVED (certificate toy)",
+    )
     # A bound that is checked, and an objective that it does not reach: 1e-6 twice is too much.
     far = solved(bound=1 - 9e-7)
     shy = sg.verify(toy(3, 1, 2), far, {"kind": "toy", "value": 1 - 1.7e-6})

@@ -113,7 +113,7 @@ def test_solve_prints_the_solution_that_it_writes(
     plain = schedgap("solve", toy_file(3, 1, 2), "--method", "first", "--set", "pause=0")
     assert "objective  3" in plain.out and "bound      -" in plain.out
     shown = schedgap("solve", toy_file(3, 1, 2)).out
-    assert "ratio      1 (the method's word: no certificate)" in shown
+    assert "ratio      1 (the method's word: no proof)" in shown
     edge = tmp_path / "edge.json"
     schedgap("generate", "edge", "--preset", "toy", "--out", edge)
     assert "1 (certificate: cg-bound)" in schedgap("solve", edge, "--method", "exact").out

@@ -1,7 +1,9 @@
 """Proof files: written, read, checked and refused; the checker alone from the command line."""
 
+import copy
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +18,7 @@ from schedgap.models import proofs
 from schedgap.models.edge.exact.prove import prove_goal
 from schedgap.models.proofs import check_proof, excluded_value, proof_data, read_proof, write_proof
 from schedgap.solvers import Clock
+from schedgap.solvers.proofs.checker import RefusedError
 
 OPTIMUM = 39
 
@@ -160,3 +163,14 @@ def test_the_checker_runs_alone(
     assert exit_code == 2
     assert error.startswith("error: ")
     assert run("prove")[0] == 2
+
+
+def test_the_proof_that_the_documentation_reads_by_hand_is_one() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "proofs.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(block, "proofs.md", "exec"), names)
+    proof = copy.deepcopy(names["proof"])
+    proof["vectors"][0]["d"] = [[0, -5]]
+    with pytest.raises(RefusedError, match=r"/tree/\d/v: the leaf is open by 13 units"):
+        names["check_tree"](names["ProgramSpace"](names["program"]), proof)

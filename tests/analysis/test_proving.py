@@ -1,0 +1,179 @@
+"""What an optimum rests on: a proof file, a certificate, or somebody's word."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import schedgap as sg
+from schedgap.analysis.proving import search_proof, with_evidence
+from schedgap.errors import InputError
+from schedgap.instances.edge import EdgeInstance
+from schedgap.models.proofs import read_proof, write_proof
+from strategies.edge import instance_of
+
+OPTIMUM = 39
+
+
+@pytest.fixture(scope="module")
+def instance() -> Any:
+    return sg.generate("edge", preset="small", seed=7)
+
+
+@pytest.fixture(scope="module")
+def by_engine(instance: Any) -> sg.Solution:
+    return sg.solve(instance, "cp-sat", proof=120)
+
+
+def saved(solution: sg.Solution, folder: Path) -> Path:
+    file = folder / "s.json"
+    solution.save(file)
+    return file
+
+
+def test_an_engine_s_optimum_is_proved_anew(
+    instance: Any, by_engine: sg.Solution, tmp_path: Path
+) -> None:
+    assert by_engine.status == "optimal"
+    assert by_engine.proof is not None
+    assert by_engine.proof.kind == "tree"
+    file = saved(by_engine, tmp_path)
+    data = json.loads(file.read_text())
+    assert data["proof"]["file"] == "s.proof.json.gz"
+    verdict = sg.verify(instance, sg.load_solution(file, instance))
+    assert verdict
+    assert verdict.complete
+    assert (verdict.bound_status, verdict.optimality_status) == ("checked", "checked")
+    assert verdict.claims[0] == "bound 39: checked, by the proof"
+    assert verdict.claims[1].startswith("optimal: PROVED (tree, ")
+    assert verdict.claims[1].endswith("; no schedule has value <= 38)")
+
+
+def test_without_a_proof_it_is_the_engine_s_word(instance: Any) -> None:
+    solution = sg.solve(instance, "cp-sat", proof="off")
+    assert solution.proof is not None
+    assert solution.proof.kind == "engine"
+    verdict = sg.verify(instance, solution)
+    assert verdict
+    assert not verdict.complete
+    assert verdict.claims[-1].startswith("optimal: one engine's word (cp-sat 9.")
+    assert verdict.claims[-1].endswith("), not checked")
+
+
+def test_a_certificate_that_meets_the_objective_is_proof_enough(instance: Any) -> None:
+    solution = sg.solve(instance, "exact", time_limit=60, proof="auto")
+    assert solution.status == "optimal"
+    assert solution.certificate is not None
+    assert solution.proof is not None
+    assert solution.proof.kind == "certificate"
+    assert sg.verify(instance, solution).claims[-1].startswith("optimal: PROVED (certificate ")
+
+
+def test_what_claims_no_optimum_names_no_proof(instance: Any) -> None:
+    solution = sg.solve(instance, "fifo")
+    assert solution.proof is None
+    assert solution.to_data()["proof"] is None
+
+
+def test_no_time_leaves_the_word(instance: Any, by_engine: sg.Solution) -> None:
+    for effort, limit in ((0.0, None), ("auto", by_engine.seconds)):
+        again = with_evidence(
+            instance, by_engine, engines=("cp-sat",), effort=effort, time_limit=limit
+        )
+        assert again.proof is not None
+        assert again.proof.kind == "engine"
+        assert again.proof_data is None
+
+
+def test_a_proof_of_less_than_the_claim_is_refused(
+    instance: Any, by_engine: sg.Solution, tmp_path: Path
+) -> None:
+    data = search_proof(lambda message: None, instance, OPTIMUM - 2, None, 60.0, 0)
+    assert data is not None
+    less = by_engine.with_proof("tree", data)
+    verdict = sg.verify(instance, sg.load_solution(saved(less, tmp_path), instance))
+    assert not verdict
+    assert [item.rule for item in verdict.violations] == ["proof"]
+    assert "it excludes values up to 37, needs 38" in verdict.claims[-1]
+
+
+def test_a_proof_of_more_than_the_truth_is_refused(
+    instance: Any, by_engine: sg.Solution, tmp_path: Path
+) -> None:
+    assert by_engine.proof_data is not None
+    more = by_engine.with_proof("tree", dict(by_engine.proof_data) | {"goal": OPTIMUM})
+    verdict = sg.verify(instance, sg.load_solution(saved(more, tmp_path), instance))
+    assert not verdict
+    assert verdict.optimality_status == "refuted"
+    assert verdict.claims[-1].startswith("optimal: NOT PROVED: /tree/")
+
+
+def test_a_file_that_was_changed_or_lost_proves_nothing(
+    instance: Any, by_engine: sg.Solution, tmp_path: Path
+) -> None:
+    file = saved(by_engine, tmp_path)
+    proof = tmp_path / "s.proof.json.gz"
+    write_proof(proof, read_proof(proof) | {"goal": 0})
+    verdict = sg.verify(instance, sg.load_solution(file, instance))
+    assert not verdict
+    assert "its hash differs" in verdict.claims[-1]
+    proof.unlink()
+    verdict = sg.verify(instance, sg.load_solution(file, instance))
+    assert verdict
+    assert not verdict.complete
+    assert verdict.claims[-1] == "optimal: not checked: s.proof.json.gz is missing"
+
+
+def test_a_proof_lies_beside_its_solution(
+    instance: Any, by_engine: sg.Solution, tmp_path: Path
+) -> None:
+    file = saved(by_engine, tmp_path)
+    data = json.loads(file.read_text())
+    data["proof"]["file"] = "../s.proof.json.gz"
+    file.write_text(json.dumps(data))
+    with pytest.raises(InputError, match=r"proof\.file"):
+        sg.load_solution(file, instance)
+
+
+def test_an_older_proof_goes_when_its_solution_does(
+    by_engine: sg.Solution, instance: Any, tmp_path: Path
+) -> None:
+    saved(by_engine, tmp_path)
+    saved(sg.solve(instance, "fifo"), tmp_path)
+    assert not (tmp_path / "s.proof.json.gz").exists()
+
+
+def test_that_there_is_no_schedule_is_proved_too(tmp_path: Path) -> None:
+    """Two jobs of two slots on one worker, in three slots."""
+    job = {
+        "arrival": 1,
+        "worker_type": "w",
+        "ps_type": "p",
+        "epochs": 2,
+        "chunks": 1,
+        "minibatches_per_chunk": 1,
+        "compute_seconds": 10.0,
+        "update_seconds": 0.0,
+        "gradient_megabytes": 0.0,
+        "bandwidth_mbps": 100.0,
+        "transfer_delay": {"s": 0},
+    }
+    tight = instance_of(
+        [job, job],
+        horizon=3,
+        slot_seconds=10,
+        worker_types=["w"],
+        ps_types=["p"],
+        servers=[{"id": "s", "kind": "edge", "workers": {"w": 1}, "parameter_servers": {"p": 2}}],
+    )
+    assert isinstance(tight, EdgeInstance)
+    solution = sg.solve(tight, "cp-sat", proof=60)
+    assert solution.status == "infeasible"
+    assert solution.proof is not None
+    assert solution.proof.kind == "tree"
+    verdict = sg.verify(tight, sg.load_solution(saved(solution, tmp_path), tight))
+    assert verdict
+    assert verdict.optimality_status == "checked"
+    assert verdict.claims[-1].startswith("infeasible: PROVED (tree, ")
+    assert verdict.claims[-1].endswith("; there is no schedule)")
