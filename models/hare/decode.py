@@ -1,4 +1,4 @@
-"""From whole numbers, or from an order on the GPUs, to a schedule that the rules accept."""
+"""Schedules from integer starts, and integer starts from the order of tasks on each GPU."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,7 +8,15 @@ from schedgap.models.hare.integer_time import Ints, Synchronization, steps
 
 
 def to_schedule(instance: HareInstance, start: ArrayLike, gpu: ArrayLike) -> HareSchedule:
-    """Return the schedule of starts [i] in steps and GPU indices [i]."""
+    """Return the schedule with given starts and GPUs, in the instance's time unit.
+
+    Parameters
+    ----------
+    start : array [i]
+        Start of each task, in steps.
+    gpu : array [i]
+        Index of its GPU in `instance.gpus`.
+    """
     step = steps(instance).step
     times = [float(int(t) * step) for t in np.asarray(start)]
     return HareSchedule(np.asarray(gpu, dtype=np.int64), np.array(times))
@@ -19,13 +27,29 @@ def to_steps(
     schedule: HareSchedule,
     synchronization: Synchronization = "relaxed",
 ) -> Ints:
-    """Return the starts [i] in steps of a schedule moved to the left in its own order."""
+    """Return the starts [i] of a schedule in steps, after a left shift.
+
+    Parameters
+    ----------
+    schedule : HareSchedule
+        Only its GPUs and the order of its starts matter.
+    synchronization : "relaxed" or "fixed"
+        With `fixed`, the tasks of a round keep a common start.
+    """
     step = float(steps(instance).step)
     return left_shifted(instance, np.round(schedule.start / step), schedule.gpu, synchronization)
 
 
 def value_of(instance: HareInstance, start: ArrayLike, gpu: ArrayLike) -> int:
-    """Return sum w_n C_n in grid steps for starts [i] in steps."""
+    """Return sum w_n C_n of a schedule, in grid steps.
+
+    Parameters
+    ----------
+    start : array [i]
+        Start of each task, in steps.
+    gpu : array [i]
+        Index of its GPU in `instance.gpus`.
+    """
     view, whole = arrays(instance), steps(instance)
     task = np.arange(view.tasks)
     ends = np.asarray(start) + whole.duration[task, view.gpu_class[np.asarray(gpu)]]
@@ -33,11 +57,21 @@ def value_of(instance: HareInstance, start: ArrayLike, gpu: ArrayLike) -> int:
     return int(whole.weight @ completion)
 
 
-def on_gpus(instance: HareInstance, start: ArrayLike, kind: ArrayLike) -> Ints:
-    """Return the GPU [i] of each task, given starts [i] in steps and classes k [i] of GPUs.
+def assign_gpus(instance: HareInstance, start: ArrayLike, kind: ArrayLike) -> Ints:
+    """Return the GPU [i] of each task, given its start and its class of equal GPUs.
 
-    Intervals that never exceed the number of GPUs at once can be given one each, in the order of
-    their starts: each takes, of the GPUs that are free, the one that was freed last.
+    Parameters
+    ----------
+    start : array [i]
+        Start of each task, in steps; in no class do more tasks train at once than it has GPUs.
+    kind : array [i]
+        Class k of GPUs of each task.
+
+    Notes
+    -----
+    Greedy colouring of an interval graph: in order of their starts, each task takes the GPU that
+    became free last among those that are free. It succeeds whenever no moment has more intervals
+    than GPUs.
     """
     view, whole = arrays(instance), steps(instance)
     begin, classes = np.asarray(start), np.asarray(kind)
@@ -56,10 +90,21 @@ def left_shifted(
     gpu: ArrayLike,
     synchronization: Synchronization = "relaxed",
 ) -> Ints:
-    """Return exact starts [i] in steps: every task as early as its GPU's order of tasks allows.
+    """Return the starts [i], in steps, of the left-shifted schedule: no task can start earlier.
 
-    `start` [i] in steps may be slightly wrong, as a solver's tolerance leaves it; only its order
-    counts. With `fixed`, rounds move as a whole.
+    Parameters
+    ----------
+    start : array [i]
+        Start of each task, in steps, possibly off by an engine's tolerance; only the order counts.
+    gpu : array [i]
+        Index of its GPU in `instance.gpus`.
+    synchronization : "relaxed" or "fixed"
+        With `fixed`, the tasks of a round keep a common start.
+
+    Notes
+    -----
+    Tasks are placed in the order of their starts. Each starts when its GPU is free and its round
+    may begin, so no start increases and the order on every GPU is kept.
     """
     view, whole = arrays(instance), steps(instance)
     near, on = np.asarray(start, dtype=float), np.asarray(gpu)

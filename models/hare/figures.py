@@ -1,4 +1,4 @@
-"""Figures 12 and 14-19 of the paper as experiments; the others show measurements or single runs."""
+"""Figures 12 and 14-19 of the paper as experiments; its other figures show measurements."""
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -29,21 +29,23 @@ def experiments(
     jobs: Sequence[int] = JOBS,
     testbed_jobs: int = 40,
 ) -> list[Experiment]:
-    """Return the figures on the paper's workload, some draws of each.
+    """Return the experiments behind the figures, on instances drawn from the paper's workload.
 
     Parameters
     ----------
-    seeds : sequence
-        Of the instances.
-    gpus, jobs : sequence
-        Their numbers along the axes; where they do not vary, those in the middle.
+    seeds : sequence of int
+        Seeds of the instances; each figure shows means over them.
+    gpus, jobs : sequence of int
+        Numbers of GPUs and of jobs along the axes; a figure that varies another quantity uses the
+        middle entry.
     testbed_jobs : int
-        Jobs of Figure 12, on 15 GPUs.
+        Number of jobs of Figure 12, on 15 GPUs.
 
     Notes
     -----
-    Source: Section 7. Hare is `hare-fluid`, as its own relaxation cannot be solved at this scale,
-    with the GPU that is free first, as printed, or (ours) the one that ends the task first.
+    Source: Section 7. Hare is represented by `hare-fluid`, because the paper's relaxation cannot be
+    solved at this scale: once with the GPU that is free first, as printed, and once (ours) with
+    the GPU that finishes the task first.
     """
 
     @cache

@@ -1,4 +1,4 @@
-"""The picture of a `hare` schedule: a lane for each GPU, a bar for each task."""
+"""Gantt chart of a `hare` schedule: one lane per GPU, one bar per task."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,18 @@ from schedgap.models.family import Bar, Chart
 
 
 def chart(instance: HareInstance, schedule: Mapping[str, Any]) -> Chart:
-    """Return lanes in list order; training solid, synchronization faint behind it."""
+    """Return the chart of a schedule: training as solid bars, synchronization faint behind it.
+
+    Parameters
+    ----------
+    schedule : Mapping
+        Schedule of a verified solution file, as JSON data.
+
+    Returns
+    -------
+    Chart
+        One lane per GPU, in list order; the text of a bar names job, round, task and GPU.
+    """
     view = arrays(instance)
     placed = HareSchedule.from_data(instance, schedule)
     lanes = tuple(gpu.id for gpu in instance.gpus)

@@ -1,7 +1,7 @@
-"""The integer view of an instance, and the windows in which an optimal schedule lies.
+"""Instances in whole time steps, and the time windows that contain an optimal schedule.
 
-Every time is a whole number of steps. So is every start of a schedule in which nothing can be
-moved to the left, and with whole weights its value: the objective has a grid.
+All times are multiples of one step. Hence every start of a left-shifted schedule is a multiple of
+the step, and with weights that are multiples of a weight step its objective lies on a grid.
 """
 
 from dataclasses import dataclass
@@ -26,43 +26,54 @@ Synchronization = Literal["relaxed", "fixed"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HareSteps:
-    """An instance in whole numbers; index letters and order of tasks as in `HareArrays`."""
+    """An instance in integers; index letters and order of tasks as in `HareArrays`."""
 
     step: Fraction  # length of a step in the instance's time unit
-    weight_step: Fraction  # of the weights
+    weight_step: Fraction  # greatest common divisor of the weights
     arrival: Ints  # [n] steps
-    weight: Ints  # [n] without a common divisor
+    weight: Ints  # [n] multiples of the weight step
     train: Ints  # [i, k] steps
     duration: Ints  # [i, k] d = T^c + T^s, steps
     head: Ints  # [i] earliest start, steps
-    tail: Ints  # [i] least length of the rounds after, steps
-    critical: Ints  # [n] L_n, steps
-    horizon: int  # steps: some optimal schedule ends by then
+    tail: Ints  # [i] minimum length of the later rounds of the job, steps
+    critical: Ints  # [n] L_n, critical path of the job, steps
+    horizon: int  # steps; some optimal schedule ends by then
 
     @property
     def grid(self) -> Fraction:
-        """Of the objective, in weight times the instance's time unit."""
+        """Grid of the objective, in weight times the instance's time unit."""
         return self.step * self.weight_step
 
     @property
-    def least(self) -> int:
-        """sum w_n (a_n + L_n), in grid steps: no schedule has a lower value."""
+    def critical_path_value(self) -> int:
+        """Critical-path bound sum w_n (a_n + L_n), in grid steps."""
         return int(self.weight @ (self.arrival + self.critical))
 
-    def real(self, value: int | float | Fraction) -> float:
-        """Return an objective or a bound given in grid steps in the instance's units."""
+    def to_objective(self, value: int | float | Fraction) -> float:
+        """Convert an objective or a bound from grid steps to the instance's units.
+
+        Parameters
+        ----------
+        value : int, float or Fraction
+            In grid steps.
+
+        Returns
+        -------
+        float
+            In weight times the instance's time unit.
+        """
         return float(Fraction(value) * self.grid)
 
 
 @lru_cache(maxsize=64)
 def steps(instance: HareInstance) -> HareSteps:
-    """Return the integer view of an instance.
+    """Return the instance in integers; cached.
 
     Raises
     ------
     ScaleError
-        When the scale exceeds a million steps per unit, the horizon 2^40 steps, or the greatest
-        value 2^60 grid steps.
+        If the times need more than a million steps per unit, the horizon exceeds 2^40 steps, or
+        the largest objective exceeds 2^60 grid steps.
     """
     view = arrays(instance)
     units = scale(instance)
@@ -97,6 +108,7 @@ def steps(instance: HareInstance) -> HareSteps:
 
 
 def _whole(numbers: NDArray[np.float64], step: Fraction) -> Ints:
+    """Return numbers, each a multiple of the step, as integers; ScaleError above 2^60."""
     distinct, place = np.unique(numbers, return_inverse=True)
     whole = [int(decimal(number) / step) for number in distinct.tolist()]
     if max(whole) > LARGEST_VALUE:
@@ -104,33 +116,36 @@ def _whole(numbers: NDArray[np.float64], step: Fraction) -> Ints:
     return np.array(whole, dtype=np.int64)[place].reshape(numbers.shape)
 
 
-def latest(whole: HareSteps, upper: int | None = None) -> Ints:
-    """Return [n] a time, in steps, by which each job is complete in some optimal schedule.
+def latest_completions(whole: HareSteps, upper: int | None = None) -> Ints:
+    """Return [n] the latest completion time of each job in some optimal schedule, in steps.
 
     Parameters
     ----------
+    whole : HareSteps
+        The instance in integers.
     upper : int or None
-        Value, in grid steps, of a schedule of *this* variant of the problem: every schedule that
-        costs no more lies in the windows (a job of weight 0 in one that is moved to the left).
-        None: only the horizon.
+        Objective, in grid steps, of a schedule of *this* variant of the problem. Every schedule
+        that costs no more meets the deadlines (a job of weight 0 does so once the schedule is
+        left-shifted). With None, the deadlines are the horizon.
 
     Notes
     -----
-    If job n completes at C and every other no earlier than its critical path allows, the value is
-    at least `least` + w_n (C - a_n - L_n).
+    If job n completes at C and every other job no earlier than its critical path allows, the
+    objective is at least `critical_path_value` + w_n (C - a_n - L_n). Setting this to `upper` and
+    solving for C gives the deadline.
     """
     ends = np.full(len(whole.weight), whole.horizon, dtype=np.int64)
     if upper is not None:
         heavy = whole.weight > 0
-        slack = max(0, upper - whole.least) // whole.weight[heavy]
+        slack = max(0, upper - whole.critical_path_value) // whole.weight[heavy]
         ends[heavy] = np.minimum(
             whole.horizon, whole.arrival[heavy] + whole.critical[heavy] + slack
         )
     return ends
 
 
-def alike_jobs(instance: HareInstance) -> list[tuple[int, ...]]:
-    """Return groups of two or more jobs that differ in nothing, each in list order."""
+def identical_jobs(instance: HareInstance) -> list[tuple[int, ...]]:
+    """Return the groups of two or more jobs with equal data, each in list order."""
     view = arrays(instance)
     groups: dict[tuple[object, ...], list[int]] = {}
     for n in range(view.jobs):

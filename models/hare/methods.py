@@ -1,4 +1,4 @@
-"""The methods of family `hare`, its programs to export, and its small instances: one table."""
+"""Tables of family `hare`: its methods, the programs that can be exported, its small instances."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from schedgap.models.method import Algorithm, Lazy, Method, Option
 
 
 def _at(name: str) -> Lazy:
-    """Return a function of this family, by `module:function`."""
+    """Return a reference to a function of this family, `module:function`, imported on first use."""
     return Lazy(f"schedgap.models.hare.{name}")
 
 
@@ -20,24 +20,29 @@ SYNCHRONIZATION = Option(
     "relaxed: tasks of a round may start apart; fixed: they start together on different GPUs",
     choices=("relaxed", "fixed"),
 )
-MAX_COLUMNS = Option(
-    "max_columns", "int", 300_000, "largest number of columns that is built", least=1
+MAX_COLUMNS = Option("max_columns", "int", 300_000, "build no program with more columns", least=1)
+CELLS = Option(
+    "cells", "int", 100, "number of time cells up to the makespan of a list schedule", least=1
 )
-CELLS = Option("cells", "int", 100, "cells of time up to the makespan of a list schedule", least=1)
 _ALGORITHM_1 = (
     Option(
         "gpu_rule",
         "choice",
         "available",
-        "GPU that is free first (as printed), or on which the task is synchronized first (ours)",
+        "GPU that is free first (as printed), or that synchronizes the task first (ours)",
         choices=("available", "finish"),
     ),
-    Option("order_guard", "bool", True, "raise H along the rounds of a job (ours, E4)"),
+    Option(
+        "order_guard",
+        "bool",
+        True,
+        "raise H so that the rounds of a job keep their order (ours, E4)",
+    ),
     Option(
         "midpoint",
         "choice",
         "max",
-        "H on the slowest GPU (as printed), or on the relaxation's own (E14)",
+        "H with the slowest GPU (as printed), or with the GPU that the relaxation chose (E14)",
         choices=("max", "assigned"),
     ),
 )
@@ -46,11 +51,9 @@ _RELAXATION_OPTIONS = (
         "canonical",
         "bool",
         True,
-        "among all optima, take the one with the least sum of starts (E28)",
+        "take the optimum of the relaxation with the least sum of starts (E28)",
     ),
-    Option(
-        "max_relaxation", "int", 400, "largest number of tasks x GPUs that is accepted", least=1
-    ),
+    Option("max_relaxation", "int", 400, "solve no relaxation with more tasks x GPUs", least=1),
 )
 
 METHODS: tuple[Method, ...] = (
@@ -71,11 +74,11 @@ METHODS: tuple[Method, ...] = (
         "big-m",
         "exact",
         _at("exact.solve_programs:big_m"),
-        "the paper's program with one big-M row for each order of two tasks on a GPU",
+        "the paper's program, with a big-M row for each order of two tasks on a GPU",
         "(4)-(8)",
         engines=("highs", "gurobi"),
         options=(
-            Option("pairwise", "bool", False, "(7) for each pair of tasks, as printed"),
+            Option("pairwise", "bool", False, "write (7) for each pair of tasks, as printed"),
             SYNCHRONIZATION,
         ),
         seeded=True,
@@ -84,7 +87,7 @@ METHODS: tuple[Method, ...] = (
         "cp-sat",
         "exact",
         _at("exact.solve_programs:cp_sat"),
-        "intervals by task and kind of GPUs, one cumulative constraint for each kind",
+        "one interval per task and kind of GPU, one cumulative constraint per kind",
         "(4)-(8)",
         ours=True,
         engines=("cp-sat",),
@@ -95,7 +98,7 @@ METHODS: tuple[Method, ...] = (
         "cp-sat-gpu",
         "exact",
         _at("exact.solve_programs:cp_sat_gpu"),
-        "intervals by task and GPU, no overlap on any GPU",
+        "one interval per task and GPU, no overlap on any GPU",
         "(4)-(8)",
         engines=("cp-sat",),
         options=(SYNCHRONIZATION,),
@@ -105,7 +108,7 @@ METHODS: tuple[Method, ...] = (
         "time-indexed",
         "exact",
         _at("exact.solve_programs:time_indexed"),
-        "time-indexed program: number of tasks that start on each kind of GPU in each step",
+        "time-indexed program: how many tasks start on each kind of GPU in each time step",
         "ours",
         ours=True,
         engines=("highs", "cp-sat", "gurobi"),
@@ -116,7 +119,7 @@ METHODS: tuple[Method, ...] = (
         "time-indexed-lp",
         "bound",
         _at("exact.solve_programs:time_indexed_lp"),
-        "the linear relaxation of time-indexed",
+        "linear relaxation of time-indexed",
         "ours",
         ours=True,
         engines=("highs",),
@@ -127,22 +130,24 @@ METHODS: tuple[Method, ...] = (
         "lagrangian",
         "bound",
         _at("bounds.solve_lagrangian:lagrangian_bound"),
-        "Lagrangian relaxation: GPU time has a price, each job is scheduled by itself; strongest "
-        "at full scale",
+        "Lagrangian relaxation of GPU capacity, each job scheduled alone at the prices; the "
+        "strongest bound at full scale",
         "Lagrangian relaxation of (8)",
         ours=True,
         engines=("highs",),
         options=(
             CELLS,
-            Option("rounds", "int", 40, "rounds of column generation for better prices", least=0),
-            Option("steps", "int", 16, "steps of time in a job's shortest task", least=1),
+            Option(
+                "rounds", "int", 40, "rounds of column generation that improve the prices", least=0
+            ),
+            Option("steps", "int", 16, "time steps within the shortest task of a job", least=1),
         ),
     ),
     Method(
         "job-alone",
         "bound",
         _at("bounds.job_alone:job_alone"),
-        "each job by itself on the fastest GPUs",
+        "each job alone on the fastest GPUs",
         "(4), (6), (7)",
         ours=True,
     ),
@@ -150,12 +155,22 @@ METHODS: tuple[Method, ...] = (
         "relaxed-miqcp",
         "bound",
         _at("bounds.solve_relaxations:relaxed_miqcp"),
-        "the paper's relaxation: row (9) for all tasks of a GPU",
+        "the paper's relaxation: row (9) for the set of all tasks of a GPU",
         "Hare_Sched_RL, Section 5.2",
         engines=("highs", "gurobi"),
         options=(
-            Option("horizon_cap", "bool", False, "bound the starts by the horizon; stronger (E31)"),
-            Option("literal", "bool", False, "products as printed, nonconvex: Gurobi only (E3)"),
+            Option(
+                "horizon_cap",
+                "bool",
+                False,
+                "bound the starts by the horizon: a stronger relaxation (E31)",
+            ),
+            Option(
+                "literal",
+                "bool",
+                False,
+                "keep the products as printed: nonconvex, Gurobi only (E3)",
+            ),
         ),
     ),
     Method(
@@ -171,9 +186,14 @@ METHODS: tuple[Method, ...] = (
                 "integer",
                 "bool",
                 None,
-                "binary y; unless given, when tasks x GPUs <= 400",
+                "keep y binary; by default if tasks x GPUs <= 400",
             ),
-            Option("release_cuts", "bool", False, "count starts from the earliest head of a set"),
+            Option(
+                "release_cuts",
+                "bool",
+                False,
+                "measure starts from the earliest release in the set: stronger rows",
+            ),
         ),
     ),
     Method(
@@ -188,16 +208,16 @@ METHODS: tuple[Method, ...] = (
         "fluid-lp",
         "bound",
         _at("bounds.solve_fluid:fluid_lp"),
-        "linear program over jobs, classes of GPUs and cells of time; for full scale",
+        "linear program over jobs, classes of GPUs and time cells; works at full scale",
         "mean busy times",
         ours=True,
         engines=("highs",),
         options=(
             CELLS,
-            Option("sync_rows", "bool", False, "add rows that pay for long synchronization"),
+            Option("sync_rows", "bool", False, "add rows that account for long synchronization"),
         ),
     ),
-    # the paper's algorithm, and ours
+    # the paper's algorithm and ours
     Method(
         "hare",
         "algorithm",
@@ -221,7 +241,7 @@ METHODS: tuple[Method, ...] = (
         "hare-fluid",
         "algorithm",
         _at("heuristics.hare_fluid:hare_fluid"),
-        "Algorithm 1 on the fluid program's progress; for full scale",
+        "Algorithm 1 on the solution of the fluid program; works at full scale",
         "Algorithm 1",
         ours=True,
         engines=("highs",),
@@ -239,14 +259,14 @@ METHODS: tuple[Method, ...] = (
                 "gpu_rule",
                 "choice",
                 "finish",
-                "prefer the GPU time in which a task is synchronized first, or that is free first",
+                "prefer the GPU that synchronizes the task first, or that is free first",
                 choices=("finish", "available"),
             ),
             Option(
                 "moves",
                 "int",
                 None,
-                "plans to try (default: 2000; with a time limit, until it is up or a hundred "
+                "moves to try (default: 2000; with a time limit, until it expires or a hundred "
                 "kicks in a row fail)",
                 least=0,
             ),
@@ -273,7 +293,7 @@ METHODS: tuple[Method, ...] = (
                 "backfill",
                 "bool",
                 True,
-                "let later jobs start when too few GPUs are idle for the first",
+                "let later jobs start while too few GPUs are idle for the first",
             ),
         ),
         online=True,
@@ -282,7 +302,7 @@ METHODS: tuple[Method, ...] = (
         name="sched-homo",
         kind="baseline",
         run=Algorithm(_at("baselines.sched_homo:sched_homo")),
-        summary="weight over work first, blind to the speed of GPUs, in equal shares",
+        summary="largest weight over work first, in equal shares, ignoring the speeds of the GPUs",
         source="Section 7.1, Sched_Homo; completed by us",
         online=True,
     ),
@@ -290,14 +310,14 @@ METHODS: tuple[Method, ...] = (
         name="sched-allox",
         kind="baseline",
         run=Algorithm(_at("baselines.sched_allox:sched_allox")),
-        summary="one GPU for each job by matchings of least total completion time",
+        summary="one GPU per job, by matchings of minimum total completion time",
         source="Section 7.1, Sched_Allox; completed by us",
         options=(
             Option(
                 "weighted",
                 "bool",
                 False,
-                "start by weight over length instead of the matching's order",
+                "start jobs by weight over length instead of in the order of the matching",
             ),
         ),
         online=True,
@@ -306,7 +326,7 @@ METHODS: tuple[Method, ...] = (
         name="list-wspt",
         kind="algorithm",
         run=Algorithm(_at("algorithms.list_wspt:list_wspt")),
-        summary="Algorithm 1 with jobs in Smith's order: least work over weight first",
+        summary="Algorithm 1 with jobs in Smith's order: smallest work over weight first",
         source="ours, after Algorithm 1",
         ours=True,
         options=(
@@ -314,7 +334,7 @@ METHODS: tuple[Method, ...] = (
                 "gpu_rule",
                 "choice",
                 "finish",
-                "GPU on which a task is done first, or that is free first (Algorithm 1, line 12)",
+                "GPU that finishes the task first, or that is free first (Algorithm 1, line 12)",
                 choices=("finish", "available"),
             ),
         ),
@@ -343,7 +363,7 @@ PROGRAMS: Mapping[str, Callable[[HareInstance], Any]] = {
 
 def suite() -> list[Instance]:
     """Return the toy, a counterexample to the printed relaxation, and random instances."""
-    from schedgap.instances.generate import generate  # with all readers of traces
+    from schedgap.instances.generate import generate  # late: imports all readers of traces
 
     return [
         generate("hare", preset="toy"),

@@ -1,7 +1,4 @@
-"""The Hare paper, traced: where its equations, lines, guarantees and slips stand in this source.
-
-Longer than other modules because it is a table, not code.
-"""
+"""The Hare paper, traced: where its equations, guarantees and errata stand in this source."""
 
 from schedgap.models.method import Lazy
 from schedgap.models.paper import Algorithm, Equation, Erratum, Guarantee, Paper, Symbol
@@ -14,17 +11,17 @@ CITATION = (
 PROBLEM = (
     "A cluster has GPUs of several kinds. A training job is a chain of rounds, a round a fixed "
     "set of tasks, one data batch each. A task occupies one GPU, without interruption, for its "
-    "training time; then it synchronizes, which leaves the GPU free. The next round of the job "
-    "starts only when every task of the round has synchronized. Tasks of a round may run side by "
-    "side or one after another, on GPUs of any kinds, and a GPU may turn to another job after any "
-    "task. With all arrivals, weights and times known, choose a GPU and a start for every task so "
-    "that the total weighted completion time of the jobs is least. Time is continuous, in the "
-    "instance's `meta.time_unit`; there is no horizon, so every instance has a schedule."
+    "training time; then it synchronizes, without occupying the GPU. The next round of the job "
+    "starts only after every task of the round has synchronized. Tasks of a round may run in "
+    "parallel or one after another, on GPUs of any kinds, and a GPU may switch to another job "
+    "after any task. All arrivals, weights and times are known. Choose a GPU and a start for every "
+    "task so as to minimize the total weighted completion time of the jobs. Time is continuous, in "
+    "the instance's `meta.time_unit`; there is no horizon, so every instance has a schedule."
 )
 SCHEDULE = (
     '`{"assignments": [{"job": "J1", "round": 1, "task": 1, "gpu": "GPU3", "start": 0.0}, ...]}`: '
     "exactly these keys, one entry for each task, rounds and tasks counted from 1, in any order. "
-    "Ends, barriers and completion times follow from it."
+    "Ends, barriers and completion times are derived."
 )
 
 SYMBOLS = (
@@ -44,17 +41,17 @@ SYMBOLS = (
     Symbol("y_im", "assignments[].gpu", "id", "GPU of a task"),
     Symbol("C_n", "", "derived", "completion time: the last synchronization of the job"),
     Symbol("H_i", "", "derived", "middle completion time: x-hat plus half the longest T^c"),
-    Symbol("phi_m", "", "derived", "time at which a GPU is free in Algorithm 1"),
-    Symbol("alpha", "", "derived", "largest ratio of a task's times between two GPUs"),
+    Symbol("phi_m", "", "derived", "time at which a GPU becomes free in Algorithm 1"),
+    Symbol("alpha", "", "derived", "largest ratio between the times of a task on two GPUs"),
 )  # fmt: skip
 
 RULES = {
     "V0": "Every assignment has exactly the five keys, of the right types.",
-    "V1": "Every job, round, task and GPU named exists.",
+    "V1": "Every job, round, task and GPU that is named exists.",
     "V2": "(5) Every task is assigned exactly once.",
     "V3": "(4) No task starts before its job arrives.",
-    "V4": "(7) A round starts when the round before it has trained and synchronized, all of it.",
-    "V5": "(8) On one GPU, a task starts when the one before has trained; never two at once.",
+    "V4": "(7) A round starts after every task of the previous round has trained and synchronized.",
+    "V5": "(8) On each GPU, a task starts after the previous one has trained; never two at once.",
     "V6": "With `synchronization=fixed`: the tasks of a round start together on different GPUs.",
 }
 
@@ -64,27 +61,29 @@ EQUATIONS = {
     "3": Equation("background", (), "the averaged update (E32)"),
     "4": Equation("modelled", ("eq_4",), "a bound on the start of every task"),
     "5": Equation("modelled", ("eq_5",)),
-    "6": Equation("modelled", ("eq_6",), "rows of the last round; earlier rounds end before it"),
+    "6": Equation(
+        "modelled", ("eq_6",), "rows for the last round only; by (7), earlier rounds end before it"
+    ),
     "7": Equation(
         "modelled",
         ("eq_7", "eq_7_end", "eq_7_start"),
-        "literal pairs with pairwise=true, otherwise one barrier variable per round",
+        "pairs of tasks, as printed, with pairwise=true; else one barrier variable per round",
     ),
     "8": Equation("modelled", ("eq_8_first", "eq_8_second"), "one row per order of a pair (E11)"),
     "9": Equation("modelled", ("eq_9",), "with z = x y, an identity for binary y (E3)"),
     "10": Equation("checked", ("lemma_report",), "Lemma 2, false as printed (E1, E2)"),
-    "11": Equation("checked", ("lemma_report",), "a step of Lemma 2's proof (E1, E2)"),
-    "12": Equation("checked", ("lemma_report",), "a step of Lemma 2's proof"),
-    "13": Equation("checked", ("lemma_report",), "a step of Lemma 2's proof"),
+    "11": Equation("background", (), "a step of Lemma 2's proof, not evaluated (E1, E2)"),
+    "12": Equation("background", (), "a step of Lemma 2's proof, not evaluated"),
+    "13": Equation("background", (), "a step of Lemma 2's proof, not evaluated"),
     "14": Equation("checked", ("lemma_report",), "Lemma 3"),
-    "15": Equation("checked", ("lemma_report",), "a step of Lemma 3's proof"),
-    "16": Equation("checked", ("lemma_report",), "a step of Lemma 3's proof (E18)"),
-    "17": Equation("checked", ("lemma_report",), "a step of Lemma 3's proof (E18)"),
-    "18": Equation("checked", ("lemma_report",), "a step of Lemma 3's proof (E18)"),
-    "19": Equation("checked", ("lemma_report",), "a step of Lemma 3's proof (E18)"),
-    "20": Equation("checked", ("lemma_report",), "a step of Lemma 3's proof (E18)"),
-    "21": Equation("checked", ("lemma_report",), "a step of Theorem 4's proof (E19)"),
-    "22": Equation("checked", ("lemma_report",), "a step of Theorem 4's proof (E20)"),
+    "15": Equation("background", (), "a step of Lemma 3's proof, not evaluated"),
+    "16": Equation("background", (), "a step of Lemma 3's proof, not evaluated (E18)"),
+    "17": Equation("background", (), "a step of Lemma 3's proof, not evaluated (E18)"),
+    "18": Equation("background", (), "a step of Lemma 3's proof, not evaluated (E18)"),
+    "19": Equation("background", (), "a step of Lemma 3's proof, not evaluated (E18)"),
+    "20": Equation("background", (), "a step of Lemma 3's proof, not evaluated (E18)"),
+    "21": Equation("background", (), "a step of Theorem 4's proof, not evaluated (E19)"),
+    "22": Equation("background", (), "a step of Theorem 4's proof, not evaluated (E20)"),
 }
 
 ALGORITHMS = {
@@ -115,7 +114,7 @@ _EDITORIAL = "A slip of the text only; nothing in a schedule depends on it."
 
 ERRATA = {
     "E1": Erratum(
-        "(9) against (11)",
+        "(9) and (11)",
         "the row (9) for the full set of tasks on a GPU",
         "Lemma 2 uses (9) for a prefix of the sequence, which the relaxation does not contain. "
         "Three unit jobs on one GPU (CE1) break Lemma 2, and CE2 breaks Theorem 4.",
@@ -139,17 +138,17 @@ ERRATA = {
     "E3": Erratum(
         "5.2, on the relaxation",
         "a mixed-integer quadratic program with the product of y and x",
-        "It looks nonconvex. With z = x y, exact for binary y, the left side of the turned row is "
-        "the square of a linear form and the right side is linear: a convex program.",
-        "The convex form, by tangents where the engine takes no quadratic rows.",
+        "It looks nonconvex. With z = x y, exact for binary y, and the row rearranged, one side is "
+        "the square of a linear form and the other is linear: a convex program.",
+        "The convex form, by tangent cuts where the engine accepts no quadratic rows.",
         "literal=true of relaxed-miqcp (Gurobi's nonconvex mode)",
         ("test_the_literal_product_form_has_the_same_optimum",),
     ),
     "E4": Erratum(
         "Algorithm 1, lines 4 and 10",
         "tasks sorted by H alone",
-        "When the tasks of successive rounds differ, H may put a later round first; line 10 then "
-        "reads values that are not set, and (7) is violated.",
+        "When the tasks of successive rounds differ, H may order a later round first; line 10 then "
+        "reads values that are not set yet, and (7) is violated.",
         "An order guard raises H along the rounds of a job.",
         "order_guard=false (a schedule that breaks (7) is not returned: status unknown)",
         ("test_the_order_guard_keeps_rounds_in_order",),
@@ -159,14 +158,14 @@ ERRATA = {
         "the GPU that is free first",
         "It ignores the GPU's speed and the task's ready time, which costs a factor of more than "
         "three at the paper's own scale.",
-        "Literal by default.",
+        "As printed, by default.",
         "gpu_rule=finish is ours: the GPU on which the task ends first",
         ("test_a_slow_gpu_listed_first_costs_alpha",),
     ),
     "E6": Erratum(
         "Algorithm 1, line 12",
         "argmin",
-        "All GPUs are free at the start, so the rule for ties decides much.",
+        "All GPUs are free at time 0, so the tie-breaking rule matters.",
         "Ties go to the GPU that is earlier in the list.",
         "the order of `gpus` in the file",
         ("test_ties_go_to_the_gpu_listed_first",),
@@ -174,7 +173,7 @@ ERRATA = {
     "E7": Erratum(
         "Algorithm 1, line 7",
         "r = 0",
-        "Rounds are a set R_n without a numbering.",
+        "The rounds R_n are a set without numbering.",
         "Rounds count from 1 in files; the paper's r is `round` - 1.",
         "",
         ("test_rounds_count_from_one_in_files",),
@@ -212,7 +211,7 @@ ERRATA = {
     "E12": Erratum(
         "(6), (7) against line 16",
         "synchronization counts for completion and barrier, not for the GPU",
-        "Easily overread; the three places do agree.",
+        "Easily overlooked; the three places agree.",
         "The GPU is free during synchronization, everywhere.",
         "",
         ("test_synchronization_does_not_block_the_gpu",),
@@ -228,7 +227,7 @@ ERRATA = {
     "E14": Erratum(
         "5.2, H_i",
         "the largest middle over all GPUs",
-        "It mixes in slow GPUs that the relaxation avoids.",
+        "It takes slow GPUs into account that the relaxation avoids.",
         "As printed.",
         "midpoint=assigned takes the relaxation's own GPU",
         ("test_middles_take_the_slowest_or_the_assigned_gpu",),
@@ -237,7 +236,7 @@ ERRATA = {
     "E16": Erratum(
         "Lemma 2",
         "any task of the sequence, on GPU m",
-        "If it holds at all, then for the GPU that takes the task.",
+        "It can hold only for the GPU that runs the task.",
         "Reported for that GPU.",
         "",
         ("test_ce4_breaks_lemma_2_even_with_every_prefix",),
@@ -245,7 +244,7 @@ ERRATA = {
     "E17": Erratum(
         "(14), alpha",
         "ratios of synchronization times",
-        "Undefined where a synchronization time is 0.",
+        "They are undefined where a synchronization time is 0.",
         "0/0 counts as 1; x/0 is infinite, and then there is no guarantee.",
         "",
         ("test_alpha_of_zero_synchronization",),
@@ -259,8 +258,8 @@ ERRATA = {
     "E19": Erratum(
         "(21)",
         "machines with the earliest start time, for all m",
-        "The algorithm takes the GPU that is free first; the row holds for that one only.",
-        "Lemma 3 is evaluated for the GPU that takes the task.",
+        "The algorithm takes the GPU that is free first; the inequality holds for that GPU only.",
+        "Lemma 3 is evaluated for the GPU that runs the task.",
         "",
         ("test_lemma_3_holds_on_random_instances",),
     ),
@@ -276,17 +275,17 @@ ERRATA = {
     "E21": Erratum(
         "2.2.4",
         "switching takes about 9 times as long as training",
-        "Table 3's default shares of 97-98 % mean factors of 37-58 for one model, and 20-24 for "
-        "the pair GraphSAGE and ResNet50.",
-        "Both are quoted; the replay computes the measure from Table 3.",
+        "The default shares of 97-98 % in Table 3 give factors of 37-58 for one model, and 20-24 "
+        "for the pair GraphSAGE and ResNet50.",
+        "Both are quoted; a test recomputes the factors of the pair from Table 3.",
         "",
         ("test_omega_of_graphsage_and_resnet50",),
     ),
     "E22": Erratum(
         "Table 3",
         "switching times and their shares",
-        "The task times that they imply differ from row to row, by a factor of up to three.",
-        "The row of Hare, read as a V100 (the table names no GPU), is the generator's base.",
+        "The task times that they imply differ between rows by a factor of up to three.",
+        "The generator uses the row of Hare, read as a V100 (the table names no GPU).",
         "",
         ("test_paper_times_follow_tables_2_and_3",),
     ),
@@ -312,24 +311,24 @@ ERRATA = {
     ),
     "E26": Erratum(
         "Theorem 1",
-        "a reduction from SS13 of Garey and Johnson, details left out",
+        "a reduction from SS13 of Garey and Johnson, details omitted",
         "SS13 minimizes weighted completion time on equal processors. " + _EDITORIAL,
-        "Strongly NP-hard anyway: one GPU with arrivals already is.",
+        "The problem is strongly NP-hard anyway: one GPU with arrivals already is.",
     ),
     "E27": Erratum(
         "Fig. 1",
         "a table of times inside the image",
         "The numbers are not in the text.",
         "The preset toy is our reconstruction: it has schedules with every value that the paper "
-        "quotes (10.5, 9 and 8.5), and its optimum is 8, so the paper's best is not optimal there.",
+        "quotes (10.5, 9 and 8.5), but its optimum is 8, so the paper's best is not optimal there.",
         "",
         ("test_the_toy_has_schedules_with_every_quoted_value",),
     ),
     "E28": Erratum(
         "5.2, step 2",
         "the solution x-hat of the relaxation",
-        "It is far from unique, and the sequence depends on it, hence on the solver.",
-        "A canonical point: among the optimal ones, the least sum of starts.",
+        "It is far from unique, so the sequence depends on the solver.",
+        "A canonical point: the least sum of starts among the optimal solutions.",
         "canonical=false keeps the solver's point",
         ("test_the_canonical_point_has_the_least_sum_of_starts",),
     ),
@@ -351,16 +350,16 @@ ERRATA = {
     "E31": Erratum(
         "Hare_Sched_RL",
         "no upper limit on x",
-        "An optimum of the relaxation may lie far beyond every schedule's horizon; a cap changes "
-        "its value, its point and the ratio.",
-        "A limit that provably never binds for the printed relaxation.",
+        "An optimum of the relaxation may lie far beyond the horizon of every schedule; a cap "
+        "changes its value, its solution and the ratio.",
+        "A limit that provably never binds in the printed relaxation.",
         "horizon_cap=true takes the horizon of the schedules: a stronger bound, not the paper's",
         ("test_the_horizon_cap_changes_ce2",),
     ),
     "E32": Erratum(
         "(1)-(3)",
         "loss, gradient and update",
-        "Background on training without scheduling content. " + _EDITORIAL,
+        "Background on training, without scheduling content. " + _EDITORIAL,
         "Not modelled.",
     ),
 }

@@ -1,7 +1,8 @@
-"""What makes a `hare` schedule valid, written from the paper; shares no code with the models.
+"""The verifier of family `hare`, written from the paper; it shares no code with the models.
 
-V0 shape, V1 ids, V2 equation (5), V3 (4), V4 (7), V5 (8), V6 fixed synchronization. A task that an
-earlier rule rejects is left out of the later ones, so that one fault gives one message.
+Rules: V0 data format, V1 ids, V2 equation (5), V3 (4), V4 (7), V5 (8), V6 fixed synchronization.
+Assignments that V0 or V1 reject take no part in the later rules, so that one fault gives one
+message.
 """
 
 import math
@@ -17,13 +18,13 @@ from schedgap.instances.verdict import TOLERANCE, Violation
 
 KEYS = ("job", "round", "task", "gpu", "start")
 _KEYS = frozenset(KEYS)
-PART = 1e-3  # of a task's training, which no tolerance exceeds
-SAME = 1e-7  # of it, by which starts of a round may differ where they are to be equal
-LATEST = 1e19  # no left-shifted schedule of the largest instance that can be read starts later
+RELATIVE_TOLERANCE = 1e-3  # of the training time of the task that is waited for
+EQUAL_START_TOLERANCE = 1e-7  # of the training time, for starts of a round that must be equal
+LATEST_START = 1e19  # beyond every left-shifted schedule of the largest instance that can be read
 
 
-class Run(NamedTuple):
-    """One task where the schedule puts it; indices count from 0, times are in meta.time_unit."""
+class PlacedTask(NamedTuple):
+    """A task with its GPU and start in the schedule; indices from 0, times in meta.time_unit."""
 
     job: int
     round: int
@@ -32,32 +33,33 @@ class Run(NamedTuple):
     train: float  # T^c
     delay: float  # T^s
     start: float
-    trained: float  # start + T^c: until then the task has its GPU
+    trained: float  # start + T^c, when the task releases its GPU
     synchronized: float  # start + T^c + T^s
 
 
 def check(instance: HareInstance, schedule: Any, options: Mapping[str, Any]) -> Iterator[Violation]:
-    """Yield every broken rule of a schedule.
+    """Yield every violation of the rules by a schedule.
 
     Parameters
     ----------
     schedule : Any
-        Plain JSON data, not trusted: `{"assignments": [{"job": id, "round": 1.., "task": 1..,
+        JSON data from a file, not trusted: `{"assignments": [{"job": id, "round": 1.., "task": 1..,
         "gpu": id, "start": number in the instance's time unit}, ...]}`.
     options : Mapping[str, Any]
-        Of the solution; rule V6 holds only with `synchronization` = `fixed`.
+        Options of the method that made the solution; rule V6 applies only with
+        `synchronization` = `fixed`.
 
     Raises
     ------
     InputError
-        When the schedule is no object with a list `assignments`.
+        If the schedule is not an object with a list `assignments`.
 
     Notes
     -----
-    Source: (4), (5), (7), (8). A start may be early by 1e-6, but by no more than a thousandth of
-    the training that it does not wait for, or by two units in the last place where doubles are
-    coarser than that; `objective` judges the schedule as if it had waited. Starts of a round that
-    are to be equal may differ by 1e-6, and by no more than 1e-7 of a training. Time: O(n log n).
+    Source: (4), (5), (7), (8). A start may be too early by min(1e-6, a thousandth of the training
+    time of the task that it should wait for), plus two units in the last place; `objective`
+    evaluates the schedule as if it had waited. Starts of a round that must be equal may differ by
+    min(1e-6, 1e-7 of a training time). Time: O(n log n).
     """
     if not isinstance(schedule, Mapping):
         raise InputError("need an object with the key 'assignments'", path="schedule")
@@ -69,57 +71,67 @@ def check(instance: HareInstance, schedule: Any, options: Mapping[str, Any]) -> 
 
 
 def objective(instance: HareInstance, schedule: Any) -> float:
-    """Return sum w_n C_n of a schedule without violations; C_n is the last synchronized end.
+    """Return sum w_n C_n of a schedule without violations.
+
+    Parameters
+    ----------
+    schedule : Any
+        JSON data that `check` has accepted.
+
+    Returns
+    -------
+    float
+        In weight times the instance's time unit; C_n is the last synchronization of job n.
 
     Notes
     -----
-    What the tolerance admits would add up along a chain of tasks, to a value below the optimum.
-    So the value is that of the schedule with every start moved to the right as far as (4), (7) and
-    (8) ask for it exactly, in the same order on each GPU; tasks of a round that start together stay
-    together. A schedule that keeps the constraints exactly is not moved.
+    Along a chain of tasks the tolerances would add up, to an objective below the optimum. The value
+    is therefore that of the schedule after every start is moved right until (4), (7) and (8) hold
+    exactly, with the same order on each GPU; tasks of a round that start together stay together. A
+    schedule that satisfies the constraints exactly is not moved.
     """
-    runs = _read(instance, schedule["assignments"], Counter(), [])
+    placed = _read(instance, schedule["assignments"], Counter(), [])
     completion = [0.0] * len(instance.jobs)
-    for run in _waiting(instance, runs):
+    for run in _shifted_right(instance, placed):
         completion[run.job] = max(completion[run.job], run.synchronized)
     return math.fsum(job.weight * end for job, end in zip(instance.jobs, completion, strict=True))
 
 
-def _waiting(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Run]:
-    """Yield the runs of a schedule without violations, each moved to where it may start.
+def _shifted_right(instance: HareInstance, placed: Sequence[PlacedTask]) -> Iterator[PlacedTask]:
+    """Yield the tasks of a schedule without violations, moved right to their exact earliest start.
 
-    Tasks of a round that start together move together. They come after what they wait for: the
-    round before, and the tasks before them on their GPUs. Runs that wait for each other, which
-    only what the tolerance admits can bring about, are left out.
+    Tasks of a round that start together form a group and move together. Groups are processed in
+    topological order of the precedence graph: a group follows the round before it and the previous
+    tasks on its GPUs. Tasks on a cycle, possible only within the tolerances, are left out.
     """
-    rounds: dict[tuple[int, int], list[Run]] = {}
-    for run in runs:
+    rounds: dict[tuple[int, int], list[PlacedTask]] = {}
+    for run in placed:
         rounds.setdefault((run.job, run.round), []).append(run)
-    groups: list[tuple[Run, ...]] = []
+    groups: list[tuple[PlacedTask, ...]] = []
     of_round: dict[tuple[int, int], list[int]] = {}
-    for key, own in rounds.items():
-        apart = len({run.gpu for run in own}) == len(own)
-        together = apart and len({run.start for run in own}) == 1
-        made = [tuple(own)] if together else [(run,) for run in own]
-        of_round[key] = list(range(len(groups), len(groups) + len(made)))
-        groups += made
+    for key, members in rounds.items():
+        distinct_gpus = len({run.gpu for run in members}) == len(members)
+        together = distinct_gpus and len({run.start for run in members}) == 1
+        new = [tuple(members)] if together else [(run,) for run in members]
+        of_round[key] = list(range(len(groups), len(groups) + len(new)))
+        groups += new
     on_gpu: dict[int, list[tuple[float, float, int]]] = {}
     for g, group in enumerate(groups):
         for run in group:
             on_gpu.setdefault(run.gpu, []).append((run.start, run.trained, g))
-    pairs = [pair for own in on_gpu.values() for pair in pairwise(g for _, _, g in sorted(own))]
-    for (n, r), members in of_round.items():  # a round's end stands between it and the next
+    arcs = [arc for line in on_gpu.values() for arc in pairwise(g for _, _, g in sorted(line))]
+    for (n, r), numbers in of_round.items():  # an empty group as barrier between two rounds
         groups.append(())
-        pairs += [(first, len(groups) - 1) for first in members]
-        pairs += [(len(groups) - 1, second) for second in of_round.get((n, r + 1), ())]
-    after: list[list[int]] = [[] for _ in groups]
-    waits = [0] * len(groups)
-    for first, second in pairs:
-        after[first].append(second)
-        waits[second] += 1
+        arcs += [(first, len(groups) - 1) for first in numbers]
+        arcs += [(len(groups) - 1, second) for second in of_round.get((n, r + 1), ())]
+    successors: list[list[int]] = [[] for _ in groups]
+    predecessors = [0] * len(groups)  # not yet processed
+    for first, second in arcs:
+        successors[first].append(second)
+        predecessors[second] += 1
     free = [0.0] * len(instance.gpus)
     barrier: dict[tuple[int, int], float] = {}
-    ready = [g for g, count in enumerate(waits) if not count]
+    ready = [g for g, count in enumerate(predecessors) if not count]
     while ready:
         g = ready.pop()
         group = groups[g]
@@ -136,29 +148,30 @@ def _waiting(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Run]:
             free[run.gpu] = moved.trained
             barrier[n, r] = max(barrier.get((n, r), 0.0), moved.synchronized)
             yield moved
-        for other in after[g]:
-            waits[other] -= 1
-            if not waits[other]:
+        for other in successors[g]:
+            predecessors[other] -= 1
+            if not predecessors[other]:
                 ready.append(other)
 
 
 def _violations(
     instance: HareInstance, schedule: Mapping[str, Any], fixed: bool
 ) -> Iterator[Violation]:
+    """Yield the violations of all rules, in the order of their numbers."""
     for key in schedule:
         if key != "assignments":
             yield Violation("V0", ("schedule",), 1, f"schedule: unknown key {short(key)}")
-    found: list[Violation] = []
-    times: Counter[tuple[int, int, int]] = Counter()  # how often each task is named
-    runs = _read(instance, schedule["assignments"], times, found)
-    found += assigned_once(instance, times)
-    found += not_before_arrival(instance, runs)
-    found += rounds_in_order(instance, runs)
-    found += no_overlap(instance, runs)
+    violations: list[Violation] = []
+    counts: Counter[tuple[int, int, int]] = Counter()  # assignments of each task
+    placed = _read(instance, schedule["assignments"], counts, violations)
+    violations += _assigned_once(instance, counts)
+    violations += _not_before_arrival(instance, placed)
+    violations += _rounds_in_order(instance, placed)
+    violations += _no_overlap(instance, placed)
     if fixed:
-        found += one_start_per_round(instance, runs)
-    yield from found
-    if not found and sum(1 for _ in _waiting(instance, runs)) < len(runs):
+        violations += _one_start_per_round(instance, placed)
+    yield from violations
+    if not violations and sum(1 for _ in _shifted_right(instance, placed)) < len(placed):
         message = "tasks wait for each other, each within the tolerance"
         yield Violation("V4", ("schedule",), TOLERANCE, message)
 
@@ -166,40 +179,45 @@ def _violations(
 def _read(
     instance: HareInstance,
     assignments: Sequence[Any],
-    times: Counter[tuple[int, int, int]],
-    found: list[Violation],
-) -> list[Run]:
-    """Return the first sound assignment of each task, in file order, and note rules V0 and V1.
+    counts: Counter[tuple[int, int, int]],
+    violations: list[Violation],
+) -> list[PlacedTask]:
+    """Return the first valid assignment of each task, in file order, and check rules V0 and V1.
 
-    Counts in `times` every assignment that names a task, sound or not.
+    Adds their violations to `violations`, and counts in `counts` every assignment that names a
+    task, valid or not.
     """
     jobs = {job.id: n for n, job in enumerate(instance.jobs)}
     gpus = {gpu.id: m for m, gpu in enumerate(instance.gpus)}
     rounds = [[job.tasks_of(r) for r in range(job.number_of_rounds)] for job in instance.jobs]
-    runs: list[Run] = []
+    placed: list[PlacedTask] = []
     for k, item in enumerate(assignments):
         fault = _malformed(item)
         if fault:
-            found.append(Violation("V0", (f"assignments[{k}]",), 1, f"assignments[{k}]{fault}"))
+            violations.append(
+                Violation("V0", (f"assignments[{k}]",), 1, f"assignments[{k}]{fault}")
+            )
         missing = _unknown(item, rounds, jobs, gpus)
         if missing and not fault:
             message = f"assignments[{k}].{missing}"
-            found.append(Violation("V1", (f"assignments[{k}]",), 1, message))
+            violations.append(Violation("V1", (f"assignments[{k}]",), 1, message))
         if missing and not missing.startswith("gpu"):
             continue
         n, r, i = jobs[item["job"]], item["round"] - 1, item["task"] - 1
-        times[n, r, i] += 1
-        if fault or missing or times[n, r, i] > 1:
+        counts[n, r, i] += 1
+        if fault or missing or counts[n, r, i] > 1:
             continue
         m, start, task = gpus[item["gpu"]], float(item["start"]), rounds[n][r][i]
         train = _value(task.training_time, instance.gpus[m])
         delay = _delay(task, instance.gpus[m])
-        runs.append(Run(n, r, i, m, train, delay, start, start + train, start + train + delay))
-    return runs
+        placed.append(
+            PlacedTask(n, r, i, m, train, delay, start, start + train, start + train + delay)
+        )
+    return placed
 
 
 def _malformed(item: Any) -> str:
-    """Rule V0: exactly the five keys; ids strings, counts integers, a finite start."""
+    """Return what breaks rule V0: five keys, string ids, integer numbers, a finite start."""
     if not isinstance(item, Mapping):
         return f": need an object, got {short(item)}"
     if item.keys() != _KEYS:
@@ -216,8 +234,8 @@ def _malformed(item: Any) -> str:
     start = item["start"]
     if isinstance(start, bool) or not isinstance(start, (int, float)):
         return f".start: need a number, got {short(start)}"
-    if not abs(start) <= LATEST:
-        return f".start: need a finite number up to {LATEST:g}, got {short(start)}"
+    if not abs(start) <= LATEST_START:
+        return f".start: need a finite number up to {LATEST_START:g}, got {short(start)}"
     return ""
 
 
@@ -227,39 +245,41 @@ def _unknown(
     jobs: Mapping[str, int],
     gpus: Mapping[str, int],
 ) -> str:
-    """Rule V1: job, round, task and GPU exist; also says so of what rule V0 refused."""
+    """Return which of job, round, task and GPU does not exist (V1), whatever V0 found."""
     if not isinstance(item, Mapping):
         return "job: none"
     job, r, i, gpu = item.get("job"), item.get("round"), item.get("task"), item.get("gpu")
     if type(job) is not str or job not in jobs:
         return f"job: no job {short(job)}"
-    own = rounds[jobs[job]]
-    if type(r) is not int or not 1 <= r <= len(own):
-        return f"round: job '{job}' has rounds 1 to {len(own)}, not {short(r)}"
-    if type(i) is not int or not 1 <= i <= len(own[r - 1]):
-        return f"task: {job} round {r} has tasks 1 to {len(own[r - 1])}, not {short(i)}"
+    job_rounds = rounds[jobs[job]]
+    if type(r) is not int or not 1 <= r <= len(job_rounds):
+        return f"round: job '{job}' has rounds 1 to {len(job_rounds)}, not {short(r)}"
+    if type(i) is not int or not 1 <= i <= len(job_rounds[r - 1]):
+        return f"task: {job} round {r} has tasks 1 to {len(job_rounds[r - 1])}, not {short(i)}"
     if type(gpu) is not str or gpu not in gpus:
         return f"gpu: {job} round {r} task {i} is on {short(gpu)}, which is no GPU"
     return ""
 
 
-def assigned_once(
-    instance: HareInstance, times: Mapping[tuple[int, int, int], int]
+def _assigned_once(
+    instance: HareInstance, counts: Mapping[tuple[int, int, int], int]
 ) -> Iterator[Violation]:
     """Rule V2, (5): each task is assigned to exactly one GPU."""
     for n, job in enumerate(instance.jobs):
         for r in range(job.number_of_rounds):
             for i in range(len(job.tasks_of(r))):
-                count = times.get((n, r, i), 0)
+                count = counts.get((n, r, i), 0)
                 if count != 1:
                     task = _task(instance, n, r, i)
                     said = f"assigned {count} times" if count else "not assigned to any GPU"
                     yield Violation("V2", (task,), abs(count - 1), f"{task} is {said}")
 
 
-def not_before_arrival(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Violation]:
-    """Rule V3, (4): a task starts at the arrival of its job or later."""
-    for run in runs:
+def _not_before_arrival(
+    instance: HareInstance, placed: Sequence[PlacedTask]
+) -> Iterator[Violation]:
+    """Rule V3, (4): no task starts before the arrival of its job."""
+    for run in placed:
         arrival = instance.jobs[run.job].arrival
         if _exceeds(arrival, run.start, run):
             task, gpu = _name(instance, run)
@@ -270,14 +290,14 @@ def not_before_arrival(instance: HareInstance, runs: Sequence[Run]) -> Iterator[
             )  # fmt: skip
 
 
-def rounds_in_order(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Violation]:
-    """Rule V4, (7): a round starts when every task of the round before is synchronized."""
-    barrier: dict[tuple[int, int], Run] = {}  # of each round, the task that allows the least
-    for run in runs:
+def _rounds_in_order(instance: HareInstance, placed: Sequence[PlacedTask]) -> Iterator[Violation]:
+    """Rule V4, (7): a round starts after every task of the previous round is synchronized."""
+    barrier: dict[tuple[int, int], PlacedTask] = {}  # (job, round) -> its task that ends last
+    for run in placed:
         last = barrier.setdefault((run.job, run.round), run)
         if _earliest(run) > _earliest(last):
             barrier[run.job, run.round] = run
-    for run in runs:
+    for run in placed:
         last = barrier.get((run.job, run.round - 1), run)
         if last is not run and _exceeds(last.synchronized, run.start, last):
             (task, gpu), (waited, _) = _name(instance, run), _name(instance, last)
@@ -289,15 +309,15 @@ def rounds_in_order(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Vio
             )  # fmt: skip
 
 
-def no_overlap(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Violation]:
-    """Rule V5, (8): on one GPU a task starts after the one before has trained, never with it.
+def _no_overlap(instance: HareInstance, placed: Sequence[PlacedTask]) -> Iterator[Violation]:
+    """Rule V5, (8): on each GPU a task starts after the previous one has trained.
 
-    Neighbours in start order suffice: if any two tasks overlap, some two neighbours do.
-    Synchronization does not occupy the GPU.
+    Comparing neighbours in the order of starts suffices: if any two tasks overlap, some two
+    neighbours do. Synchronization does not occupy the GPU.
     """
-    order = sorted(runs, key=lambda run: (run.gpu, run.start, run.trained))
-    for _, own in groupby(order, lambda run: run.gpu):
-        for first, second in pairwise(own):
+    order = sorted(placed, key=lambda run: (run.gpu, run.start, run.trained))
+    for _, on_gpu in groupby(order, lambda run: run.gpu):
+        for first, second in pairwise(on_gpu):
             if _exceeds(first.trained, second.start, first):
                 (task, gpu), (other, _) = _name(instance, second), _name(instance, first)
                 overlap = first.trained - second.start
@@ -308,18 +328,20 @@ def no_overlap(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Violatio
                 )  # fmt: skip
 
 
-def one_start_per_round(instance: HareInstance, runs: Sequence[Run]) -> Iterator[Violation]:
-    """Rule V6, fixed synchronization: tasks of a round start together on distinct GPUs."""
-    rounds: dict[tuple[int, int], list[Run]] = {}
-    for run in runs:
+def _one_start_per_round(
+    instance: HareInstance, placed: Sequence[PlacedTask]
+) -> Iterator[Violation]:
+    """Rule V6, fixed synchronization: the tasks of a round start together on distinct GPUs."""
+    rounds: dict[tuple[int, int], list[PlacedTask]] = {}
+    for run in placed:
         rounds.setdefault((run.job, run.round), []).append(run)
-    for own in rounds.values():
-        first, *others = sorted(own, key=lambda run: run.start)
+    for members in rounds.values():
+        first, *others = sorted(members, key=lambda run: run.start)
         taken = {first.gpu}
         for run in others:
             task, gpu = _name(instance, run)
             late = run.start - first.start
-            if _exceeds(run.start, first.start, first, SAME):
+            if _exceeds(run.start, first.start, first, EQUAL_START_TOLERANCE):
                 message = (
                     f"{task} starts at {run.start:.10g} on {gpu}, {late:.6g} after "
                     f"{_name(instance, first)[0]}"
@@ -331,32 +353,35 @@ def one_start_per_round(instance: HareInstance, runs: Sequence[Run]) -> Iterator
             taken.add(run.gpu)
 
 
-def _earliest(run: Run) -> float:
-    """Return the earliest start that the tolerance admits of a task which waits for this one."""
+def _earliest(run: PlacedTask) -> float:
+    """Return the earliest start that the tolerance permits to a successor of this task."""
     end = run.synchronized
-    return end - min(TOLERANCE, PART * run.train) - 2 * math.ulp(end)
+    return end - min(TOLERANCE, RELATIVE_TOLERANCE * run.train) - 2 * math.ulp(end)
 
 
-def _exceeds(bound: float, value: float, run: Run, part: float = PART) -> bool:
-    """True when a value is below its bound by more than the tolerance, rounding allowed for.
+def _exceeds(bound: float, value: float, run: PlacedTask, part: float = RELATIVE_TOLERANCE) -> bool:
+    """Return whether a value is below its lower bound by more than the tolerance and round-off.
 
-    `run` is the task that is cut short: the tolerance is a small part of it at most.
+    `run` is the task that is waited for; the tolerance is at most a small part of its training.
     """
     return bound - value > min(TOLERANCE, part * run.train) + 2 * math.ulp(bound)
 
 
 def _value(times: Mapping[str, float], gpu: Gpu) -> float:
-    """Return the time on a GPU: its own key first, then its kind's."""
+    """Return the time on a GPU, by the GPU's own key if there is one, else by its kind."""
     return times[gpu.id] if gpu.id in times else times[gpu.kind]
 
 
 def _delay(task: Task, gpu: Gpu) -> float:
+    """Return T^s of a task on a GPU."""
     return _value(task.synchronization_time, gpu) if task.synchronization_time else 0.0
 
 
 def _task(instance: HareInstance, n: int, r: int, i: int) -> str:
+    """Return the name of a task in messages."""
     return f"{instance.jobs[n].id} round {r + 1} task {i + 1}"
 
 
-def _name(instance: HareInstance, run: Run) -> tuple[str, str]:
+def _name(instance: HareInstance, run: PlacedTask) -> tuple[str, str]:
+    """Return the names of a task and of its GPU in messages."""
     return _task(instance, run.job, run.round, run.number), instance.gpus[run.gpu].id

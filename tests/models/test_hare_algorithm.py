@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schedgap.instances.hare import HareSchedule, arrays
 from schedgap.models.hare.algorithms import algorithm_1 as paper
-from schedgap.models.hare.algorithms.algorithm_1 import middles, raised
+from schedgap.models.hare.algorithms.algorithm_1 import middles, monotone_middles
 from schedgap.models.hare.algorithms.guarantees import alpha, lemma_report, theorem_4
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.rules import check, objective
@@ -88,7 +88,7 @@ def test_the_order_guard_keeps_rounds_in_order():
     assert middle.tolist() == [5, 1.5]
     printed = algorithm_1(UNLIKE_ROUNDS, middle, order_guard=False).to_data(UNLIKE_ROUNDS)
     assert [broken.rule for broken in check(UNLIKE_ROUNDS, printed, {})] == ["V4"]
-    assert raised(UNLIKE_ROUNDS, middle).tolist() == [5, 5]
+    assert monotone_middles(UNLIKE_ROUNDS, middle).tolist() == [5, 5]
     # guarded: round 1 on gf over [0, 1], round 2 on the GPU that is free first, gs, over [1, 2]
     guarded = algorithm_1(UNLIKE_ROUNDS, middle)
     assert value(UNLIKE_ROUNDS, guarded) == 2
@@ -101,9 +101,9 @@ def test_the_guard_raises_over_all_rounds_of_its_own_job_alone():
     instance = instance_of(
         {"g": "k"}, [{"task_rounds": [[task, task], [task], [task]]}, one_task(1)]
     )
-    assert raised(instance, [1, 7, 3, 2, 0]).tolist() == [1, 7, 7, 7, 0]
+    assert monotone_middles(instance, [1, 7, 3, 2, 0]).tolist() == [1, 7, 7, 7, 0]
     wide = instance_of({"g": "k"}, [{"task_rounds": [[task], [task, task], [task]]}])
-    assert raised(wide, [4, 3, 6, 5]).tolist() == [4, 4, 6, 6]
+    assert monotone_middles(wide, [4, 3, 6, 5]).tolist() == [4, 4, 6, 6]
 
 
 def test_middles_take_the_slowest_or_the_assigned_gpu():
@@ -246,7 +246,7 @@ def test_finish_takes_a_gpu_on_which_no_other_ends_earlier(instance, data):
     free = np.zeros(view.gpus)
     place = view.task_round - view.job_rounds[view.task_job]
     barrier = np.zeros(view.rounds)
-    for i in np.lexsort((np.arange(view.tasks), place, raised(instance, middle))):
+    for i in np.lexsort((np.arange(view.tasks), place, monotone_middles(instance, middle))):
         q = view.task_round[i]
         ready = view.arrival[view.task_job[i]] if place[i] == 0 else barrier[q - 1]
         ends = np.maximum(free, ready) + view.duration[i, view.gpu_class]

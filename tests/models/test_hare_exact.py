@@ -16,7 +16,7 @@ def _agree(count: int, seed: int) -> None:
     for instance, optimum, (upper, lower, heard) in zip(
         instances, optima, trees_of(instances), strict=True
     ):
-        real = steps(instance).real
+        real = steps(instance).to_objective
         assert real(upper) == pytest.approx(optimum, rel=MEETS), instance.to_data()
         assert lower == upper
         assert all(real(bound) <= optimum + MEETS for bound in heard)

@@ -61,7 +61,9 @@ def random_schedule(instance: HareInstance, seed: int) -> HareSchedule:
     return HareSchedule(gpu, start)
 
 
-def point_of(instance: HareInstance, model: fluid.Fluid, schedule: HareSchedule) -> np.ndarray:
+def point_of(
+    instance: HareInstance, model: fluid.FluidProgram, schedule: HareSchedule
+) -> np.ndarray:
     """Return the columns that a schedule means."""
     view = arrays(instance)
     columns = {
@@ -75,7 +77,7 @@ def point_of(instance: HareInstance, model: fluid.Fluid, schedule: HareSchedule)
         for q in range(len(ends)):
             inside = min(end, ends[q]) - max(begin, model.grid[q])
             if inside > 0:
-                j = columns[model.blocks.task_block[i], k, q]
+                j = columns[model.task_blocks.task_block[i], k, q]
                 values[j] += inside / view.train[i, k]
     values[len(columns) :] = schedule.completion(instance)
     return values
@@ -147,7 +149,7 @@ def test_starts_rise_along_the_rounds_from_the_arrival(
 ) -> None:
     view, model = arrays(instance), fluid.build(instance, grid)
     result = solve_arrays(model.program, clock=Clock())
-    start = fluid.starts(instance, model, result.values)
+    start = fluid.start_times(instance, model, result.values)
     assert (start >= view.arrival[view.task_job]).all()
     same_job = view.task_job[1:] == view.task_job[:-1]
     assert (np.diff(start)[same_job] >= -1e-9).all()
@@ -159,7 +161,7 @@ def test_starts_follow_the_progress_of_the_job() -> None:
     instance = instance_of({"gpu": "g"}, [job])
     model = fluid.build(instance, np.array([0.0, 2.0, 4.0, 8.0]))
     values = np.array([2.0, 0.0, 2.0, 0.0, 8.0])  # f by cell and in the tail, C
-    assert fluid.starts(instance, model, values) == pytest.approx([0, 1, 4, 6])
+    assert fluid.start_times(instance, model, values) == pytest.approx([0, 1, 4, 6])
 
 
 def test_the_midpoint_value_shows_what_the_cells_lose() -> None:

@@ -13,13 +13,13 @@ from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.certificates import check_certificate, lagrangian_certificate
 from schedgap.models.hare.bounds.lagrangian import (
-    Prices,
+    GpuPrices,
     bound,
-    duals_of,
-    master,
-    plan,
-    prices_of,
+    duals_from_prices,
+    job_plan,
+    prices_from_duals,
     pricing,
+    restricted_master,
 )
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import solve_arrays
@@ -27,18 +27,18 @@ from schedgap.solvers.loops.column_generation import generate_columns
 from strategies.hare import brute_force, hare_instances, instance_of
 
 
-def random_prices(instance: HareInstance, seed: int) -> Prices:
+def random_prices(instance: HareInstance, seed: int) -> GpuPrices:
     draw = default_rng(seed)
     grid = np.append(0.0, np.cumsum(draw.choice([0.5, 1.0, 2.7, 6.0], draw.integers(1, 9))))
     shape = len(arrays(instance).class_gpus), len(grid) - 1
-    return Prices(grid, draw.exponential(2, shape) * draw.integers(2, size=shape))
+    return GpuPrices(grid, draw.exponential(2, shape) * draw.integers(2, size=shape))
 
 
-def fluid_prices(instance: HareInstance, grid: np.ndarray) -> tuple[float, Prices]:
+def fluid_prices(instance: HareInstance, grid: np.ndarray) -> tuple[float, GpuPrices]:
     model = fluid.build(instance, grid)
     result = solve_arrays(model.program, clock=Clock(), algorithm="ipm", crossover=False)
     assert result.objective is not None
-    return result.objective, Prices(grid, fluid.capacity_prices(model, result.duals))
+    return result.objective, GpuPrices(grid, fluid.capacity_prices(model, result.duals))
 
 
 @settings(max_examples=150, deadline=None)
@@ -56,17 +56,17 @@ def test_good_prices_prove_a_bound_too(instance: HareInstance) -> None:
     _, prices = fluid_prices(instance, np.arange(0.0, 31.0, 2.0))
     optimum = brute_force(instance)
     found = generate_columns(
-        master(instance, prices, steps=4),
+        restricted_master(instance, prices, steps=4),
         pricing(instance, prices.grid, steps=4),
         clock=Clock(),
         rounds=8,
-        prices=duals_of(arrays(instance), prices),
+        prices=duals_from_prices(arrays(instance), prices),
     )
     assert found.bound is not None
     assert found.prices is not None
     assert bound(instance, prices.rounded(), steps=4) <= found.bound
     assert found.bound <= optimum * (1 + 1e-9) + 1e-12
-    better = prices_of(arrays(instance), prices.grid, found.prices)
+    better = prices_from_duals(arrays(instance), prices.grid, found.prices)
     assert bound(instance, better, steps=4) == pytest.approx(found.bound)
 
 
@@ -74,16 +74,16 @@ def test_two_unit_tasks_on_one_gpu() -> None:
     """At price 1 in [0, 1) each job costs 2, at once (1 + 1) or at 1; 2 + 2 - 1 = 3 is optimal."""
     job = {"rounds": 1, "tasks_per_round": 1, "training_time": {"g": 1}}
     instance = instance_of({"gpu": "g"}, [job, job])
-    prices = Prices(np.array([0.0, 1.0]), np.array([[1.0]]))
+    prices = GpuPrices(np.array([0.0, 1.0]), np.array([[1.0]]))
     assert bound(instance, prices, steps=1) == pytest.approx(3)
-    assert bound(instance, Prices(prices.grid, np.array([[0.0]])), steps=1) == pytest.approx(2)
+    assert bound(instance, GpuPrices(prices.grid, np.array([[0.0]])), steps=1) == pytest.approx(2)
 
 
 @settings(max_examples=40, deadline=None)
 @given(hare_instances(max_jobs=1, max_total=8))
 def test_free_gpus_leave_the_critical_path(instance: HareInstance) -> None:
     view = arrays(instance)
-    free = Prices(np.array([0.0, 5.0]), np.zeros((len(view.class_gpus), 1)))
+    free = GpuPrices(np.array([0.0, 5.0]), np.zeros((len(view.class_gpus), 1)))
     path = float(view.weight @ (view.arrival + view.critical))
     assert bound(instance, free, steps=3) <= path * (1 + 1e-12)
     alike = all(job.task_rounds is None for job in instance.jobs)
@@ -98,9 +98,9 @@ def test_a_round_pays_for_its_slowest_task() -> None:
     """
     job = {"rounds": 1, "tasks_per_round": 2, "training_time": {"f": 1, "s": 10}}
     instance = instance_of({"g1": "f", "g2": "s"}, [job])
-    prices = Prices(np.array([0.0, 20.0]), np.array([[3.0], [0.0]]))
+    prices = GpuPrices(np.array([0.0, 20.0]), np.array([[3.0], [0.0]]))
     view = arrays(instance)
-    own = plan(view, fluid.blocks(view), 0, prices, steps=1)
+    own = job_plan(view, fluid.task_blocks(view), 0, prices, steps=1)
     assert own.value == pytest.approx(7)
     assert own.completion == pytest.approx(1)
     assert own.use == pytest.approx(np.array([[2.0], [0.0]]))
@@ -133,7 +133,7 @@ def test_a_plan_is_the_cheapest_of_all_whole_starts(
     instance = instance_of({"g1": "f", "g2": "s"}, [{"task_rounds": rounds, "weight": 2}])
     view = arrays(instance)
     cells = 6
-    prices = Prices(np.arange(cells + 1.0), draw.integers(0, 5, size=(2, cells)).astype(float))
+    prices = GpuPrices(np.arange(cells + 1.0), draw.integers(0, 5, size=(2, cells)).astype(float))
     paid = np.hstack([prices.paid(), np.repeat(prices.paid()[:, -1:], 40, axis=1)])
     kinds = {key: k for k, key in enumerate(("f", "s"))}
     kinds = {key: int(view.gpu_class[m]) for m, key in enumerate(kinds)}
@@ -157,7 +157,7 @@ def test_a_plan_is_the_cheapest_of_all_whole_starts(
                 best = min(best, total + rest)
         return best
 
-    own = plan(view, fluid.blocks(view), 0, prices, steps=20 if unlike else 200)
+    own = job_plan(view, fluid.task_blocks(view), 0, prices, steps=20 if unlike else 200)
     exact = cheapest(0, 0)
     assert own.value <= exact + 1e-9
     if not unlike:  # the shortest task has at most 3 units of time

@@ -17,7 +17,7 @@ from schedgap.models.hare.baselines.srtf import srtf
 from schedgap.models.hare.bounds.certificates import check_certificate
 from schedgap.models.hare.decode import to_steps, value_of
 from schedgap.models.hare.exact import branch_and_price
-from schedgap.models.hare.exact.rounding import left_shifted, rounded_down
+from schedgap.models.hare.exact.rounded_instance import left_shifted, rounded_down
 from schedgap.models.hare.heuristics.initial import starting_schedules
 from schedgap.models.hare.heuristics.local_search import local_search
 from schedgap.models.hare.integer_time import steps
@@ -105,7 +105,9 @@ def test_a_tree_of_nasty_numbers_is_right_or_refuses(instance: HareInstance) -> 
         return
     start = gavel_fifo(instance)
     try:
-        found = branch_and_price.Tree(instance, start, clock=Clock(), rounding=False).run()
+        found = branch_and_price.BranchAndPrice(
+            instance, start, clock=Clock(), rounding=False
+        ).run()
     except ValueError:
         assert branch_and_price.refusal(
             instance, value_of(instance, to_steps(instance, start), start.gpu)
@@ -113,7 +115,7 @@ def test_a_tree_of_nasty_numbers_is_right_or_refuses(instance: HareInstance) -> 
         return
     optimum = brute_force(instance)
     assert found.lower == found.upper
-    assert whole.real(found.upper) == pytest.approx(optimum, rel=SLACK)
+    assert whole.to_objective(found.upper) == pytest.approx(optimum, rel=SLACK)
 
 
 THIRD = instance_of(

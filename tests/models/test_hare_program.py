@@ -1,14 +1,14 @@
-"""The exact programs: their rows, their twins, and what they refuse."""
+"""The exact programs: their rows, their solutions, and what they refuse."""
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from schedgap.errors import InputError, ScaleError
-from schedgap.instances.hare import HareInstance
+from schedgap.instances.hare import HareInstance, arrays
+from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.bounds.certificates import check_certificate
-from schedgap.models.hare.integer_time import steps
+from schedgap.models.hare.decode import to_steps, value_of
 from schedgap.models.hare.programs import printed, time_indexed
 from strategies.hare import brute_force, instance_of
 from strategies.hare_batch import answers_of, tiny_instances
@@ -70,39 +70,22 @@ def test_literal_pairs_give_the_same_optimum() -> None:
     assert [answer["objective"] for answer in answers] == pytest.approx(OPTIMA)
 
 
-@pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("instance", [TOY, FIGURE_4, *tiny_instances(3, seed=5)])
-def test_arrays_and_pyomo_hold_the_same_program(instance: HareInstance, narrow: bool) -> None:
-    from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
-
-    upper = steps(instance).least + 10 if narrow else None
-    model = time_indexed.build(instance, upper=upper)
-    ours = time_indexed.program(instance, upper)
-    theirs = LinearStandardFormCompiler().write(model, mixed_form=True)
-    place = {var.name: j for j, var in enumerate(theirs.columns)}
-    variables = [*model.u.values(), *model.z.values()]
-    used = [j for j, var in enumerate(variables) if var.name in place]
-    taken = [place[variables[j].name] for j in used]
-    assert len(taken) == len(theirs.columns)
-
-    def rows(matrix: Any, lower: Any, upper: Any) -> list[Any]:
-        """All rows that say something, as "at least" or "equal"."""
-        found = []
-        for entries, low, high in zip(matrix, lower, upper, strict=True):
-            sign = -1.0 if np.isinf(low) else 1.0
-            if entries.any():
-                sides = sorted((sign * float(low), sign * float(high)))
-                found.append([*(sign * entries + 0.0).tolist(), *sides])
-        return sorted(found)
-
-    kind = np.array([row.bound_type for row in theirs.rows])  # -1 at least, 0 equal, 1 at most
-    low, high = np.where(kind <= 0, theirs.rhs, -np.inf), np.where(kind >= 0, theirs.rhs, np.inf)
-    assert rows(theirs.A.toarray()[:, taken], low, high) == rows(
-        ours.matrix.toarray()[:, used], ours.row_lower, ours.row_upper
-    )
-    assert np.ravel(theirs.c.toarray())[taken].tolist() == ours.cost[used].tolist()
-    assert float(np.ravel(theirs.c_offset)[0]) == ours.offset
-    assert [variables[j].ub for j in range(len(variables))] == ours.upper.tolist()
+def test_a_schedule_is_a_point_of_the_time_indexed_program_and_is_read_back(
+    instance: HareInstance,
+) -> None:
+    view, schedule = arrays(instance), list_wspt(instance)
+    start = to_steps(instance, schedule)
+    kind = view.gpu_class[schedule.gpu]
+    upper = value_of(instance, start, schedule.gpu)
+    program = time_indexed.build(instance, upper=upper)
+    point = time_indexed.start(instance, start, kind, upper=upper)
+    activity = program.matrix @ point
+    assert (activity >= program.row_lower).all() and (activity <= program.row_upper).all()
+    assert (point >= program.lower).all() and (point <= program.upper).all()
+    assert program.objective(point) == upper
+    again = time_indexed.read(point, instance, upper=upper)
+    assert value_of(instance, to_steps(instance, again), again.gpu) == upper
 
 
 def test_the_relaxation_bounds_the_optimum_and_its_certificate_repeats_it() -> None:

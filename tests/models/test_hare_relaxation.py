@@ -16,20 +16,20 @@ from schedgap.models.hare.bounds import relaxation_conic
 from schedgap.models.hare.bounds.certificates import check_certificate, cut_certificate
 from schedgap.models.hare.programs import relaxation
 from schedgap.models.hare.programs.relaxation_arrays import (
-    Cut,
-    Relaxed,
+    BaseRelaxation,
+    LoadCut,
     Separate,
     build,
-    full_set,
-    prefixes,
-    prefixes_from_release,
+    separate_full_set,
+    separate_prefixes,
+    separate_release_prefixes,
     with_cuts,
 )
 from schedgap.models.hare.programs.relaxation_cuts import (
-    Tightened,
-    canonical,
-    tighten,
-    tighten_binary,
+    CutLoopResult,
+    canonical_point,
+    solve_binary_with_cuts,
+    solve_with_cuts,
 )
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.programs.arrays import LinearProgram
@@ -56,10 +56,12 @@ def highs(program: LinearProgram) -> EngineResult:
 
 def loop(
     instance: HareInstance, separate: Separate, *, integer: bool, horizon_cap: bool = True
-) -> tuple[Relaxed, Tightened]:
-    most = relaxation.limit(instance, horizon_cap=horizon_cap)
+) -> tuple[BaseRelaxation, CutLoopResult]:
+    most = relaxation.start_limit(instance, horizon_cap=horizon_cap)
     relaxed = build(instance, limit=most, integer=integer)
-    found = (tighten_binary if integer else tighten)(relaxed, separate, highs, Clock())
+    found = (solve_binary_with_cuts if integer else solve_with_cuts)(
+        relaxed, separate, highs, Clock()
+    )
     assert found.closed
     return relaxed, found
 
@@ -72,7 +74,7 @@ def value(
     return bound
 
 
-def certificate_of(relaxed: Relaxed, found: Tightened) -> tuple[float, dict]:
+def certificate_of(relaxed: BaseRelaxation, found: CutLoopResult) -> tuple[float, dict]:
     assert found.duals is not None
     return cut_certificate("relaxed-prefix", relaxed, found.program, found.cuts, found.duals)
 
@@ -94,23 +96,23 @@ def certificate_of(relaxed: Relaxed, found: Tightened) -> tuple[float, dict]:
 def test_values_of_the_worked_examples(
     instance: HareInstance, printed: float, repaired: float
 ) -> None:
-    assert value(instance, full_set, horizon_cap=False) == pytest.approx(printed, rel=1e-6)
-    assert value(instance, prefixes) == pytest.approx(repaired, rel=1e-6)
+    assert value(instance, separate_full_set, horizon_cap=False) == pytest.approx(printed, rel=1e-6)
+    assert value(instance, separate_prefixes) == pytest.approx(repaired, rel=1e-6)
 
 
 def test_the_horizon_cap_changes_ce2() -> None:
     """With starts up to 121 only, the sponge takes 121 and a light one 66 of the delay: 12431."""
-    assert value(CE2, full_set, horizon_cap=True) == pytest.approx(12431)
-    assert relaxation.limit(CE2, horizon_cap=True) == 11 + 10 * 11
+    assert value(CE2, separate_full_set, horizon_cap=True) == pytest.approx(12431)
+    assert relaxation.start_limit(CE2, horizon_cap=True) == 11 + 10 * 11
 
 
-def start_of(relaxed: Relaxed, values: np.ndarray) -> np.ndarray:
+def start_of(relaxed: BaseRelaxation, values: np.ndarray) -> np.ndarray:
     return relaxed.split(values)[0][relaxed.items.task_item]
 
 
 def test_ce1_breaks_lemma_2_for_the_printed_relaxation() -> None:
     """x_hat = (3, 0, 0): after two tasks the load is 2, and 2 H = 2 x 0.5 = 1."""
-    relaxed, found = loop(THREE_UNIT_TASKS, full_set, integer=True, horizon_cap=False)
+    relaxed, found = loop(THREE_UNIT_TASKS, separate_full_set, integer=True, horizon_cap=False)
     assert found.values is not None
     middle = start_of(relaxed, found.values) + 0.5
     assert sorted(middle) == pytest.approx([0.5, 0.5, 3.5])
@@ -119,17 +121,20 @@ def test_ce1_breaks_lemma_2_for_the_printed_relaxation() -> None:
 
 def test_ce2_refutes_theorem_4_for_the_printed_relaxation() -> None:
     """One GPU, alpha = 1, factor 3: 112221 / 12441 = 9.02. The repaired relaxation is optimal."""
-    for separate, horizon_cap, result in ((full_set, False, 112221), (prefixes, True, 12441)):
+    for separate, horizon_cap, result in (
+        (separate_full_set, False, 112221),
+        (separate_prefixes, True, 12441),
+    ):
         relaxed, found = loop(CE2, separate, integer=True, horizon_cap=horizon_cap)
-        point = canonical(relaxed, found, separate, highs, Clock())
+        point = canonical_point(relaxed, found, separate, highs, Clock())
         middle = (start_of(relaxed, point) + arrays(CE2).train.max(axis=1) / 2).round(5)
         assert algorithm_1(CE2, middle).schedule.value(CE2) == result
 
 
 def test_ce4_breaks_lemma_2_even_with_every_prefix() -> None:
     """H of B is 3.5 < 4 = H of A, so B fills both GPUs and A ends at 11: load 11 > 2 H_A = 8."""
-    relaxed, found = loop(TWO_GPUS, prefixes, integer=True)
-    point = canonical(relaxed, found, prefixes, highs, Clock())
+    relaxed, found = loop(TWO_GPUS, separate_prefixes, integer=True)
+    point = canonical_point(relaxed, found, separate_prefixes, highs, Clock())
     middle = start_of(relaxed, point) + arrays(TWO_GPUS).train.max(axis=1) / 2
     assert middle[0] == pytest.approx(4)
     assert middle[1:].max() < 4
@@ -140,14 +145,14 @@ def test_ce4_breaks_lemma_2_even_with_every_prefix() -> None:
 
 def test_the_canonical_point_has_the_least_sum_of_starts() -> None:
     """CE2 repaired: Smith's order starts at 0, 11, 21, ..., 111: sum 0 + 11 x 61 = 671."""
-    relaxed, found = loop(CE2, prefixes, integer=True)
-    point = canonical(relaxed, found, prefixes, highs, Clock())
+    relaxed, found = loop(CE2, separate_prefixes, integer=True)
+    point = canonical_point(relaxed, found, separate_prefixes, highs, Clock())
     assert relaxed.program.objective(point) == pytest.approx(12441, rel=1e-6)
     assert start_of(relaxed, point).sum() == pytest.approx(671, rel=1e-5)
     # The toy's printed optimum leaves slack: no other optimum has smaller starts in sum.
-    relaxed, found = loop(TOY, full_set, integer=True, horizon_cap=False)
+    relaxed, found = loop(TOY, separate_full_set, integer=True, horizon_cap=False)
     assert found.values is not None
-    point = canonical(relaxed, found, full_set, highs, Clock())
+    point = canonical_point(relaxed, found, separate_full_set, highs, Clock())
     assert start_of(relaxed, point).sum() <= start_of(relaxed, found.values).sum() + 1e-6
 
 
@@ -158,10 +163,13 @@ def test_relaxations_are_ordered_and_below_the_optimum(instance: HareInstance) -
     slack = 1e-6 * max(1, optimum)
     continuous = [
         value(instance, separate, integer=False)
-        for separate in (full_set, prefixes, prefixes_from_release)
+        for separate in (separate_full_set, separate_prefixes, separate_release_prefixes)
     ]
-    binary = [value(instance, separate) for separate in (full_set, prefixes, prefixes_from_release)]
-    literal = value(instance, full_set, horizon_cap=False)
+    binary = [
+        value(instance, separate)
+        for separate in (separate_full_set, separate_prefixes, separate_release_prefixes)
+    ]
+    literal = value(instance, separate_full_set, horizon_cap=False)
     for chain in (continuous, [literal, *binary, optimum]):
         assert all(low <= high + slack for low, high in pairwise(chain))
     assert all(low <= high + slack for low, high in zip(continuous, binary, strict=True))
@@ -171,7 +179,7 @@ def test_relaxations_are_ordered_and_below_the_optimum(instance: HareInstance) -
 @given(hare_instances(max_total=7))
 def test_continuous_bounds_are_certified_and_below_the_optimum(instance: HareInstance) -> None:
     optimum = brute_force(instance)
-    for separate in (full_set, prefixes_from_release):
+    for separate in (separate_full_set, separate_release_prefixes):
         relaxed, found = loop(instance, separate, integer=False)
         assert found.bound is not None
         assert found.duals is not None
@@ -187,7 +195,7 @@ def test_continuous_bounds_are_certified_and_below_the_optimum(instance: HareIns
 @given(TINY, st.integers(0, 2**32))
 def test_a_tampered_certificate_proves_nothing_false(instance: HareInstance, seed: int) -> None:
     draw = default_rng(seed)
-    relaxed, found = loop(instance, prefixes_from_release, integer=False)
+    relaxed, found = loop(instance, separate_release_prefixes, integer=False)
     assert found.duals is not None
     _, certificate = cut_certificate(
         "relaxed-prefix", relaxed, found.program, found.cuts, found.duals
@@ -243,7 +251,7 @@ def test_prefixes_find_the_most_violated_of_all_sets(instance: HareInstance, see
         right = weight @ (2 * z[chosen, machine] + item.train[chosen, machine] * y[chosen, machine])
         return load**2 - float(right)
 
-    cuts = prefixes(relaxed, values)
+    cuts = separate_prefixes(relaxed, values)
     for machine in range(machines):
         sets = [
             np.array([g for g in range(items) if number >> g & 1]) for number in range(1, 2**items)
@@ -261,14 +269,16 @@ def test_every_cut_holds_in_every_schedule(instance: HareInstance, seed: int) ->
     """In schedules of Algorithm 1 with random orders, for random sets and tangent points."""
     draw = default_rng(seed)
     view = arrays(instance)
-    relaxed = build(instance, limit=relaxation.limit(instance, horizon_cap=True), integer=True)
+    relaxed = build(
+        instance, limit=relaxation.start_limit(instance, horizon_cap=True), integer=True
+    )
     schedule = algorithm_1(instance, draw.random(view.tasks)).schedule
     y = np.zeros((view.tasks, view.gpus))
     y[np.arange(view.tasks), schedule.gpu] = 1
     z = y * schedule.start[:, None]
     point = np.concatenate([schedule.start, y.ravel(), z.ravel(), np.zeros(view.rounds)])
     cuts = [
-        Cut(
+        LoadCut(
             int(draw.integers(view.gpus)),
             np.flatnonzero(draw.integers(2, size=view.tasks) | (np.arange(view.tasks) == 0)),
             float(draw.exponential(10)),
@@ -279,7 +289,7 @@ def test_every_cut_holds_in_every_schedule(instance: HareInstance, seed: int) ->
     rows = with_cuts(relaxed, cuts)
     own = slice(-len(cuts), None)
     assert (rows.matrix[own] @ point <= rows.row_upper[own] + 1e-9).all()
-    assert prefixes_from_release(relaxed, point) == []
+    assert separate_release_prefixes(relaxed, point) == []
 
 
 @settings(max_examples=25)
@@ -309,7 +319,9 @@ def test_the_arrays_are_the_linear_rows_of_the_pyomo_model(instance: HareInstanc
     sense = np.array([row.bound_type for row in form.rows])  # 1: <=, -1: >=, 0: ==
     high = np.where(sense >= 0, form.rhs, np.inf)
     low = np.where(sense <= 0, form.rhs, -np.inf)
-    relaxed = build(instance, limit=relaxation.limit(instance, horizon_cap=True), integer=True)
+    relaxed = build(
+        instance, limit=relaxation.start_limit(instance, horizon_cap=True), integer=True
+    )
     program = relaxed.program
     ours = rows(program.matrix.toarray(), program.row_lower, program.row_upper)
     printed = rows(matrix, low, high)
@@ -325,8 +337,10 @@ def test_the_conic_bound_is_certified_and_below_the_value_by_tangents(
     instance: HareInstance,
 ) -> None:
     """Clarabel on cones against HiGHS on tangents: two formulations of one optimum."""
-    tangent = value(instance, full_set, integer=False)
-    relaxed = build(instance, limit=relaxation.limit(instance, horizon_cap=True), integer=False)
+    tangent = value(instance, separate_full_set, integer=False)
+    relaxed = build(
+        instance, limit=relaxation.start_limit(instance, horizon_cap=True), integer=False
+    )
     problem = relaxation_conic.build(relaxed)
     result = solve(problem, "clarabel", clock=Clock())
     assert result.objective == pytest.approx(tangent, rel=1e-5, abs=1e-5)
@@ -342,7 +356,7 @@ def test_the_conic_bound_is_certified_and_below_the_value_by_tangents(
 @pytest.mark.parametrize("instance", [TOY, THREE_UNIT_TASKS, CE2, TWO_GPUS, FIGURE_4])
 def test_the_literal_product_form_has_the_same_optimum(instance: HareInstance) -> None:
     needs("gurobi")
-    tangents = value(instance, full_set, horizon_cap=False)
+    tangents = value(instance, separate_full_set, horizon_cap=False)
     for literal in (False, True):
         model = relaxation.build(instance, literal=literal)
         result = solve(model, "gurobi", clock=Clock(), options={"IntFeasTol": 1e-9})
@@ -350,13 +364,16 @@ def test_the_literal_product_form_has_the_same_optimum(instance: HareInstance) -
 
 
 def test_an_early_stop_leaves_a_valid_bound_and_says_so() -> None:
-    relaxed = build(CE2, limit=relaxation.limit(CE2, horizon_cap=True), integer=False)
-    found = tighten(relaxed, prefixes, highs, Clock(), most_rounds=1)
+    relaxed = build(CE2, limit=relaxation.start_limit(CE2, horizon_cap=True), integer=False)
+    found = solve_with_cuts(relaxed, separate_prefixes, highs, Clock(), max_rounds=1)
     assert not found.closed
     assert found.bound is not None
     assert found.bound <= 12441
-    nothing = tighten(
-        relaxed, prefixes, lambda program: solve(program, "highs", clock=Clock(0)), Clock(0)
+    nothing = solve_with_cuts(
+        relaxed,
+        separate_prefixes,
+        lambda program: solve(program, "highs", clock=Clock(0)),
+        Clock(0),
     )
     assert nothing.bound is None
     assert not nothing.closed

@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from schedgap.instances.generate import generate
 from schedgap.models.hare import rules
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
-from schedgap.models.hare.heuristics.dispatch import Partial, Timeline, to_schedule, workload
-from schedgap.models.hare.heuristics.local_search import Search, local_search
+from schedgap.models.hare.heuristics.dispatch import (
+    CapacityProfile,
+    PartialSchedule,
+    to_schedule,
+    workload,
+)
+from schedgap.models.hare.heuristics.local_search import PlanSearch, local_search
 from schedgap.solvers.children.clock import Clock
 from strategies.hare import brute_force, hare_instances, instance_of
 from strategies.hare_examples import FIGURE_4, THREE_UNIT_TASKS, TOY, TWO_GPUS, UNLIKE_ROUNDS
@@ -33,7 +38,7 @@ def violations(instance, schedule):
     st.lists(st.tuples(st.integers(0, 15), st.integers(1, 6), st.integers(1, 3)), max_size=12),
 )
 def test_the_first_fit_is_the_first_start_at_which_a_gpu_stays_free(capacity, wishes):
-    line, busy = Timeline(capacity), [0] * 200  # busy[t]: GPUs in use in [t, t + 1)
+    line, busy = CapacityProfile(capacity), [0] * 200  # busy[t]: GPUs in use in [t, t + 1)
     for ready, length, number in wishes:
         free = [capacity - max(busy[t : t + length]) for t in range(150)]
         first = next(t for t in range(ready, 150) if free[t] > 0)
@@ -46,7 +51,7 @@ def test_the_first_fit_is_the_first_start_at_which_a_gpu_stays_free(capacity, wi
 
 @given(st.lists(st.tuples(st.integers(0, 15), st.integers(1, 6)), min_size=1, max_size=12))
 def test_what_is_freed_again_leaves_no_trace(intervals):
-    line = Timeline(99)
+    line = CapacityProfile(99)
     for start, length in intervals:
         line.reserve(start, start + length, 2)
     for start, length in intervals:
@@ -65,7 +70,7 @@ def test_a_later_job_moves_into_the_hole_of_an_earlier_one():
         ],
     )
     work = workload(instance)
-    partial = Partial(work)
+    partial = PartialSchedule(work)
     placed = [(b, partial.add(n, b, [0])) for n, b in ((0, 0), (0, 1), (1, 2))]
     assert to_schedule(instance, work, placed).start.tolist() == [0, 3, 1]
     assert partial.ready == [6, 3]
@@ -86,14 +91,14 @@ def test_a_batch_waits_for_cheaper_gpus_while_that_saves_more_than_the_delay_cos
         [{"rounds": 1, "tasks_per_round": 1, "training_time": {"fast": 2, "slow": 6}}],
     )
     work = workload(instance)
-    schedule = to_schedule(instance, work, [(0, Partial(work).add(0, 0, price))])
+    schedule = to_schedule(instance, work, [(0, PartialSchedule(work).add(0, 0, price))])
     assert instance.gpus[schedule.gpu[0]].id == gpu
 
 
 @given(hare_instances(max_total=20), st.booleans(), st.randoms(use_true_random=False))
 def test_what_is_placed_is_never_below_the_least_value_foreseen(instance, split, rng):
     work = workload(instance, split=split)
-    partial = Partial(work)
+    partial = PartialSchedule(work)
     foreseen = []
     order = [
         n for n in range(work.jobs) for _ in range(work.job_batches[n], work.job_batches[n + 1])
@@ -222,7 +227,7 @@ def test_the_search_ends_at_the_critical_path_bound():
         ],
     )
     assert local_search(instance, clock=ENDLESS).value(instance) == 10  # moves without limit
-    search = Search(instance, "finish", ENDLESS, seed=0)
+    search = PlanSearch(instance, "finish", ENDLESS, seed=0)
     course = search.follow(next(search.first_plans()))
     for _ in range(50):  # no job loses anything, and still there are neighbors
         assert sorted(search.neighbor(course)[0].order) == [0, 1]

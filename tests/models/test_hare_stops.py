@@ -65,7 +65,7 @@ def test_an_integral_program_closes_nothing_before_its_columns_are_complete() ->
     for start in STARTS.values():
         for rounding in (False, True):
             schedule = start(INTEGRAL_TOO_EARLY)
-            found = branch_and_price.Tree(
+            found = branch_and_price.BranchAndPrice(
                 INTEGRAL_TOO_EARLY, schedule, clock=Clock(), rounding=rounding
             ).run()
             assert (found.lower, found.upper, found.stopped) == (4799, 4799, "")
@@ -73,7 +73,7 @@ def test_an_integral_program_closes_nothing_before_its_columns_are_complete() ->
 
 def test_a_tree_that_branches_on_anything_open_ends_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """The branch of last resort is enough for a proof by itself."""
-    monkeypatch.setattr(branch_and_price.Tree, "_choose", lambda self, support: None)
+    monkeypatch.setattr(branch_and_price.BranchAndPrice, "_choose", lambda self, support: None)
     for instance in tiny_instances(12, seed=31, most_tasks=4):
         optimum = brute_force(instance)
         for start in ("usual", "fifo"):
@@ -154,7 +154,7 @@ def test_exact_stopped_anywhere_claims_no_more_than_it_has_proved(
     instance, optimum = next(
         (instance, optimum)
         for instance, optimum in _tiny(80, seed=61)
-        if steps(instance).real(steps(instance).least) < 0.9 * optimum
+        if steps(instance).to_objective(steps(instance).critical_path_value) < 0.9 * optimum
     )
     for k in (1, 2, 4, 9, 16, 25, 40, 160, 1000):
         method_at(instance, optimum, method, k)

@@ -181,16 +181,18 @@ def brute_force(instance: HareInstance, synchronization: str = "relaxed") -> flo
                 start = max(ready, *(free[m] for m in chosen))
                 if start < last:
                     continue  # found in another order
-                phi, latest = list(free), end
+                phi, latest_completions = list(free), end
                 for place, m in zip(places, chosen, strict=True):
                     phi[m] = start + time_on(todo[place].training_time, gpus[m])
                     delay = todo[place].synchronization_time
-                    latest = max(latest, phi[m] + (time_on(delay, gpus[m]) if delay else 0))
+                    latest_completions = max(
+                        latest_completions, phi[m] + (time_on(delay, gpus[m]) if delay else 0)
+                    )
                 left = tuple(task for place, task in enumerate(todo) if place not in places)
-                new = (r, left, ready, latest)
+                new = (r, left, ready, latest_completions)
                 if not left:
                     following = job.tasks_of(r + 1) if r + 1 < job.number_of_rounds else ()
-                    new = (r + 1, following, latest, latest)
+                    new = (r + 1, following, latest_completions, latest_completions)
                 extend(tuple(phi), (*state[:n], new, *state[n + 1 :]), start)
 
     extend(

@@ -138,13 +138,15 @@ def tree_batch(
     send: Callable[[Any], None], instances: Sequence[HareInstance]
 ) -> list[tuple[int, int, list[int]]]:
     """Run branch and price on many instances: upper, lower, and the bounds on the way, in steps."""
-    from schedgap.models.hare.exact.branch_and_price import Tree
+    from schedgap.models.hare.exact.branch_and_price import BranchAndPrice
     from schedgap.models.hare.heuristics.initial import starting_schedule
 
     answers = []
     for instance in instances:
         heard: list[int] = []
-        tree = Tree(instance, starting_schedule(instance), clock=Clock(), on_bound=heard.append)
+        tree = BranchAndPrice(
+            instance, starting_schedule(instance), clock=Clock(), on_bound=heard.append
+        )
         result = tree.run()
         answers.append((result.upper, result.lower, heard))
     return answers

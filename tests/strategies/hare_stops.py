@@ -9,7 +9,7 @@ from schedgap.models.hare import integer_time, rules
 from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
 from schedgap.models.hare.baselines.srtf import srtf
 from schedgap.models.hare.bounds.certificates import check_certificate
-from schedgap.models.hare.exact.branch_and_price import Tree
+from schedgap.models.hare.exact.branch_and_price import BranchAndPrice
 from schedgap.models.hare.heuristics.initial import starting_schedule
 from schedgap.models.hare.methods import METHODS
 from schedgap.models.method import Method, MethodResult, RunContext
@@ -98,7 +98,9 @@ def whole_bracket(instance: HareInstance, call: RunContext) -> SearchState:
     def measure(schedule: HareSchedule) -> int:
         return round(schedule.value(instance) / float(whole.grid))
 
-    return SearchState(call, measure, to_objective=whole.real, round_bound=round, tolerance=0)
+    return SearchState(
+        call, measure, to_objective=whole.to_objective, round_bound=round, tolerance=0
+    )
 
 
 def tree_at(
@@ -109,7 +111,7 @@ def tree_at(
     clock = StopAt(k)
     found = whole_bracket(instance, judge.call(clock))
     found.offer(start)
-    tree = Tree(
+    tree = BranchAndPrice(
         instance,
         start,
         clock=clock,
@@ -118,7 +120,7 @@ def tree_at(
         on_bound=found.bound,
     )
     result = tree.run()
-    real = integer_time.steps(instance).real
+    real = integer_time.steps(instance).to_objective
     complete = result.lower >= result.upper
     assert real(result.lower) <= optimum + judge.slack
     assert real(result.upper) >= optimum - judge.slack

@@ -1,11 +1,12 @@
-"""Algorithm 1: tasks one by one, in the order of their middle completion times.
+"""Algorithm 1: list scheduling in the order of middle completion times.
 
 Events of a run, times in the instance's unit:
 
-- `order` (L4): `tasks`, all of them in the order in which they are placed;
-- `start` (L13-L16): `job`, `round`, `task`, `gpu`, `start`; `ready`, when the round before is
-  synchronized; `gpu_free`, when the GPU is idle before; `gpu_busy_until`, and after the task;
-- `barrier` (L10): `job`, `round`, `time` at which all of the round is synchronized.
+- `order` (L4): `tasks`, all tasks in the order in which they are placed;
+- `start` (L13-L16): `job`, `round`, `task`, `gpu`, `start`; `ready`, the time at which the previous
+  round is synchronized; `gpu_free`, the time at which the GPU becomes free before the task;
+  `gpu_busy_until`, the time at which the task releases it;
+- `barrier` (L10): `job`, `round`, `time` at which the whole round is synchronized.
 
 E1, E4, ... are the paper's errata as numbered in `paper.py`.
 """
@@ -33,16 +34,16 @@ def middles(
     *,
     midpoint: Midpoint = "max",
 ) -> Floats:
-    """Return the middle completion times H of a relaxation's solution.
+    """Return the middle completion times H of a solution of the relaxation.
 
     Parameters
     ----------
     start : array [i]
         x_hat in the instance's time unit, tasks in the order of `HareArrays`.
     gpu : array [i]
-        y_hat as indices into `instance.gpus`; only `assigned` needs it.
+        y_hat as indices into `instance.gpus`; needed with `assigned` only.
     midpoint : "max" or "assigned"
-        Add half the training time on the slowest GPU, as printed, or on the one of y_hat (E14).
+        Add half the training time on the slowest GPU, as printed, or on the GPU of y_hat (E14).
 
     Returns
     -------
@@ -78,26 +79,26 @@ def algorithm_1(
     middle : array [i]
         H_i in the instance's time unit, tasks in the order of `HareArrays`; see `middles`.
     events : bool
-        Whether to say each step.
+        Whether to record each step.
     gpu_rule : "available" or "finish"
-        The GPU that is free first, as printed, or the one on which the task is synchronized first
-        (ours: the printed rule is blind to speed, E5).
+        Take the GPU that is free first, as printed, or the one that synchronizes the task first
+        (ours: the printed rule ignores speed, E5).
     order_guard : bool
-        Raise H so that no task comes before a task of an earlier round of its job (ours, E4).
-        Without it line 10 takes unset values for 0, as line 1 set them, and the schedule may
-        break (4) and (7).
+        Raise H so that no task precedes a task of an earlier round of its job (ours, E4). Without
+        it, line 10 may read the initial value 0 of a task that is not placed yet, and the schedule
+        may violate (4) and (7).
 
     Returns
     -------
     AlgorithmRun
-        Its `HareSchedule` is valid when `order_guard` is set.
+        With a `HareSchedule` that is feasible if `order_guard` is set.
 
     Notes
     -----
-    Source: Algorithm 1. Guarantee: alpha (2 + alpha) by Theorem 4, on conditions that can fail
+    Source: Algorithm 1. Guarantee: alpha (2 + alpha) by Theorem 4, under assumptions that can fail
     (`theorem_4`). Time: O(n log n + n log m), with `finish` O(n log n + n (k + log m)) for k
-    classes of GPUs. Ties: by round, job, task number; among GPUs the earliest of the list
-    (`finish`: in each class only the GPU that is free first competes).
+    classes of GPUs. Ties are broken by round, job and task number; among GPUs by list order
+    (with `finish`, only the GPU of each class that is free first competes).
     """
     view = arrays(instance)
     start = [0.0] * view.tasks  # L1 x~
@@ -110,9 +111,9 @@ def algorithm_1(
     gpu_class, first_round = view.gpu_class.tolist(), set(view.job_rounds.tolist())
     task_round, arrival = view.task_round.tolist(), view.arrival[view.task_job].tolist()
     train, duration = view.train.tolist(), view.duration.tolist()
-    barrier = [0.0] * view.rounds  # of each round, max x~ + T~c + T~s so far: L10 in O(1)
-    order = sequence(instance, middle, order_guard=order_guard).tolist()
-    steps = _Steps(instance, order) if events else None
+    barrier = [0.0] * view.rounds  # [q] max x~ + T~c + T~s so far, so that L10 takes O(1)
+    order = _sequence(instance, middle, order_guard).tolist()
+    log = _EventList(instance, order) if events else None
     for i in order:  # L4-L5
         q = task_round[i]  # L6
         ready = arrival[i] if q in first_round else barrier[q - 1]  # L7-L11 t_i
@@ -131,20 +132,20 @@ def algorithm_1(
         k = gpu_class[m]  # L15 T~c, T~s
         heapreplace(heap, (start[i] + train[i][k], m))  # L16: synchronization overlaps
         barrier[q] = max(barrier[q], start[i] + duration[i][k])
-        if steps is not None:
-            steps.placed(i, m, start[i], (ready, phi, start[i] + train[i][k]), barrier[q])
+        if log is not None:
+            log.placed(i, m, start[i], (ready, phi, start[i] + train[i][k]), barrier[q])
     # L17
     schedule = HareSchedule(np.array(gpu, dtype=np.int64), np.array(start))  # L18
-    return AlgorithmRun(schedule, () if steps is None else tuple(steps.events))
+    return AlgorithmRun(schedule, () if log is None else tuple(log.events))
 
 
-class _Steps:
-    """The events of a run."""
+class _EventList:
+    """Events of a run, as plain data."""
 
     def __init__(self, instance: HareInstance, order: Sequence[int]) -> None:
         view = arrays(instance)
         self._instance, self._view = instance, view
-        self._left = np.diff(view.round_tasks).tolist()  # of each round, tasks not yet placed
+        self._left = np.diff(view.round_tasks).tolist()  # [q] tasks not placed yet
         tasks = [self._named(i) for i in order]
         self.events: list[dict[str, Any]] = [{"line": "L4", "event": "order", "tasks": tasks}]
 
@@ -160,7 +161,19 @@ class _Steps:
     def placed(
         self, i: int, m: int, start: float, times: tuple[float, float, float], barrier: float
     ) -> None:
-        """Add that a task starts on a GPU, and that its round is complete, if it is."""
+        """Record the start of a task on a GPU, and the barrier if its round is now complete.
+
+        Parameters
+        ----------
+        i, m : int
+            Task and GPU.
+        start : float
+            Start of the task.
+        times : tuple of float
+            When its round may start, and when the GPU is free before and after the task.
+        barrier : float
+            Last synchronization of its round so far.
+        """
         ready, free, until = times
         named = self._named(i)
         self.events.append({
@@ -174,26 +187,31 @@ class _Steps:
             self.events.append({"line": "L10", "event": "barrier", **where, "time": barrier})
 
 
-def sequence(
-    instance: HareInstance, middle: ArrayLike, *, order_guard: bool = True
-) -> NDArray[np.int64]:
-    """Return pi: all tasks by H, then by round, job and task number (Algorithm 1, line 4)."""
+def _sequence(instance: HareInstance, middle: ArrayLike, order_guard: bool) -> NDArray[np.int64]:
+    """Return pi, line 4: all tasks in order of H, then of round, job and task number."""
     view = arrays(instance)
     place = view.task_round - view.job_rounds[view.task_job]  # r, from 0
-    key = raised(instance, middle) if order_guard else np.asarray(middle, dtype=float)
+    key = monotone_middles(instance, middle) if order_guard else np.asarray(middle, dtype=float)
     return np.lexsort((np.arange(view.tasks), place, key))
 
 
-def raised(instance: HareInstance, middle: ArrayLike) -> Floats:
-    """Return [i] the least H' >= H that never decreases from a round to the next of its job (E4).
+def monotone_middles(instance: HareInstance, middle: ArrayLike) -> Floats:
+    """Return [i] the smallest H' >= H that does not decrease along the rounds of a job (E4).
 
-    H' exceeds H only where tasks of one job differ, or the relaxation was solved inexactly.
+    Parameters
+    ----------
+    middle : array [i]
+        H_i in the instance's time unit.
+
+    Notes
+    -----
+    H' differs from H only if tasks of one job differ or the relaxation was solved inexactly.
     """
     view = arrays(instance)
     key = np.array(middle, dtype=float)
     most = np.maximum.reduceat(key, view.round_tasks[:-1])
     for first, last in zip(view.job_rounds[:-1], view.job_rounds[1:], strict=True):
         most[first:last] = np.maximum.accumulate(most[first:last])
-    later = ~np.isin(np.arange(view.rounds), view.job_rounds)  # rounds with one before
+    later = ~np.isin(np.arange(view.rounds), view.job_rounds)  # rounds that are not first
     floor = np.where(later, np.concatenate(([0.0], most[:-1])), -np.inf)
     return np.asarray(np.maximum(key, floor[view.task_round]))

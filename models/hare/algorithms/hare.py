@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from itertools import islice
-from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from schedgap.instances.hare import HareInstance
 from schedgap.models.hare import rules
@@ -16,20 +18,32 @@ from schedgap.models.hare.programs.solve_relaxation import (
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers.programs.arrays import Floats
 
-ROUNDING = 5  # decimals of H: what an engine leaves below is noise, and must not decide the order
-_SHOWN = 20  # violations kept in a trace
+ROUNDING = 5  # decimals of H; engine noise below that must not decide the order
+_MAX_VIOLATIONS = 20  # in the trace
 
 
 def place(
     instance: HareInstance,
     call: RunContext,
     start: Floats,
-    gpu: Any,
+    gpu: NDArray[np.int64],
     *,
     relaxation_proved: bool,
-    trace: dict[str, Any],
+    trace: dict[str, object],
 ) -> MethodResult:
-    """Run Algorithm 1 on a relaxation's starts [i] and GPUs [i], and measure its lemmas."""
+    """Run Algorithm 1 on a solution of a relaxation, and evaluate the lemmas of Theorem 4.
+
+    Parameters
+    ----------
+    start : array [i]
+        x_hat in the instance's time unit.
+    gpu : array [i]
+        y_hat as indices into `instance.gpus`.
+    relaxation_proved : bool
+        Whether they come from a proved optimum of the paper's relaxation.
+    trace : dict
+        Extended and returned as the trace of the method.
+    """
     options = call.options
     middle = middles(instance, start, gpu, midpoint=options["midpoint"]).round(ROUNDING)
     schedule = algorithm_1(
@@ -40,7 +54,7 @@ def place(
         data = schedule.to_data(instance)
         broken = [
             {"rule": item.rule, "message": item.message}
-            for item in islice(rules.check(instance, data, {}), _SHOWN)
+            for item in islice(rules.check(instance, data, {}), _MAX_VIOLATIONS)
         ]
         if broken:
             note = f"without the order guard the schedule breaks {broken[0]['rule']}"
@@ -55,7 +69,7 @@ def hare(instance: HareInstance, call: RunContext) -> MethodResult:
 
 
 def hare_prefix(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Run Algorithm 1 on the relaxation that Lemma 2 uses: row (9) for every set of tasks."""
+    """Run Algorithm 1 on the relaxation that Lemma 2 needs: row (9) for every set of tasks."""
     return _cut_loop(instance, call, "relaxed-prefix", solve_prefix)
 
 
@@ -65,22 +79,23 @@ def _cut_loop(
     name: str,
     relax: Callable[..., RelaxationSolution],
 ) -> MethodResult:
-    size, most = instance.number_of_tasks * len(instance.gpus), call.options["max_relaxation"]
-    if size > most:
+    """Solve a relaxation by cutting planes if it is small enough, then run Algorithm 1."""
+    size, limit = instance.number_of_tasks * len(instance.gpus), call.options["max_relaxation"]
+    if size > limit:
         return MethodResult(
-            note=f"the relaxation has {size} tasks x GPUs, more than max_relaxation={most}; "
-            "take hare-fluid"
+            note=f"the relaxation has {size} tasks x GPUs, more than max_relaxation={limit}; "
+            "use hare-fluid"
         )
     solution = relax(instance, call, choose_point=call.options["canonical"])
-    trace = {"relaxation": name} | solution.trace()
+    trace: dict[str, object] = {"relaxation": name} | solution.trace()
     if solution.point is None:
-        return MethodResult(note="the relaxation was stopped without a point", trace=trace)
+        return MethodResult(note="the relaxation was stopped without a solution", trace=trace)
     call.progress.phase("placing the tasks")
     return place(
         instance,
         call,
         solution.start,
         solution.gpu,
-        relaxation_proved=solution.found.closed,
+        relaxation_proved=solution.loop.closed,
         trace=trace,
     )

@@ -1,15 +1,19 @@
-"""Algorithm 1 with the jobs in Smith's order (ours): least work by weight first."""
+"""Algorithm 1 with the jobs in Smith's order (ours): smallest work / weight first.
+
+References
+----------
+W. E. Smith. Various optimizers for single-stage production. Naval Research Logistics Quarterly 3,
+1956.
+"""
 
 import numpy as np
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
-from schedgap.models.hare.algorithms.algorithm_1 import GpuRule, algorithm_1
+from schedgap.models.hare.algorithms.algorithm_1 import Floats, GpuRule, algorithm_1
 
 
 def list_wspt(instance: HareInstance, gpu_rule: GpuRule = "finish") -> HareSchedule:
-    """Run Algorithm 1 on Smith's order of the jobs.
-
-    Work is the training time of all tasks, each on its fastest GPU; jobs of weight 0 come last.
+    """Run Algorithm 1 on the jobs in Smith's order.
 
     Parameters
     ----------
@@ -17,7 +21,16 @@ def list_wspt(instance: HareInstance, gpu_rule: GpuRule = "finish") -> HareSched
         As in `algorithm_1`.
     """
     view = arrays(instance)
-    work = np.bincount(view.task_job, weights=view.train.min(axis=1))
-    key = np.divide(work, view.weight, out=np.full(view.jobs, np.inf), where=view.weight > 0)
-    schedule: HareSchedule = algorithm_1(instance, key[view.task_job], gpu_rule=gpu_rule).schedule
+    key = smith_ratio(instance)[view.task_job]
+    schedule: HareSchedule = algorithm_1(instance, key, gpu_rule=gpu_rule).schedule
     return schedule
+
+
+def smith_ratio(instance: HareInstance) -> Floats:
+    """Return [n] work / weight of each job; infinite for weight 0.
+
+    The work of a job is the training time of all its tasks, each on its fastest GPU.
+    """
+    view = arrays(instance)
+    work = np.bincount(view.task_job, weights=view.train.min(axis=1))
+    return np.divide(work, view.weight, out=np.full(view.jobs, np.inf), where=view.weight > 0)

@@ -1,1 +1,1 @@
-"""The schemes that the paper compares its algorithms with."""
+"""The schemes that the paper compares its algorithm with."""

@@ -1,4 +1,4 @@
-"""Sched_Allox: one GPU for each job, by matchings of least total completion time."""
+"""Sched_Allox: one GPU per job, by matchings of minimum total completion time."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,37 +6,44 @@ from scipy.optimize import linear_sum_assignment
 
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.models.hare.baselines.simulation import (
-    Arrived,
-    Cluster,
     Floats,
+    GpuCluster,
     Policy,
     Starts,
+    WaitingJob,
     simulate,
 )
 
 
 def sched_allox(instance: HareInstance, weighted: bool = False) -> HareSchedule:
-    """Give each job one GPU by matchings of least total completion time of the waiting jobs.
+    """Run each job on one GPU, chosen by matchings of minimum total completion time.
 
-    The paper: AlloX, a bipartite matching that knows all speeds, without parallelism in a job.
-    Ours: whenever a GPU is idle, match the waiting jobs to (GPU, place from the end); of the jobs
-    matched to an idle GPU the first in line starts, all others are matched again at the next event.
-    `weighted` lets the one with the greatest weight / length start instead. Ties: see `match`.
+    The paper: AlloX, a bipartite matching that knows all speeds, without parallelism within a job.
+    Ours: whenever a GPU is idle, match the waiting jobs to (GPU, position from the end). Of the
+    jobs matched to an idle GPU, the first in line starts; all others are matched again at the next
+    event. Ties: see `match`.
+
+    Parameters
+    ----------
+    weighted : bool
+        Of the jobs matched to an idle GPU, start the one with the largest weight / length instead.
     """
-    return simulate(instance, _least_matching(weighted))
+    return simulate(instance, _matching_policy(weighted))
 
 
-def _least_matching(weighted: bool) -> Policy:
-    def policy(now: float, waiting: list[Arrived], cluster: Cluster) -> Starts:
+def _matching_policy(weighted: bool) -> Policy:
+    """Return the policy that matches the waiting jobs anew at every event."""
+
+    def policy(now: float, waiting: list[WaitingJob], cluster: GpuCluster) -> Starts:
         jobs = sorted(waiting, key=lambda job: job.place)
         length = np.array([job.alone for job in jobs])
         release = np.maximum(np.array(cluster.free) - now, 0.0)
-        line: dict[int, list[tuple[float, int]]] = {}  # GPU -> (what comes first is least, row)
+        line: dict[int, list[tuple[float, int]]] = {}  # idle GPU -> (key, row); smallest key first
         for row, (m, q) in enumerate(match(release, np.array(cluster.gpu_class), length)):
             if release[m] == 0:
                 rate = jobs[row].weight / length[row, cluster.gpu_class[m]]
                 line.setdefault(m, []).append((-rate if weighted else -q, row))
-        return [(jobs[min(own)[1]], [m]) for m, own in sorted(line.items())]
+        return [(jobs[min(queue)[1]], [m]) for m, queue in sorted(line.items())]
 
     return policy
 
@@ -44,55 +51,59 @@ def _least_matching(weighted: bool) -> Policy:
 def match(
     release: Floats, gpu_class: NDArray[np.int64], length: Floats, *, reduce: bool = True
 ) -> list[tuple[int, int]]:
-    """Match jobs to (GPU, place from the end) at least total completion time.
+    """Match jobs to pairs (GPU, position from the end) at minimum total completion time.
 
     Parameters
     ----------
     release : array [m]
         Time until the GPU is idle.
     gpu_class : array [m]
-        Class of the GPU, a column of `length`.
+        Class of each GPU, a column of `length`.
     length : array [job, class]
         Time that a job takes on a GPU of the class, > 0.
     reduce : bool
-        Offer only the columns that are among the W cheapest of some of the W jobs: the other jobs
-        take at most W - 1 of a job's W cheapest, so the least cost stays the same. The matching
-        may be another one of that cost, so schedules are always made with it.
+        Use only the columns that are among the W cheapest of some job, for W jobs: the other jobs
+        take at most W - 1 of them, so the minimum cost stays the same. The matching may differ,
+        which is why schedules are always computed with it; tests compare with False.
 
     Returns
     -------
     list of (m, q)
-        For each job its GPU and its place q = 1, 2, ... from the end; it costs
+        For each job its GPU and its position q = 1, 2, ... from the end, at cost
         release[m] + q length[job, class of m].
     """
     jobs = len(length)
-    gpu, place = _undominated(release, gpu_class, jobs) if reduce else _all(len(release), jobs)
+    gpu, place = (
+        _undominated_columns(release, gpu_class, jobs)
+        if reduce
+        else _all_columns(len(release), jobs)
+    )
     cost = release[gpu] + place * length[:, gpu_class[gpu]]
     if reduce:
         cheapest = np.argsort(cost, axis=1, kind="stable")[:, :jobs]
-        kept = np.unique(cheapest)
-        gpu, place, cost = gpu[kept], place[kept], cost[:, kept]
+        columns = np.unique(cheapest)
+        gpu, place, cost = gpu[columns], place[columns], cost[:, columns]
     _, chosen = linear_sum_assignment(cost)
     return list(zip(gpu[chosen].tolist(), place[chosen].tolist(), strict=True))
 
 
-def _all(gpus: int, jobs: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """[column] GPU and place of every pair, by GPU, then place."""
+def _all_columns(gpus: int, jobs: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return GPU and position of every column, by GPU, then position."""
     return np.repeat(np.arange(gpus), jobs), np.tile(np.arange(1, jobs + 1), gpus)
 
 
-def _undominated(
+def _undominated_columns(
     release: Floats, gpu_class: NDArray[np.int64], jobs: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Leave out columns that are among nobody's `jobs` cheapest, whatever the lengths.
+    """Return the columns that can be among the `jobs` cheapest of a job, whatever its lengths.
 
-    In a class, place q on the j-th GPU to be released costs no less than the j q columns of the
-    first j GPUs and q places, itself among them; so only j q <= `jobs` can be wanted.
+    Within a class, position q on the j-th GPU to be released costs no less than the j q columns of
+    the first j GPUs and q positions, itself included; so only columns with j q <= `jobs` can.
     """
     rank = np.empty(len(release), dtype=np.int64)
     for k in range(gpu_class.max() + 1):
-        own = np.flatnonzero(gpu_class == k)
-        rank[own[np.argsort(release[own], kind="stable")]] = np.arange(1, len(own) + 1)
-    gpu, place = _all(len(release), jobs)
-    wanted = rank[gpu] * place <= jobs
-    return gpu[wanted], place[wanted]
+        gpus = np.flatnonzero(gpu_class == k)
+        rank[gpus[np.argsort(release[gpus], kind="stable")]] = np.arange(1, len(gpus) + 1)
+    gpu, place = _all_columns(len(release), jobs)
+    possible = rank[gpu] * place <= jobs
+    return gpu[possible], place[possible]

@@ -1,13 +1,13 @@
-"""Sched_Homo: weight over work first, blind to the speed of GPUs."""
+"""Sched_Homo: largest weight over work first, ignoring the speeds of the GPUs."""
 
 import math
 
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.models.hare.baselines.simulation import (
-    Arrived,
-    Cluster,
+    GpuCluster,
     Policy,
     Starts,
+    WaitingJob,
     simulate,
 )
 
@@ -15,25 +15,26 @@ from schedgap.models.hare.baselines.simulation import (
 def sched_homo(instance: HareInstance) -> HareSchedule:
     """Start jobs by weight / work on any idle GPUs, in equal shares, as if all were equally fast.
 
-    The paper: weighted completion time with parallelism in and between jobs, blind to speeds, no
-    preemption of jobs. Ours: work is the sum of mean training times over all GPUs; a job gets the
-    first idle GPUs of the list, as many as its widest round has tasks or as there are. The online
-    primal-dual prices of the work that the paper cites are not in the paper and not reproduced.
-    Ties: list order.
+    The paper: minimize weighted completion time with parallelism within and between jobs, ignoring
+    speeds, without preemption of jobs. Ours: the work of a job is the sum of the mean training
+    times of its tasks over all GPUs; a job gets the first idle GPUs of the list, up to the number
+    of tasks in its widest round. The online primal-dual prices of the work that the paper cites are
+    not in the paper and not reproduced. Ties: list order.
     """
     return simulate(instance, _weight_over_work(), equal_shares=True)
 
 
 def _weight_over_work() -> Policy:
-    known: dict[int, float] = {}  # of each job that has arrived, weight / work
+    """Return the policy that starts the waiting job of largest weight / work first."""
+    ratio: dict[int, float] = {}  # job -> weight / work, once it has arrived
 
-    def rank(job: Arrived, cluster: Cluster) -> tuple[float, int]:
-        if job.place not in known:
-            everywhere = math.fsum(job.work[k] for k in cluster.gpu_class)
-            known[job.place] = job.weight * len(cluster.free) / everywhere
-        return -known[job.place], job.place
+    def rank(job: WaitingJob, cluster: GpuCluster) -> tuple[float, int]:
+        if job.place not in ratio:
+            total = math.fsum(job.work[k] for k in cluster.gpu_class)
+            ratio[job.place] = job.weight * len(cluster.free) / total
+        return -ratio[job.place], job.place
 
-    def policy(now: float, waiting: list[Arrived], cluster: Cluster) -> Starts:
+    def policy(now: float, waiting: list[WaitingJob], cluster: GpuCluster) -> Starts:
         idle, starts = cluster.idle(now), []
         for job in sorted(waiting, key=lambda job: rank(job, cluster)):
             gang, idle = idle[: job.width], idle[job.width :]

@@ -1,7 +1,7 @@
-"""Online policies on a cluster: what they are shown, and the schedule that they make (ours).
+"""Event simulation of online policies on a cluster (ours).
 
-The paper gives each scheme that it compares with Hare a sentence or two. All are online here:
-`simulate` shows a policy the jobs that have arrived and the GPUs, and nothing else.
+The paper describes each scheme that it compares with Hare in a sentence or two. All are online
+here: `simulate` shows a policy the jobs that have arrived and the GPUs, and nothing else.
 """
 
 import math
@@ -21,57 +21,65 @@ Rows = list[list[float]]  # [task of the round][class of GPUs] times
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
-    """The GPUs, as an online policy knows them at one moment."""
+class GpuCluster:
+    """State of the GPUs that an online policy sees."""
 
     gpu_class: list[int]  # [m] class of equal GPUs
-    free: list[float]  # [m] when the GPU is or was released by the job that holds or held it
+    free: list[float]  # [m] release time of the GPU by its current or last job
 
     def idle(self, now: float) -> list[int]:
-        """GPUs that nobody holds, in list order."""
+        """Return the GPUs that no job holds, in list order.
+
+        Parameters
+        ----------
+        now : float
+            Current time.
+        """
         return [m for m, free in enumerate(self.free) if free <= now]
 
 
 @dataclass(frozen=True, eq=False)
-class Arrived:
-    """A job that has arrived and does not run: all that an online policy may know of it."""
+class WaitingJob:
+    """A job that has arrived and is not running, as an online policy sees it."""
 
-    place: int  # in the list of jobs; breaks ties
+    place: int  # index in the list of jobs; breaks ties
     weight: float
-    train: list[Rows]  # [round left] T^c
-    duration: list[Rows]  # [round left] T^c + T^s
+    train: list[Rows]  # [remaining round] T^c
+    duration: list[Rows]  # [remaining round] T^c + T^s
 
     @cached_property
     def width(self) -> int:
-        """Most tasks of a round."""
+        """Number of tasks of the widest remaining round."""
         return max(map(len, self.train))
 
     @cached_property
     def total(self) -> list[float]:
-        """[k] sum of T^c + T^s over all tasks, as if all ran on class k."""
+        """[k] sum of T^c + T^s over all tasks on class k."""
         return sums(chain(*self.duration))
 
     @cached_property
     def work(self) -> list[float]:
-        """[k] sum of T^c over all tasks, as if all ran on class k."""
+        """[k] sum of T^c over all tasks on class k."""
         return sums(chain(*self.train))
 
     @cached_property
     def alone(self) -> Floats:
-        """[k] time from start to completion when all tasks run in turn on one GPU of class k."""
+        """[k] time from start to completion if all tasks run in sequence on one GPU of class k."""
         length = np.zeros(len(self.total))
         for train, duration in zip(self.train, self.duration, strict=True):
             before = np.cumsum(train, axis=0) - train
             length += np.max(before + duration, axis=0)
         return length
 
-    def after_a_round(self) -> "Arrived":
-        """The same job when its next round is done."""
-        return Arrived(self.place, self.weight, self.train[1:], self.duration[1:])
+    def after_a_round(self) -> "WaitingJob":
+        """Return the job after its next round."""
+        return WaitingJob(self.place, self.weight, self.train[1:], self.duration[1:])
 
 
-Starts = list[tuple[Arrived, list[int]]]  # jobs that start, with the idle GPUs that each gets
-Policy = Callable[[float, list[Arrived], Cluster], Starts]  # now, waiting by arrival, the GPUs
+Starts = list[tuple[WaitingJob, list[int]]]  # jobs that start, each with its GPUs
+Policy = Callable[
+    [float, list[WaitingJob], GpuCluster], Starts
+]  # now, waiting by arrival, the GPUs
 
 
 def simulate(
@@ -81,26 +89,31 @@ def simulate(
     by_round: bool = False,
     equal_shares: bool = False,
 ) -> HareSchedule:
-    """Run an online policy: it decides after all arrivals and releases of a moment.
+    """Return the schedule of an online policy, called after all arrivals and releases of a time.
 
     Parameters
     ----------
+    policy : callable
+        From the time, the waiting jobs by arrival and the GPUs to the jobs that start, each with
+        its idle GPUs.
     by_round : bool
-        A decision starts the next round of a job, and its GPUs are released at their own training
-        end; otherwise it starts the whole job, which holds its GPUs until it completes.
+        The policy starts the next round of a job, and each GPU is released when its last task of
+        the round has trained. Otherwise it starts a whole job, which holds its GPUs until it
+        completes.
     equal_shares : bool
-        Deal a round's tasks to the GPUs in turn; otherwise each goes where it is done first.
+        Distribute the tasks of a round to the GPUs in turn; otherwise each task takes the GPU that
+        finishes it first.
     """
     view = arrays(instance)
-    cluster = Cluster(view.gpu_class.tolist(), [0.0] * view.gpus)
+    cluster = GpuCluster(view.gpu_class.tolist(), [0.0] * view.gpus)
     start, gpu = np.zeros(view.tasks), np.zeros(view.tasks, dtype=np.int64)
-    following = view.round_tasks[view.job_rounds[:-1]].tolist()  # [n] first task not yet placed
+    next_task = view.round_tasks[view.job_rounds[:-1]].tolist()  # [n] first task not yet placed
     events: list[tuple[float, int, int]] = [  # time, 0 arrival | 1 barrier | 2 release, job
         (arrival, 0, n) for n, arrival in enumerate(view.arrival.tolist())
     ]
     heapify(events)
-    waiting: list[Arrived] = []
-    between: dict[int, Arrived] = {}  # jobs of which a round runs, as they will be after it
+    waiting: list[WaitingJob] = []
+    running: dict[int, WaitingJob] = {}  # jobs with a running round, in their state after it
     while events:
         now = events[0][0]
         while events and events[0][0] == now:
@@ -108,58 +121,87 @@ def simulate(
             if kind == 0:
                 waiting.append(_arrive(view, n))
             elif kind == 1:
-                waiting.append(between.pop(n))
+                waiting.append(running.pop(n))
         if not waiting or not (free := cluster.idle(now)):
             continue
         for job, gang in policy(now, waiting, cluster):
-            assert set(gang) <= set(free), "a policy gave away GPUs that are held"
+            assert set(gang) <= set(free), "the policy assigned GPUs that are in use"
             free = [m for m in free if m not in gang]
             waiting.remove(job)
             end = now
             for r in range(1 if by_round else len(job.train)):
                 places, released, end = run_round(job, r, end, gang, cluster, equal_shares)
                 for m, begin in places:
-                    gpu[following[job.place]], start[following[job.place]] = m, begin
-                    following[job.place] += 1
+                    gpu[next_task[job.place]], start[next_task[job.place]] = m, begin
+                    next_task[job.place] += 1
                 for m in gang:
                     cluster.free[m] = released[m] if by_round else end
             for time in {cluster.free[m] for m in gang}:
                 heappush(events, (time, 2, -1))
             if by_round and len(job.train) > 1:
-                between[job.place] = job.after_a_round()
+                running[job.place] = job.after_a_round()
                 heappush(events, (end, 1, job.place))
     return HareSchedule(gpu, start)
 
 
-def _arrive(view: HareArrays, n: int) -> Arrived:
+def _arrive(view: HareArrays, n: int) -> WaitingJob:
+    """Return job n at its arrival."""
     cuts = view.round_tasks[view.job_rounds[n] : view.job_rounds[n + 1] + 1].tolist()
     tasks = slice(cuts[0], cuts[-1])
     train, duration = view.train[tasks].tolist(), view.duration[tasks].tolist()
-    rounds = [slice(a - cuts[0], b - cuts[0]) for a, b in pairwise(cuts)]
-    return Arrived(
-        n, float(view.weight[n]), [train[own] for own in rounds], [duration[own] for own in rounds]
+    rounds = [slice(first - cuts[0], last - cuts[0]) for first, last in pairwise(cuts)]
+    return WaitingJob(
+        place=n,
+        weight=float(view.weight[n]),
+        train=[train[part] for part in rounds],
+        duration=[duration[part] for part in rounds],
     )
 
 
 def sums(rows: Iterable[list[float]]) -> list[float]:
-    """[k] exact column sums: how the GPUs fall into classes must not change a tie."""
+    """Return [k] correctly rounded column sums, so that ties do not depend on the classes.
+
+    Parameters
+    ----------
+    rows : iterable of list
+        [k] times of each task by class.
+    """
     return [math.fsum(column) for column in zip(*rows, strict=True)]
 
 
 def run_round(
-    job: Arrived,
+    job: WaitingJob,
     r: int,
     now: float,
     gang: Sequence[int],
-    cluster: Cluster,
+    cluster: GpuCluster,
     equal_shares: bool = False,
 ) -> tuple[list[tuple[int, float]], dict[int, float], float]:
-    """Place the tasks of a job's r-th round that is left, in number order, on free GPUs.
+    """Place the tasks of one round of a job on its GPUs, in order of their numbers.
+
+    Parameters
+    ----------
+    job : WaitingJob
+        The job.
+    r : int
+        Index of the round among the remaining rounds.
+    now : float
+        Start of the round.
+    gang : sequence of int
+        GPUs of the job, all free at `now`.
+    cluster : GpuCluster
+        Only the classes of the GPUs matter.
+    equal_shares : bool
+        Distribute the tasks in turn; otherwise each takes the GPU that finishes it first.
 
     Returns
     -------
-    list, dict, float
-        (GPU, start) of each task; the training end of each GPU; the barrier. Ties: list order.
+    list of (int, float)
+        GPU and start of each task. Ties: list order.
+    dict of int to float
+        Time at which each GPU has trained its last task.
+    float
+        Time at which the whole round is synchronized.
     """
     free = dict.fromkeys(gang, now)
     places: list[tuple[int, float]] = []
@@ -175,6 +217,20 @@ def run_round(
     return places, free, barrier
 
 
-def fastest(gpus: Sequence[int], total: Sequence[float], count: int, cluster: Cluster) -> list[int]:
-    """Return the GPUs on which the times add up to least, ties in list order."""
+def fastest(
+    gpus: Sequence[int], total: Sequence[float], count: int, cluster: GpuCluster
+) -> list[int]:
+    """Return the fastest GPUs for a set of tasks; ties in list order.
+
+    Parameters
+    ----------
+    gpus : sequence of int
+        GPUs to choose from.
+    total : sequence [k]
+        Total time of the tasks by class of GPUs.
+    count : int
+        Number of GPUs to return, at most all.
+    cluster : GpuCluster
+        Only the classes of the GPUs matter.
+    """
     return sorted(gpus, key=lambda m: (total[cluster.gpu_class[m]], m))[:count]

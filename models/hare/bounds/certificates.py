@@ -11,10 +11,10 @@ from schedgap.instances.hare import HareInstance, arrays
 from schedgap.instances.records import Many, NonEmpty, Record
 from schedgap.models.certificates import Certificate, dense, proved, read, sparse
 from schedgap.models.hare.bounds import fluid, lagrangian
-from schedgap.models.hare.bounds.lagrangian import Prices
+from schedgap.models.hare.bounds.lagrangian import GpuPrices
 from schedgap.models.hare.integer_time import LARGEST_VALUE, steps
 from schedgap.models.hare.programs import relaxation, relaxation_arrays, time_indexed
-from schedgap.models.hare.programs.relaxation_arrays import Cut, Relaxed
+from schedgap.models.hare.programs.relaxation_arrays import BaseRelaxation, LoadCut
 from schedgap.solvers.programs.arrays import Floats, LinearProgram, safe_bound
 
 Index = Annotated[int, Field(ge=0)]
@@ -28,11 +28,11 @@ MOST_ITEMS = 20_000  # of a relaxation with cuts, items times machines
 _EPS = float(np.finfo(float).eps)
 
 
-class CriticalPath(Certificate):
+class CriticalPathCertificate(Certificate):
     """Every job alone on the fastest GPUs: nothing beside the instance is needed."""
 
 
-class FluidLp(Certificate):
+class FluidCertificate(Certificate):
     """Prices of the fluid program's rows, on a grid of times from 0."""
 
     grid: Grid
@@ -40,7 +40,7 @@ class FluidLp(Certificate):
     duals: Duals
 
 
-class TimeIndexedLp(Certificate):
+class TimeIndexedCertificate(Certificate):
     """Prices of the rows of the program over starts up to a value in grid steps."""
 
     upper: Annotated[int, Field(ge=0, le=LARGEST_VALUE)]
@@ -56,14 +56,14 @@ class CutRow(Record):
     release: bool
 
 
-class Cuts(Certificate):
+class CutsCertificate(Certificate):
     """Prices of a relaxation's rows, and of the rows (9) that were added."""
 
     cuts: Many[CutRow]
     duals: Duals
 
 
-class Lagrangian(Certificate):
+class LagrangianCertificate(Certificate):
     """Prices of GPU time by class and cell of a grid, and how fine jobs are scheduled."""
 
     grid: Grid
@@ -105,7 +105,7 @@ def check_certificate(instance: HareInstance, certificate: Mapping[str, Any]) ->
 
 def critical_certificate(instance: HareInstance) -> tuple[float, dict[str, Any]]:
     """Return the bound of the critical paths and its certificate."""
-    value = _critical(instance, CriticalPath(kind="critical-path"))
+    value = _critical(instance, CriticalPathCertificate(kind="critical-path"))
     return value, {"kind": "critical-path", "value": value}
 
 
@@ -113,7 +113,7 @@ def _critical(instance: HareInstance, certificate: Certificate) -> float:
     """Return sum w_n (a_n + L_n): from whole steps, or else less an allowance for rounding."""
     try:
         whole = steps(instance)
-        return whole.real(whole.least)
+        return whole.to_objective(whole.critical_path_value)
     except ScaleError:
         view = arrays(instance)
     total = float(view.weight @ (view.arrival + view.critical))
@@ -145,7 +145,7 @@ def _refuse(size: float, most: int, what: str) -> None:
 
 
 def lagrangian_certificate(
-    instance: HareInstance, prices: Prices, *, steps: int
+    instance: HareInstance, prices: GpuPrices, *, steps: int
 ) -> tuple[float, dict[str, Any]]:
     """Return the bound that prices prove, once rounded to 12 digits, and the certificate."""
     kept = prices.rounded()
@@ -153,7 +153,7 @@ def lagrangian_certificate(
     return value, priced_certificate(kept, value, steps=steps)
 
 
-def priced_certificate(prices: Prices, value: float, *, steps: int) -> dict[str, Any]:
+def priced_certificate(prices: GpuPrices, value: float, *, steps: int) -> dict[str, Any]:
     """Return the certificate of prices that are rounded already, and of their bound."""
     return {
         "kind": "lagrangian",
@@ -164,7 +164,7 @@ def priced_certificate(prices: Prices, value: float, *, steps: int) -> dict[str,
     }
 
 
-def _lagrangian(instance: HareInstance, certificate: Lagrangian) -> float:
+def _lagrangian(instance: HareInstance, certificate: LagrangianCertificate) -> float:
     view = arrays(instance)
     grid, classes = _grid(instance, certificate.grid), len(view.class_gpus)
     if [len(row) for row in certificate.prices] != [len(grid) - 1] * classes:
@@ -172,18 +172,22 @@ def _lagrangian(instance: HareInstance, certificate: Lagrangian) -> float:
             "need one for each class of GPUs and cell of the grid", path="certificate.prices"
         )
     fine = certificate.steps
-    _refuse(lagrangian.work(view, float(grid[-1]), len(grid), fine), MOST_WORK, "steps of time")
-    return lagrangian.bound(instance, Prices(grid, np.array(certificate.prices)), steps=fine)
+    _refuse(
+        lagrangian.evaluation_size(view, float(grid[-1]), len(grid), fine),
+        MOST_WORK,
+        "steps of time",
+    )
+    return lagrangian.bound(instance, GpuPrices(grid, np.array(certificate.prices)), steps=fine)
 
 
-def _fluid(instance: HareInstance, certificate: FluidLp) -> LinearProgram:
+def _fluid(instance: HareInstance, certificate: FluidCertificate) -> LinearProgram:
     grid = _grid(instance, certificate.grid)
-    size = fluid.entries(arrays(instance), len(grid), sync_rows=certificate.sync_rows)
+    size = fluid.entry_count(arrays(instance), len(grid), sync_rows=certificate.sync_rows)
     _refuse(size, MOST_ENTRIES, "entries")
     return fluid.build(instance, grid, sync_rows=certificate.sync_rows).program
 
 
-def _time_indexed(instance: HareInstance, certificate: TimeIndexedLp) -> float:
+def _time_indexed(instance: HareInstance, certificate: TimeIndexedCertificate) -> float:
     upper = certificate.upper
     try:
         place = time_indexed.layout(instance, upper)
@@ -191,14 +195,18 @@ def _time_indexed(instance: HareInstance, certificate: TimeIndexedLp) -> float:
         raise InputError(str(error), path="certificate") from None
     _refuse(place.columns, MOST_COLUMNS, "columns")
     _refuse(place.entries, MOST_ENTRIES, "entries")
-    program = time_indexed.program(instance, upper)
+    program = time_indexed.build(instance, upper=upper)
     # in grid steps, and of the schedules up to `upper` only
     bound = safe_bound(program, dense(certificate.duals, len(program.row_lower)))
-    return time_indexed.real_bound(instance, upper, bound)
+    return time_indexed.bound_in_units(instance, upper, bound)
 
 
 def cut_certificate(
-    kind: str, relaxed: Relaxed, program: LinearProgram, cuts: Sequence[Cut], duals: Floats
+    kind: str,
+    relaxed: BaseRelaxation,
+    program: LinearProgram,
+    cuts: Sequence[LoadCut],
+    duals: Floats,
 ) -> tuple[float, dict[str, Any]]:
     """Return the bound that duals [i] of a relaxation with cuts prove, and the certificate.
 
@@ -226,11 +234,11 @@ def cut_certificate(
     }
 
 
-def _cuts(instance: HareInstance, certificate: Cuts) -> LinearProgram:
+def _cuts(instance: HareInstance, certificate: CutsCertificate) -> LinearProgram:
     view = arrays(instance)
     _refuse(len(view.alike) * len(view.class_gpus), MOST_ITEMS, "items and machines")
     relaxed = relaxation_arrays.build(
-        instance, limit=relaxation.limit(instance, horizon_cap=True), integer=False
+        instance, limit=relaxation.start_limit(instance, horizon_cap=True), integer=False
     )
     items, machines = relaxed.items.train.shape
     _refuse(sum(len(row.items) for row in certificate.cuts), MOST_ENTRIES, "entries of cuts")
@@ -239,16 +247,16 @@ def _cuts(instance: HareInstance, certificate: Cuts) -> LinearProgram:
         chosen = np.unique(np.array(row.items, dtype=np.int64))  # a set: each item once
         if chosen[-1] >= items or row.machine >= machines:
             raise InputError("no such items or machine", path="certificate.cuts")
-        cuts.append(Cut(row.machine, chosen, row.load, row.release))
+        cuts.append(LoadCut(row.machine, chosen, row.load, row.release))
     return relaxation_arrays.with_cuts(relaxed, cuts)
 
 
 # Each kind of certificate: its record, and the evaluation of one.
 _KINDS: dict[str, tuple[type[Certificate], Callable[[HareInstance, Any], float]]] = {
-    "critical-path": (CriticalPath, _critical),
-    "fluid-lp": (FluidLp, _programmed(_fluid)),
-    "lagrangian": (Lagrangian, _lagrangian),
-    "relaxed-conic": (Cuts, _programmed(_cuts)),
-    "relaxed-prefix": (Cuts, _programmed(_cuts)),
-    "time-indexed-lp": (TimeIndexedLp, _time_indexed),
+    "critical-path": (CriticalPathCertificate, _critical),
+    "fluid-lp": (FluidCertificate, _programmed(_fluid)),
+    "lagrangian": (LagrangianCertificate, _lagrangian),
+    "relaxed-conic": (CutsCertificate, _programmed(_cuts)),
+    "relaxed-prefix": (CutsCertificate, _programmed(_cuts)),
+    "time-indexed-lp": (TimeIndexedCertificate, _time_indexed),
 }

@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Blocks:
+class TaskBlocks:
     """Tasks of one job with equal times on every GPU and equally many tasks in their round.
 
     Index letters: b block (a job's blocks are consecutive), k class of GPUs, i task.
@@ -40,24 +40,24 @@ class Blocks:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fluid:
+class FluidProgram:
     """The linear program and where its columns lie: f[b, k, q] first, then C_n by job."""
 
     program: LinearProgram
-    blocks: Blocks
+    task_blocks: TaskBlocks
     grid: Floats  # [q] g_0 = 0 < ... < g_Q; cell Q is the tail
     block: Ints  # [j] of each f column
     kind: Ints  # [j] GPU class k
     cell: Ints  # [j] q
 
 
-def blocks(view: HareArrays) -> Blocks:
+def task_blocks(view: HareArrays) -> TaskBlocks:
     """Return the blocks of all jobs."""
     width = np.diff(view.round_tasks)[view.task_round]
     key = np.column_stack([view.task_job, width, view.train, view.sync])
     rows, inverse, size = np.unique(key, axis=0, return_inverse=True, return_counts=True)
     classes = view.train.shape[1]
-    return Blocks(
+    return TaskBlocks(
         job=rows[:, 0].astype(np.int64),
         size=size.astype(float),
         width=rows[:, 1],
@@ -72,14 +72,14 @@ def horizon(view: HareArrays) -> float:
     return float(view.arrival.max() + view.duration.max(axis=1).sum())
 
 
-def entries(view: HareArrays, cells: int, *, sync_rows: bool = False) -> float:
+def entry_count(view: HareArrays, cells: int, *, sync_rows: bool = False) -> float:
     """Return about how many entries the rows of the program have on a grid of so many times."""
-    columns = float(len(blocks(view).job) * len(view.class_gpus) * cells)
+    columns = float(len(task_blocks(view).job) * len(view.class_gpus) * cells)
     rows = 2.0 * view.jobs * cells
     return rows + columns * (5 + (cells / 2 if sync_rows else 0))
 
 
-def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> Fluid:
+def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> FluidProgram:
     """Return the fluid program on a grid; solves nothing.
 
     Parameters
@@ -122,7 +122,7 @@ def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> F
     evaluation of duals. The tail has neither `capacity` nor `width`, so that no grid is too short.
     """
     view = arrays(instance)
-    block = blocks(view)
+    block = task_blocks(view)
     grid = np.asarray(grid, dtype=float)
     ends = np.append(grid[1:], np.inf)
     cells, classes, jobs = len(grid), block.train.shape[1], view.jobs
@@ -196,13 +196,13 @@ def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> F
             *(f"C[{job}]" for job in range(jobs)),
         ],
     )
-    return Fluid(program, block, grid, b, k, q)
+    return FluidProgram(program, block, grid, b, k, q)
 
 
-def capacity_prices(fluid: Fluid, duals: Floats) -> Floats:
+def capacity_prices(fluid: FluidProgram, duals: Floats) -> Floats:
     """Return [k, q] what the duals [i] pay for a unit of GPU time of class k in cell q, >= 0."""
-    first, cells = len(fluid.blocks.job), len(fluid.grid) - 1
-    classes = fluid.blocks.train.shape[1]
+    first, cells = len(fluid.task_blocks.job), len(fluid.grid) - 1
+    classes = fluid.task_blocks.train.shape[1]
     own = np.nan_to_num(duals[first : first + classes * cells], posinf=0.0, neginf=0.0)
     return np.asarray(np.maximum(0.0, -own).reshape(classes, cells))
 
@@ -216,22 +216,22 @@ def power_grid(end: float, cells: int) -> Floats:
     return np.asarray(end * np.linspace(0.0, 1.0, cells + 1) ** 1.5)
 
 
-def midpoint_value(instance: HareInstance, fluid: Fluid, values: Floats) -> float:
+def midpoint_value(instance: HareInstance, fluid: FluidProgram, values: Floats) -> float:
     """Return what a point would cost if work lay in the middle of its cells: no bound.
 
     The difference to the point's own value shows what the cells lose. The tail has no middle.
     """
     view = arrays(instance)
-    job, columns = fluid.blocks.job[fluid.block], len(fluid.block)
+    job, columns = fluid.task_blocks.job[fluid.block], len(fluid.block)
     start, end = _cell_times(view, fluid)
-    share = fluid.blocks.share[fluid.block] * values[:columns]
+    share = fluid.task_blocks.share[fluid.block] * values[:columns]
     work = np.bincount(job, share, view.jobs)
     busy = np.bincount(job, share * (start + end)[job, fluid.cell] / 2, view.jobs)
     completion = np.maximum(values[columns:], busy / work + work / 2)
     return float(view.weight @ completion)
 
 
-def starts(instance: HareInstance, fluid: Fluid, values: Floats) -> Floats:
+def start_times(instance: HareInstance, fluid: FluidProgram, values: Floats) -> Floats:
     """Return x_hat [i]: when a job's progress in the program reaches each task's round.
 
     Progress is the trained share of the job, weighted by v; it is linear within a cell, and all at
@@ -239,12 +239,14 @@ def starts(instance: HareInstance, fluid: Fluid, values: Floats) -> Floats:
     the first round at the first cell with progress.
     """
     view = arrays(instance)
-    job, columns = fluid.blocks.job[fluid.block], len(fluid.block)
+    job, columns = fluid.task_blocks.job[fluid.block], len(fluid.block)
     start, end = _cell_times(view, fluid)
     progress = np.zeros(start.shape)  # [n, q]
-    share = fluid.blocks.share[fluid.block] * np.maximum(values[:columns], 0.0)
+    share = fluid.task_blocks.share[fluid.block] * np.maximum(values[:columns], 0.0)
     np.add.at(progress, (job, fluid.cell), share)
-    weight = np.bincount(view.task_round, fluid.blocks.share[fluid.blocks.task_block])  # by round
+    weight = np.bincount(
+        view.task_round, fluid.task_blocks.share[fluid.task_blocks.task_block]
+    )  # by round
     found = np.empty(view.rounds)
     for n in range(view.jobs):
         done = np.append(0.0, np.cumsum(progress[n]))
@@ -260,7 +262,7 @@ def starts(instance: HareInstance, fluid: Fluid, values: Floats) -> Floats:
 _NOTHING = 1e-7  # share of a job's work below which a cell counts as empty: noise of the engine
 
 
-def _cell_times(view: HareArrays, fluid: Fluid) -> tuple[Floats, Floats]:
+def _cell_times(view: HareArrays, fluid: FluidProgram) -> tuple[Floats, Floats]:
     """[n, q] start and end of each cell for each job, not before its arrival; the tail is g_Q."""
     ends = np.append(fluid.grid[1:], fluid.grid[-1])
     arrival = view.arrival[:, None]

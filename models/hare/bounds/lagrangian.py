@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
-from schedgap.models.hare.bounds.fluid import Blocks, blocks
+from schedgap.models.hare.bounds.fluid import TaskBlocks, task_blocks
 from schedgap.solvers.loops.column_generation import Columns, Priced, Pricing
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
@@ -27,7 +27,7 @@ _EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prices:
+class GpuPrices:
     """Prices of a unit of GPU time, >= 0, in objective units by class k and cell q of a grid."""
 
     grid: Floats  # [q] g_0 = 0 < ... < g_Q
@@ -38,14 +38,14 @@ class Prices:
         total = np.cumsum(self.price * np.diff(self.grid), axis=1)
         return np.hstack([np.zeros((len(total), 1)), total])
 
-    def rounded(self) -> "Prices":
+    def rounded(self) -> "GpuPrices":
         """Return the prices with the 12 digits that a certificate holds."""
         rows = [[float(f"{price:.12g}") for price in row] for row in self.price.tolist()]
-        return Prices(self.grid, np.array(rows))
+        return GpuPrices(self.grid, np.array(rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class JobPlan:
     """A job's cheapest schedule: its value, at most the true one, and what it uses."""
 
     value: float
@@ -54,7 +54,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Load:
+class _PricedTasks:
     """Some alike tasks of a round against the prices, on the steps t_j of their job."""
 
     count: float
@@ -64,7 +64,9 @@ class _Load:
     cost: Floats  # [k, j] least price of one task that starts in [t_j, t_{j+1}]
 
 
-def plan(view: HareArrays, block: Blocks, n: int, prices: Prices, *, steps: int) -> Plan:
+def job_plan(
+    view: HareArrays, block: TaskBlocks, n: int, prices: GpuPrices, *, steps: int
+) -> JobPlan:
     """Return the cheapest schedule of job n alone, to within steps of time.
 
     Parameters
@@ -93,7 +95,7 @@ def plan(view: HareArrays, block: Blocks, n: int, prices: Prices, *, steps: int)
     grid, paid, arrival = prices.grid, prices.paid(), float(view.arrival[n])
     delta, slack, count = _scale(view, block, n, rounds, float(grid[-1]), steps)
     times: Floats = arrival + delta * np.arange(count, dtype=np.float64)  # t_j
-    known: dict[int, _Load] = {}
+    known: dict[int, _PricedTasks] = {}
     loads = [[_load(block, b, number, prices, paid, times, delta / (1 - slack), known)
               for b, number in row] for row in rounds]  # fmt: skip
 
@@ -123,12 +125,12 @@ def plan(view: HareArrays, block: Blocks, n: int, prices: Prices, *, steps: int)
         for task, (k, j) in zip(row, chosen, strict=True):
             inside = np.clip([times[j], times[j] + task.train[k]], grid[:-1, None], grid[1:, None])
             use[k] += task.count * np.diff(inside, axis=1)[:, 0]
-    return Plan(value, completion, use)
+    return JobPlan(value, completion, use)
 
 
 def _scale(
     view: HareArrays,
-    block: Blocks,
+    block: TaskBlocks,
     n: int,
     rounds: Sequence[Sequence[tuple[int, int]]],
     end: float,
@@ -151,9 +153,9 @@ def _scale(
     return delta, slack, int(np.ceil(span / delta)) + 3
 
 
-def work(view: HareArrays, end: float, cells: int, steps: int) -> float:
+def evaluation_size(view: HareArrays, end: float, cells: int, steps: int) -> float:
     """Return about how many numbers `bound` computes for prices on a grid of cells up to `end`."""
-    block, total = blocks(view), float(view.class_size.size * cells)
+    block, total = task_blocks(view), float(view.class_size.size * cells)
     for n in range(view.jobs):
         rounds = _rounds(view, block, n)
         *_, count = _scale(view, block, n, rounds, end, steps)
@@ -165,7 +167,7 @@ def work(view: HareArrays, end: float, cells: int, steps: int) -> float:
     return total
 
 
-def _rounds(view: HareArrays, block: Blocks, n: int) -> list[list[tuple[int, int]]]:
+def _rounds(view: HareArrays, block: TaskBlocks, n: int) -> list[list[tuple[int, int]]]:
     """Blocks of each round of job n, with their numbers of tasks."""
     found = []
     for q in range(view.job_rounds[n], view.job_rounds[n + 1]):
@@ -176,15 +178,15 @@ def _rounds(view: HareArrays, block: Blocks, n: int) -> list[list[tuple[int, int
 
 
 def _load(
-    block: Blocks,
+    block: TaskBlocks,
     b: int,
     count: int,
-    prices: Prices,
+    prices: GpuPrices,
     paid: Floats,
     times: Floats,
     step: float,
-    known: dict[int, _Load],
-) -> _Load:
+    known: dict[int, _PricedTasks],
+) -> _PricedTasks:
     """Price `count` tasks of block b; `known` keeps what other rounds of the job priced.
 
     `step`: no two times that are so many steps apart are nearer than that.
@@ -194,7 +196,7 @@ def _load(
     train, duration = block.train[b], block.train[b] + block.sync[b]
     cost = _least_prices(train, prices.grid, paid, times)
     steps = np.floor(duration / step).astype(np.int64)
-    known[b] = _Load(float(count), train, duration, steps, cost)
+    known[b] = _PricedTasks(float(count), train, duration, steps, cost)
     return known[b]
 
 
@@ -217,7 +219,7 @@ def _least_prices(
     return cost
 
 
-def _after(ready: Floats, row: Sequence[_Load]) -> Floats:
+def _after(ready: Floats, row: Sequence[_PricedTasks]) -> Floats:
     """[j] least cost with one more round done, the next from step j on."""
     if len(row) > 1:
         return np.asarray((ready[:, None] + _windows(row)).min(axis=0))
@@ -231,7 +233,7 @@ def _after(ready: Floats, row: Sequence[_Load]) -> Floats:
 
 
 def _choice(
-    before: Floats, after: Floats, row: Sequence[_Load], j: int
+    before: Floats, after: Floats, row: Sequence[_PricedTasks], j: int
 ) -> tuple[int, list[tuple[int, int]]]:
     """Return from which step a round came to step j, and class and start step of its loads."""
     if len(row) > 1:
@@ -248,7 +250,7 @@ def _choice(
     return start, [(k, start)]
 
 
-def _windows(row: Sequence[_Load]) -> Floats:
+def _windows(row: Sequence[_PricedTasks]) -> Floats:
     """[j, e] least cost of a round of unlike tasks that starts at step j or later and ends by e."""
     count = row[0].cost.shape[1]
     j = np.arange(count)
@@ -267,7 +269,7 @@ def _windows(row: Sequence[_Load]) -> Floats:
     return total
 
 
-def _cheapest(task: _Load, start: int, end: int) -> tuple[int, int]:
+def _cheapest(task: _PricedTasks, start: int, end: int) -> tuple[int, int]:
     """Class and start step of the cheapest task within steps start to end."""
     options = [
         (float(part.min()), k, start + int(np.argmin(part)))
@@ -278,7 +280,7 @@ def _cheapest(task: _Load, start: int, end: int) -> tuple[int, int]:
     return k, at
 
 
-def bound(instance: HareInstance, prices: Prices, *, steps: int) -> float:
+def bound(instance: HareInstance, prices: GpuPrices, *, steps: int) -> float:
     """Return the lower bound that prices prove, whatever they are, less all rounding.
 
     Parameters
@@ -287,12 +289,12 @@ def bound(instance: HareInstance, prices: Prices, *, steps: int) -> float:
         See `plan`; more steps give a higher bound, in proportional time.
     """
     view = arrays(instance)
-    block = blocks(view)
-    values = [plan(view, block, n, prices, steps=steps).value for n in range(view.jobs)]
+    block = task_blocks(view)
+    values = [job_plan(view, block, n, prices, steps=steps).value for n in range(view.jobs)]
     return _total(view, prices, values)
 
 
-def _total(view: HareArrays, prices: Prices, values: Sequence[float]) -> float:
+def _total(view: HareArrays, prices: GpuPrices, values: Sequence[float]) -> float:
     """Sum of the jobs' values less the price of all GPU time, less an allowance for rounding."""
     paid = prices.paid()
     all_time = float(view.class_size @ paid[:, -1])
@@ -306,14 +308,14 @@ def _total(view: HareArrays, prices: Prices, values: Sequence[float]) -> float:
 # --- the best prices --------------------------------------------------------------------------
 
 
-def master(instance: HareInstance, prices: Prices, *, steps: int) -> LinearProgram:
+def restricted_master(instance: HareInstance, prices: GpuPrices, *, steps: int) -> LinearProgram:
     """Return the first restricted master: a mean of plans for each job, within the capacities.
 
     Rows: one for each job (its plans sum to 1), then capacity by class and cell. It starts with
     the plans at the given prices, and with GPU time to be bought at more than any of them.
     """
     view = arrays(instance)
-    columns = _columns(view, [plan(view, blocks(view), n, prices, steps=steps)
+    columns = _columns(view, [job_plan(view, task_blocks(view), n, prices, steps=steps)
                               for n in range(view.jobs)])  # fmt: skip
     count = prices.price.size
     bought = sparse.vstack([sparse.csr_array((view.jobs, count)), -sparse.eye_array(count)])
@@ -328,13 +330,13 @@ def master(instance: HareInstance, prices: Prices, *, steps: int) -> LinearProgr
     )
 
 
-def prices_of(view: HareArrays, grid: Floats, duals: Floats) -> Prices:
+def prices_from_duals(view: HareArrays, grid: Floats, duals: Floats) -> GpuPrices:
     """Return the prices in the duals [i] of the master, with the digits that a file holds."""
     price = np.maximum(0.0, -duals[view.jobs :]).reshape(len(view.class_gpus), -1)
-    return Prices(grid, price).rounded()
+    return GpuPrices(grid, price).rounded()
 
 
-def duals_of(view: HareArrays, prices: Prices) -> Floats:
+def duals_from_prices(view: HareArrays, prices: GpuPrices) -> Floats:
     """Return duals [i] of the master that hold the prices; those of the jobs' rows are 0."""
     return np.append(np.zeros(view.jobs), -prices.price.ravel())
 
@@ -342,17 +344,17 @@ def duals_of(view: HareArrays, prices: Prices) -> Floats:
 def pricing(instance: HareInstance, grid: Floats, *, steps: int) -> Pricing:
     """Return the pricing of the master's columns: one plan for each job, and the bound."""
     view = arrays(instance)
-    block = blocks(view)
+    block = task_blocks(view)
 
     def price(duals: Floats) -> Priced:
-        prices = prices_of(view, grid, duals)
-        plans = [plan(view, block, n, prices, steps=steps) for n in range(view.jobs)]
+        prices = prices_from_duals(view, grid, duals)
+        plans = [job_plan(view, block, n, prices, steps=steps) for n in range(view.jobs)]
         return Priced(_columns(view, plans), _total(view, prices, [own.value for own in plans]))
 
     return price
 
 
-def _columns(view: HareArrays, plans: Sequence[Plan]) -> Columns:
+def _columns(view: HareArrays, plans: Sequence[JobPlan]) -> Columns:
     """Return a plan of each job as columns of the master."""
     use = np.array([own.use.ravel() for own in plans]).T
     use = sparse.csc_array(np.where(use > _NOTHING, use, 0.0))

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from schedgap.models.hare.programs.relaxation_arrays import Cut, Relaxed
+from schedgap.models.hare.programs.relaxation_arrays import BaseRelaxation, LoadCut
 from schedgap.solvers.programs.arrays import Floats
 
 
-def build(relaxed: Relaxed) -> Any:
+def build(relaxed: BaseRelaxation) -> Any:
     """Return the `cvxpy.Problem` of the linear rows and of row (9) for all items of each machine.
 
     Parameters
@@ -40,7 +40,7 @@ def build(relaxed: Relaxed) -> Any:
     return cvxpy.Problem(cvxpy.Minimize(program.cost @ v), constraints)
 
 
-def tangents(relaxed: Relaxed, problem: Any, duals: Any) -> tuple[list[Cut], Floats]:
+def tangents(relaxed: BaseRelaxation, problem: Any, duals: Any) -> tuple[list[LoadCut], Floats]:
     """Return a tangent to each row (9) at the problem's solution, and the prices of all rows.
 
     Parameters
@@ -61,20 +61,20 @@ def tangents(relaxed: Relaxed, problem: Any, duals: Any) -> tuple[list[Cut], Flo
     values = np.zeros(len(relaxed.program.cost)) if variable.value is None else variable.value
     every = np.arange(len(relaxed.items.count))
     machines = range(len(relaxed.items.size))
-    cuts = [Cut(k, every, float(_row_9(relaxed, k)[0] @ values)) for k in machines]
+    cuts = [LoadCut(k, every, float(_row_9(relaxed, k)[0] @ values)) for k in machines]
     prices = np.zeros(len(relaxed.program.row_lower))
     equal, low, high = _sides(relaxed)
     prices[equal], prices[low], prices[high] = -duals[0], duals[1], -duals[2]
     return cuts, np.append(prices, [-float(dual) for dual in duals[5:]])
 
 
-def _sides(relaxed: Relaxed) -> tuple[Any, Any, Any]:
+def _sides(relaxed: BaseRelaxation) -> tuple[Any, Any, Any]:
     """Rows that are equations, that have a lower side only, an upper side only."""
     low, high = np.isfinite(relaxed.program.row_lower), np.isfinite(relaxed.program.row_upper)
     return np.flatnonzero(low & high), np.flatnonzero(low & ~high), np.flatnonzero(high & ~low)
 
 
-def _row_9(relaxed: Relaxed, k: int) -> tuple[Floats, Floats]:
+def _row_9(relaxed: BaseRelaxation, k: int) -> tuple[Floats, Floats]:
     """Return A and the right side of row (9) of machine k as linear forms [j]: A^2 <= right."""
     item = relaxed.items
     items, machines = item.train.shape

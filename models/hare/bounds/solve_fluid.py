@@ -22,7 +22,7 @@ class FluidSolution:
     `duals` [i] of its rows are all 0 where HiGHS has none: they too prove a bound.
     """
 
-    model: fluid.Fluid
+    model: fluid.FluidProgram
     result: EngineResult
     values: Floats | None
     duals: Floats

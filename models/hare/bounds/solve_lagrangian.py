@@ -32,7 +32,7 @@ def lagrangian_bound(instance: HareInstance, call: RunContext) -> MethodResult:
     call.progress.bound(alone, certificate_alone)
     solution = solve_fluid(instance, replace(call, clock=call.clock.share(0.5)))
     view, steps, grid = arrays(instance), call.options["steps"], solution.model.grid
-    first = lagrangian.Prices(grid, fluid.capacity_prices(solution.model, solution.duals))
+    first = lagrangian.GpuPrices(grid, fluid.capacity_prices(solution.model, solution.duals))
     begin = call.clock.elapsed()
     bound, certificate = lagrangian_certificate(instance, first, steps=steps)
     call.progress.bound(bound, certificate)
@@ -41,30 +41,30 @@ def lagrangian_bound(instance: HareInstance, call: RunContext) -> MethodResult:
     if call.options["rounds"] and left > 0:
         call.progress.phase("looking for better prices")
         price = lagrangian.pricing(instance, grid, steps=_COARSE)
-        asked: list[lagrangian.Prices] = []  # the last prices, those of a bound that is heard
+        asked: list[lagrangian.GpuPrices] = []  # the last prices, those of a bound that is heard
 
         def pricing(duals: Floats) -> Priced | None:
-            asked[:] = [lagrangian.prices_of(view, grid, duals)]
+            asked[:] = [lagrangian.prices_from_duals(view, grid, duals)]
             return None if call.clock.expired() else price(duals)
 
         def better(value: float) -> None:
             call.progress.bound(value, priced_certificate(asked[0], value, steps=_COARSE))
 
         result = generate_columns(
-            lagrangian.master(instance, first, steps=_COARSE),
+            lagrangian.restricted_master(instance, first, steps=_COARSE),
             pricing,
             clock=Clock(None if math.isinf(left) else left),
             smoothing=_SMOOTHING,
             gap=_GAP,
             rounds=call.options["rounds"],
-            prices=lagrangian.duals_of(view, first),
+            prices=lagrangian.duals_from_prices(view, first),
             threads=call.threads,
             seed=call.seed,
             on_bound=better,
         )
         trace |= {"rounds": result.rounds, "master": result.objective}
         if result.prices is not None:
-            last = lagrangian.prices_of(view, grid, result.prices)
+            last = lagrangian.prices_from_duals(view, grid, result.prices)
             if result.bound is not None and result.bound > bound:
                 bound, certificate = (
                     result.bound,

@@ -36,8 +36,8 @@ def _too_large(instance: HareInstance, *, integer: bool) -> str:
 
 
 def _outcome(solution: RelaxationSolution, **more: Any) -> MethodResult:
-    note = "" if solution.found.bound is not None else "stopped before the first bound"
-    return MethodResult(bound=solution.found.bound, trace=solution.trace(), note=note, **more)
+    note = "" if solution.loop.bound is not None else "stopped before the first bound"
+    return MethodResult(bound=solution.loop.bound, trace=solution.trace(), note=note, **more)
 
 
 def relaxed_miqcp(instance: HareInstance, call: RunContext) -> MethodResult:
@@ -67,13 +67,13 @@ def relaxed_prefix(instance: HareInstance, call: RunContext) -> MethodResult:
         release_cuts=release_cuts,
         on_bound=call.progress.bound,
     )
-    found = solution.found
-    if integer or found.duals is None:
+    loop = solution.loop
+    if integer or loop.duals is None:
         return _outcome(solution)
     bound, certificate = cut_certificate(
-        "relaxed-prefix", solution.relaxed, found.program, found.cuts, found.duals
+        "relaxed-prefix", solution.relaxed, loop.program, loop.cuts, loop.duals
     )
-    solution = replace(solution, found=replace(found, bound=bound))
+    solution = replace(solution, loop=replace(loop, bound=bound))
     return _outcome(solution, certificate=certificate)
 
 
@@ -81,7 +81,7 @@ def relaxed_conic(instance: HareInstance, call: RunContext) -> MethodResult:
     """Solve the relaxation as printed with continuous y, and return what its prices prove."""
     if reason := _too_large(instance, integer=False):
         return MethodResult(note=reason)
-    most = relaxation.limit(instance, horizon_cap=True)
+    most = relaxation.start_limit(instance, horizon_cap=True)
     relaxed = build(instance, limit=most, integer=False)
     problem = relaxation_conic.build(relaxed)
     call.progress.phase("solving the conic program")

@@ -22,18 +22,18 @@ from scipy import sparse
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
-from schedgap.models.hare.decode import left_shifted, on_gpus, to_schedule, to_steps, value_of
-from schedgap.models.hare.exact.columns import (
-    Allowed,
-    Column,
+from schedgap.models.hare.decode import assign_gpus, left_shifted, to_schedule, to_steps, value_of
+from schedgap.models.hare.exact.job_pricing import (
     Floats,
     JobData,
-    Priced,
-    Pricer,
+    JobPricer,
+    JobWindows,
+    PricedJob,
+    ScheduleColumn,
     job_data,
 )
-from schedgap.models.hare.exact.columns import column as cheapest_column
-from schedgap.models.hare.integer_time import Ints, latest, steps
+from schedgap.models.hare.exact.job_pricing import column as cheapest_column
+from schedgap.models.hare.integer_time import Ints, latest_completions, steps
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.arrays import LinearProgram
@@ -46,12 +46,12 @@ OUT_OF_TIME = "time is up"
 ZERO = 1e-6  # of a column's share
 
 
-class _UnsettledError(Exception):
+class _OpenNodeError(Exception):
     """The node in work is not settled: time is up, or its linear program has no answer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TreeResult:
+class BranchAndPriceResult:
     """`lower` and `upper` in grid steps; the search is complete when they meet.
 
     `stopped` says why it is not complete; empty otherwise.
@@ -81,10 +81,10 @@ class _Branch:
 
 
 @dataclass(order=True, slots=True)
-class _Node:
+class _TreeNode:
     bound: float
     number: int
-    windows: list[Allowed] = field(compare=False)
+    windows: list[JobWindows] = field(compare=False)
     prices: Floats = field(compare=False)  # [k * horizon + t]
     parent: float = field(default=-math.inf, compare=False)  # its parent's bound
     branch: _Branch | None = field(default=None, compare=False)
@@ -92,7 +92,7 @@ class _Node:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Solved:
+class _NodeRelaxation:
     """A node after column generation, whose bound is that of the prices.
 
     `shares` [j] by column of the program are for the search; None when the bound closes the node.
@@ -106,14 +106,14 @@ class _Solved:
 def cells(instance: HareInstance, upper: int) -> float:
     """Return the size of the tables of the pricing, over all rounds."""
     view, whole = arrays(instance), steps(instance)
-    span = (latest(whole, upper) - whole.arrival).astype(float)
+    span = (latest_completions(whole, upper) - whole.arrival).astype(float)
     return float((span[view.round_job] ** 2).sum())
 
 
 def refusal(instance: HareInstance, upper: int) -> str:
     """Return why a search from a schedule of this value would not fit, or nothing."""
     view, whole = arrays(instance), steps(instance)
-    slots = len(view.class_gpus) * int(latest(whole, upper).max())
+    slots = len(view.class_gpus) * int(latest_completions(whole, upper).max())
     if cells(instance, upper) > MOST_CELLS or slots > MOST_SLOTS:
         return "too large"
     if 8.0 * float(whole.weight.sum()) * whole.horizon > LARGEST_EXACT:
@@ -121,7 +121,7 @@ def refusal(instance: HareInstance, upper: int) -> str:
     return ""
 
 
-class Tree:
+class BranchAndPrice:
     """The search. `run` may be called once.
 
     Parameters
@@ -150,14 +150,19 @@ class Tree:
         self.upper = value_of(instance, begin, start.gpu)
         if reason := refusal(instance, self.upper):
             raise ValueError(reason)
-        ends = latest(self.whole, self.upper)
+        ends = latest_completions(self.whole, self.upper)
         self.horizon = int(ends.max())
         self.jobs = [job_data(instance, n, int(ends[n])) for n in range(self.view.jobs)]
-        self.pricer = Pricer(max(job.span for job in self.jobs))
-        self.lower, self.root, self.nodes, self.made = self.whole.least, -math.inf, 0, 0
+        self.pricer = JobPricer(max(job.span for job in self.jobs))
+        self.lower, self.root, self.nodes, self.made = (
+            self.whole.critical_path_value,
+            -math.inf,
+            0,
+            0,
+        )
         self.capacity = np.repeat(self.view.class_size, self.horizon).astype(float)
-        self._gains = _Gains()
-        self._pool: list[_Pool] = [_Pool(job) for job in self.jobs]
+        self._pseudocosts = _Pseudocosts()
+        self._pool: list[_ColumnPool] = [_ColumnPool(job) for job in self.jobs]
         self._open_program()
         self._add_schedule(begin, self.view.gpu_class[start.gpu])
 
@@ -182,7 +187,7 @@ class Tree:
             options={"presolve": "off", "dual_simplex_cost_perturbation_multiplier": 0.0},
         )
 
-    def _add(self, new: list[tuple[int, Column]]) -> None:
+    def _add(self, new: list[tuple[int, ScheduleColumn]]) -> None:
         """Put columns into the program."""
         rows, entries, starts, cost = [], [], [0], []
         for n, item in new:
@@ -203,7 +208,7 @@ class Tree:
             self._program.add_columns(cost, np.zeros(many), np.full(many, np.inf), matrix)
             self.made += many
 
-    def _usage(self, n: int, item: Column) -> Floats:
+    def _usage(self, n: int, item: ScheduleColumn) -> Floats:
         """[k * horizon + t] GPUs that a column occupies."""
         job = self.jobs[n]
         change = np.zeros((len(self.view.class_gpus), self.horizon + 1))
@@ -212,7 +217,7 @@ class Tree:
             change[k, job.arrival + t + job.train[j, k]] -= 1
         return np.cumsum(change, axis=1)[:, :-1].ravel()
 
-    def _show(self, windows: list[Allowed]) -> None:
+    def _show(self, windows: list[JobWindows]) -> None:
         """Close the columns that a node does not allow, and open the others."""
         changed, upper = [], []
         for n, pool in enumerate(self._pool):
@@ -230,7 +235,7 @@ class Tree:
         recent = self.nodes - 200
         kept = [(n, item) for n, pool in enumerate(self._pool) for item in pool.used_since(recent)]
         made = self.made
-        self._pool = [_Pool(job) for job in self.jobs]
+        self._pool = [_ColumnPool(job) for job in self.jobs]
         self._open_program()
         self._add(kept)
         self.made = made
@@ -264,7 +269,7 @@ class Tree:
         most = self._prefix(prices)[:, -1].max()
         return 4.0 * (float(self.capacity @ prices) + self.view.tasks * float(most))
 
-    def _price(self, prices: Floats, windows: list[Allowed]) -> tuple[float, list[Priced]]:
+    def _price(self, prices: Floats, windows: list[JobWindows]) -> tuple[float, list[PricedJob]]:
         """Return the bound of prices, and each job's cheapest schedules.
 
         inf and no schedules: some job has none in its window.
@@ -273,7 +278,7 @@ class Tree:
         priced = []
         for job, allowed in zip(self.jobs, windows, strict=True):
             if self.clock.expired():
-                raise _UnsettledError(OUT_OF_TIME)
+                raise _OpenNodeError(OUT_OF_TIME)
             found = self.pricer.price(job, allowed, prefix)
             if found is None:
                 return math.inf, []
@@ -283,7 +288,7 @@ class Tree:
     def _closed(self, bound: float) -> bool:
         return bound > self.upper - 1
 
-    def _solve(self, node: _Node, near: float) -> _Solved:
+    def _solve(self, node: _TreeNode, near: float) -> _NodeRelaxation:
         """Generate columns for a node, and raise its bound.
 
         `near`: with the bound so near to the program's value, as a part of the gap, branching is
@@ -298,11 +303,11 @@ class Tree:
             if node.number == 0:
                 self._raise_lower(best)
             if self._closed(best):
-                return _Solved(best, prices, None)
+                return _NodeRelaxation(best, prices, None)
             result = self._program.solve(self.clock)
             if result.objective is None or result.duals is None:
                 up = self.clock.expired()
-                raise _UnsettledError(OUT_OF_TIME if up else f"linear program {result.status}")
+                raise _OpenNodeError(OUT_OF_TIME if up else f"linear program {result.status}")
             shares = np.asarray(result.values)
             rows = len(self.capacity)
             master, worth = self._rounded(-result.duals[:rows]), result.duals[rows:]
@@ -322,12 +327,12 @@ class Tree:
                 continue
             if not new or result.objective - best < near * (self.upper - best):
                 node.bound = best
-                return _Solved(best, prices, shares)
+                return _NodeRelaxation(best, prices, shares)
             self._add(new)
 
     def _improving(
-        self, priced: list[Priced], prefix: Floats, worth: Floats
-    ) -> list[tuple[int, Column]]:
+        self, priced: list[PricedJob], prefix: Floats, worth: Floats
+    ) -> list[tuple[int, ScheduleColumn]]:
         """Return new columns with a negative reduced cost under the program's own prices."""
         new = []
         for n, (job, found) in enumerate(zip(self.jobs, priced, strict=True)):
@@ -343,7 +348,7 @@ class Tree:
                     new.append((n, item))
         return new
 
-    def _reduce(self, solved: _Solved, windows: list[Allowed]) -> list[Allowed]:
+    def _reduce(self, solved: _NodeRelaxation, windows: list[JobWindows]) -> list[JobWindows]:
         """Return windows without what no schedule better than the best known can use.
 
         The node is open: its bound, that of these prices, is not above `upper - 1`.
@@ -370,7 +375,7 @@ class Tree:
             barrier = tuple(
                 max(time[j] + int(job.duration[j, kinds[j]]) for j in tasks) for tasks in job.rounds
             )
-            item = Column(barrier, tuple(kinds), tuple(time))
+            item = ScheduleColumn(barrier, tuple(kinds), tuple(time))
             if barrier[-1] <= job.span and item not in self._pool[n].known:
                 new.append((n, item))
         self._add(new)
@@ -384,7 +389,7 @@ class Tree:
                 self._on_incumbent(self.schedule)
             self._add_schedule(start, self.view.gpu_class[gpu])
 
-    def _round(self, support: list[list[tuple[float, Column]]]) -> None:
+    def _round(self, support: list[list[tuple[float, ScheduleColumn]]]) -> None:
         """Try list schedules in the order of the shares' starts: their mean, and a few drawn."""
         middle = np.zeros((6, self.view.tasks))
         for job, columns in zip(self.jobs, support, strict=True):
@@ -399,13 +404,13 @@ class Tree:
             middle[1:, own] = times[drawn]
         for row in middle:
             if self.clock.expired():
-                raise _UnsettledError(OUT_OF_TIME)
+                raise _OpenNodeError(OUT_OF_TIME)
             found = algorithm_1(
                 self.instance, row * float(self.whole.step), gpu_rule="finish"
             ).schedule
             self._improve(to_steps(self.instance, found), found.gpu)
 
-    def _assemble(self, chosen: list[Column]) -> None:
+    def _assemble(self, chosen: list[ScheduleColumn]) -> None:
         """Keep the schedule of one column for each job, if there are GPUs enough for it."""
         used = sum(self._usage(n, item) for n, item in enumerate(chosen))
         if (used > self.capacity).any():
@@ -415,12 +420,12 @@ class Tree:
         for job, item in zip(self.jobs, chosen, strict=True):
             own = slice(job.first, job.first + len(job.train))
             start[own], kind[own] = job.arrival + np.array(item.start), item.kind
-        gpu = on_gpus(self.instance, start, kind)
+        gpu = assign_gpus(self.instance, start, kind)
         self._improve(left_shifted(self.instance, start, gpu), gpu)
 
     # --- branching ---------------------------------------------------------------------------
 
-    def _support(self, shares: Floats) -> list[list[tuple[float, Column]]]:
+    def _support(self, shares: Floats) -> list[list[tuple[float, ScheduleColumn]]]:
         found = []
         for pool in self._pool:
             own = shares[pool.numbers]
@@ -429,7 +434,7 @@ class Tree:
             found.append([(float(own[p]), pool.items[p]) for p in places])
         return found
 
-    def _choose(self, support: list[list[tuple[float, Column]]]) -> _Branch | None:
+    def _choose(self, support: list[list[tuple[float, ScheduleColumn]]]) -> _Branch | None:
         """Return the branch that promises most, or None when no column is split."""
         split = [n for n, columns in enumerate(support) if len(columns) > 1]
         for by in ("barrier", "start"):
@@ -440,7 +445,7 @@ class Tree:
                 times = np.array([getattr(item, by) for _, item in support[n]])
                 for what in range(times.shape[1]):
                     for branch in _splits(n, by, what, share, times[:, what]):
-                        score = self._gains.score(branch, self.jobs[n].weight)
+                        score = self._pseudocosts.score(branch, self.jobs[n].weight)
                         if score > best:
                             best, chosen = score, branch
             if chosen is not None:
@@ -452,7 +457,7 @@ class Tree:
                     return _Branch(n, "kind", j, min(kinds))
         return None
 
-    def _any_branch(self, windows: list[Allowed]) -> _Branch | None:
+    def _any_branch(self, windows: list[JobWindows]) -> _Branch | None:
         """Return a branch that leaves something out on both sides, or None when nothing is open."""
         for n, allowed in enumerate(windows):
             for r, mask in enumerate(allowed.barrier):
@@ -468,7 +473,7 @@ class Tree:
                     return _Branch(n, "kind", j, int(kinds[0]))
         return None
 
-    def _children(self, windows: list[Allowed], branch: _Branch) -> list[list[Allowed]]:
+    def _children(self, windows: list[JobWindows], branch: _Branch) -> list[list[JobWindows]]:
         """Return the windows of both sides."""
         job, old = self.jobs[branch.job], windows[branch.job]
         time = np.arange(job.span + 1)
@@ -492,15 +497,17 @@ class Tree:
                 closed = np.where(own == early, 0.0, np.inf)
                 start[branch.what] = start[branch.what] + closed[:, None]
             new = list(windows)
-            new[branch.job] = Allowed(tuple(barrier), tuple(start))
+            new[branch.job] = JobWindows(tuple(barrier), tuple(start))
             sides.append(new)
         return sides
 
     # --- the search --------------------------------------------------------------------------
 
-    def run(self) -> TreeResult:
+    def run(self) -> BranchAndPriceResult:
         """Search until the bounds meet or the clock is up."""
-        root = _Node(-math.inf, 0, [job.root for job in self.jobs], np.zeros(len(self.capacity)))
+        root = _TreeNode(
+            -math.inf, 0, [job.root for job in self.jobs], np.zeros(len(self.capacity))
+        )
         heap, number, stopped = [root], 1, ""
         while heap:
             node = heapq.heappop(heap)
@@ -510,9 +517,9 @@ class Tree:
                 break
             try:
                 if self.clock.expired():
-                    raise _UnsettledError(OUT_OF_TIME)
+                    raise _OpenNodeError(OUT_OF_TIME)
                 branch, windows, prices = self._work_on(node)
-            except _UnsettledError as reason:
+            except _OpenNodeError as reason:
                 heapq.heappush(heap, node)
                 stopped = str(reason)
                 break
@@ -520,17 +527,17 @@ class Tree:
                 continue
             for side, child in enumerate(self._children(windows, branch)):
                 heapq.heappush(
-                    heap, _Node(node.bound, number, child, prices, node.bound, branch, side)
+                    heap, _TreeNode(node.bound, number, child, prices, node.bound, branch, side)
                 )
                 number += 1
         self._raise_lower(min([math.inf, *(node.bound for node in heap)]))
         if self.lower >= self.upper:
             stopped = ""
-        return TreeResult(
+        return BranchAndPriceResult(
             self.schedule, self.upper, self.lower, self.root, self.nodes, self.made, stopped
         )
 
-    def _work_on(self, node: _Node) -> tuple[_Branch | None, list[Allowed], Floats]:
+    def _work_on(self, node: _TreeNode) -> tuple[_Branch | None, list[JobWindows], Floats]:
         """Solve a node; return how to split it, its reduced windows, and prices to go on with.
 
         No branch: it is settled, since its bound reaches `upper`, or since it holds one schedule
@@ -552,7 +559,7 @@ class Tree:
                 self.nodes += 1
                 if node.branch is not None:
                     gain = min(solved.bound, float(self.upper)) - node.parent
-                    self._gains.learn(node.branch, node.side, max(0.0, gain))
+                    self._pseudocosts.learn(node.branch, node.side, max(0.0, gain))
             if solved.shares is None:
                 return None, [], solved.prices
             support = self._support(solved.shares)
@@ -585,18 +592,18 @@ class Tree:
                 self._on_bound(self.lower)
 
 
-class _Pool:
+class _ColumnPool:
     """The columns of one job that are in the program."""
 
     def __init__(self, job: JobData) -> None:
-        self.items: list[Column] = []
+        self.items: list[ScheduleColumn] = []
         self.numbers: list[int] = []  # column of the program
         self.used: list[int] = []  # node in which it last had a share
-        self.known: set[Column] = set()
+        self.known: set[ScheduleColumn] = set()
         self._job = job
         self._stacked: tuple[Ints, Ints, Ints] | None = None
 
-    def put(self, item: Column, number: int, node: int) -> None:
+    def put(self, item: ScheduleColumn, number: int, node: int) -> None:
         """Take a column in."""
         self.items.append(item)
         self.numbers.append(number)
@@ -609,11 +616,11 @@ class _Pool:
         for place in places:
             self.used[place] = node
 
-    def used_since(self, node: int) -> list[Column]:
+    def used_since(self, node: int) -> list[ScheduleColumn]:
         """Return the columns that were in use in or after a node."""
         return [item for item, last in zip(self.items, self.used, strict=True) if last >= node]
 
-    def allowed(self, windows: Allowed) -> list[bool]:
+    def allowed(self, windows: JobWindows) -> list[bool]:
         """Return for each column whether it lies in the windows."""
         if not self.items:
             return []
@@ -630,7 +637,7 @@ class _Pool:
         return list((total == 0).tolist())
 
 
-class _Gains:
+class _Pseudocosts:
     """What branches have gained so far, by unit of distance: it predicts what others will."""
 
     def __init__(self) -> None:

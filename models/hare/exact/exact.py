@@ -14,10 +14,10 @@ from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.bounds.certificates import critical_certificate
 from schedgap.models.hare.bounds.solve_lagrangian import lagrangian_bound
 from schedgap.models.hare.decode import to_steps, value_of
-from schedgap.models.hare.exact.branch_and_price import OUT_OF_TIME, Tree, cells, refusal
-from schedgap.models.hare.exact.rounding import Rounded, left_shifted, rounded_down
+from schedgap.models.hare.exact.branch_and_price import OUT_OF_TIME, BranchAndPrice, cells, refusal
+from schedgap.models.hare.exact.rounded_instance import RoundedInstance, left_shifted, rounded_down
 from schedgap.models.hare.exact.solve_programs import no_schedule
-from schedgap.models.hare.heuristics.initial import first_bracket, starting_schedules
+from schedgap.models.hare.heuristics.initial import initial_state, starting_schedules
 from schedgap.models.hare.heuristics.local_search import local_search
 from schedgap.models.hare.integer_time import Synchronization, grid, steps
 from schedgap.models.hare.programs import intervals
@@ -47,7 +47,7 @@ def exact(instance: HareInstance, call: RunContext) -> MethodResult:
         steps(instance)
     except ScaleError as error:
         return _between(instance, call, synchronization, str(error))
-    found = first_bracket(instance, call, synchronization)
+    found = initial_state(instance, call, synchronization)
     if found.closed:
         return found.outcome()
     if arrays(instance).tasks > MOST_TASKS:
@@ -70,10 +70,10 @@ def exact(instance: HareInstance, call: RunContext) -> MethodResult:
     return found.outcome()
 
 
-class _Back(NullProgress):
+class _RoundedProgress(NullProgress):
     """What is found of an instance rounded down, on its way to the bracket of the instance."""
 
-    def __init__(self, found: SearchState, down: Rounded) -> None:
+    def __init__(self, found: SearchState, down: RoundedInstance) -> None:
         self._found, self._down = found, down
 
     def incumbent(self, schedule: HareSchedule, objective: float) -> None:
@@ -116,7 +116,9 @@ def _between(
         )
     if not found.closed and down is not None:
         share = call.clock.share(ROUNDED_SHARE)
-        inner = exact(down.instance, replace(call, progress=_Back(found, down), clock=share))
+        inner = exact(
+            down.instance, replace(call, progress=_RoundedProgress(found, down), clock=share)
+        )
         found.trace["rounded_down"] = dict(inner.trace)
     if not found.closed:
         _lagrangian(instance, found, call.clock)
@@ -154,7 +156,7 @@ def _fixed(instance: HareInstance, call: RunContext, found: SearchState) -> Meth
     """Solve the scale-fixed variant: CP-SAT, helped by a bound of the relaxed problem."""
     if _cp_sat(instance, found, call.clock.share(0.3, most=10.0), "fixed"):
         return found.outcome()
-    relaxed = first_bracket(instance, replace(call, progress=NullProgress()), "relaxed")
+    relaxed = initial_state(instance, replace(call, progress=NullProgress()), "relaxed")
     _tree(instance, relaxed, call.clock.share(0.3, most=20.0))
     found.bound(relaxed.lower, relaxed.certificate)
     _cp_sat(instance, found, call.clock, "fixed")
@@ -240,7 +242,7 @@ def tree_stage(
     upper = value_of(instance, to_steps(instance, schedule), schedule.gpu)
     if reason := refusal(instance, upper):
         return StageResult(value="given up", trace={"note": reason})
-    tree = Tree(
+    tree = BranchAndPrice(
         instance,
         schedule,
         clock=clock,
@@ -250,7 +252,9 @@ def tree_stage(
     )
     result = tree.run()
     trace: dict[str, Any] = {
-        "root_bound": steps(instance).real(result.root) if math.isfinite(result.root) else None,
+        "root_bound": steps(instance).to_objective(result.root)
+        if math.isfinite(result.root)
+        else None,
         "nodes": result.nodes,
         "columns": result.columns,
         "seconds": round(clock.elapsed(), 3),  # from the call on

@@ -1,6 +1,11 @@
-"""The programs that `schedgap export` writes, by the name of the method that solves them."""
+"""Programs for `schedgap export`, each by the name of the method that solves it.
 
-from typing import Any
+Joins the builders in `programs/` and `bounds/` to the heuristics whose schedules narrow their time
+windows.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,65 +14,64 @@ from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.solve_fluid import default_grid
 from schedgap.models.hare.decode import to_steps, value_of
 from schedgap.models.hare.heuristics.initial import starting_schedule
-from schedgap.models.hare.programs import relaxation, relaxation_arrays
+from schedgap.models.hare.programs import printed, relaxation, relaxation_arrays
+from schedgap.models.hare.programs import time_indexed as by_start
+from schedgap.solvers.programs.arrays import LinearProgram
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+CELLS = 100  # of the fluid program's grid
 
 
 def _upper(instance: HareInstance) -> int:
-    """Value of a schedule in grid steps: it narrows the windows."""
+    """Return the objective of a list schedule, in grid steps; it narrows the time windows."""
     start = starting_schedule(instance)
     return value_of(instance, to_steps(instance, start), start.gpu)
 
 
-def big_m(instance: HareInstance) -> Any:
-    """Return (4)-(8) with big-M rows."""
-    from schedgap.models.hare.programs import printed
-
+def big_m(instance: HareInstance) -> "pyo.ConcreteModel":
+    """Return the paper's program (4)-(8) with big-M rows."""
     return printed.build(instance, upper=_upper(instance))
 
 
-def time_indexed(instance: HareInstance) -> Any:
-    """Return the program over starts in steps."""
-    from schedgap.models.hare.programs import time_indexed
-
-    return time_indexed.build(instance, upper=_upper(instance))
+def time_indexed(instance: HareInstance) -> LinearProgram:
+    """Return the time-indexed program."""
+    return by_start.build(instance, upper=_upper(instance))
 
 
-def relaxed_miqcp(instance: HareInstance) -> Any:
-    """Return Hare_Sched_RL with its quadratic rows; LP files only."""
+def time_indexed_lp(instance: HareInstance) -> LinearProgram:
+    """Return the linear relaxation of the time-indexed program."""
+    return replace(time_indexed(instance), integer=None)
+
+
+def relaxed_miqcp(instance: HareInstance) -> "pyo.ConcreteModel":
+    """Return Hare_Sched_RL with its quadratic rows, for LP files only."""
     return relaxation.build(instance)
 
 
-def relaxed_conic(instance: HareInstance) -> Any:
-    """Return Hare_Sched_RL with continuous y; LP files only."""
-    return _continuous(relaxation.build(instance, horizon_cap=True))
+def relaxed_conic(instance: HareInstance) -> "pyo.ConcreteModel":
+    """Return Hare_Sched_RL with continuous y, for LP files only."""
+    import pyomo.environ as pyo
+
+    model = relaxation.build(instance, horizon_cap=True)
+    pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
+    return model
 
 
-def relaxed_prefix(instance: HareInstance) -> Any:
-    """Return the rows that the loop of cuts starts from: (9) for every single task."""
-    limit = relaxation.limit(instance, horizon_cap=True)
+def relaxed_prefix(instance: HareInstance) -> LinearProgram:
+    """Return the program that the cutting-plane loop starts from: (9) for single tasks only."""
+    limit = relaxation.start_limit(instance, horizon_cap=True)
     relaxed = relaxation_arrays.build(instance, limit=limit, integer=True)
     view = arrays(instance)
-    items = range(view.tasks)
     cuts = [
-        relaxation_arrays.Cut(m, np.array([i]), float(view.train[i, k]))
+        relaxation_arrays.LoadCut(m, np.array([i]), float(view.train[i, k]))
         for m, k in enumerate(view.gpu_class.tolist())
-        for i in items
+        for i in range(view.tasks)
     ]
     return relaxation_arrays.with_cuts(relaxed, cuts)
 
 
-def time_indexed_lp(instance: HareInstance) -> Any:
-    """Return the linear relaxation of `time_indexed`."""
-    return _continuous(time_indexed(instance))
-
-
-def fluid_lp(instance: HareInstance) -> Any:
+def fluid_lp(instance: HareInstance) -> LinearProgram:
     """Return the fluid program on its default grid."""
-    return fluid.build(instance, default_grid(instance, 100)).program
-
-
-def _continuous(model: Any) -> Any:
-    import pyomo.environ as pyo
-
-    pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
-    return model
+    return fluid.build(instance, default_grid(instance, CELLS)).program

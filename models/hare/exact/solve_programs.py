@@ -9,7 +9,7 @@ import numpy as np
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare.bounds.certificates import certify
 from schedgap.models.hare.decode import to_steps, value_of
-from schedgap.models.hare.heuristics.initial import first_bracket, starting_schedule
+from schedgap.models.hare.heuristics.initial import initial_state, starting_schedule
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.programs import intervals, printed
 from schedgap.models.hare.programs import time_indexed as by_start
@@ -45,7 +45,7 @@ def big_m(instance: HareInstance, call: RunContext) -> MethodResult:
     rows = view.tasks**2 * view.gpus
     if rows > MOST_ROWS:
         return MethodResult(note=f"too large: about {rows} rows, at most {MOST_ROWS} are built")
-    found = first_bracket(instance, call, synchronization)
+    found = initial_state(instance, call, synchronization)
     if found.closed:
         return found.outcome()
     call.progress.phase("building the program")
@@ -75,7 +75,7 @@ def _cp_sat(by: intervals.By) -> Callable[[HareInstance, RunContext], MethodResu
         size = view.tasks * (len(view.class_gpus) if by == "kind" else view.gpus)
         if size > MOST_ROWS:
             return MethodResult(note=f"too large: {size} intervals, at most {MOST_ROWS} are built")
-        found = first_bracket(instance, call, synchronization)
+        found = initial_state(instance, call, synchronization)
         if found.closed:
             return found.outcome()
         call.progress.phase("building the model")
@@ -84,7 +84,7 @@ def _cp_sat(by: intervals.By) -> Callable[[HareInstance, RunContext], MethodResu
             by=by,
             synchronization=synchronization,
             upper=int(found.upper or 0),
-            lower=whole.least,
+            lower=whole.critical_path_value,
         )
         found.solve(
             model,
@@ -119,14 +119,14 @@ def _too_large(instance: HareInstance, call: RunContext, upper: int) -> MethodRe
 
 def time_indexed(instance: HareInstance, call: RunContext) -> MethodResult:
     """Solve the program over starts in steps; a known schedule narrows it."""
-    found = first_bracket(instance, call, "relaxed")
+    found = initial_state(instance, call, "relaxed")
     upper = int(found.upper or 0)
     if refusal := _too_large(instance, call, upper):
         return refusal
     if found.closed:
         return found.outcome()
     call.progress.phase("building the program")
-    arrays_program = by_start.program(instance, upper)
+    arrays_program = by_start.build(instance, upper=upper)
     found.trace |= {"columns": len(arrays_program.cost), "rows": len(arrays_program.row_lower)}
     values = by_start.start(
         instance,
@@ -155,14 +155,14 @@ def time_indexed_lp(instance: HareInstance, call: RunContext) -> MethodResult:
     if refusal := _too_large(instance, call, upper):
         return refusal
     call.progress.phase("building the program")
-    relaxed = replace(by_start.program(instance, upper), integer=None)
+    relaxed = replace(by_start.build(instance, upper=upper), integer=None)
     call.progress.phase("solving the relaxation")
     result = solve_arrays(relaxed, clock=call.clock, threads=call.threads, seed=call.seed)
     size = {"columns": len(relaxed.cost), "rows": len(relaxed.row_lower), "step": str(whole.step)}
     if result.duals is None:
         return MethodResult(note=f"the relaxation was not solved ({result.status})", trace=size)
     proved, duals = certify(relaxed, result.duals)
-    bound = by_start.real_bound(instance, upper, proved)
+    bound = by_start.bound_in_units(instance, upper, proved)
     return MethodResult(
         bound=bound,
         trace=size,

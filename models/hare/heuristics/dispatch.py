@@ -26,7 +26,7 @@ Slot = tuple[int, Time, int]  # class k of GPUs, start, number of tasks that sta
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class TaskBatch:
     """Tasks of one round that are equal on every GPU and placed at once."""
 
     tasks: tuple[int, ...]  # i, in number order
@@ -46,7 +46,7 @@ class Workload:
     arrival: list[Time]  # [n]
     weight: list[float]  # [n]
     job_batches: list[int]  # [n + 1] batches of job n are job_batches[n] : job_batches[n + 1]
-    batches: list[Batch]  # [b]
+    batches: list[TaskBatch]  # [b]
     opens: list[bool]  # [p] is the first of its round; one entry more, true, at the end
     rest: list[Time]  # [p] least length of the job's rounds, the open one included, from turn p on
     capacity: list[int]  # [k] GPUs of the class
@@ -81,7 +81,7 @@ def workload(instance: HareInstance, *, split: bool = False) -> Workload:
     for tasks in view.alike:
         rounds[view.task_round[tasks[0]]] += [(i,) for i in tasks] if split else [tasks]
     least, fastest = train.min(axis=1), duration.min(axis=1).tolist()
-    batches: list[Batch] = []
+    batches: list[TaskBatch] = []
     opens: list[bool] = []
     rest: list[Time] = []
     job_batches = [0]
@@ -94,7 +94,7 @@ def workload(instance: HareInstance, *, split: bool = False) -> Workload:
             after -= fastest[groups[0][0]]
             for tasks in groups:
                 i = tasks[0]
-                batches.append(Batch(tasks, train[i].tolist(), duration[i].tolist()))
+                batches.append(TaskBatch(tasks, train[i].tolist(), duration[i].tolist()))
                 opens.append(tasks is groups[0])
                 rest.append(after + (fastest[i] if opens[-1] else fastest[groups[-1][0]]))
         job_batches.append(len(batches))
@@ -112,7 +112,7 @@ def workload(instance: HareInstance, *, split: bool = False) -> Workload:
     )
 
 
-class Timeline:
+class CapacityProfile:
     """How many GPUs of one class are busy, as a step function of time."""
 
     __slots__ = ("busy", "capacity", "times")
@@ -122,9 +122,9 @@ class Timeline:
         self.times: list[Time] = [0]  # increasing
         self.busy: list[int] = [0]  # from times[x] to times[x + 1]; the last entry is 0
 
-    def copy(self) -> "Timeline":
+    def copy(self) -> "CapacityProfile":
         """Return a timeline that changes on its own."""
-        twin = Timeline(self.capacity)
+        twin = CapacityProfile(self.capacity)
         twin.times, twin.busy = self.times[:], self.busy[:]
         return twin
 
@@ -164,21 +164,21 @@ class Timeline:
             del times[x], busy[x]
 
 
-class Partial:
+class PartialSchedule:
     """A schedule of the first batches of every job, to which the next one of any can be added."""
 
     __slots__ = ("barrier", "following", "lines", "ready", "work")
 
     def __init__(self, work: Workload) -> None:
         self.work = work
-        self.lines = [Timeline(capacity) for capacity in work.capacity]
+        self.lines = [CapacityProfile(capacity) for capacity in work.capacity]
         self.ready = work.arrival[:]  # [n] start of the open round; at last C_n
         self.barrier = work.arrival[:]  # [n] end of the open round so far
         self.following = work.job_batches[:-1]  # [n] p, the next turn
 
-    def copy(self) -> "Partial":
+    def copy(self) -> "PartialSchedule":
         """Return a partial schedule that changes on its own."""
-        twin = Partial.__new__(Partial)
+        twin = PartialSchedule.__new__(PartialSchedule)
         twin.work, twin.lines = self.work, [line.copy() for line in self.lines]
         twin.ready, twin.barrier = self.ready[:], self.barrier[:]
         twin.following = self.following[:]

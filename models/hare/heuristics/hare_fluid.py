@@ -16,12 +16,12 @@ def hare_fluid(instance: HareInstance, call: RunContext) -> MethodResult:
         return MethodResult(note=f"the fluid program was not solved ({solution.result.status})")
     call.progress.phase("placing the tasks")
     model = solution.model
-    start = fluid.starts(instance, model, solution.values)
+    start = fluid.start_times(instance, model, solution.values)
     view = arrays(instance)
-    share = np.zeros((len(model.blocks.job), len(view.class_gpus)))  # [b, k]
+    share = np.zeros((len(model.task_blocks.job), len(view.class_gpus)))  # [b, k]
     np.add.at(share, (model.block, model.kind), solution.values[: len(model.block)])
     first = np.array([gpus[0] for gpus in view.class_gpus])
-    gpu = first[share.argmax(axis=1)][model.blocks.task_block]
+    gpu = first[share.argmax(axis=1)][model.task_blocks.task_block]
     trace = {"relaxation": "fluid-lp", "relaxation_value": solution.result.objective}
     # Proved or not, the fluid program is not the relaxation that the paper's lemmas start from.
     return place(instance, call, start, gpu, relaxation_proved=False, trace=trace)

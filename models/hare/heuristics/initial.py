@@ -6,7 +6,7 @@ import numpy as np
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
-from schedgap.models.hare.algorithms.list_wspt import list_wspt
+from schedgap.models.hare.algorithms.list_wspt import list_wspt, smith_ratio
 from schedgap.models.hare.bounds.certificates import critical_certificate
 from schedgap.models.hare.decode import to_schedule, to_steps, value_of
 from schedgap.models.hare.integer_time import Synchronization, steps
@@ -14,7 +14,7 @@ from schedgap.models.method import RunContext
 from schedgap.models.search_state import SearchState
 
 
-def first_bracket(
+def initial_state(
     instance: HareInstance, call: RunContext, synchronization: Synchronization
 ) -> SearchState:
     """Return the bracket, in grid steps, of a first schedule and the critical paths."""
@@ -30,10 +30,15 @@ def first_bracket(
         return value_of(instance, begin, schedule.gpu)
 
     found = SearchState(
-        call, measure, to_objective=whole.real, round_bound=round, normalise=shift, tolerance=0
+        call,
+        measure,
+        to_objective=whole.to_objective,
+        round_bound=round,
+        normalise=shift,
+        tolerance=0,
     )
     found.trace["step"] = str(whole.step)
-    found.bound(whole.least, critical_certificate(instance)[1])
+    found.bound(whole.critical_path_value, critical_certificate(instance)[1])
     for schedule in starting_schedules(instance, synchronization):
         found.offer(schedule)
         if found.closed or call.clock.expired():
@@ -57,7 +62,7 @@ def starting_schedules(
     A relaxed schedule's value must not bound the fixed variant, whose optimum can be higher.
     """
     if synchronization == "fixed":
-        yield _together(instance)
+        yield _rounds_together(instance)
         return
     view = arrays(instance)
     yield list_wspt(instance, "finish")
@@ -65,14 +70,12 @@ def starting_schedules(
     yield list_wspt(instance, "available")
 
 
-def _together(instance: HareInstance) -> HareSchedule:
+def _rounds_together(instance: HareInstance) -> HareSchedule:
     """Place whole rounds in Smith's order of the jobs, each on the GPUs that are free first."""
     view = arrays(instance)
-    work = np.bincount(view.task_job, weights=view.train.min(axis=1))
-    key = np.divide(work, view.weight, out=np.full(view.jobs, np.inf), where=view.weight > 0)
     start, gpu = np.zeros(view.tasks), np.zeros(view.tasks, dtype=np.int64)
     free = np.zeros(view.gpus)
-    for n in np.argsort(key, kind="stable"):
+    for n in np.argsort(smith_ratio(instance), kind="stable"):
         ready = view.arrival[n]
         for q in range(view.job_rounds[n], view.job_rounds[n + 1]):
             tasks = np.arange(view.round_tasks[q], view.round_tasks[q + 1])

@@ -13,7 +13,7 @@ from random import Random
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.models.hare.algorithms.algorithm_1 import GpuRule
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
-from schedgap.models.hare.heuristics.dispatch import Partial, Slot, to_schedule, workload
+from schedgap.models.hare.heuristics.dispatch import PartialSchedule, Slot, to_schedule, workload
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers.children.clock import Clock
 
@@ -22,7 +22,9 @@ from schedgap.solvers.children.clock import Clock
 LEVELS = (0.0, 0.1, 0.2, 0.4, 0.8)
 HURRIES = (0.0, 0.5)  # how much an arrival counts beside work / weight in the first orders
 SPLIT = 200  # up to so many tasks each is placed on its own: more moves, and slower
-MARKS = 32  # partial schedules kept along a plan; a changed plan starts from the last in common
+CHECKPOINTS = (
+    32  # partial schedules kept along a plan; a changed plan starts from the last in common
+)
 STALL = 10  # moves in vain, for each batch of the instance, before a kick
 PATIENCE = 100  # kicks in a row that led to nothing better, before the search ends by itself
 
@@ -32,7 +34,7 @@ OnImprovement = Callable[[HareSchedule, float], None]  # with its value, in the 
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PriorityPlan:
     """An order of the batches and their choices."""
 
     order: list[int]  # jobs; where n occurs for the r-th time, its r-th turn is placed
@@ -41,17 +43,19 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class DecodedPlan:
     """What a plan leads to."""
 
-    plan: Plan
+    plan: PriorityPlan
     value: float  # sum w_n C_n in steps
     completion: list[float]  # [n] C_n in steps
     placed: list[tuple[int, list[Slot]]]  # (b, slots) along the order
-    marks: list[Partial]  # what was placed before every `stride`-th place of the order
+    checkpoints: list[
+        PartialSchedule
+    ]  # what was placed before every `stride`-th place of the order
 
 
-class Search:
+class PlanSearch:
     """An instance, its prices, and how plans are followed and changed."""
 
     def __init__(self, instance: HareInstance, gpu_rule: GpuRule, clock: Clock, seed: int) -> None:
@@ -59,7 +63,7 @@ class Search:
         self.work = work = workload(instance, split=split)
         self.by_end = gpu_rule == "finish"
         self.clock, self.rng = clock, Random(seed)
-        self.stride = max(1, len(work.batches) // MARKS)
+        self.stride = max(1, len(work.batches) // CHECKPOINTS)
         classes = range(len(work.capacity))
         mean = sum(work.weight) / work.jobs
         levels = LEVELS if self.by_end and len(classes) > 1 else LEVELS[:1]
@@ -72,7 +76,7 @@ class Search:
             for arrival, b in zip(work.arrival, work.job_batches[:-1], strict=True)
         ]
 
-    def first_plans(self) -> Iterator[Plan]:
+    def first_plans(self) -> Iterator[PriorityPlan]:
         """Yield whole jobs in Smith's order, with and without regard to arrivals."""
         work = self.work
         for hurry in HURRIES:
@@ -86,34 +90,40 @@ class Search:
                 for _ in range(work.job_batches[n], work.job_batches[n + 1])
             ]
             for level in self.levels:
-                yield Plan(order, [*range(len(order))], [level] * len(order))
+                yield PriorityPlan(order, [*range(len(order))], [level] * len(order))
 
     def follow(
-        self, plan: Plan, limit: float = math.inf, before: Course | None = None, first: int = 0
-    ) -> Course | None:
+        self,
+        plan: PriorityPlan,
+        limit: float = math.inf,
+        before: DecodedPlan | None = None,
+        first: int = 0,
+    ) -> DecodedPlan | None:
         """Return the course of a plan; None when it goes beyond the limit or the clock expires.
 
         `before` is the course of a plan that agrees with this one before place `first`.
         """
         if before is None:
-            partial, marks, placed = Partial(self.work), [], []
+            partial, checkpoints, placed = PartialSchedule(self.work), [], []
         else:
-            common = min(first // self.stride, len(before.marks) - 1)
-            partial, marks = before.marks[common].copy(), before.marks[:common]
+            common = min(first // self.stride, len(before.checkpoints) - 1)
+            partial, checkpoints = before.checkpoints[common].copy(), before.checkpoints[:common]
             placed = before.placed[: common * self.stride]
         for place in range(len(placed), len(plan.order)):
             if place % self.stride == 0:
                 if self.clock.expired() or partial.least() > limit:
                     return None
-                marks.append(partial.copy())
+                checkpoints.append(partial.copy())
             n = plan.order[place]
             b = plan.turn[partial.following[n]]
             slots = partial.add(n, b, self.prices[plan.choice[b]], by_end=self.by_end)
             placed.append((b, slots))
         value = partial.least()
-        return Course(plan, value, partial.ready, placed, marks) if value <= limit else None
+        return (
+            DecodedPlan(plan, value, partial.ready, placed, checkpoints) if value <= limit else None
+        )
 
-    def neighbor(self, course: Course) -> tuple[Plan, int]:
+    def neighbor(self, course: DecodedPlan) -> tuple[PriorityPlan, int]:
         """Return a plan one move away, and the first place at which it differs.
 
         A job that loses time to others moves up, or any job down, whole or in part; or it changes
@@ -136,18 +146,18 @@ class Search:
             choice = plan.choice[:]
             own = slice(start + first, start + end)
             choice[own] = [rng.randrange(len(self.prices))] * (end - first)
-            return Plan(plan.order, plan.turn, choice), places[first]
+            return PriorityPlan(plan.order, plan.turn, choice), places[first]
         if not work.opens[start + first + 1] and rng.random() < 0.2:
             turn, p = plan.turn[:], start + first
             turn[p], turn[p + 1] = turn[p + 1], turn[p]
-            return Plan(plan.order, turn, plan.choice), places[first]
+            return PriorityPlan(plan.order, turn, plan.choice), places[first]
         moved = set(places[first:end])
         rest = [job for place, job in enumerate(plan.order) if place not in moved]
         distance = 1 + int(rng.random() ** 2 * len(rest))
         here = places[first]
         target = max(0, here - distance) if up else min(len(rest), here + distance)
         order = rest[:target] + [n] * len(moved) + rest[target:]
-        return Plan(order, plan.turn, plan.choice), min(here, target)
+        return PriorityPlan(order, plan.turn, plan.choice), min(here, target)
 
 
 def local_search(
@@ -178,27 +188,27 @@ def local_search(
     Ours: iterated local search by first improvement, never worse than `list_wspt`. It ends early
     at the critical-path bound, below which no schedule goes.
     """
-    search = Search(instance, gpu_rule, clock, seed)
+    search = PlanSearch(instance, gpu_rule, clock, seed)
     work, rng = search.work, search.rng
     shown = list_wspt(instance, gpu_rule)
     value = shown.value(instance)
     on_improvement(shown, value)
 
-    def show(course: Course) -> None:
+    def show(course: DecodedPlan) -> None:
         nonlocal shown, value
         schedule = to_schedule(instance, work, course.placed)
         if schedule.value(instance) < value:
             shown, value = schedule, schedule.value(instance)
             on_improvement(shown, value)
 
-    best: Course | None = None
+    best: DecodedPlan | None = None
     for plan in search.first_plans():
         best = search.follow(plan, best.value if best else math.inf) or best
     if best is None:
         return shown
     show(best)
     current, tried, vain, kicks, patience = best, 0, 0, 0, PATIENCE
-    while best.value > Partial(work).least() and tried != moves and not clock.expired():
+    while best.value > PartialSchedule(work).least() and tried != moves and not clock.expired():
         tried += 1
         if vain > STALL * len(work.batches):  # some moves from the best, whatever they cost
             current, vain, kicks = best, 0, rng.randint(1, 4)

@@ -1,17 +1,28 @@
-"""`Hare_Sched` as interval models for CP-SAT: one interval for each task and GPU, or kind (ours).
+"""`Hare_Sched` as interval models for CP-SAT: an interval per task and GPU, or kind of GPU (ours).
 
-GPUs of a kind are alike, and unit-demand intervals of which never more than `cap` overlap can be
-given `cap` GPUs: one cumulative constraint for each kind says all of (8) without the symmetry.
+GPUs of one kind are interchangeable, and unit-demand intervals of which at most `cap` overlap at
+any time can be assigned to `cap` GPUs. So one cumulative constraint per kind expresses (8) without
+the symmetry between equal GPUs.
 """
 
 import itertools
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
-from schedgap.models.hare.decode import on_gpus, to_schedule, to_steps
-from schedgap.models.hare.integer_time import Synchronization, alike_jobs, latest, steps
+from schedgap.models.hare.decode import assign_gpus, to_schedule, to_steps
+from schedgap.models.hare.integer_time import (
+    Ints,
+    Synchronization,
+    identical_jobs,
+    latest_completions,
+    steps,
+)
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 By = Literal["kind", "gpu"]
 
@@ -23,17 +34,17 @@ def build(
     synchronization: Synchronization = "relaxed",
     upper: int | None = None,
     lower: int | None = None,
-) -> Any:
-    """Return a `cp_model.CpModel` of the problem, in whole steps.
+) -> "cp_model.CpModel":
+    """Build the CP-SAT model of the problem, in whole steps.
 
     Parameters
     ----------
     by : "kind" or "gpu"
-        Intervals by classes of equal GPUs (ours), or by GPUs as (8) is printed.
+        One interval per task and class of equal GPUs (ours), or per task and GPU as in (8).
     synchronization : "relaxed" or "fixed"
-        `fixed`: all tasks of a round start together.
+        With `fixed`, all tasks of a round start together.
     upper, lower : int or None
-        In grid steps: the value of a schedule of this variant, and a bound on all of them.
+        Objective of a schedule of this variant and a lower bound on the optimum, in grid steps.
 
     Returns
     -------
@@ -43,17 +54,17 @@ def build(
     Raises
     ------
     ScaleError
-        When whole steps cannot hold the times.
+        If the times are not multiples of a common step.
     """
     from ortools.sat.python import cp_model
 
     view, whole = arrays(instance), steps(instance)
-    ends = latest(whole, upper)
+    ends = latest_completions(whole, upper)
     machines = view.class_gpus if by == "kind" else tuple((m,) for m in range(view.gpus))
     model = cp_model.CpModel()
     train, duration = _times(instance, by)
     last = ends[view.task_job] - whole.tail
-    # (4): a start lies in its window.
+    # (4): each start lies in its time window
     x = [
         model.new_int_var(int(whole.head[i]), int(last[i] - duration[i].min()), f"x[{i}]")
         for i in range(view.tasks)
@@ -96,27 +107,35 @@ def build(
         for group in view.alike:
             for i, j in itertools.pairwise(group):
                 model.add(x[i] <= x[j])
-    done = [barrier[view.job_rounds[n + 1] - 1] for n in range(view.jobs)]
-    for jobs in alike_jobs(instance):
+    completion = [barrier[view.job_rounds[n + 1] - 1] for n in range(view.jobs)]
+    for jobs in identical_jobs(instance):
         for n, other in itertools.pairwise(jobs):
-            model.add(done[n] <= done[other])
-    value = cp_model.LinearExpr.weighted_sum(done, whole.weight.tolist())
+            model.add(completion[n] <= completion[other])
+    value = cp_model.LinearExpr.weighted_sum(completion, whole.weight.tolist())
     if upper is not None:
-        model.add(value <= upper)  # the windows hold each job apart, this all of them
+        model.add(value <= upper)  # the windows bound each job alone, this row all together
     if lower is not None:
         model.add(value >= lower)
     model.minimize(value)
     return model
 
 
-def read(values: Any, instance: HareInstance, *, by: By = "kind") -> HareSchedule:
-    """Return the schedule of a solution: the values of all variables by index."""
+def read(values: ArrayLike, instance: HareInstance, *, by: By = "kind") -> HareSchedule:
+    """Return the schedule of a solution.
+
+    Parameters
+    ----------
+    values : array
+        Values of all variables, in the order of `build`.
+    by : "kind" or "gpu"
+        As given to `build`.
+    """
     view = arrays(instance)
     machines = len(view.class_gpus) if by == "kind" else view.gpus
-    found = np.asarray(values, dtype=np.int64)
-    start, chosen = found[: view.tasks], found[view.tasks : view.tasks * (1 + machines)]
+    solution = np.asarray(values, dtype=np.int64)
+    start, chosen = solution[: view.tasks], solution[view.tasks : view.tasks * (1 + machines)]
     place = chosen.reshape(view.tasks, machines).argmax(axis=1)
-    gpu = on_gpus(instance, start, place) if by == "kind" else place
+    gpu = assign_gpus(instance, start, place) if by == "kind" else place
     return to_schedule(instance, start, gpu)
 
 
@@ -127,7 +146,22 @@ def start(
     by: By = "kind",
     synchronization: Synchronization = "relaxed",
 ) -> list[int | None]:
-    """Return hints by variable index for a schedule; barriers are left open."""
+    """Return the hint that encodes a schedule.
+
+    Parameters
+    ----------
+    schedule : HareSchedule
+        A schedule of this variant.
+    by : "kind" or "gpu"
+        As given to `build`.
+    synchronization : "relaxed" or "fixed"
+        As given to `build`.
+
+    Returns
+    -------
+    list of int or None
+        Value of each variable, in the order of `build`; None for the barriers.
+    """
     view = arrays(instance)
     machines = len(view.class_gpus) if by == "kind" else view.gpus
     start = to_steps(instance, schedule, synchronization)
@@ -140,8 +174,8 @@ def start(
     return [*start.tolist(), *chosen.astype(int).ravel().tolist(), *[None] * view.rounds]
 
 
-def _times(instance: HareInstance, by: By) -> tuple[Any, Any]:
-    """[i, m] training and d in steps, for each class or each GPU."""
+def _times(instance: HareInstance, by: By) -> tuple[Ints, Ints]:
+    """Return [i, m] training times and durations d in steps, m a class or a GPU."""
     view, whole = arrays(instance), steps(instance)
     if by == "kind":
         return whole.train, whole.duration
@@ -149,5 +183,6 @@ def _times(instance: HareInstance, by: By) -> tuple[Any, Any]:
 
 
 def _rounds(instance: HareInstance) -> list[range]:
+    """Return the tasks [i] of each round."""
     view = arrays(instance)
     return [range(*pair) for pair in zip(view.round_tasks, view.round_tasks[1:], strict=False)]

@@ -1,18 +1,21 @@
-"""The paper's `Hare_Sched` as a disjunctive mixed-integer program: x_i, y_im, C_n, (4)-(8).
+"""The paper's program `Hare_Sched`, (4)-(8), as a disjunctive mixed-integer program in Pyomo.
 
-(8) speaks of the earlier of two tasks on one GPU: `before[i, j]` says which it is, and one big-M
-row for each order makes it a constraint. The windows that a known schedule gives keep M small.
+(8) refers to the earlier of two tasks on one GPU. The binary `before[i, j]` selects it, and one
+big-M row per order enforces the gap. Time windows derived from a known schedule keep M small.
 """
 
 from itertools import combinations
 from itertools import pairwise as pairwise_of
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.decode import left_shifted, to_schedule
-from schedgap.models.hare.integer_time import Synchronization, latest, steps
+from schedgap.models.hare.integer_time import Synchronization, latest_completions, steps
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 
 def build(
@@ -21,30 +24,36 @@ def build(
     pairwise: bool = False,
     synchronization: Synchronization = "relaxed",
     upper: int | None = None,
-) -> Any:
-    """Return the program as a Pyomo `ConcreteModel`, in the instance's units; it solves nothing.
+) -> "pyo.ConcreteModel":
+    """Build the program in the instance's units.
 
     Parameters
     ----------
     pairwise : bool
-        (7) for each pair of tasks as printed, instead of one barrier variable for each round.
+        Write (7) for each pair of tasks, as printed, instead of one barrier variable per round.
     synchronization : "relaxed" or "fixed"
-        `fixed`: all tasks of a round start together, as in the scale-fixed scheme of Fig. 4.
+        With `fixed`, all tasks of a round start together, as in the scale-fixed scheme of Fig. 4.
     upper : int or None
-        Value in grid steps of a schedule of this variant; it narrows the windows.
+        Objective, in grid steps, of a schedule of this variant. The program then contains every
+        schedule that costs no more; None gives the full horizon.
+
+    Returns
+    -------
+    ConcreteModel
+        Starts `x[i]`, assignment `y[i, m]`, completion `C[n]`; rows named after the equations.
 
     Raises
     ------
     ScaleError
-        When whole steps cannot hold the times.
+        If the times are not multiples of a common step.
     """
     import pyomo.environ as pyo
 
     view, whole = arrays(instance), steps(instance)
     step = whole.step
     head = [float(int(t) * step) for t in whole.head]
-    ends = latest(whole, upper)
-    end = [float(int(t) * step) for t in ends]
+    ends = latest_completions(whole, upper)
+    latest_end = [float(int(t) * step) for t in ends]
     last = [
         float(int(ends[n] - whole.tail[i] - whole.duration[i].min()) * step)
         for i, n in enumerate(view.task_job)
@@ -65,9 +74,9 @@ def build(
     )
     model.y = pyo.Var(range(view.tasks), gpus, domain=pyo.Binary, doc="task i runs on GPU m")
     model.C = pyo.Var(
-        range(view.jobs), bounds=lambda model, n: (0, end[n]), doc="completion of job n"
+        range(view.jobs), bounds=lambda model, n: (0, latest_end[n]), doc="completion of job n"
     )
-    # Rounds of one job are in order by (7); only other pairs can take either.
+    # (7) orders tasks of different rounds of a job; all other pairs may run in either order.
     model.PAIRS = pyo.Set(
         initialize=[
             (i, j)
@@ -78,7 +87,7 @@ def build(
     )
     model.before = pyo.Var(model.PAIRS, domain=pyo.Binary, doc="task i goes before task j")
 
-    def done(i: int) -> Any:
+    def end(i: int) -> Any:
         return model.x[i] + sum(duration[i][m] * model.y[i, m] for m in gpus)
 
     model.objective = pyo.Objective(
@@ -95,25 +104,25 @@ def build(
         doc="each task runs on exactly one GPU",
         rule=lambda model, i: sum(model.y[i, m] for m in gpus) == 1,
     )
-    model.eq_6 = pyo.Constraint(  # by (7), earlier rounds end before
+    model.eq_6 = pyo.Constraint(  # by (7), earlier rounds end earlier
         [i for q in sorted(final) for i in tasks[q]],
         doc="a job is complete when its last round is",
-        rule=lambda model, i: model.C[job[i]] >= done(i),
+        rule=lambda model, i: model.C[job[i]] >= end(i),
     )
     if pairwise:
         model.eq_7 = pyo.Constraint(
             [(i, j) for q in inner for i in tasks[q] for j in tasks[q + 1]],
             doc="a round waits for the whole round before it",
-            rule=lambda model, i, j: model.x[j] >= done(i),
+            rule=lambda model, i, j: model.x[j] >= end(i),
         )
     else:
         model.barrier = pyo.Var(
-            inner, bounds=lambda model, q: (0, end[view.round_job[q]]), doc="end of round q"
+            inner, bounds=lambda model, q: (0, latest_end[view.round_job[q]]), doc="end of round q"
         )
         model.eq_7_end = pyo.Constraint(
             [i for q in inner for i in tasks[q]],
             doc="the barrier waits for every task of its round",
-            rule=lambda model, i: model.barrier[round_of[i]] >= done(i),
+            rule=lambda model, i: model.barrier[round_of[i]] >= end(i),
         )
         model.eq_7_start = pyo.Constraint(
             [j for q in inner for j in tasks[q + 1]],
@@ -122,7 +131,7 @@ def build(
         )
 
     def apart(i: int, j: int, m: int, other_order: Any) -> Any:
-        """x_j >= x_i + T^c_im when both run on m, unless j goes first."""
+        """Return x_j >= x_i + T^c_im - M (...), active if both run on m and i goes first."""
         big_m = last[i] + train[i][m] - head[j]
         if big_m <= 0:
             return pyo.Constraint.Skip
@@ -130,8 +139,8 @@ def build(
             2 + other_order - model.y[i, m] - model.y[j, m]
         )
 
-    # (8) |x_i - x_j| >= T^c_k on a shared GPU, k the earlier task: one big-M row per order.
-    # Training alone blocks the GPU; synchronization overlaps the next task.
+    # (8): |x_i - x_j| >= T^c_k on a shared GPU, where k is the earlier task: one big-M row per
+    # order. Only training occupies the GPU; synchronization overlaps with the next task.
     model.eq_8_first = pyo.Constraint(
         model.PAIRS,
         gpus,
@@ -160,11 +169,24 @@ def build(
 
 
 def read(
-    model: Any, instance: HareInstance, *, synchronization: Synchronization = "relaxed"
+    model: "pyo.ConcreteModel",
+    instance: HareInstance,
+    *,
+    synchronization: Synchronization = "relaxed",
 ) -> HareSchedule:
-    """Return the schedule of a solved model, with exact starts in the order that it found."""
+    """Return the schedule of a solved model.
+
+    The order of the solution is kept and its starts are recomputed exactly in whole steps.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        Result of `build`, with values loaded.
+    synchronization : "relaxed" or "fixed"
+        As given to `build`.
+    """
     view = arrays(instance)
-    near = np.array([model.x[i].value for i in range(view.tasks)]) / float(steps(instance).step)
+    start = np.array([model.x[i].value for i in range(view.tasks)]) / float(steps(instance).step)
     chosen = [[model.y[i, m].value or 0.0 for m in range(view.gpus)] for i in range(view.tasks)]
     gpu = np.array(chosen).argmax(axis=1)
-    return to_schedule(instance, left_shifted(instance, near, gpu, synchronization), gpu)
+    return to_schedule(instance, left_shifted(instance, start, gpu, synchronization), gpu)

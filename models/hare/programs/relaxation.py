@@ -1,26 +1,28 @@
-"""The paper's relaxation, Hare_Sched_RL, as printed: (4)-(7) with (9) in the place of (8).
+"""The paper's relaxation Hare_Sched_RL as printed, in Pyomo: (4)-(7), and (9) instead of (8).
 
-By (9), the tasks of a GPU start late enough on average that they could follow each other. With
-z = x y, which is exact for binary y, and y^2 = y, its square is that of a linear form and all else
-is linear (E3): a convex mixed-integer program. `relaxation_linear` has the same rows as arrays.
+(9) requires the tasks of each GPU to start late enough on average that they could run one after
+another. With z = x y, exact for binary y, and y^2 = y, (9) bounds the square of a linear form by a
+linear form (E3), so the program is a convex mixed-integer program. `relaxation_arrays` has its
+linear rows as arrays, for the cutting-plane loop.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.hare import HareInstance, arrays
 
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
-def limit(instance: HareInstance, *, horizon_cap: bool) -> float:
-    """Return the upper limit U of all starts.
+
+def start_limit(instance: HareInstance, *, horizon_cap: bool) -> float:
+    """Return the upper bound U on all starts.
 
     Parameters
     ----------
-    instance : HareInstance
-        Any instance of the family.
     horizon_cap : bool
-        A time by which some optimal schedule is over: a valid, stronger bound that is not the
-        paper's. Otherwise a limit that never binds in the program as printed, which may want
-        starts far beyond every schedule (E31).
+        Return the horizon, by which some optimal schedule ends: valid and stronger, but not in the
+        paper. Otherwise a bound that never binds in the printed program, whose optimal starts may
+        lie far beyond every schedule (E31).
 
     Returns
     -------
@@ -29,10 +31,10 @@ def limit(instance: HareInstance, *, horizon_cap: bool) -> float:
 
     Notes
     -----
-    Never binds: take an optimum of least sum of starts. A start is held up by the arrival, by the
-    round before, or by the row (9) of its GPU; that row is slack as soon as one of its tasks has
-    c x >= (sum of all c)^2 / 2. So starts on the GPU of a row that holds one up are at most that
-    over the least c, and later rounds follow within the time of all tasks.
+    Why it never binds: take an optimum with the least sum of starts. A start cannot decrease
+    because of the arrival, the previous round, or row (9) of its GPU. That row is slack as soon as
+    one of its tasks has c x >= (sum of all c)^2 / 2. So on a GPU whose row is tight, starts are at
+    most (sum of all c)^2 / (2 min c), and later rounds follow within the duration of all tasks.
     """
     view = arrays(instance)
     serial = float(view.arrival.max() + view.duration.max(axis=1).sum())
@@ -41,23 +43,29 @@ def limit(instance: HareInstance, *, horizon_cap: bool) -> float:
     return float(serial + view.train.max(axis=1).sum() ** 2 / (2 * view.train.min()))
 
 
-def build(instance: HareInstance, *, horizon_cap: bool = False, literal: bool = False) -> Any:
-    """Return Hare_Sched_RL as a Pyomo model; solves nothing.
+def build(
+    instance: HareInstance, *, horizon_cap: bool = False, literal: bool = False
+) -> "pyo.ConcreteModel":
+    """Build Hare_Sched_RL in the instance's units.
 
     Parameters
     ----------
-    instance : HareInstance
-        Any instance of the family; the model has 2 |D| |M| columns and more.
     horizon_cap : bool
-        See `limit`.
+        Bound the starts by the horizon, see `start_limit`.
     literal : bool
-        Write (9) with the product of y and x, as printed: a nonconvex program for Gurobi. The
-        optimum is the same.
+        Write (9) with the product of y and x, as printed: a nonconvex program, for Gurobi only.
+        The optimum is the same.
+
+    Returns
+    -------
+    ConcreteModel
+        Starts `x[i]`, assignment `y[i, m]`, barriers `b[q]`, and `z[i, m]` = x y unless `literal`;
+        more than 2 |D| |M| columns.
 
     Notes
     -----
-    Source: Hare_Sched_RL, Section 5.2. (6) is needed for the tasks of the last round only, and (7)
-    is written with one barrier b_r for each round, which is C_n for the last.
+    Source: Hare_Sched_RL, Section 5.2. (6) is needed only for tasks of the last round. (7) is
+    written with one barrier b_r per round; the barrier of the last round is C_n.
     """
     import pyomo.environ as pyo
 
@@ -67,13 +75,13 @@ def build(instance: HareInstance, *, horizon_cap: bool = False, literal: bool = 
     head, rounds = view.head.tolist(), view.task_round.tolist()
     last = (view.job_rounds[1:] - 1).tolist()  # q of each job's last round
     first = set(view.job_rounds[:-1].tolist())
-    most = limit(instance, horizon_cap=horizon_cap)
+    limit = start_limit(instance, horizon_cap=horizon_cap)
 
     model = pyo.ConcreteModel("Hare_Sched_RL")
     model.D = pyo.RangeSet(0, view.tasks - 1)
     model.M = pyo.RangeSet(0, view.gpus - 1)
     model.R = pyo.RangeSet(0, view.rounds - 1)
-    model.x = pyo.Var(model.D, bounds=lambda model, i: (head[i], most))  # (4), with (7)
+    model.x = pyo.Var(model.D, bounds=lambda model, i: (head[i], limit))  # (4), with (7)
     model.y = pyo.Var(model.D, model.M, domain=pyo.Binary)
     model.b = pyo.Var(model.R, domain=pyo.NonNegativeReals)
     model.value = pyo.Objective(
@@ -106,7 +114,7 @@ def build(instance: HareInstance, *, horizon_cap: bool = False, literal: bool = 
         rule=lambda model, i: model.x[i] >= model.b[rounds[i] - 1],
     )
     if literal:
-        # (9) as printed; both sides are sums over the tasks of one GPU.
+        # (9) as printed: sum c y (x + c) >= (sum c y)^2 / 2 + sum (c y)^2 / 2 on each GPU.
         model.eq_9 = pyo.Constraint(
             model.M,
             doc="tasks of a GPU start late enough on average",
@@ -117,7 +125,7 @@ def build(instance: HareInstance, *, horizon_cap: bool = False, literal: bool = 
             ),
         )
         return model
-    model.z = pyo.Var(model.D, model.M, bounds=(0, most))  # z = x y
+    model.z = pyo.Var(model.D, model.M, bounds=(0, limit))  # z = x y
     model.lin_start = pyo.Constraint(
         model.D, rule=lambda model, i: sum(model.z[i, m] for m in model.M) == model.x[i]
     )
@@ -125,8 +133,9 @@ def build(instance: HareInstance, *, horizon_cap: bool = False, literal: bool = 
         model.D, model.M, rule=lambda model, i, m: model.z[i, m] >= head[i] * model.y[i, m]
     )
     model.lin_upper = pyo.Constraint(
-        model.D, model.M, rule=lambda model, i, m: model.z[i, m] <= most * model.y[i, m]
+        model.D, model.M, rule=lambda model, i, m: model.z[i, m] <= limit * model.y[i, m]
     )
+    # (9) with z = x y and y^2 = y, multiplied by 2: (sum c y)^2 <= sum (2 c z + c^2 y).
     model.eq_9 = pyo.Constraint(
         model.M,
         doc="tasks of a GPU start late enough on average (E3: the convex form)",

@@ -1,8 +1,8 @@
-"""The relaxation as arrays: linear rows, and (9) of sets of tasks as tangents where violated.
+"""The relaxation as arrays: its linear rows, and tangent cuts to (9) for sets of tasks.
 
-With binary y an item is a task and a machine a GPU. With continuous y, alike tasks of a round and
-equal GPUs can take the mean of their values, since the rows are convex and treat them alike: an
-item is then a class of tasks, and a machine a class of GPUs, so that y is an item's share on it.
+With binary y, an item is a task and a machine is a GPU. With continuous y, identical tasks of a
+round and equal GPUs may take the mean of their values, because the rows are convex and symmetric in
+them: an item is then a class of tasks, a machine a class of GPUs, and y the share of an item on it.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,44 +14,51 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
+from schedgap.models.hare.integer_time import identical_jobs
 from schedgap.solvers.loops.cutting_planes import Rows as NewRows
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.programs.rows import Rows
 
 Ints = NDArray[np.int64]
-MOST_CUTS = 200  # of one machine in one round of separation, spread over all that are violated
-_EMPTY = 1e-9  # shares below are none
+MAX_CUTS = 200  # per machine and round of separation, spread over all violated rows
+_ZERO_SHARE = 1e-9  # smaller shares count as 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Items:
-    """What the program is written over; index letters g item, k machine."""
+class RelaxationItems:
+    """Items and machines of the program; index letters g item, k machine."""
 
-    count: Floats  # [g] tasks of the item
+    count: Floats  # [g] number of tasks of the item
     job: Ints  # [g]
-    round: Ints  # [g] over all jobs
+    round: Ints  # [g] index over the rounds of all jobs
     head: Floats  # [g] earliest start
     train: Floats  # [g, k] T^c
     duration: Floats  # [g, k] T^c + T^s
-    size: Floats  # [k] GPUs of the machine
+    size: Floats  # [k] number of GPUs of the machine
     gpu: Ints  # [k] one of its GPUs
-    task_item: Ints  # [i]
+    task_item: Ints  # [i] item of each task
 
     @property
     def unit(self) -> Floats:
-        """[g, k] tasks that one GPU of the machine trains of an item whose share there is 1."""
+        """[g, k] tasks of an item per GPU of the machine, if the item's share there is 1."""
         return self.count[:, None] / self.size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Relaxed:
-    """The program without any row (9); columns x[g], y[g, k], z[g, k] and barriers b[q]."""
+class BaseRelaxation:
+    """The relaxation without rows (9); columns x[g], y[g, k], z[g, k] = x y and barriers b[q]."""
 
     program: LinearProgram
-    items: Items
+    items: RelaxationItems
 
     def split(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return x [g], y [g, k] and z [g, k]."""
+        """Return x [g], y [g, k] and z [g, k] of a point.
+
+        Parameters
+        ----------
+        values : array [j]
+            Values of the columns of `program`.
+        """
         items, machines = self.items.train.shape
         x, y, z = np.split(
             values[: items + 2 * items * machines], [items, items + items * machines]
@@ -60,10 +67,10 @@ class Relaxed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cut:
-    """Row (9) for a set of items on a machine, by its tangent where the load is `load`.
+class LoadCut:
+    """Tangent to row (9) for a set of items on a machine, at the load `load`.
 
-    `release` (ours): starts count from the earliest head of the set on.
+    With `release` (ours), starts are measured from the earliest head in the set.
     """
 
     machine: int
@@ -72,8 +79,8 @@ class Cut:
     release: bool = False
 
 
-def items_of(view: HareArrays, *, integer: bool) -> Items:
-    """Return tasks and GPUs, or for continuous y their classes."""
+def _items(view: HareArrays, *, integer: bool) -> RelaxationItems:
+    """Return one item per task and one machine per GPU, or per class of each for continuous y."""
     groups: list[tuple[int, ...]] = [(i,) for i in range(view.tasks)]
     machines: list[tuple[int, ...]] = [(m,) for m in range(view.gpus)]
     if not integer:
@@ -84,7 +91,7 @@ def items_of(view: HareArrays, *, integer: bool) -> Items:
     task_item = np.empty(view.tasks, dtype=np.int64)
     task_item[np.concatenate(groups)] = np.repeat(np.arange(len(groups)), count)
     kind = view.gpu_class[gpu]
-    return Items(
+    return RelaxationItems(
         count=count.astype(float),
         job=view.task_job[first],
         round=view.task_round[first],
@@ -97,27 +104,27 @@ def items_of(view: HareArrays, *, integer: bool) -> Items:
     )
 
 
-def build(instance: HareInstance, *, limit: float, integer: bool) -> Relaxed:
-    """Return the linear rows of the relaxation; solves nothing.
+def build(instance: HareInstance, *, limit: float, integer: bool) -> BaseRelaxation:
+    """Build the linear rows of the relaxation.
 
     Parameters
     ----------
     limit : float
-        U of `relaxation.limit`, in the instance's time unit.
+        Upper bound U on the starts, in the instance's time unit; see `relaxation.start_limit`.
     integer : bool
-        y binary, by task and GPU; or continuous, by classes of both.
+        Binary y by task and GPU; else continuous y by classes of both.
 
     Notes
     -----
-    The rows `cut_` take away symmetric copies only: jobs that are alike complete in list order,
-    and for binary y alike tasks of a round start in number order and equal GPUs are ordered by
-    load. For continuous y that is done by the classes.
+    The rows `cut_*` only remove symmetric copies of solutions: identical jobs complete in list
+    order; with binary y, identical tasks of a round start in order of their numbers and equal GPUs
+    are ordered by load. With continuous y, the classes already remove the symmetry.
     """
     view = arrays(instance)
-    item = items_of(view, integer=integer)
+    item = _items(view, integer=integer)
     items, machines = item.train.shape
     g = np.arange(items)
-    grid = g[:, None] * machines + np.arange(machines)  # [g, k] numbers 0, 1, ...
+    grid = g[:, None] * machines + np.arange(machines)  # [g, k] 0, 1, ...
     x, y, z = g, items + grid, items + grid.size + grid
     b = items + 2 * grid.size + np.arange(view.rounds)
     row = np.broadcast_to(g[:, None], grid.shape)
@@ -146,7 +153,7 @@ def build(instance: HareInstance, *, limit: float, integer: bool) -> Relaxed:
         (at, b[item.round[later] - 1], -1.0),
         lower=np.zeros(len(at)),
     )
-    before, after = _neighbours(_alike_jobs(view))
+    before, after = _neighbours(identical_jobs(instance))
     at = np.arange(len(before))
     rows.add(
         "cut_alike_jobs",
@@ -185,47 +192,37 @@ def build(instance: HareInstance, *, limit: float, integer: bool) -> Relaxed:
             *(f"b[{q}]" for q in range(view.rounds)),
         ],
     )  # fmt: skip
-    return Relaxed(program, item)
+    return BaseRelaxation(program, item)
 
 
 def _neighbours(groups: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
-    """Return the first and the second of all pairs that follow each other in a group."""
+    """Return the first and the second elements of all consecutive pairs within the groups."""
     pairs = [pair for group in groups for pair in pairwise(group)]
     both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return both[:, 0], both[:, 1]
 
 
-def _alike_jobs(view: HareArrays) -> list[list[int]]:
-    """Classes of jobs with equal arrival, weight, rounds and times, in list order."""
-    groups: dict[tuple[object, ...], list[int]] = {}
-    for n in range(view.jobs):
-        rounds = slice(view.job_rounds[n], view.job_rounds[n + 1] + 1)
-        ends = view.round_tasks[rounds]
-        tasks = slice(ends[0], ends[-1])
-        key = (
-            view.arrival[n],
-            view.weight[n],
-            (ends - ends[0]).tobytes(),
-            view.train[tasks].tobytes(),
-            view.sync[tasks].tobytes(),
-        )
-        groups.setdefault(key, []).append(n)
-    return list(groups.values())
-
-
 # --- cuts --------------------------------------------------------------------------------------
 
 
-def rows_of(relaxed: Relaxed, cuts: Sequence[Cut]) -> NewRows:
-    """Return cuts as rows over the columns of the program.
+def cut_rows(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> NewRows:
+    """Return cuts as rows over the columns of the relaxation.
+
+    Parameters
+    ----------
+    relaxed : BaseRelaxation
+        The relaxation whose items and machines the cuts refer to.
+    cuts : sequence of LoadCut
+        One row each, in this order.
 
     Notes
     -----
-    For the items S of a cut, u tasks of an item on one GPU per share, A = sum u c y the load:
-    A^2 <= sum u (2 c z - 2 rho c y + c^2 y), with rho = 0, or the least head in S. It holds for any
-    S in any schedule: if the tasks of S on the GPU start at rho or later, one after another, then
-    sum c (x - rho) is at least sum over pairs of c c' = (A^2 - sum c^2) / 2. The square lies above
-    its tangent, A^2 >= 2 A* A - A*^2.
+    Let S be the items of a cut, u the tasks of an item per GPU and unit of share, and
+    A = sum u c y the load. The row is A^2 <= sum u (2 c z - 2 rho c y + c^2 y), where rho is 0 or
+    the earliest head in S. It holds for every S in every schedule: if the tasks of S on a GPU start
+    at rho or later, one after another, then sum c (x - rho) is at least the sum of c c' over all
+    pairs, which is (A^2 - sum c^2) / 2. Since the square lies above its tangents,
+    A^2 >= 2 A* A - A*^2, replacing A^2 by the tangent at A* gives a valid linear row.
     """
     item = relaxed.items
     items, machines = item.train.shape
@@ -244,11 +241,19 @@ def rows_of(relaxed: Relaxed, cuts: Sequence[Cut]) -> NewRows:
     return NewRows(row_lower, row_upper, matrix)
 
 
-def with_cuts(relaxed: Relaxed, cuts: Sequence[Cut]) -> LinearProgram:
-    """Return the program with cuts as its last rows."""
+def with_cuts(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> LinearProgram:
+    """Return the program with cuts as its last rows.
+
+    Parameters
+    ----------
+    relaxed : BaseRelaxation
+        The relaxation without rows (9).
+    cuts : sequence of LoadCut
+        Its cuts, in the order of the rows.
+    """
     if not cuts:
         return relaxed.program
-    program, rows = relaxed.program, rows_of(relaxed, cuts)
+    program, rows = relaxed.program, cut_rows(relaxed, cuts)
     return replace(
         program,
         matrix=sparse.vstack([program.matrix, rows.matrix], format="csr"),
@@ -261,10 +266,15 @@ def with_cuts(relaxed: Relaxed, cuts: Sequence[Cut]) -> LinearProgram:
     )
 
 
-def single(cuts: Sequence[Cut], view: HareArrays) -> list[Cut]:
+def disaggregated(cuts: Sequence[LoadCut], view: HareArrays) -> list[LoadCut]:
     """Return cuts over classes as cuts over tasks and GPUs: one for each GPU of the class.
 
-    Their sum over the GPUs is the cut, so the linear relaxation over tasks and GPUs is as strong.
+    Their sum over the GPUs is the original cut, so the relaxation over tasks and GPUs is no weaker.
+
+    Parameters
+    ----------
+    cuts : sequence of LoadCut
+        Cuts of the relaxation with continuous y.
     """
     members = [np.array(group) for group in view.alike]
     return [
@@ -274,27 +284,60 @@ def single(cuts: Sequence[Cut], view: HareArrays) -> list[Cut]:
     ]
 
 
-Separate = Callable[[Relaxed, Floats], list[Cut]]
+Separate = Callable[[BaseRelaxation, Floats], list[LoadCut]]
 
 
-def full_set(relaxed: Relaxed, values: Floats) -> list[Cut]:
-    """Return the tangent to each machine's row (9) as printed, for all items, if violated."""
+def separate_full_set(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
+    """Return the violated rows (9) as printed, for the set of all items of a machine.
+
+    Parameters
+    ----------
+    relaxed : BaseRelaxation
+        The relaxation.
+    values : array [j]
+        The point to separate.
+
+    Returns
+    -------
+    list of LoadCut
+        Tangents at the loads of the point, at most one per machine.
+    """
     every = np.arange(len(relaxed.items.count))
     _, y, z = relaxed.split(values)
     cuts = []
     for k in range(y.shape[1]):
         load, excess = _excess(relaxed.items, k, every, y, z, 0.0)
         if excess[-1] > _tolerance(load[-1]):
-            cuts.append(Cut(k, every, float(load[-1])))
+            cuts.append(LoadCut(k, every, float(load[-1])))
     return cuts
 
 
-def prefixes(relaxed: Relaxed, values: Floats) -> list[Cut]:
-    """Return cuts for the subsets of items whose row (9) is violated (ours).
+def separate_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
+    """Return violated rows (9) for subsets of the items of a machine.
 
-    On each machine the most violated set is a prefix of the items by h = z / y + c / 2: if S, with
-    load A, is a maximiser, taking an item out or in shows h <= A - u c y / 2 inside and
-    h >= A + u c y / 2 outside. So the rows of all subsets hold as soon as those of prefixes do.
+    Parameters
+    ----------
+    relaxed : BaseRelaxation
+        The relaxation.
+    values : array [j]
+        The point to separate.
+
+    Returns
+    -------
+    list of LoadCut
+        Tangents at the loads of the point; empty only if the rows of all subsets hold.
+
+    Notes
+    -----
+    On each machine the most violated set is a prefix of the items in the order of
+    h = z / y + c / 2: if S with load A maximises the violation, removing or adding one item shows
+    h <= A - u c y / 2 inside S and h >= A + u c y / 2 outside. So only prefixes are checked. This
+    is the separation of Queyranne (1993) for the completion-time polyhedron of one machine, with
+    fractional assignment.
+
+    References
+    ----------
+    M. Queyranne. Structure of a simple scheduling polyhedron. Mathematical Programming 58, 1993.
     """
     _, y, z = relaxed.split(values)
     cuts = []
@@ -304,10 +347,23 @@ def prefixes(relaxed: Relaxed, values: Floats) -> list[Cut]:
     return cuts
 
 
-def prefixes_from_release(relaxed: Relaxed, values: Floats) -> list[Cut]:
-    """Return violated cuts for prefixes of the items with a head of rho or later, for every rho."""
+def separate_release_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
+    """Return violated rows (9) for prefixes of the items released at rho or later, for every rho.
+
+    Parameters
+    ----------
+    relaxed : BaseRelaxation
+        The relaxation.
+    values : array [j]
+        The point to separate.
+
+    Returns
+    -------
+    list of LoadCut
+        The cuts of `separate_prefixes`, then those that measure starts from the earliest head.
+    """
     _, y, z = relaxed.split(values)
-    item, cuts = relaxed.items, prefixes(relaxed, values)
+    item, cuts = relaxed.items, separate_prefixes(relaxed, values)
     for k in range(y.shape[1]):
         for rho in np.unique(item.head[item.head > 0]):
             order = _by_middle(item, k, y, z, rho)
@@ -315,32 +371,35 @@ def prefixes_from_release(relaxed: Relaxed, values: Floats) -> list[Cut]:
     return cuts
 
 
-def _by_middle(item: Items, k: int, y: Floats, z: Floats, rho: float) -> Ints:
-    """Items with a share on machine k and a head of rho or later, by h."""
-    there = np.flatnonzero((y[:, k] > _EMPTY) & (item.head >= rho))
+def _by_middle(item: RelaxationItems, k: int, y: Floats, z: Floats, rho: float) -> Ints:
+    """Return the items with a share on machine k and a head of at least rho, in order of h."""
+    there = np.flatnonzero((y[:, k] > _ZERO_SHARE) & (item.head >= rho))
     middle = z[there, k] / y[there, k] + item.train[there, k] / 2
     return there[np.argsort(middle, kind="stable")]
 
 
 def _violated(
-    item: Items, k: int, order: Ints, y: Floats, z: Floats, *, release: bool
-) -> list[Cut]:
-    """Cuts of the violated prefixes of an order, at most MOST_CUTS."""
+    item: RelaxationItems, k: int, order: Ints, y: Floats, z: Floats, *, release: bool
+) -> list[LoadCut]:
+    """Return the cuts of the violated prefixes of an order, at most MAX_CUTS."""
     if not len(order):
         return []
     rho = np.minimum.accumulate(item.head[order]) if release else 0.0
     load, excess = _excess(item, k, order, y, z, rho)
-    found = np.flatnonzero(excess > _tolerance(load))
-    if len(found) > MOST_CUTS:
-        spread = found[np.linspace(0, len(found) - 1, MOST_CUTS).astype(int)]
-        found = np.union1d(spread, found[np.argmax(excess[found])])
-    return [Cut(k, np.sort(order[: place + 1]), float(load[place]), release) for place in found]
+    violated = np.flatnonzero(excess > _tolerance(load))
+    if len(violated) > MAX_CUTS:
+        spread = violated[np.linspace(0, len(violated) - 1, MAX_CUTS).astype(int)]
+        violated = np.union1d(spread, violated[np.argmax(excess[violated])])
+    return [LoadCut(k, np.sort(order[: p + 1]), float(load[p]), release) for p in violated]
 
 
 def _excess(
-    item: Items, k: int, order: Ints, y: Floats, z: Floats, rho: Floats | float
+    item: RelaxationItems, k: int, order: Ints, y: Floats, z: Floats, rho: Floats | float
 ) -> tuple[Floats, Floats]:
-    """Load A of each prefix of an order, and A^2 less the right side of its row."""
+    """Return the load A of each prefix of an order, and the violation of its row.
+
+    The violation is A^2 - sum u (2 c z - 2 rho c y + c^2 y).
+    """
     train = item.train[order, k]
     weight = item.unit[order, k] * train
     load = np.cumsum(weight * y[order, k])
@@ -349,4 +408,5 @@ def _excess(
 
 
 def _tolerance(load: Floats) -> Floats:
+    """Return the violation above which a row is added."""
     return np.asarray(1e-6 * (1 + load**2))

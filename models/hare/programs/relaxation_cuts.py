@@ -1,4 +1,4 @@
-"""The loops that add rows (9) to the relaxation until none is violated, and its canonical point."""
+"""Cutting-plane loops that add violated rows (9) to the relaxation, and its canonical point."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,10 +7,10 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.models.hare.programs.relaxation_arrays import (
-    Cut,
-    Relaxed,
+    BaseRelaxation,
+    LoadCut,
     Separate,
-    rows_of,
+    cut_rows,
     with_cuts,
 )
 from schedgap.solvers import Clock
@@ -19,81 +19,112 @@ from schedgap.solvers.loops.cutting_planes import Rows as NewRows
 from schedgap.solvers.loops.cutting_planes import Solve, cutting_planes
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
-MOST_ROUNDS = 400
+MAX_ROUNDS = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tightened:
-    """Where a loop of cuts ended.
+class CutLoopResult:
+    """Result of a cutting-plane loop.
 
-    `values` is the last point, or None. `bound` holds for the whole relaxation, whatever cuts are
-    still missing; `closed`: none is. `duals` (rows of `program`) prove the bound of a linear
-    program.
+    `values` is the last point, or None. `bound` is a lower bound on the relaxation even if cuts are
+    still missing; `closed` says that none is violated. `duals` belong to the rows of `program` and
+    prove the bound if it is linear.
     """
 
     values: Floats | None
     bound: float | None
     closed: bool
-    cuts: list[Cut]
+    cuts: list[LoadCut]
     rounds: int
     program: LinearProgram
     duals: Floats | None = None
 
 
-def tighten(
-    relaxed: Relaxed,
+def solve_with_cuts(
+    relaxed: BaseRelaxation,
     separate: Separate,
     solve: Solve,
     clock: Clock,
     *,
-    cuts: Sequence[Cut] = (),
+    cuts: Sequence[LoadCut] = (),
     on_bound: OnBound | None = None,
-    most_rounds: int = MOST_ROUNDS,
-) -> Tightened:
-    """Solve, add the cuts that the point violates, and repeat until there are none."""
-    held = list(cuts)
+    max_rounds: int = MAX_ROUNDS,
+) -> CutLoopResult:
+    """Solve, add the cuts that the solution violates, and repeat until there are none.
 
-    def missing(values: Floats) -> NewRows | None:
-        fresh = separate(relaxed, values)
-        held.extend(fresh)
-        return rows_of(relaxed, fresh) if fresh else None
+    Parameters
+    ----------
+    relaxed : BaseRelaxation
+        The relaxation without rows (9).
+    separate : callable
+        Returns the cuts that a point violates.
+    solve : callable
+        Solves a program.
+    cuts : sequence of LoadCut
+        Cuts to start with.
+    on_bound : callable or None
+        Called with every improved bound.
+    max_rounds : int
+        Maximum number of programs to solve, >= 1.
+    """
+    all_cuts = list(cuts)
 
-    ended = cutting_planes(
-        with_cuts(relaxed, cuts), missing, clock=clock, rounds=most_rounds, solve=solve,
+    def violated_rows(values: Floats) -> NewRows | None:
+        new = separate(relaxed, values)
+        all_cuts.extend(new)
+        return cut_rows(relaxed, new) if new else None
+
+    loop = cutting_planes(
+        with_cuts(relaxed, cuts), violated_rows, clock=clock, rounds=max_rounds, solve=solve,
         on_bound=on_bound,
     )  # fmt: skip
     values = duals = None
-    if ended.last is not None:
-        values, duals = np.asarray(ended.last.values), ended.last.duals
-    return Tightened(
-        values, ended.bound, ended.end == "closed", held, ended.rounds, ended.program, duals
+    if loop.last is not None:
+        values, duals = np.asarray(loop.last.values), loop.last.duals
+    return CutLoopResult(
+        values, loop.bound, loop.end == "closed", all_cuts, loop.rounds, loop.program, duals
     )
 
 
-def tighten_binary(
-    relaxed: Relaxed,
+def solve_binary_with_cuts(
+    relaxed: BaseRelaxation,
     separate: Separate,
     solve: Solve,
     clock: Clock,
     *,
-    cuts: Sequence[Cut] = (),
+    cuts: Sequence[LoadCut] = (),
     on_bound: OnBound | None = None,
-) -> Tightened:
-    """Solve with binary y, close the cuts with that y fixed, and repeat until both values meet.
+) -> CutLoopResult:
+    """Alternate between the program with binary y and cuts for its y, until both values meet.
 
-    A program with y fixed is linear: it finds the cuts that this y needs at once, where the binary
-    program would answer each cut with another of its many optima. A cut is added for all GPUs that
-    equal its own, or the same tasks would move on to the next of them.
+    Parameters
+    ----------
+    relaxed : BaseRelaxation
+        The relaxation without rows (9), with binary y.
+    separate : callable
+        Returns the cuts that a point violates.
+    solve : callable
+        Solves a program.
+    cuts : sequence of LoadCut
+        Cuts to start with.
+    on_bound : callable or None
+        Called with every improved bound.
+
+    Notes
+    -----
+    With y fixed the program is linear, and its own loop finds all cuts that this y needs; the
+    binary program would answer each single cut with another of its many optima. Each cut is added
+    for all GPUs equal to its own; otherwise the same tasks would move to the next of them.
     """
 
-    def copies(cut: Cut) -> list[Cut]:
+    def copies(cut: LoadCut) -> list[LoadCut]:
         times = relaxed.items.train, relaxed.items.duration
         equal = [(table == table[:, [cut.machine]]).all(axis=0) for table in times]
         return [replace(cut, machine=int(m)) for m in np.flatnonzero(equal[0] & equal[1])]
 
-    found = Tightened(None, None, False, list(cuts), 0, relaxed.program)
+    found = CutLoopResult(None, None, False, list(cuts), 0, relaxed.program)
     best = np.inf
-    for number in range(1, MOST_ROUNDS + 1):
+    for number in range(1, MAX_ROUNDS + 1):
         result = solve(with_cuts(relaxed, found.cuts))
         if result.bound is not None and (found.bound is None or result.bound > found.bound):
             found = replace(found, bound=result.bound)
@@ -104,22 +135,22 @@ def tighten_binary(
         values = np.asarray(result.values)
         found = replace(found, rounds=number, values=found.values if best < np.inf else values)
         fixed = replace(relaxed, program=_with_shares(relaxed, values))
-        closure = tighten(fixed, separate, solve, clock, cuts=found.cuts)
+        closure = solve_with_cuts(fixed, separate, solve, clock, cuts=found.cuts)
         if closure.closed and closure.values is not None:
             value = relaxed.program.objective(closure.values)
             if value < best:
                 best, found = value, replace(found, values=closure.values)
-        fresh = closure.cuts[len(found.cuts) :]
-        found = replace(found, cuts=found.cuts + [copy for cut in fresh for copy in copies(cut)])
+        new = closure.cuts[len(found.cuts) :]
+        found = replace(found, cuts=found.cuts + [copy for cut in new for copy in copies(cut)])
         if found.bound is not None and best <= found.bound + 1e-7 * max(1.0, abs(best)):
             return replace(found, closed=True)
-        if not fresh or result.status != "optimal" or clock.expired():
+        if not new or result.status != "optimal" or clock.expired():
             break
     return found
 
 
-def _with_shares(relaxed: Relaxed, values: Floats) -> LinearProgram:
-    """Return the linear program with y fixed as in a point."""
+def _with_shares(relaxed: BaseRelaxation, values: Floats) -> LinearProgram:
+    """Return the linear program with y fixed to its values in a point."""
     program = relaxed.program
     items, machines = relaxed.items.train.shape
     y = slice(items, items + items * machines)
@@ -129,17 +160,33 @@ def _with_shares(relaxed: Relaxed, values: Floats) -> LinearProgram:
     return replace(program, lower=lower, upper=upper, integer=None)
 
 
-def canonical(
-    relaxed: Relaxed,
-    found: Tightened,
+def canonical_point(
+    relaxed: BaseRelaxation,
+    found: CutLoopResult,
     separate: Separate,
     solve: Solve,
     clock: Clock,
 ) -> Floats:
     """Return the point of least sum of starts with the same y and, within 1e-7, the same value.
 
-    Tasks that do not hold up their job may start anywhere in an optimum (E28); this choice is
-    the same for all engines that agree on y. The point itself when the loop does not close.
+    In an optimum, tasks that do not delay their job may start at many times (E28); this choice is
+    the same for all engines that agree on y.
+
+    Parameters
+    ----------
+    relaxed : BaseRelaxation
+        The relaxation without rows (9).
+    found : CutLoopResult
+        Result of its loop, with a point.
+    separate : callable
+        Returns the cuts that a point violates.
+    solve : callable
+        Solves a program.
+
+    Returns
+    -------
+    array [j]
+        The canonical point, or that of `found` if the loop does not close in time.
     """
     assert found.values is not None
     program = _with_shares(relaxed, found.values)
@@ -154,5 +201,7 @@ def canonical(
         row_upper=np.append(program.row_upper, value + 1e-7 * max(1.0, abs(value))),
         row_names=[*(program.row_names or ()), "fix_e28_value"],
     )
-    best = tighten(replace(relaxed, program=narrowed), separate, solve, clock, cuts=found.cuts)
+    best = solve_with_cuts(
+        replace(relaxed, program=narrowed), separate, solve, clock, cuts=found.cuts
+    )
     return best.values if best.closed and best.values is not None else found.values

@@ -1,4 +1,4 @@
-"""Hare_Sched_RL and its repair solved by an engine: what the bounds and `hare*` start from."""
+"""Solve Hare_Sched_RL and its repaired version; the bounds and the methods `hare*` start here."""
 
 import math
 from collections.abc import Callable
@@ -6,23 +6,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare.programs import relaxation
 from schedgap.models.hare.programs.relaxation_arrays import (
-    Relaxed,
+    BaseRelaxation,
     Separate,
     build,
-    full_set,
-    prefixes,
-    prefixes_from_release,
-    single,
+    disaggregated,
+    separate_full_set,
+    separate_prefixes,
+    separate_release_prefixes,
 )
 from schedgap.models.hare.programs.relaxation_cuts import (
-    Tightened,
-    canonical,
-    tighten,
-    tighten_binary,
+    CutLoopResult,
+    canonical_point,
+    solve_binary_with_cuts,
+    solve_with_cuts,
 )
 from schedgap.models.method import RunContext
 from schedgap.solvers import Clock, EngineResult, solve
@@ -30,47 +31,49 @@ from schedgap.solvers.engines.results import OnBound
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
 INTEGER_CELLS = 400  # tasks x GPUs up to which `relaxed-prefix` keeps y binary by default
-FARTHEST = 1e6  # of weights, or of times: what lies farther apart is beyond engines' tolerances
+MAX_RATIO = 1e6  # of weights, or of times; larger ratios exceed the tolerances of engines
 _LINEAR_SHARE = 0.3  # of the time, for cuts on the linear relaxation before the binary one
-_PRECISE: dict[str, dict[str, Any]] = {  # U is large: y = 1e-6 would free a start by U x 1e-6
+_PRECISE: dict[
+    str, dict[str, Any]
+] = {  # U is large: an error of 1e-6 in y moves a start by U / 1e6
     "highs": {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
     "gurobi": {"FeasibilityTol": 1e-9, "OptimalityTol": 1e-9},
 }
 _PRECISE_INTEGER: dict[str, dict[str, Any]] = {
-    "highs": {"mip_feasibility_tolerance": 1e-9, "presolve": "off"},  # it errs at 1e-9
+    "highs": {"mip_feasibility_tolerance": 1e-9, "presolve": "off"},  # its presolve errs at 1e-9
     "gurobi": {"IntFeasTol": 1e-9},
 }
 
 
 @dataclass(frozen=True, slots=True)
 class RelaxationSolution:
-    """A relaxation with its cuts, and where the loop ended; `point` is [j] or None."""
+    """A relaxation, the result of its cutting-plane loop, and the point to start from."""
 
-    relaxed: Relaxed
-    found: Tightened
-    point: Floats | None
+    relaxed: BaseRelaxation
+    loop: CutLoopResult
+    point: Floats | None  # [j]
 
     @property
     def start(self) -> Floats:
-        """[i] x_hat."""
+        """[i] starts x_hat of the tasks, in the instance's time unit."""
         assert self.point is not None
         x, _, _ = self.relaxed.split(self.point)
         return np.asarray(x[self.relaxed.items.task_item])
 
     @property
-    def gpu(self) -> Any:
-        """[i] the GPU of y_hat, or one of the class that has most of the task."""
+    def gpu(self) -> NDArray[np.int64]:
+        """[i] GPU with the largest share y_hat of the task, or one of that class of GPUs."""
         assert self.point is not None
         _, y, _ = self.relaxed.split(self.point)
         return self.relaxed.items.gpu[y.argmax(axis=1)][self.relaxed.items.task_item]
 
     def trace(self) -> dict[str, Any]:
-        """What the loop did."""
+        """Return bound, proof, rounds and cuts of the loop, for the trace of a method."""
         return {
-            "relaxation_value": self.found.bound,
-            "relaxation_proved": self.found.closed,
-            "rounds": self.found.rounds,
-            "cuts": len(self.found.cuts),
+            "relaxation_value": self.loop.bound,
+            "relaxation_proved": self.loop.closed,
+            "rounds": self.loop.rounds,
+            "cuts": len(self.loop.cuts),
         }
 
 
@@ -84,19 +87,30 @@ def solve_relaxation(
     choose_point: bool = False,
     on_bound: OnBound | None = None,
 ) -> RelaxationSolution:
-    """Solve Hare_Sched_RL by a loop of cuts: of linear programs, then with binary y.
+    """Solve Hare_Sched_RL by cutting planes: first with continuous y, then with binary y.
 
-    `choose_point`: end with the canonical point. `on_bound` hears each better bound.
+    Parameters
+    ----------
+    separate : callable
+        Returns the rows (9) that a point violates.
+    horizon_cap : bool
+        Bound the starts by the horizon, see `relaxation.start_limit`.
+    integer : bool
+        Whether y is binary.
+    choose_point : bool
+        End with the canonical point among the optima.
+    on_bound : callable or None
+        Called with every improved bound, in the instance's units.
     """
     engine = call.engine or "highs"
-    most = relaxation.limit(instance, horizon_cap=horizon_cap)
+    limit = relaxation.start_limit(instance, horizon_cap=horizon_cap)
 
     def solver(clock: Clock) -> Callable[[LinearProgram], EngineResult]:
         def run(program: LinearProgram) -> EngineResult:
             options = _PRECISE[engine] | (_PRECISE_INTEGER[engine] if program.is_mixed else {})
-            unit = _unit(program)
+            scale = _cost_scale(program)
             result = solve(
-                replace(program, cost=program.cost * unit, offset=program.offset * unit),
+                replace(program, cost=program.cost * scale, offset=program.offset * scale),
                 engine,
                 clock=clock,
                 threads=call.threads,
@@ -105,55 +119,56 @@ def solve_relaxation(
             )
             return replace(
                 result,
-                objective=None if result.objective is None else result.objective / unit,
-                bound=None if result.bound is None else result.bound / unit,
-                duals=None if result.duals is None else np.asarray(result.duals) / unit,
+                objective=None if result.objective is None else result.objective / scale,
+                bound=None if result.bound is None else result.bound / scale,
+                duals=None if result.duals is None else np.asarray(result.duals) / scale,
             )
 
         return run
 
     call.progress.phase("adding cuts to the linear relaxation")
-    relaxed = build(instance, limit=most, integer=False)
+    relaxed = build(instance, limit=limit, integer=False)
     clock = call.clock.share(_LINEAR_SHARE) if integer else call.clock
-    found = tighten(relaxed, separate, solver(clock), clock, on_bound=on_bound)
+    loop = solve_with_cuts(relaxed, separate, solver(clock), clock, on_bound=on_bound)
     if integer:
         call.progress.phase("adding cuts to the relaxation with binary y")
-        weaker, relaxed = found, build(instance, limit=most, integer=True)
-        cuts = single(weaker.cuts, arrays(instance))
-        apart = far_apart(instance)
-        found = tighten_binary(
+        weaker, relaxed = loop, build(instance, limit=limit, integer=True)
+        cuts = disaggregated(weaker.cuts, arrays(instance))
+        badly_scaled = _badly_scaled(instance)
+        loop = solve_binary_with_cuts(
             relaxed,
             separate,
             solver(call.clock),
             call.clock,
             cuts=cuts,
-            on_bound=None if apart else on_bound,
+            on_bound=None if badly_scaled else on_bound,
         )
-        better = weaker.bound is not None and (found.bound is None or found.bound < weaker.bound)
-        if apart or better:
-            found = replace(found, bound=weaker.bound)
-    point = found.values
-    if choose_point and point is not None and found.closed:
+        better = weaker.bound is not None and (loop.bound is None or loop.bound < weaker.bound)
+        if badly_scaled or better:
+            loop = replace(loop, bound=weaker.bound)
+    point = loop.values
+    if choose_point and point is not None and loop.closed:
         call.progress.phase("choosing the canonical point")
-        point = canonical(relaxed, found, separate, solver(call.clock), call.clock)
-    return RelaxationSolution(relaxed, found, point)
+        point = canonical_point(relaxed, loop, separate, solver(call.clock), call.clock)
+    return RelaxationSolution(relaxed, loop, point)
 
 
-def _unit(program: LinearProgram) -> float:
-    """Return a power of two that brings the largest cost to 512 or more, below 1024."""
+def _cost_scale(program: LinearProgram) -> float:
+    """Return the power of two that brings the largest cost into [512, 1024)."""
     largest = float(np.abs(program.cost).max(initial=0.0))
     return 2.0 ** (10 - math.frexp(largest)[1]) if largest > 0 else 1.0
 
 
-def far_apart(instance: HareInstance) -> bool:
-    """Whether weights or times differ so much that an engine's tolerances can hide some of them.
+def _badly_scaled(instance: HareInstance) -> bool:
+    """Return whether weights or times differ by more than engines can resolve.
 
-    Then an integer program's bound is no proof: engines have reported some above the optimum.
+    The bound of an integer program is then not trusted: engines have reported bounds above the
+    optimum.
     """
     view = arrays(instance)
     parts = (view.weight, np.concatenate([view.duration.ravel(), view.train.ravel(), view.arrival]))
     positive = (part[part > 0] for part in parts)
-    return any(len(part) and part.max() > FARTHEST * part.min() for part in positive)
+    return any(len(part) and part.max() > MAX_RATIO * part.min() for part in positive)
 
 
 def solve_literal(
@@ -164,13 +179,23 @@ def solve_literal(
     choose_point: bool = False,
     on_bound: OnBound | None = None,
 ) -> RelaxationSolution:
-    """Solve Hare_Sched_RL as printed: row (9) for all tasks of a GPU only."""
+    """Solve Hare_Sched_RL as printed: row (9) for the set of all tasks of a GPU only.
+
+    Parameters
+    ----------
+    horizon_cap : bool
+        Bound the starts by the horizon (E31).
+    choose_point : bool
+        End with the canonical point among the optima.
+    on_bound : callable or None
+        Called with every improved bound, in the instance's units.
+    """
     if call.engine == "gurobi":
         return _solve_quadratic(instance, call, horizon_cap, choose_point, on_bound)
     return solve_relaxation(
         instance,
         call,
-        full_set,
+        separate_full_set,
         horizon_cap=horizon_cap,
         integer=True,
         choose_point=choose_point,
@@ -178,10 +203,10 @@ def solve_literal(
     )
 
 
-def _without_unit(instance: HareInstance) -> bool:
-    """Whether a program in the instance's own numbers is beyond an engine's tolerances."""
+def _unsafe_unscaled(instance: HareInstance) -> bool:
+    """Return whether an engine cannot resolve the program in the instance's own units."""
     largest = float(arrays(instance).weight.max())
-    return far_apart(instance) or not 1e-3 <= largest <= FARTHEST
+    return _badly_scaled(instance) or not 1e-3 <= largest <= MAX_RATIO
 
 
 def _solve_quadratic(
@@ -191,7 +216,7 @@ def _solve_quadratic(
     choose_point: bool,
     on_bound: OnBound | None,
 ) -> RelaxationSolution:
-    """Hand the quadratic rows to Gurobi."""
+    """Solve the Pyomo program with its quadratic rows by Gurobi."""
     literal = bool(call.options.get("literal", False))
     model = relaxation.build(instance, horizon_cap=horizon_cap, literal=literal)
     options = _PRECISE["gurobi"] | _PRECISE_INTEGER["gurobi"]
@@ -202,11 +227,11 @@ def _solve_quadratic(
         clock=call.clock,
         threads=call.threads,
         seed=call.seed,
-        on_bound=None if _without_unit(instance) else on_bound,
+        on_bound=None if _unsafe_unscaled(instance) else on_bound,
         options=options,
     )
-    most = relaxation.limit(instance, horizon_cap=horizon_cap)
-    relaxed = build(instance, limit=most, integer=True)
+    limit = relaxation.start_limit(instance, horizon_cap=horizon_cap)
+    relaxed = build(instance, limit=limit, integer=True)
     point = None
     if result.objective is not None:
         x = np.array([model.x[i].value for i in model.D])
@@ -214,15 +239,15 @@ def _solve_quadratic(
         barrier = np.array([model.b[q].value for q in model.R])
         point = np.concatenate([x, y.ravel(), (y * x[:, None]).ravel(), barrier])
     closed = result.status == "optimal"
-    bound = None if _without_unit(instance) else result.bound
-    found = Tightened(point, bound, closed, [], 1, relaxed.program)
+    bound = None if _unsafe_unscaled(instance) else result.bound
+    loop = CutLoopResult(point, bound, closed, [], 1, relaxed.program)
     if choose_point and closed:
 
         def run(program: LinearProgram) -> EngineResult:
             return solve(program, "gurobi", clock=call.clock, options=_PRECISE["gurobi"])
 
-        point = canonical(relaxed, found, full_set, run, call.clock)
-    return RelaxationSolution(relaxed, found, point)
+        point = canonical_point(relaxed, loop, separate_full_set, run, call.clock)
+    return RelaxationSolution(relaxed, loop, point)
 
 
 def solve_prefix(
@@ -234,13 +259,25 @@ def solve_prefix(
     choose_point: bool = False,
     on_bound: OnBound | None = None,
 ) -> RelaxationSolution:
-    """Solve Hare_Sched_RL with row (9) for all sets of tasks; `integer` None decides by size."""
+    """Solve Hare_Sched_RL with row (9) for all sets of tasks of a GPU.
+
+    Parameters
+    ----------
+    integer : bool or None
+        Whether y is binary; None decides by size.
+    release_cuts : bool
+        Also separate rows that measure starts from the earliest release of a set.
+    choose_point : bool
+        End with the canonical point among the optima.
+    on_bound : callable or None
+        Called with every improved bound, in the instance's units.
+    """
     if integer is None:
         integer = instance.number_of_tasks * len(instance.gpus) <= INTEGER_CELLS
     return solve_relaxation(
         instance,
         call,
-        prefixes_from_release if release_cuts else prefixes,
+        separate_release_prefixes if release_cuts else separate_prefixes,
         horizon_cap=True,
         integer=integer,
         choose_point=choose_point,

@@ -1,28 +1,38 @@
-"""`Hare_Sched` by the steps in which tasks start (ours): the strongest linear relaxation.
+"""`Hare_Sched` in time-indexed variables (ours): the strongest of the linear relaxations.
 
-Classes g of alike tasks of a round and kinds k of alike GPUs are aggregated, so the size does not
-depend on how many of either there are. `u[g, k, t]` tasks of a class start at t on a kind;
-`z[q, t]` says that round q is synchronized by t. `program` builds arrays for solving, `build` the
-same program in Pyomo for reading.
+Classes g of identical tasks of a round and kinds k of equal GPUs are aggregated, so the size does
+not depend on how many of either there are. `u[g, k, t]` counts the tasks of class g that start at
+step t on a GPU of kind k; `z[q, t]` is 1 if round q is synchronized by t. Time-indexed programs
+have strong relaxations and many columns (Sousa and Wolsey 1992); time windows derived from a known
+schedule keep them few.
+
+References
+----------
+J. P. Sousa, L. A. Wolsey. A time indexed formulation of non-preemptive single machine scheduling
+problems. Mathematical Programming 54, 1992.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import ArrayLike
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
-from schedgap.models.hare.decode import on_gpus, to_schedule
-from schedgap.models.hare.integer_time import Ints, latest, steps
-from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.models.hare.decode import assign_gpus, to_schedule
+from schedgap.models.hare.integer_time import Ints, latest_completions, steps
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.rows import Rows, Term
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
-    """Where the variables stand; every range of t is `first <= t < stop`, in steps.
+class TimeIndexedLayout:
+    """Columns of the program; every time window is `first <= t < stop`, in steps.
 
-    Columns: u class by class and kind by kind, then z round by round, each in order of t.
+    Order: u by class, kind and t, then z by round and t.
     """
 
     classes: tuple[tuple[int, ...], ...]  # [g] tasks
@@ -32,16 +42,22 @@ class Layout:
     u_column: Ints  # [g, k] column of u_first
     z_first: Ints  # [q]; z is 0 before
     z_stop: Ints  # [q]; z is 1 from here on
-    z_column: Ints  # [q]
+    z_column: Ints  # [q] column of z_first
     columns: int
-    entries: int  # about as many nonzeros
-    latest: Ints  # [n]
+    entries: int  # estimated number of nonzeros
+    latest_completions: Ints  # [n]
 
 
-def layout(instance: HareInstance, upper: int | None = None) -> Layout:
-    """Return the variables for schedules of value <= `upper` in grid steps (None: all)."""
+def layout(instance: HareInstance, upper: int | None = None) -> TimeIndexedLayout:
+    """Return the columns that schedules of objective at most `upper` need.
+
+    Parameters
+    ----------
+    upper : int or None
+        Objective in grid steps; None admits all schedules up to the horizon.
+    """
     view, whole = arrays(instance), steps(instance)
-    ends = latest(whole, upper)
+    ends = latest_completions(whole, upper)
     classes = tuple(view.alike)
     one = np.array([group[0] for group in classes])
     stop = (ends[view.task_job] - whole.tail)[:, None] - whole.duration + 1
@@ -52,10 +68,11 @@ def layout(instance: HareInstance, upper: int | None = None) -> Layout:
     sizes = np.concatenate([(u_stop - u_first).ravel(), z_stop - z_first])
     column = np.cumsum(sizes) - sizes
     count = u_first.size
+    # A column u has an entry in eq_5, one per step of its training and one per z of its round.
     widest = max(1, int((z_stop - z_first).max()))
     covered = np.minimum(whole.train[one], u_stop - u_first)
     entries = int(((u_stop - u_first) * (1 + widest + covered)).sum())
-    return Layout(
+    return TimeIndexedLayout(
         classes=classes,
         class_round=view.task_round[one],
         u_first=u_first,
@@ -66,202 +83,118 @@ def layout(instance: HareInstance, upper: int | None = None) -> Layout:
         z_column=column[count:],
         columns=int(sizes.sum()),
         entries=entries,
-        latest=ends,
+        latest_completions=ends,
     )
 
 
-def program(instance: HareInstance, upper: int | None = None) -> LinearProgram:
-    """Return the program as arrays, in steps and grid steps.
+def build(instance: HareInstance, *, upper: int | None = None) -> LinearProgram:
+    """Build the program, in time steps and grid steps of the objective.
 
     Parameters
     ----------
     upper : int or None
-        Value of a schedule in grid steps; it narrows the windows.
+        Objective, in grid steps, of a schedule. The program then contains every schedule that
+        costs no more; None gives the full horizon.
 
     Raises
     ------
     ScaleError
-        When whole steps cannot hold the times.
+        If the times are not multiples of a common step.
+
+    Notes
+    -----
+    Minimise sum_n w_n C_n with C_n = z_stop - sum_t z[q, t] for the last round q of job n, subject
+    to, for classes g of size |g|, kinds k with m_k GPUs and rounds q with D_q tasks:
+
+    - `eq_5`: sum_{k, t} u[g, k, t] = |g|.
+    - `eq_8`: the tasks that train on kind k at step s number at most m_k, for every step s at
+      which some task can start; the load cannot peak elsewhere.
+    - `eq_7_end`: D_q z[q, t] <= number of tasks of round q that end by t.
+    - `lin_once`: z[q, t] <= z[q, t + 1].
+    - `eq_7_start`: number of tasks of round q + 1 that start by t <= D_{q+1} z[q, t].
     """
     view, whole, place = arrays(instance), steps(instance), layout(instance, upper)
-    kinds = range(len(view.class_gpus))
-    rows: list[Ints] = []
-    columns: list[Ints] = []
-    entries: list[Ints] = []
-    low: list[float] = []
-    high: list[float] = []
-
-    def add(new: list[tuple[Any, Any, Any]], count: int, least: float, most: float) -> None:
-        """Add `count` rows with entries (row from 0, column, value) that broadcast."""
-        for row, column, value in new:
-            for part, given in zip((rows, columns, entries), (row, column, value), strict=True):
-                part.append(np.broadcast_to(given, np.broadcast(row, column, value).shape).ravel())
-            rows[-1] = rows[-1] + len(low)
-        low.extend([least] * count)
-        high.extend([most] * count)
-
-    times = [
-        [np.arange(place.u_first[g, k], place.u_stop[g, k]) for k in kinds]
-        for g in range(len(place.classes))
-    ]
-    cols = [
-        [place.u_column[g, k] + np.arange(len(times[g][k])) for k in kinds]
-        for g in range(len(place.classes))
-    ]
-    of_round: dict[int, list[int]] = {}
+    kinds, classes = range(len(view.class_gpus)), range(len(place.classes))
+    times = [[np.arange(place.u_first[g, k], place.u_stop[g, k]) for k in kinds] for g in classes]
+    u = [[place.u_column[g, k] + np.arange(len(times[g][k])) for k in kinds] for g in classes]
+    size = np.array([len(group) for group in place.classes])
+    of_round: list[list[int]] = [[] for _ in range(view.rounds)]
     for g, q in enumerate(place.class_round.tolist()):
-        of_round.setdefault(q, []).append(g)
+        of_round[q].append(g)
 
-    for g, group in enumerate(place.classes):  # eq_5
-        add([(0, cols[g][k], 1) for k in kinds], 1, len(group), len(group))
-    for k in kinds:  # eq_8: the load is greatest where a task starts
-        slots = np.unique(np.concatenate([times[g][k] for g in range(len(place.classes))]))
-        cover = []
-        for g, group in enumerate(place.classes):
+    rows = Rows(place.columns)
+    rows.add("eq_5", *((g, u[g][k], 1) for g in classes for k in kinds), lower=size, upper=size)
+    for k in kinds:
+        slots = np.unique(np.concatenate([times[g][k] for g in classes]))
+        cover: list[Term] = []
+        for g in classes:
+            # A start at t covers the slots from t on, before t + T^c: slots[first:stop].
+            train = whole.train[place.classes[g][0], k]
             first = np.searchsorted(slots, times[g][k])
-            stop = np.searchsorted(slots, times[g][k] + whole.train[group[0], k])
-            length = stop - first
+            length = np.searchsorted(slots, times[g][k] + train) - first
             which = np.repeat(np.arange(len(first)), length)
             slot = np.arange(len(which)) + np.repeat(first - np.cumsum(length) + length, length)
-            cover.append((slot, cols[g][k][which], 1))
-        add(cover, len(slots), -np.inf, len(view.class_gpus[k]))
-    for q, classes in of_round.items():
-        size = int(view.round_tasks[q + 1] - view.round_tasks[q])
+            cover.append((slot, u[g][k][which], 1))
+        rows.add(f"eq_8[{k}]", *cover, upper=np.full(len(slots), len(view.class_gpus[k])))
+    tasks = np.diff(view.round_tasks)  # [q] D_q
+    for q in range(view.rounds):
         z_times = np.arange(place.z_first[q], place.z_stop[q])
-        z_cols = place.z_column[q] + np.arange(len(z_times))
-        count = len(z_times)
-        done = [(np.arange(count), z_cols, -size)]  # eq_7_end: all tasks end before z is 1
-        for g in classes:
+        z, count = place.z_column[q] + np.arange(len(z_times)), len(z_times)
+        ended: list[Term] = [(np.arange(count), z, -tasks[q])]
+        for g in of_round[q]:
             for k in kinds:
                 ends = times[g][k] + whole.duration[place.classes[g][0], k]
                 row, which = np.nonzero(ends[None, :] <= z_times[:, None])
-                done.append((row, cols[g][k][which], 1))
-        add(done, count, 0, np.inf)
-        add(  # lin_once: what is synchronized stays so
-            [(np.arange(count - 1), z_cols[1:], 1), (np.arange(count - 1), z_cols[:-1], -1)],
-            max(0, count - 1), 0, np.inf,
-        )  # fmt: skip
+                ended.append((row, u[g][k][which], 1))
+        rows.add(f"eq_7_end[{q}]", *ended, lower=np.zeros(count))
+        pairs = np.arange(max(0, count - 1))
+        rows.add(
+            f"lin_once[{q}]", (pairs, z[1:], 1), (pairs, z[:-1], -1), lower=np.zeros(len(pairs))
+        )
         if q + 1 in view.job_rounds:
             continue
-        after = int(view.round_tasks[q + 2] - view.round_tasks[q + 1])
-        begun = [(np.arange(count), z_cols, after)]  # eq_7_start: none starts before z is 1
+        started: list[Term] = [(np.arange(count), z, tasks[q + 1])]
         for g in of_round[q + 1]:
             for k in kinds:
                 row, which = np.nonzero(times[g][k][None, :] <= z_times[:, None])
-                begun.append((row, cols[g][k][which], -1))
-        add(begun, count, 0, np.inf)
+                started.append((row, u[g][k][which], -1))
+        rows.add(f"eq_7_start[{q}]", *started, lower=np.zeros(count))
 
-    cost = np.zeros(place.columns)
-    most = np.ones(place.columns)
-    for g, group in enumerate(place.classes):
-        for k in kinds:
-            most[cols[g][k]] = len(group)
+    cost, most = np.zeros(place.columns), np.ones(place.columns)
+    for g in classes:
+        most[np.concatenate(u[g])] = size[g]
     for n in range(view.jobs):
         q = view.job_rounds[n + 1] - 1
         span = place.z_stop[q] - place.z_first[q]
         cost[place.z_column[q] : place.z_column[q] + span] = -whole.weight[n]
-    # int32 indices are what HiGHS takes
-    matrix = sparse.coo_array(
-        (np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))),
-        shape=(len(low), place.columns),
-    )
+    matrix, low, high = rows.arrays()
     return LinearProgram(
-        cost, np.zeros(place.columns), most, matrix.tocsr(), np.array(low), np.array(high),
-        integer=np.ones(place.columns, dtype=bool), offset=float(whole.weight @ place.latest),
+        cost, np.zeros(place.columns), most, matrix, low, high,
+        integer=np.ones(place.columns, dtype=bool),
+        offset=float(whole.weight @ place.latest_completions),
+        row_names=rows.names(),
+        column_names=[
+            *(f"u[{g},{k},{t}]" for g in classes for k in kinds for t in times[g][k].tolist()),
+            *(
+                f"z[{q},{t}]"
+                for q in range(view.rounds)
+                for t in range(place.z_first[q], place.z_stop[q])
+            ),
+        ],
     )  # fmt: skip
 
 
-def build(instance: HareInstance, *, upper: int | None = None) -> Any:
-    """Return the same program as a Pyomo `ConcreteModel`; it solves nothing.
+def read(values: ArrayLike, instance: HareInstance, *, upper: int | None = None) -> HareSchedule:
+    """Return the schedule of a solution.
 
     Parameters
     ----------
+    values : array [j]
+        Values of the columns.
     upper : int or None
-        Value of a schedule in grid steps; it narrows the windows.
+        As given to `build`.
     """
-    import pyomo.environ as pyo
-
-    view, whole, place = arrays(instance), steps(instance), layout(instance, upper)
-    model = pyo.ConcreteModel(name=instance.name)
-    kinds = range(len(view.class_gpus))
-    u_index = [
-        (g, k, t)
-        for g in range(len(place.classes))
-        for k in kinds
-        for t in range(place.u_first[g, k], place.u_stop[g, k])
-    ]
-    z_index = [(q, t) for q in range(view.rounds) for t in range(place.z_first[q], place.z_stop[q])]
-    model.u = pyo.Var(
-        u_index,
-        domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, g, k, t: (0, len(place.classes[g])),
-        doc="tasks of class g that start at t on a GPU of kind k",
-    )
-    model.z = pyo.Var(z_index, domain=pyo.Binary, doc="round q is synchronized by t")
-    of_round: dict[int, list[tuple[int, int, int]]] = {}
-    starts = sorted({(k, t) for g, k, t in u_index})  # the load is greatest where a task starts
-    cover: dict[tuple[int, int], list[tuple[int, int, int]]] = {start: [] for start in starts}
-    for g, k, t in u_index:
-        of_round.setdefault(int(place.class_round[g]), []).append((g, k, t))
-        for slot in range(t, t + whole.train[place.classes[g][0], k]):
-            if (k, slot) in cover:
-                cover[k, slot].append((g, k, t))
-    size = np.diff(view.round_tasks).tolist()
-
-    def end(g: int, k: int, t: int) -> int:
-        return int(t + whole.duration[place.classes[g][0], k])
-
-    def value(n: int) -> Any:
-        q = int(view.job_rounds[n + 1]) - 1
-        late = sum(1 - model.z[q, t] for t in range(place.z_first[q], place.z_stop[q]))
-        return int(whole.weight[n]) * (int(place.z_first[q]) + late)
-
-    model.objective = pyo.Objective(
-        expr=sum(value(n) for n in range(view.jobs)), doc="sum of w_n C_n in grid steps"
-    )
-    model.eq_5 = pyo.Constraint(
-        range(len(place.classes)),
-        doc="every task starts once, on one kind",
-        rule=lambda model, g: (
-            sum(model.u[key] for key in of_round[int(place.class_round[g])] if key[0] == g)
-            == len(place.classes[g])
-        ),
-    )
-    model.eq_8 = pyo.Constraint(
-        starts,
-        doc="no more tasks train on a kind than it has GPUs",
-        rule=lambda model, k, slot: (
-            sum(model.u[key] for key in cover[k, slot]) <= len(view.class_gpus[k])
-        ),
-    )
-    model.eq_7_end = pyo.Constraint(
-        z_index,
-        doc="a round is synchronized when all its tasks are",
-        rule=lambda model, q, t: (
-            size[q] * model.z[q, t] <= sum(model.u[key] for key in of_round[q] if end(*key) <= t)
-        ),
-    )
-    model.eq_7_start = pyo.Constraint(
-        [(q, t) for q, t in z_index if q + 1 not in view.job_rounds],
-        doc="the next round starts when this one is synchronized",
-        rule=lambda model, q, t: (
-            sum(model.u[key] for key in of_round[q + 1] if key[2] <= t)
-            <= size[q + 1] * model.z[q, t]
-        ),
-    )
-    model.lin_once = pyo.Constraint(
-        [(q, t) for q, t in z_index if t + 1 < place.z_stop[q]],
-        doc="what is synchronized stays so",
-        rule=lambda model, q, t: model.z[q, t] <= model.z[q, t + 1],
-    )
-    return model
-
-
-def read(values: Any, instance: HareInstance, *, upper: int | None = None) -> HareSchedule:
-    """Return the schedule of a solution: values [column], or the Pyomo model after solving."""
     view, place = arrays(instance), layout(instance, upper)
-    if hasattr(values, "u"):
-        values = np.array([var.value for var in (*values.u.values(), *values.z.values())])
     count = np.round(np.asarray(values)).astype(np.int64)
     start = np.zeros(view.tasks, dtype=np.int64)
     kind = np.zeros(view.tasks, dtype=np.int64)
@@ -274,11 +207,21 @@ def read(values: Any, instance: HareInstance, *, upper: int | None = None) -> Ha
         )
         for i, (t, k) in zip(group, starts, strict=True):
             start[i], kind[i] = t, k
-    return to_schedule(instance, start, on_gpus(instance, start, kind))
+    return to_schedule(instance, start, assign_gpus(instance, start, kind))
 
 
-def start(instance: HareInstance, start: Ints, kind: Ints, *, upper: int | None = None) -> Any:
-    """Return values [column] of a schedule: starts [i] in steps, classes k [i] of its GPUs."""
+def start(instance: HareInstance, start: Ints, kind: Ints, *, upper: int | None = None) -> Floats:
+    """Return the solution [j] that encodes a schedule.
+
+    Parameters
+    ----------
+    start : array [i]
+        Start of each task, in steps.
+    kind : array [i]
+        Class k of its GPU.
+    upper : int or None
+        As given to `build`.
+    """
     view, whole, place = arrays(instance), steps(instance), layout(instance, upper)
     values = np.zeros(place.columns)
     end = start + whole.duration[np.arange(view.tasks), kind]
@@ -295,17 +238,23 @@ def start(instance: HareInstance, start: Ints, kind: Ints, *, upper: int | None 
     return values
 
 
-def to_cp_sat(program: LinearProgram) -> Any:
-    """Return a `cp_model.CpModel` of a program whose columns and numbers are all whole."""
+def to_cp_sat(program: LinearProgram) -> "cp_model.CpModel":
+    """Return a program as a CP-SAT model.
+
+    Parameters
+    ----------
+    program : LinearProgram
+        All columns and all numbers are integers.
+    """
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
     x = [model.new_int_var(0, int(most), f"x[{j}]") for j, most in enumerate(program.upper)]
     matrix = program.matrix
     for i, (low, high) in enumerate(zip(program.row_lower, program.row_upper, strict=True)):
-        own = slice(matrix.indptr[i], matrix.indptr[i + 1])
+        entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
         row = cp_model.LinearExpr.weighted_sum(
-            [x[j] for j in matrix.indices[own]], matrix.data[own].astype(np.int64).tolist()
+            [x[j] for j in matrix.indices[entries]], matrix.data[entries].astype(np.int64).tolist()
         )
         if low == high:
             model.add(row == int(low))
@@ -318,9 +267,19 @@ def to_cp_sat(program: LinearProgram) -> Any:
     return model
 
 
-def real_bound(instance: HareInstance, upper: int, bound: float) -> float:
-    """Return a bound of `program(instance, upper)`, in the instance's units, on all schedules.
+def bound_in_units(instance: HareInstance, upper: int, bound: float) -> float:
+    """Return the lower bound on all schedules that a bound of the program proves.
 
-    The program holds those of value <= `upper`; the others have a higher one.
+    Parameters
+    ----------
+    upper : int
+        As given to `build`. Schedules outside the program cost more than `upper`.
+    bound : float
+        Lower bound on the program, in grid steps.
+
+    Returns
+    -------
+    float
+        min(bound, upper), in the instance's units.
     """
-    return steps(instance).real(min(bound, upper))
+    return steps(instance).to_objective(min(bound, upper))

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.models.hare.exact.columns import Column, JobData, Pricer, column, job_data
+from schedgap.models.hare.exact.job_pricing import (
+    JobData,
+    JobPricer,
+    ScheduleColumn,
+    column,
+    job_data,
+)
 from schedgap.models.hare.integer_time import steps
 from strategies.hare import instance_of
 
@@ -27,7 +33,7 @@ def _job(rng: random.Random) -> HareInstance:
     return instance_of({"g1": "a", "g2": "b"}, [job])
 
 
-def _all(job: JobData, prefix: np.ndarray) -> list[tuple[float, Column]]:
+def _all(job: JobData, prefix: np.ndarray) -> list[tuple[float, ScheduleColumn]]:
     """Every schedule with its cost; barriers as early as its tasks allow, or any time later."""
     found = []
     kinds, tasks = job.train.shape[1], len(job.train)
@@ -46,7 +52,7 @@ def _all(job: JobData, prefix: np.ndarray) -> list[tuple[float, Column]]:
                     begin = job.arrival + t
                     cost += prefix[k, begin + job.train[j, k]] - prefix[k, begin]
                 kind, start = zip(*places, strict=True)
-                found.append((cost, Column(tuple(barriers), kind, start)))
+                found.append((cost, ScheduleColumn(tuple(barriers), kind, start)))
     return found
 
 
@@ -61,7 +67,7 @@ def test_pricing_finds_the_cheapest_of_all_schedules(seed: int) -> None:
     price = np.array([[rng.choice([0, 0, 0.5, 2, 3]) for _ in range(end)] for _ in range(kinds)])
     prefix = np.hstack([np.zeros((kinds, 1)), price.cumsum(axis=1)])
     everything = _all(job, prefix)
-    pricer = Pricer(job.span)
+    pricer = JobPricer(job.span)
     priced = pricer.price(job, job.root, prefix)
     assert priced is not None
     least = min(cost for cost, _ in everything)
@@ -88,4 +94,4 @@ def test_no_window_no_schedule() -> None:
     instance = _job(random.Random(0))
     whole = steps(instance)
     job = job_data(instance, 0, int(whole.arrival[0] + whole.critical[0]) - 1)
-    assert Pricer(job.span).price(job, job.root, np.zeros((2, 40))) is None
+    assert JobPricer(job.span).price(job, job.root, np.zeros((2, 40))) is None

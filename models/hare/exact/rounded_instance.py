@@ -23,7 +23,7 @@ FINEST = 18  # decimals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rounded:
+class RoundedInstance:
     """An instance in whole steps of the times and weights that it was rounded down to."""
 
     instance: HareInstance
@@ -35,7 +35,7 @@ class Rounded:
         return float(Fraction(value) * self.step * self.weight_step) * (1 - 1e-15)
 
 
-def rounded_down(instance: HareInstance) -> Rounded | None:
+def rounded_down(instance: HareInstance) -> RoundedInstance | None:
     """Return the instance with the finest steps possible; None where a training would vanish."""
     view = arrays(instance)
     total = sum(map(decimal, [view.arrival.max(), *view.duration.max(axis=1)]), Fraction(0))
@@ -65,7 +65,7 @@ def rounded_down(instance: HareInstance) -> Rounded | None:
         if "task_rounds" in job:
             new["task_rounds"] = [[task(each) for each in own] for own in job["task_rounds"]]
         jobs.append(new)
-    return Rounded(HareInstance.from_data({**data, "jobs": jobs}), step, weight_step)
+    return RoundedInstance(HareInstance.from_data({**data, "jobs": jobs}), step, weight_step)
 
 
 def _step(

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Allowed:
+class JobWindows:
     """What a node of the search leaves open to one job: 0 where allowed, inf where not."""
 
     barrier: tuple[Floats, ...]  # [r][t]
@@ -38,11 +38,11 @@ class JobData:
     duration: Ints  # [j, k]
     alike: tuple[tuple[int, ...], ...]  # [j] the tasks of its round that are like it, with itself
     span: int  # t <= span
-    root: Allowed
+    root: JobWindows
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ScheduleColumn:
     """One schedule of a job."""
 
     barrier: tuple[int, ...]  # [r] t by which the round is synchronized
@@ -50,7 +50,7 @@ class Column:
     start: tuple[int, ...]  # [j]
 
 
-def job_data(instance: HareInstance, n: int, latest: int) -> JobData:
+def job_data(instance: HareInstance, n: int, latest_completions: int) -> JobData:
     """Return a job and all its schedules that end by `latest` (steps)."""
     view, whole = arrays(instance), steps(instance)
     own = range(view.job_rounds[n], view.job_rounds[n + 1])
@@ -58,8 +58,8 @@ def job_data(instance: HareInstance, n: int, latest: int) -> JobData:
     arrival = int(whole.arrival[n])
     duration = whole.duration[first:last]
     head = whole.head[first:last] - arrival
-    end = latest - arrival - whole.tail[first:last]
-    time = np.arange(latest - arrival + 1)
+    end = latest_completions - arrival - whole.tail[first:last]
+    time = np.arange(latest_completions - arrival + 1)
     rounds = tuple(
         tuple(range(int(view.round_tasks[q]) - first, int(view.round_tasks[q + 1]) - first))
         for q in own
@@ -85,8 +85,8 @@ def job_data(instance: HareInstance, n: int, latest: int) -> JobData:
         train=whole.train[first:last],
         duration=duration,
         alike=tuple(alike),
-        span=latest - arrival,
-        root=Allowed(barrier, tuple(start)),
+        span=latest_completions - arrival,
+        root=JobWindows(barrier, tuple(start)),
     )
 
 
@@ -95,7 +95,7 @@ def _mask(allowed: NDArray[np.bool_]) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Group:
+class _PricedGroup:
     """Tasks of a round with equal times and masks."""
 
     tasks: tuple[int, ...]
@@ -104,34 +104,34 @@ class _Group:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Layer:
+class _PricedRound:
     """One round: barriers before it `first_start + s`, barriers after it `first_end + e`."""
 
     first_start: int
     first_end: int
     before: Floats  # [s] least cost of all earlier rounds
     after: Floats  # [e] with this round
-    groups: tuple[_Group, ...]
+    groups: tuple[_PricedGroup, ...]
     total: Floats  # [s, e]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Priced:
+class PricedJob:
     """A job's forward pass. `cost` is the least w_n C_n plus the prices of the GPU time used."""
 
     cost: float
     by_end: Floats  # [e] of the last round
-    layers: tuple[_Layer, ...]
+    layers: tuple[_PricedRound, ...]
 
 
-class Pricer:
+class JobPricer:
     """Prices schedules of jobs whose spans do not exceed a given one."""
 
     def __init__(self, span: int) -> None:
         time = np.arange(span + 2)
         self._early = np.where(time[None, :] < time[:, None], np.inf, 0.0)  # [s, t], t < s
 
-    def price(self, job: JobData, allowed: Allowed, prefix: Floats) -> Priced | None:
+    def price(self, job: JobData, allowed: JobWindows, prefix: Floats) -> PricedJob | None:
         """Return the cheapest schedules of a job, or None when it has none.
 
         Parameters
@@ -155,23 +155,23 @@ class Pricer:
             total = np.sum([len(group.tasks) * group.cheapest for group in groups], axis=0)
             after = (before[:, None] + total).min(axis=0)
             after += allowed.barrier[r][first_end : last_end + 1]
-            layers.append(_Layer(first_start, first_end, before, after, groups, total))
+            layers.append(_PricedRound(first_start, first_end, before, after, groups, total))
             before, first_start = after, first_end
         ends = job.arrival + first_start + np.arange(len(before))
         by_end = before + job.weight * ends
         cost = float(by_end.min())
-        return Priced(cost, by_end, tuple(layers)) if np.isfinite(cost) else None
+        return PricedJob(cost, by_end, tuple(layers)) if np.isfinite(cost) else None
 
     def _group(
         self,
         job: JobData,
         tasks: tuple[int, ...],
-        allowed: Allowed,
+        allowed: JobWindows,
         prefix: Floats,
         first_start: int,
         first_end: int,
         shape: tuple[int, int],
-    ) -> _Group:
+    ) -> _PricedGroup:
         """Return the cheapest start of a task between each two barriers."""
         j = tasks[0]
         cheapest = np.full(shape, np.inf)
@@ -194,9 +194,11 @@ class Pricer:
             column = length - shape[1]  # of the last start that fits the first end
             target = cheapest[:, max(0, -column) :]
             np.minimum(target, upto[:, max(0, column) :], out=target)
-        return _Group(tasks, cost, cheapest)
+        return _PricedGroup(tasks, cost, cheapest)
 
-    def reduce(self, job: JobData, priced: Priced, allowed: Allowed, slack: float) -> Allowed:
+    def reduce(
+        self, job: JobData, priced: PricedJob, allowed: JobWindows, slack: float
+    ) -> JobWindows:
         """Return what schedules use that cost at most `slack` more than the cheapest one."""
         barrier, start = list(allowed.barrier), list(allowed.start)
         layer = priced.layers[-1]
@@ -216,10 +218,10 @@ class Pricer:
                 for j in group.tasks:
                     start[j] = mask
             rest = (layer.total + rest).min(axis=1)
-        return Allowed(tuple(barrier), tuple(start))
+        return JobWindows(tuple(barrier), tuple(start))
 
     def _reduce_group(
-        self, job: JobData, layer: _Layer, group: _Group, rest: Floats, limit: float
+        self, job: JobData, layer: _PricedRound, group: _PricedGroup, rest: Floats, limit: float
     ) -> Floats:
         others = layer.before[:, None] + rest
         for other in layer.groups:
@@ -244,7 +246,7 @@ class Pricer:
         return mask
 
 
-def column(job: JobData, priced: Priced, end: int | None = None) -> Column:
+def column(job: JobData, priced: PricedJob, end: int | None = None) -> ScheduleColumn:
     """Return the cheapest schedule, or the cheapest whose last barrier is number `end`."""
     e = int(priced.by_end.argmin()) if end is None else end
     barrier = [0] * len(job.rounds)
@@ -264,10 +266,10 @@ def column(job: JobData, priced: Priced, end: int | None = None) -> Column:
             for j in group.tasks:
                 kind[j], start[j] = place
         e = s
-    return Column(tuple(barrier), tuple(kind), tuple(start))
+    return ScheduleColumn(tuple(barrier), tuple(kind), tuple(start))
 
 
-def _same_masks(tasks: tuple[int, ...], allowed: Allowed) -> list[tuple[int, ...]]:
+def _same_masks(tasks: tuple[int, ...], allowed: JobWindows) -> list[tuple[int, ...]]:
     """Group tasks of a round whose masks are one array; only alike tasks share one."""
     groups: dict[int, list[int]] = {}
     for j in tasks:
