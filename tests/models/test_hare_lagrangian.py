@@ -14,16 +14,12 @@ from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.certificates import check_certificate, lagrangian_certificate
 from schedgap.models.hare.bounds.lagrangian import (
     GpuPrices,
+    PlanMaster,
     bound,
-    duals_from_prices,
     job_plan,
-    prices_from_duals,
-    pricing,
-    restricted_master,
 )
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import solve_arrays
-from schedgap.solvers.loops.column_generation import generate_columns
 from strategies.hare import brute_force, hare_instances, instance_of
 
 
@@ -55,19 +51,21 @@ def test_any_prices_prove_a_bound(instance: HareInstance, seed: int, steps: int)
 def test_good_prices_prove_a_bound_too(instance: HareInstance) -> None:
     _, prices = fluid_prices(instance, np.arange(0.0, 31.0, 2.0))
     optimum = brute_force(instance)
-    found = generate_columns(
-        restricted_master(instance, prices, steps=4),
-        pricing(instance, prices.grid, steps=4),
-        clock=Clock(),
-        rounds=8,
-        prices=duals_from_prices(arrays(instance), prices),
+    plans = PlanMaster(instance, prices, steps=4)
+    heard: list[float] = []
+
+    def hear(value: float, duals: np.ndarray) -> None:
+        assert bound(instance, plans.prices(duals), steps=4) == pytest.approx(value)
+        heard.append(value)
+
+    found = plans.master.solve(
+        plans.pricing, clock=Clock(), rounds=8, duals=plans.duals(prices), on_bound=hear
     )
-    assert found.bound is not None
-    assert found.prices is not None
+    assert found.bound is not None and found.duals is not None
     assert bound(instance, prices.rounded(), steps=4) <= found.bound
     assert found.bound <= optimum * (1 + 1e-9) + 1e-12
-    better = prices_from_duals(arrays(instance), prices.grid, found.prices)
-    assert bound(instance, better, steps=4) == pytest.approx(found.bound)
+    assert bound(instance, plans.prices(found.duals), steps=4) == pytest.approx(found.bound)
+    assert heard == sorted(heard)
 
 
 def test_two_unit_tasks_on_one_gpu() -> None:
@@ -134,7 +132,7 @@ def test_a_plan_is_the_cheapest_of_all_whole_starts(
     view = arrays(instance)
     cells = 6
     prices = GpuPrices(np.arange(cells + 1.0), draw.integers(0, 5, size=(2, cells)).astype(float))
-    paid = np.hstack([prices.paid(), np.repeat(prices.paid()[:, -1:], 40, axis=1)])
+    paid = np.hstack([prices.cumulative(), np.repeat(prices.cumulative()[:, -1:], 40, axis=1)])
     kinds = {key: k for k, key in enumerate(("f", "s"))}
     kinds = {key: int(view.gpu_class[m]) for m, key in enumerate(kinds)}
 

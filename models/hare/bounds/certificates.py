@@ -1,4 +1,14 @@
-"""Bounds evaluated again from their dual prices: no engine, only the instance's data."""
+"""Certificates of lower bounds: dual prices, evaluated from the instance's data without an engine.
+
+Every certificate is a set of prices for the rows of some relaxation. Its bound is the value of the
+Lagrangian at these prices, computed with an allowance for rounding, so it holds whatever the prices
+are and wherever they come from.
+
+References
+----------
+A. Neumaier, O. Shcherbina. Safe bounds in linear and mixed-integer linear programming. Mathematical
+Programming 99, 2004.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
@@ -18,22 +28,22 @@ from schedgap.models.hare.programs.relaxation_arrays import BaseRelaxation, Load
 from schedgap.solvers.programs.arrays import Floats, LinearProgram, safe_bound
 
 Index = Annotated[int, Field(ge=0)]
-Duals = Many[Annotated[tuple[Index, float], Field(strict=False)]]  # (row, price), if not 0
+Duals = Many[Annotated[tuple[Index, float], Field(strict=False)]]  # (row, price); others are 0
 Amount = Annotated[float, Field(ge=0)]
 Grid = Annotated[Many[Amount], Field(min_length=2)]
-MOST_ENTRIES = 30_000_000  # of a program, or of tables over steps of time, that a check may build
-MOST_COLUMNS = 3_000_000
-MOST_WORK = 3_000_000_000  # numbers that an evaluation of prices of GPU time computes
-MOST_ITEMS = 20_000  # of a relaxation with cuts, items times machines
+MAX_ENTRIES = 30_000_000  # nonzeros of a program that a check may build
+MAX_COLUMNS = 3_000_000  # of the time-indexed program
+MAX_WORK = 3_000_000_000  # numbers that the evaluation of prices of GPU time computes
+MAX_ITEMS = 20_000  # items x machines of a relaxation with cuts
 _EPS = float(np.finfo(float).eps)
 
 
 class CriticalPathCertificate(Certificate):
-    """Every job alone on the fastest GPUs: nothing beside the instance is needed."""
+    """Critical-path bound: every job alone on the fastest GPUs. It needs only the instance."""
 
 
 class FluidCertificate(Certificate):
-    """Prices of the fluid program's rows, on a grid of times from 0."""
+    """Prices of the rows of the fluid program, on a grid of times from 0."""
 
     grid: Grid
     sync_rows: bool
@@ -41,14 +51,14 @@ class FluidCertificate(Certificate):
 
 
 class TimeIndexedCertificate(Certificate):
-    """Prices of the rows of the program over starts up to a value in grid steps."""
+    """Prices of the rows of the time-indexed program; `upper` in grid steps, as in its builder."""
 
     upper: Annotated[int, Field(ge=0, le=LARGEST_VALUE)]
     duals: Duals
 
 
 class CutRow(Record):
-    """Row (9) for a set of items, at a tangent point `load`."""
+    """Tangent to row (9) for a set of items, at the load `load`."""
 
     machine: Index
     items: NonEmpty[Index]
@@ -57,27 +67,34 @@ class CutRow(Record):
 
 
 class CutsCertificate(Certificate):
-    """Prices of a relaxation's rows, and of the rows (9) that were added."""
+    """Prices of the rows of a relaxation, including its cuts (9)."""
 
     cuts: Many[CutRow]
     duals: Duals
 
 
 class LagrangianCertificate(Certificate):
-    """Prices of GPU time by class and cell of a grid, and how fine jobs are scheduled."""
+    """Prices of GPU time by class and cell of a grid, and the time steps in the shortest task."""
 
     grid: Grid
     prices: NonEmpty[Many[Amount]]
-    steps: Annotated[int, Field(ge=1, le=lagrangian.MOST_STEPS)]
+    steps: Annotated[int, Field(ge=1, le=lagrangian.MAX_STEPS)]
 
 
 def certify(program: LinearProgram, duals: Floats) -> tuple[float, list[list[float]]]:
-    """Return the bound that duals [i] prove, and those that are not 0 as pairs (row, price).
+    """Return the bound that duals prove, and the nonzero duals as pairs (row, price).
 
-    Prices are first rounded to 12 digits, so that what a file holds proves just this bound.
+    The prices are first rounded to 12 digits, so that those in a file prove exactly this bound.
+
+    Parameters
+    ----------
+    program : LinearProgram
+        A relaxation; integrality is ignored.
+    duals : array [i]
+        Any duals of its rows.
     """
-    kept = sparse(duals)
-    return safe_bound(program, dense(kept, len(duals))), kept
+    pairs = sparse(duals)
+    return safe_bound(program, dense(pairs, len(duals))), pairs
 
 
 def check_certificate(instance: HareInstance, certificate: Mapping[str, Any]) -> float:
@@ -86,31 +103,31 @@ def check_certificate(instance: HareInstance, certificate: Mapping[str, Any]) ->
     Parameters
     ----------
     instance : HareInstance
-        The rows are built from its data alone.
+        All rows are built from its data.
     certificate : Mapping
-        `kind`, the `duals` as pairs (row, price), and what the kind's rows depend on; of the kind
-        `lagrangian` the `prices` by class of GPUs and cell of the `grid`. Its `value` is not read.
-        Prices need not be those of an optimum: any prove some bound.
+        JSON data, not trusted: `kind`, the `duals` as pairs (row, price), and what the rows of the
+        kind depend on; for `lagrangian`, the `prices` by class of GPUs and cell of the `grid`. The
+        `value` is not read. Any prices prove some bound; they need not be optimal.
 
     Raises
     ------
     InputError
-        When the certificate is not one of this family, does not fit the instance, or would take
-        too long to evaluate.
+        If the certificate is not one of this family, does not fit the instance, or would take too
+        long to evaluate.
     """
-    record = read(certificate, {kind: own for kind, (own, _) in _KINDS.items()})
+    record = read(certificate, {kind: model for kind, (model, _) in _KINDS.items()})
     _, bound = _KINDS[record.kind]
     return proved(lambda: bound(instance, record))
 
 
-def critical_certificate(instance: HareInstance) -> tuple[float, dict[str, Any]]:
-    """Return the bound of the critical paths and its certificate."""
+def critical_certificate(instance: HareInstance) -> tuple[float, dict[str, object]]:
+    """Return the critical-path bound and its certificate."""
     value = _critical(instance, CriticalPathCertificate(kind="critical-path"))
     return value, {"kind": "critical-path", "value": value}
 
 
 def _critical(instance: HareInstance, certificate: Certificate) -> float:
-    """Return sum w_n (a_n + L_n): from whole steps, or else less an allowance for rounding."""
+    """Return sum w_n (a_n + L_n), exactly if times are integer steps, else safely rounded down."""
     try:
         whole = steps(instance)
         return whole.to_objective(whole.critical_path_value)
@@ -120,10 +137,10 @@ def _critical(instance: HareInstance, certificate: Certificate) -> float:
     return total * (1 - 4 * _EPS * (view.rounds + view.jobs + 4))
 
 
-def _programmed(
+def _dual_bound(
     program: Callable[[HareInstance, Any], LinearProgram],
 ) -> Callable[[HareInstance, Any], float]:
-    """Return the evaluation of the duals of a program."""
+    """Return the function that evaluates duals of a program, given how to build the program."""
 
     def bound(instance: HareInstance, certificate: Any) -> float:
         rows = program(instance, certificate)
@@ -132,29 +149,49 @@ def _programmed(
     return bound
 
 
-def _grid(instance: HareInstance, grid: Sequence[float]) -> Floats:
-    found = np.array(grid, dtype=float)
-    if found[0] != 0 or not (np.diff(found) > 0).all():
+def _grid(grid: Sequence[float]) -> Floats:
+    """Return a grid of a file as an array; InputError unless it increases from 0."""
+    times = np.array(grid, dtype=float)
+    if times[0] != 0 or not (np.diff(times) > 0).all():
         raise InputError("need increasing times from 0", path="certificate.grid")
-    return found
+    return times
 
 
-def _refuse(size: float, most: int, what: str) -> None:
+def _limit(size: float, most: int, what: str) -> None:
+    """Raise InputError if the evaluation would be too large."""
     if size > most:
         raise InputError(f"too large to evaluate: {size:.3g} {what}", path="certificate")
 
 
 def lagrangian_certificate(
     instance: HareInstance, prices: GpuPrices, *, steps: int
-) -> tuple[float, dict[str, Any]]:
-    """Return the bound that prices prove, once rounded to 12 digits, and the certificate."""
-    kept = prices.rounded()
-    value = lagrangian.bound(instance, kept, steps=steps)
-    return value, priced_certificate(kept, value, steps=steps)
+) -> tuple[float, dict[str, object]]:
+    """Return the bound that prices prove after rounding to 12 digits, and the certificate.
+
+    Parameters
+    ----------
+    prices : GpuPrices
+        Any prices >= 0 of GPU time.
+    steps : int
+        Time steps in the shortest task of a job, see `lagrangian.job_plan`.
+    """
+    rounded = prices.rounded()
+    value = lagrangian.bound(instance, rounded, steps=steps)
+    return value, priced_certificate(rounded, value, steps=steps)
 
 
-def priced_certificate(prices: GpuPrices, value: float, *, steps: int) -> dict[str, Any]:
-    """Return the certificate of prices that are rounded already, and of their bound."""
+def priced_certificate(prices: GpuPrices, value: float, *, steps: int) -> dict[str, object]:
+    """Return the certificate of a bound that is already evaluated.
+
+    Parameters
+    ----------
+    prices : GpuPrices
+        Prices with 12 digits.
+    value : float
+        Their bound.
+    steps : int
+        Time steps in the shortest task of a job, see `lagrangian.job_plan`.
+    """
     return {
         "kind": "lagrangian",
         "grid": prices.grid.tolist(),
@@ -165,38 +202,41 @@ def priced_certificate(prices: GpuPrices, value: float, *, steps: int) -> dict[s
 
 
 def _lagrangian(instance: HareInstance, certificate: LagrangianCertificate) -> float:
+    """Return the Lagrangian bound of the prices."""
     view = arrays(instance)
-    grid, classes = _grid(instance, certificate.grid), len(view.class_gpus)
+    grid, classes = _grid(certificate.grid), len(view.class_gpus)
     if [len(row) for row in certificate.prices] != [len(grid) - 1] * classes:
         raise InputError(
             "need one for each class of GPUs and cell of the grid", path="certificate.prices"
         )
-    fine = certificate.steps
-    _refuse(
-        lagrangian.evaluation_size(view, float(grid[-1]), len(grid), fine),
-        MOST_WORK,
+    steps = certificate.steps
+    _limit(
+        lagrangian.evaluation_size(view, float(grid[-1]), len(grid), steps),
+        MAX_WORK,
         "steps of time",
     )
-    return lagrangian.bound(instance, GpuPrices(grid, np.array(certificate.prices)), steps=fine)
+    return lagrangian.bound(instance, GpuPrices(grid, np.array(certificate.prices)), steps=steps)
 
 
 def _fluid(instance: HareInstance, certificate: FluidCertificate) -> LinearProgram:
-    grid = _grid(instance, certificate.grid)
+    """Return the fluid program of a certificate."""
+    grid = _grid(certificate.grid)
     size = fluid.entry_count(arrays(instance), len(grid), sync_rows=certificate.sync_rows)
-    _refuse(size, MOST_ENTRIES, "entries")
+    _limit(size, MAX_ENTRIES, "entries")
     return fluid.build(instance, grid, sync_rows=certificate.sync_rows).program
 
 
 def _time_indexed(instance: HareInstance, certificate: TimeIndexedCertificate) -> float:
+    """Return the bound of duals of the time-indexed program, in the instance's units."""
     upper = certificate.upper
     try:
         place = time_indexed.layout(instance, upper)
     except ScaleError as error:
         raise InputError(str(error), path="certificate") from None
-    _refuse(place.columns, MOST_COLUMNS, "columns")
-    _refuse(place.entries, MOST_ENTRIES, "entries")
+    _limit(place.columns, MAX_COLUMNS, "columns")
+    _limit(place.entries, MAX_ENTRIES, "entries")
     program = time_indexed.build(instance, upper=upper)
-    # in grid steps, and of the schedules up to `upper` only
+    # in grid steps, and only for schedules of objective up to `upper`
     bound = safe_bound(program, dense(certificate.duals, len(program.row_lower)))
     return time_indexed.bound_in_units(instance, upper, bound)
 
@@ -207,17 +247,27 @@ def cut_certificate(
     program: LinearProgram,
     cuts: Sequence[LoadCut],
     duals: Floats,
-) -> tuple[float, dict[str, Any]]:
-    """Return the bound that duals [i] of a relaxation with cuts prove, and the certificate.
+) -> tuple[float, dict[str, object]]:
+    """Return the bound that duals of a relaxation with cuts prove, and the certificate.
 
-    `program` is that of the duals: it may have fewer cuts than there are now. Cuts of price 0 are
-    left out.
+    Parameters
+    ----------
+    kind : str
+        Kind of the certificate.
+    relaxed : BaseRelaxation
+        The relaxation without cuts.
+    program : LinearProgram
+        The program that the duals belong to; it may lack the last of the cuts.
+    cuts : sequence of LoadCut
+        Its cuts; those of price 0 are left out of the certificate.
+    duals : array [i]
+        Duals of the rows of `program`.
     """
     base = len(relaxed.program.row_lower)
-    paid = [at for at in range(len(program.row_lower) - base) if duals[base + at]]
-    kept = [cuts[at] for at in paid]
-    chosen = np.concatenate([duals[:base], duals[base + np.array(paid, dtype=np.int64)]])
-    bound, pairs = certify(relaxation_arrays.with_cuts(relaxed, kept), chosen)
+    priced = [at for at in range(len(program.row_lower) - base) if duals[base + at]]
+    used = [cuts[at] for at in priced]
+    chosen = np.concatenate([duals[:base], duals[base + np.array(priced, dtype=np.int64)]])
+    bound, pairs = certify(relaxation_arrays.with_cuts(relaxed, used), chosen)
     return bound, {
         "kind": kind,
         "cuts": [
@@ -227,7 +277,7 @@ def cut_certificate(
                 "load": cut.load,
                 "release": cut.release,
             }
-            for cut in kept
+            for cut in used
         ],
         "duals": pairs,
         "value": bound,
@@ -235,13 +285,14 @@ def cut_certificate(
 
 
 def _cuts(instance: HareInstance, certificate: CutsCertificate) -> LinearProgram:
+    """Return the relaxation with the cuts of a certificate."""
     view = arrays(instance)
-    _refuse(len(view.alike) * len(view.class_gpus), MOST_ITEMS, "items and machines")
+    _limit(len(view.alike) * len(view.class_gpus), MAX_ITEMS, "items and machines")
     relaxed = relaxation_arrays.build(
         instance, limit=relaxation.start_limit(instance, horizon_cap=True), integer=False
     )
     items, machines = relaxed.items.train.shape
-    _refuse(sum(len(row.items) for row in certificate.cuts), MOST_ENTRIES, "entries of cuts")
+    _limit(sum(len(row.items) for row in certificate.cuts), MAX_ENTRIES, "entries of cuts")
     cuts = []
     for row in certificate.cuts:
         chosen = np.unique(np.array(row.items, dtype=np.int64))  # a set: each item once
@@ -251,12 +302,12 @@ def _cuts(instance: HareInstance, certificate: CutsCertificate) -> LinearProgram
     return relaxation_arrays.with_cuts(relaxed, cuts)
 
 
-# Each kind of certificate: its record, and the evaluation of one.
+# Kind of certificate -> its record, and the function that evaluates it.
 _KINDS: dict[str, tuple[type[Certificate], Callable[[HareInstance, Any], float]]] = {
     "critical-path": (CriticalPathCertificate, _critical),
-    "fluid-lp": (FluidCertificate, _programmed(_fluid)),
+    "fluid-lp": (FluidCertificate, _dual_bound(_fluid)),
     "lagrangian": (LagrangianCertificate, _lagrangian),
-    "relaxed-conic": (CutsCertificate, _programmed(_cuts)),
-    "relaxed-prefix": (CutsCertificate, _programmed(_cuts)),
+    "relaxed-conic": (CutsCertificate, _dual_bound(_cuts)),
+    "relaxed-prefix": (CutsCertificate, _dual_bound(_cuts)),
     "time-indexed-lp": (TimeIndexedCertificate, _time_indexed),
 }

@@ -1,47 +1,59 @@
-"""The bound of full scale, `fluid-lp`: a linear program over jobs, GPU classes and cells of time.
+"""The fluid program: a linear relaxation over jobs, GPU classes and time cells, for full scale.
 
-Time is cut into cells [g_q, g_{q+1}) and a tail [g_Q, infinity). A column `f[b, k, q]` is the
-number of tasks of block b (a job's tasks that share their times and the size of their round)
-trained on GPU class k in cell q; a task cut by a grid point counts in proportion. Every schedule is
-a point of the program, so its value is a lower bound; so is any evaluation of its duals.
+Time is divided into cells [g_q, g_{q+1}) and a tail [g_Q, infinity). A column `f[b, k, q]` is the
+number of tasks of block b (tasks of a job with equal times and equally large rounds) that are
+trained on GPU class k in cell q; a task across a grid point counts in proportion. Every schedule is
+a point of the program, so its optimum is a lower bound, and so is the value of any duals. The rows
+`mean_busy` bound completion times by mean busy times, on the coarse grid of an interval-indexed
+program.
+
+References
+----------
+M. X. Goemans, M. Queyranne, A. S. Schulz, M. Skutella, Y. Wang. Single machine scheduling with
+release dates. SIAM Journal on Discrete Mathematics 15(2), 2002: mean busy times.
+A. S. Schulz, M. Skutella. Scheduling unrelated machines by randomized rounding. SIAM Journal on
+Discrete Mathematics 15(4), 2002: programs over machines and time intervals.
+New here: jobs of synchronised rounds; `build` shows why each row is valid.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
+from schedgap.models.hare.programs.relaxation import start_limit
 from schedgap.solvers.programs.arrays import LinearProgram
-from schedgap.solvers.programs.rows import Rows
+from schedgap.solvers.programs.builder import ProgramBuilder
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_MIN_PROGRESS = 1e-7  # share of a job's work in a cell; less is noise of the engine
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskBlocks:
-    """Tasks of one job with equal times on every GPU and equally many tasks in their round.
+    """Blocks: tasks of one job with equal times on every GPU and equally large rounds.
 
-    Index letters: b block (a job's blocks are consecutive), k class of GPUs, i task.
+    Index letters: b block (the blocks of a job are consecutive), k class of GPUs, i task.
     """
 
     job: Ints  # [b]
     size: Floats  # [b] number of tasks
-    width: Floats  # [b] K_r, tasks in the round of such a task
+    width: Floats  # [b] K_r, number of tasks in the round of such a task
     train: Floats  # [b, k] T^c
     sync: Floats  # [b, k] T^s
     task_block: Ints  # [i]
 
     @property
     def share(self) -> Floats:
-        """[b] v = dmin / K_r: the part of its round's least length that one task stands for."""
+        """[b] v = dmin / K_r, the part of the length of a round that one task represents."""
         return np.asarray((self.train + self.sync).min(axis=1) / self.width)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FluidProgram:
-    """The linear program and where its columns lie: f[b, k, q] first, then C_n by job."""
+    """The linear program with the indices of its columns: f[b, k, q] first, then C_n by job."""
 
     program: LinearProgram
     task_blocks: TaskBlocks
@@ -52,7 +64,13 @@ class FluidProgram:
 
 
 def task_blocks(view: HareArrays) -> TaskBlocks:
-    """Return the blocks of all jobs."""
+    """Return the blocks of all jobs.
+
+    Parameters
+    ----------
+    view : HareArrays
+        The instance.
+    """
     width = np.diff(view.round_tasks)[view.task_round]
     key = np.column_stack([view.task_job, width, view.train, view.sync])
     rows, inverse, size = np.unique(key, axis=0, return_inverse=True, return_counts=True)
@@ -67,30 +85,33 @@ def task_blocks(view: HareArrays) -> TaskBlocks:
     )
 
 
-def horizon(view: HareArrays) -> float:
-    """Return a time by which some optimal schedule is over: all tasks in a row, at their worst."""
-    return float(view.arrival.max() + view.duration.max(axis=1).sum())
-
-
 def entry_count(view: HareArrays, cells: int, *, sync_rows: bool = False) -> float:
-    """Return about how many entries the rows of the program have on a grid of so many times."""
+    """Estimate the number of nonzeros of the program.
+
+    Parameters
+    ----------
+    view : HareArrays
+        The instance.
+    cells : int
+        Number of times of the grid.
+    sync_rows : bool
+        As in `build`.
+    """
     columns = float(len(task_blocks(view).job) * len(view.class_gpus) * cells)
     rows = 2.0 * view.jobs * cells
     return rows + columns * (5 + (cells / 2 if sync_rows else 0))
 
 
 def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> FluidProgram:
-    """Return the fluid program on a grid; solves nothing.
+    """Build the fluid program on a grid.
 
     Parameters
     ----------
-    instance : HareInstance
-        Any instance of the family.
     grid : array, shape (Q + 1,)
         Increasing times from 0, in the instance's time unit. Any grid gives a valid bound; it
         should be fine up to the makespan of a good schedule.
     sync_rows : bool
-        Add the rows `cut_sync`; they pay for long synchronization only.
+        Add the rows `cut_sync`, which help only if synchronization is long.
 
     Returns
     -------
@@ -100,126 +121,157 @@ def build(instance: HareInstance, grid: Floats, *, sync_rows: bool = False) -> F
 
     Notes
     -----
-    For a job n: K its largest round, v_i = dmin_i / K_r, W = sum_i v_i <= L_n.
+    For a job n let K be the size of its largest round, v_i = dmin_i / K_r and
+    W = sum_i v_i <= L_n.
 
     - `demand`: every task is trained.
-    - `capacity`: the GPUs of a class train for at most their number times the cell.
+    - `capacity`: the GPUs of a class train for at most their number times the length of the cell.
     - `width`: at most K tasks of a job train at once, none before its arrival.
-    - `mean_busy`: C_n >= B + W / 2, with B the mean over the job's work, weighted by v, of the left
-      ends of the cells (not before a_n). Look back from C_n by a span sigma: each later round needs
-      its dmin, hence at least the sum of its v, and the tasks of the open round that are unfinished
-      for a fraction theta have weight sum theta v <= max theta dmin <= what is left of the round;
-      so at most min(sigma, W) of the weight is undone, and C_n minus the weighted mean busy time is
-      at least the integral of 1 - sigma / W from 0 to W.
-    - `cut_length`: C_n >= a_n + sum d f / K_r. A round lasts at least its longest d, hence at least
-      the mean of its d on the GPUs that its tasks have.
+    - `mean_busy`: C_n >= B + W / 2, where B is the mean over the work of the job, weighted by v, of
+      the left ends of the cells (not before a_n). Consider the time C_n - sigma. Each later round
+      still needs its dmin, hence at least the sum of its v; of the open round, tasks of which a
+      fraction theta is not trained yet have weight sum theta v <= max theta dmin, which is at most
+      the remaining length of the round. So at most min(sigma, W) of the weight is not done yet, and
+      C_n minus the weighted mean busy time is at least the integral of 1 - sigma / W over sigma
+      from 0 to W, which is W / 2.
+    - `cut_length`: C_n >= a_n + sum d f / K_r, because a round lasts at least as long as the mean
+      of the d of its tasks on their GPUs.
     - `cut_sync`, for cells that end after a_n: rounds that are complete by g_{q+1} lasted at least
-      the mean of their d, and the open round has trained a fraction theta of a task only if theta d
-      is at most what has elapsed of it plus T^s; so the work done by g_{q+1}, in units of d / K, is
-      at most g_{q+1} - a_n plus the job's largest T^s.
+      the mean of their d; in the open round, a fraction theta of a task is trained only if theta d
+      is at most the elapsed length of the round plus T^s. So the work done by g_{q+1}, in units of
+      d / K, is at most g_{q+1} - a_n plus the largest T^s of the job.
 
-    C_n >= a_n + L_n is the column's lower bound; upper bounds (block sizes, the horizon) serve the
-    evaluation of duals. The tail has neither `capacity` nor `width`, so that no grid is too short.
+    C_n >= a_n + L_n is a bound of the column. Upper bounds (block sizes, the horizon) are there for
+    the evaluation of duals. The tail has neither `capacity` nor `width`, so no grid is too short.
     """
     view = arrays(instance)
     block = task_blocks(view)
     grid = np.asarray(grid, dtype=float)
     ends = np.append(grid[1:], np.inf)
     cells, classes, jobs = len(grid), block.train.shape[1], view.jobs
+    # Columns f exist for the cells that end after the arrival; b, k, q and n hold their indices.
     used = ends[None, :] > view.arrival[block.job][:, None]  # [b, q]
     b, k, q = np.nonzero(np.broadcast_to(used[:, None, :], (len(block.job), classes, cells)))
     n = block.job[b]
     train, duration = block.train[b, k], (block.train + block.sync)[b, k]
-    left = np.maximum(grid[q], view.arrival[n])
-    columns = len(b)
-    widest = np.zeros(jobs)
+    left = np.maximum(grid[q], view.arrival[n])  # left end of the cell, not before a_n
+    widest = np.zeros(jobs)  # [n] K
     np.maximum.at(widest, block.job, block.width)
-    weight = np.bincount(block.job, block.size * block.share, jobs)  # W_n
+    weight = np.bincount(block.job, block.size * block.share, jobs)  # [n] W
 
-    inner = q < cells - 1
+    builder = ProgramBuilder()
+    f = builder.columns("f", len(b), upper=block.size[b]).positions
+    completion = builder.columns(
+        "C",
+        jobs,
+        cost=view.weight,
+        lower=view.arrival + view.critical,
+        upper=start_limit(instance, horizon_cap=True),
+    ).positions
+    every = np.arange(jobs)
+    # sum_{k, q} f[b, k, q] = size of block b
+    builder.rows("demand", len(block.job), (b, f, 1.0), lower=block.size, upper=block.size)
+    inner = q < cells - 1  # not in the tail
     span = np.diff(grid)  # [q]
-    rows = Rows(columns + jobs)
-    every, f = np.arange(jobs), np.arange(columns)
-    completion = columns + every
-    rows.add("demand", (b, f, 1.0), lower=block.size, upper=block.size)
-    rows.add(
+    # sum_b T^c f <= GPUs of class k times the length of cell q
+    builder.rows(
         "capacity",
+        classes * (cells - 1),
         ((k * (cells - 1) + q)[inner], f[inner], train[inner]),
         upper=(view.class_size[:, None] * span).ravel(),
     )
+    # sum_{b of n, k} T^c f <= K times the part of cell q after the arrival
     open_cell = ends[:-1] > view.arrival[:, None]  # [n, q] without the tail
-    number = np.cumsum(open_cell.ravel()).reshape(open_cell.shape) - 1
-    room = ends[:-1] - np.maximum(grid[:-1], view.arrival[:, None])
-    rows.add(
+    number = np.cumsum(open_cell.ravel()).reshape(open_cell.shape) - 1  # [n, q] row
+    length = ends[:-1] - np.maximum(grid[:-1], view.arrival[:, None])
+    builder.rows(
         "width",
+        int(open_cell.sum()),
         (number[n[inner], q[inner]], f[inner], train[inner]),
-        upper=(widest[:, None] * room)[open_cell],
+        upper=(widest[:, None] * length)[open_cell],
     )
-    rows.add(
+    # C_n - sum d f / K_r >= a_n
+    builder.rows(
         "cut_length",
+        jobs,
         (n, f, -duration / block.width[b]),
         (every, completion, 1.0),
         lower=view.arrival,
     )
-    rows.add(
+    # C_n - sum v f left / W >= W / 2
+    builder.rows(
         "mean_busy",
+        jobs,
         (n, f, -block.share[b] * left / weight[n]),
         (every, completion, 1.0),
         lower=weight / 2,
     )
-    if sync_rows:  # running sums: a column counts in all later cells too
+    if sync_rows:
+        # sum_{cells up to q} d f / K_r <= g_{q+1} - a_n + longest T^s: a column counts in its own
+        # and in all later cells.
         longest = np.zeros(jobs)
         np.maximum.at(longest, block.job, block.sync.max(axis=1))
         earlier = [f[q <= cell] for cell in range(cells - 1)]
-        rows.add(
+        builder.rows(
             "cut_sync",
+            int(open_cell.sum()),
             *(
                 (number[n[j], cell], j, (duration / block.width[b])[j])
                 for cell, j in enumerate(earlier)
             ),
             upper=(ends[:-1] - view.arrival[:, None] + longest[:, None])[open_cell],
         )
-    matrix, row_lower, row_upper = rows.arrays()
-    program = LinearProgram(
-        cost=np.append(np.zeros(columns), view.weight),
-        lower=np.append(np.zeros(columns), view.arrival + view.critical),
-        upper=np.append(block.size[b], np.full(jobs, horizon(view))),
-        matrix=matrix,
-        row_lower=row_lower,
-        row_upper=row_upper,
-        row_names=rows.names(),
-        column_names=[
-            *(
-                f"f[{x},{y},{z}]"
-                for x, y, z in zip(b.tolist(), k.tolist(), q.tolist(), strict=True)
-            ),
-            *(f"C[{job}]" for job in range(jobs)),
-        ],
-    )
+    column_names = [
+        *(f"f[{x},{y},{z}]" for x, y, z in zip(b.tolist(), k.tolist(), q.tolist(), strict=True)),
+        *(f"C[{job}]" for job in range(jobs)),
+    ]
+    program = replace(builder.program(names=True), column_names=column_names)
     return FluidProgram(program, block, grid, b, k, q)
 
 
 def capacity_prices(fluid: FluidProgram, duals: Floats) -> Floats:
-    """Return [k, q] what the duals [i] pay for a unit of GPU time of class k in cell q, >= 0."""
+    """Return [k, q] the price >= 0 of a unit of GPU time of class k in cell q.
+
+    Parameters
+    ----------
+    fluid : FluidProgram
+        The program.
+    duals : array [i]
+        Duals of its rows; entries that are not finite count as 0.
+    """
     first, cells = len(fluid.task_blocks.job), len(fluid.grid) - 1
     classes = fluid.task_blocks.train.shape[1]
-    own = np.nan_to_num(duals[first : first + classes * cells], posinf=0.0, neginf=0.0)
-    return np.asarray(np.maximum(0.0, -own).reshape(classes, cells))
+    capacity = np.nan_to_num(duals[first : first + classes * cells], posinf=0.0, neginf=0.0)
+    return np.asarray(np.maximum(0.0, -capacity).reshape(classes, cells))
 
 
 def power_grid(end: float, cells: int) -> Floats:
-    """Return g_0 .. g_cells from 0 to `end`, finer early, where more jobs of weight are still open.
+    """Return the grid g_q = end (q / cells)^1.5: finer early, while more weight is unfinished.
 
-    A cell costs the bound about half its length for each unit of weight that is busy in it; the
+    A cell weakens the bound by about half its length per unit of weight that is busy in it. The
     power 1.5 was the best of 1, 1.5 and 2 at full scale.
+
+    Parameters
+    ----------
+    end : float
+        Last time of the grid, > 0.
+    cells : int
+        Number of cells, >= 1.
     """
     return np.asarray(end * np.linspace(0.0, 1.0, cells + 1) ** 1.5)
 
 
 def midpoint_value(instance: HareInstance, fluid: FluidProgram, values: Floats) -> float:
-    """Return what a point would cost if work lay in the middle of its cells: no bound.
+    """Return the objective of a point if all work lay in the middle of its cell; not a bound.
 
-    The difference to the point's own value shows what the cells lose. The tail has no middle.
+    Its difference to the objective of the point shows the loss caused by the cells.
+
+    Parameters
+    ----------
+    fluid : FluidProgram
+        The program.
+    values : array [j]
+        A point of it.
     """
     view = arrays(instance)
     job, columns = fluid.task_blocks.job[fluid.block], len(fluid.block)
@@ -232,11 +284,18 @@ def midpoint_value(instance: HareInstance, fluid: FluidProgram, values: Floats) 
 
 
 def start_times(instance: HareInstance, fluid: FluidProgram, values: Floats) -> Floats:
-    """Return x_hat [i]: when a job's progress in the program reaches each task's round.
+    """Return [i] x_hat, the time at which the progress of the job reaches the round of each task.
 
-    Progress is the trained share of the job, weighted by v; it is linear within a cell, and all at
-    once in the tail. Round r is reached when progress equals the weight of the rounds before it;
-    the first round at the first cell with progress.
+    Progress is the trained share of the job, weighted by v. It is linear within a cell and a jump
+    in the tail. It reaches round r when it equals the weight of the earlier rounds, and the first
+    round in the first cell with any progress.
+
+    Parameters
+    ----------
+    fluid : FluidProgram
+        The program.
+    values : array [j]
+        A point of it.
     """
     view = arrays(instance)
     job, columns = fluid.task_blocks.job[fluid.block], len(fluid.block)
@@ -244,26 +303,21 @@ def start_times(instance: HareInstance, fluid: FluidProgram, values: Floats) -> 
     progress = np.zeros(start.shape)  # [n, q]
     share = fluid.task_blocks.share[fluid.block] * np.maximum(values[:columns], 0.0)
     np.add.at(progress, (job, fluid.cell), share)
-    weight = np.bincount(
-        view.task_round, fluid.task_blocks.share[fluid.task_blocks.task_block]
-    )  # by round
-    found = np.empty(view.rounds)
+    weight = np.bincount(view.task_round, fluid.task_blocks.share[fluid.task_blocks.task_block])
+    reached = np.empty(view.rounds)  # [q]
     for n in range(view.jobs):
         done = np.append(0.0, np.cumsum(progress[n]))
-        own = slice(view.job_rounds[n], view.job_rounds[n + 1])
-        before = np.cumsum(weight[own]) - weight[own]
-        first = int(np.argmax(progress[n] > _NOTHING * done[-1]))
+        rounds = slice(view.job_rounds[n], view.job_rounds[n + 1])
+        before = np.cumsum(weight[rounds]) - weight[rounds]
+        first = int(np.argmax(progress[n] > _MIN_PROGRESS * done[-1]))
         times = np.append(start[n, 0], end[n])
-        found[own] = np.interp(before / weight[own].sum() * done[-1], done, times)
-        found[view.job_rounds[n]] = start[n, first]
-    return np.asarray(found[view.task_round])
-
-
-_NOTHING = 1e-7  # share of a job's work below which a cell counts as empty: noise of the engine
+        reached[rounds] = np.interp(before / weight[rounds].sum() * done[-1], done, times)
+        reached[view.job_rounds[n]] = start[n, first]
+    return np.asarray(reached[view.task_round])
 
 
 def _cell_times(view: HareArrays, fluid: FluidProgram) -> tuple[Floats, Floats]:
-    """[n, q] start and end of each cell for each job, not before its arrival; the tail is g_Q."""
+    """Return [n, q] start and end of each cell, not before the arrival; the tail has length 0."""
     ends = np.append(fluid.grid[1:], fluid.grid[-1])
     arrival = view.arrival[:, None]
     return np.maximum(fluid.grid, arrival), np.maximum(ends, arrival)

@@ -1,10 +1,22 @@
-"""The bound `lagrangian` (ours): GPU time has a price, and every job is scheduled alone against it.
+"""Lagrangian relaxation of the GPU capacities, whose prices give the bound `lagrangian` (ours).
 
-The capacities of the GPU classes are the only rows that join the jobs. With prices p >= 0 for a
-unit of GPU time by class and cell of time (0 beyond the grid), any schedule costs at least the sum
-over the jobs of min (w C + price of the GPU time used), less the price of all GPU time there is.
-A job alone is a shortest path over its rounds, which keeps what the fluid program blurs: a round
-lasts as long as the slowest task in it.
+The capacities of the GPU classes are the only rows that link the jobs. Let p >= 0 be prices of a
+unit of GPU time by class and time cell, 0 beyond the grid. Then every schedule costs at least
+
+    sum over the jobs of min (w C + price of the GPU time used) - price of all available GPU time,
+
+and each minimum is a shortest path over the rounds of one job. Unlike the fluid program, it keeps
+the fact that a round lasts as long as its slowest task. The best prices are found by column
+generation over the plans of the jobs.
+
+References
+----------
+M. L. Fisher. The Lagrangian relaxation method for solving integer programming problems. Management
+Science 27, 1981.
+J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh. Time-indexed formulations for machine
+scheduling problems: column generation. INFORMS Journal on Computing 12, 2000: the decomposition by
+job of a time-indexed program. New here: prices by cells of an arbitrary grid, and a safe path bound
+for real starts.
 """
 
 from collections.abc import Sequence
@@ -12,17 +24,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
 from schedgap.models.hare.bounds.fluid import TaskBlocks, task_blocks
-from schedgap.solvers.loops.column_generation import Columns, Priced, Pricing
-from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
+from schedgap.solvers.loops.column_generation import Columns
+from schedgap.solvers.programs.arrays import Floats
 
 Ints = NDArray[np.int64]
-MOST_STEPS = 200_000  # steps of time for a job whose rounds hold alike tasks
-MOST_WINDOW_STEPS = 400  # and for one with unlike tasks in a round, which needs their square
-_NOTHING = 1e-8  # GPU time in a cell: HiGHS refuses such small entries
+MAX_STEPS = 200_000  # time steps of a job whose rounds consist of identical tasks
+MAX_WINDOW_STEPS = 400  # of a job with unlike tasks in a round; tables are quadratic in it
+_MIN_USE = 1e-8  # of GPU time in a cell; HiGHS refuses smaller coefficients
 _EPS = float(np.finfo(float).eps)
 
 
@@ -33,8 +45,8 @@ class GpuPrices:
     grid: Floats  # [q] g_0 = 0 < ... < g_Q
     price: Floats  # [k, q], Q cells
 
-    def paid(self) -> Floats:
-        """[k, q] price of a GPU of class k from 0 to g_q."""
+    def cumulative(self) -> Floats:
+        """Return [k, q] the price of one GPU of class k from 0 to g_q."""
         total = np.cumsum(self.price * np.diff(self.grid), axis=1)
         return np.hstack([np.zeros((len(total), 1)), total])
 
@@ -46,66 +58,76 @@ class GpuPrices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobPlan:
-    """A job's cheapest schedule: its value, at most the true one, and what it uses."""
+    """Cheapest schedule of a job at given prices."""
 
-    value: float
+    value: float  # lower bound on w_n C_n + price of GPU time
     completion: float
     use: Floats  # [k, q] GPU time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _PricedTasks:
-    """Some alike tasks of a round against the prices, on the steps t_j of their job."""
+    """Identical tasks of a round, priced on the time steps t_j of their job."""
 
-    count: float
+    count: float  # number of tasks
     train: Floats  # [k]
     duration: Floats  # [k]
     steps: Ints  # [k] steps that surely pass before such a task is synchronized
-    cost: Floats  # [k, j] least price of one task that starts in [t_j, t_{j+1}]
+    cost: Floats  # [k, j] minimum price of one task that starts in [t_j, t_{j+1}]
 
 
 def job_plan(
     view: HareArrays, block: TaskBlocks, n: int, prices: GpuPrices, *, steps: int
 ) -> JobPlan:
-    """Return the cheapest schedule of job n alone, to within steps of time.
+    """Return the cheapest schedule of job n alone, at a resolution of time steps.
 
     Parameters
     ----------
-    block : Blocks
-        `fluid.blocks(view)`.
+    view : HareArrays
+        The instance.
+    block : TaskBlocks
+        `task_blocks(view)`.
+    n : int
+        The job.
+    prices : GpuPrices
+        Prices of GPU time.
     steps : int
-        Steps of time in the shortest task of the job, >= 1; fewer where the limits above ask.
+        Time steps within the shortest task of the job, >= 1; fewer if the limits above require it.
 
     Returns
     -------
-    Plan
-        `value` <= w_n C_n + price of GPU time of every schedule of the job.
+    JobPlan
+        Its `value` is at most w_n C_n + price of the GPU time, for every schedule of the job.
 
     Notes
     -----
-    A real start u in [t_j, t_{j+1}) becomes step j, at the least price in that interval; as
-    floor(x + y) >= floor(x) + floor(y), a start after a task of length d is at least floor(d /
-    delta) steps later. So every schedule is a path of no higher cost. Beyond the grid all is free,
-    hence no path needs more steps than L_n and one task of the longest d. Alike tasks of a round
-    all take the cheapest class and step, since nothing but the round's end joins them; in a last
-    round of alike tasks price and completion are weighed start by start.
-    Time: O(R k T) with T steps, O(T^2) for each round with unlike tasks.
+    A start u in [t_j, t_{j+1}) is represented by step j, at the minimum price in that interval.
+    Since floor(x + y) >= floor(x) + floor(y), a start after a task of length d is at least
+    floor(d / delta) steps later. So every schedule is a path of no higher cost. Beyond the grid GPU
+    time is free, so no path needs more steps than L_n plus one longest task. Identical tasks of a
+    round all take the cheapest class and step, because only the end of the round links them; in a
+    last round of identical tasks, price and completion are traded off for every start.
+    Time: O(R k T) for T steps, plus O(T^2) for each round with unlike tasks.
     """
-    rounds = _rounds(view, block, n)
-    grid, paid, arrival = prices.grid, prices.paid(), float(view.arrival[n])
-    delta, slack, count = _scale(view, block, n, rounds, float(grid[-1]), steps)
+    blocks_of_rounds = _rounds(view, block, n)
+    grid, paid, arrival = prices.grid, prices.cumulative(), float(view.arrival[n])
+    delta, slack, count = _time_steps(view, block, n, blocks_of_rounds, float(grid[-1]), steps)
     times: Floats = arrival + delta * np.arange(count, dtype=np.float64)  # t_j
-    known: dict[int, _PricedTasks] = {}
-    loads = [[_load(block, b, number, prices, paid, times, delta / (1 - slack), known)
-              for b, number in row] for row in rounds]  # fmt: skip
+    cache: dict[int, _PricedTasks] = {}
+    rounds = [[_priced(block, b, number, prices, paid, times, delta / (1 - slack), cache)
+               for b, number in row] for row in blocks_of_rounds]  # fmt: skip
 
-    ready = [np.zeros(len(times) - 1)]  # [r][j] least cost of r rounds, the next from step j on
-    for row in loads:
-        ready.append(_after(ready[-1], row))
-    last, weight = loads[-1], float(view.weight[n])
+    # Forward: ready[r][j] is the minimum price of r rounds if the next one starts at step j or
+    # later.
+    ready = [np.zeros(len(times) - 1)]
+    for row in rounds:
+        ready.append(_next_ready(ready[-1], row))
+    last, weight = rounds[-1], float(view.weight[n])
     if len(last) == 1:
+        # Identical tasks: minimise ready + count * price(start) + w (start + d) over k and start;
+        # `final` contains the price plus (w / count) * start.
         (task,) = last
-        final = _least_prices(task.train, grid, paid, times, slope=weight / task.count)
+        final = _min_prices(task.train, grid, paid, times, slope=weight / task.count)
         total = ready[-2] + task.count * final + weight * task.duration[:, None]  # [k, j]
         k, j = (int(at) for at in np.unravel_index(np.argmin(total), total.shape))
         value, completion = float(total[k, j]), float(times[j] + task.duration[k])
@@ -115,20 +137,21 @@ def job_plan(
         total = ready[-1] + weight * ends
         j = int(np.argmin(total))
         value, completion = float(total[j]), float(ends[j])
-        j, chosen = _choice(ready[-2], ready[-1], last, j)
+        j, chosen = _predecessor(ready[-2], ready[-1], last, j)
         starts = [chosen]
-    for before, after, row in zip(ready[-3::-1], ready[-2:0:-1], loads[-2::-1], strict=True):
-        j, chosen = _choice(before, after, row, j)
+    # Backward: recover class and start step of the tasks of each round, then the GPU time used.
+    for before, after, row in zip(ready[-3::-1], ready[-2:0:-1], rounds[-2::-1], strict=True):
+        j, chosen = _predecessor(before, after, row, j)
         starts.append(chosen)
     use = np.zeros(prices.price.shape)
-    for row, chosen in zip(reversed(loads), starts, strict=True):
+    for row, chosen in zip(reversed(rounds), starts, strict=True):
         for task, (k, j) in zip(row, chosen, strict=True):
             inside = np.clip([times[j], times[j] + task.train[k]], grid[:-1, None], grid[1:, None])
             use[k] += task.count * np.diff(inside, axis=1)[:, 0]
     return JobPlan(value, completion, use)
 
 
-def _scale(
+def _time_steps(
     view: HareArrays,
     block: TaskBlocks,
     n: int,
@@ -136,48 +159,60 @@ def _scale(
     end: float,
     steps: int,
 ) -> tuple[float, float, int]:
-    """Return a job's step of time, by what part of it times may be wrong, and how many there are.
+    """Return the time step of a job, its relative error, and the number of steps.
 
-    Steps are far longer than the distance of doubles at the job's end, and a little shorter than a
-    part of the shortest task, so that `steps` of them fit in it for sure.
+    A step is much longer than the spacing of doubles at the end of the job, and slightly shorter
+    than 1 / `steps` of the shortest task, so that `steps` of them surely fit in it.
     """
-    duration = np.vstack([block.train[b] + block.sync[b] for loads in rounds for b, _ in loads])
-    alike = all(len(loads) == 1 for loads in rounds)
+    duration = np.vstack([block.train[b] + block.sync[b] for row in rounds for b, _ in row])
+    alike = all(len(row) == 1 for row in rounds)
     arrival = float(view.arrival[n])
     span = max(0.0, end - arrival) + float(view.critical[n] + duration.max())
-    most = MOST_STEPS if alike else MOST_WINDOW_STEPS
-    apart = float(np.spacing(arrival + 2 * span))  # of doubles
-    delta = max(float(duration.min()) / steps, span / most, 2.0**20 * apart)
-    slack = 1e-12 + 8 * apart / delta
+    most = MAX_STEPS if alike else MAX_WINDOW_STEPS
+    spacing = float(np.spacing(arrival + 2 * span))  # of doubles
+    delta = max(float(duration.min()) / steps, span / most, 2.0**20 * spacing)
+    slack = 1e-12 + 8 * spacing / delta
     delta *= 1 - 2 * slack
     return delta, slack, int(np.ceil(span / delta)) + 3
 
 
 def evaluation_size(view: HareArrays, end: float, cells: int, steps: int) -> float:
-    """Return about how many numbers `bound` computes for prices on a grid of cells up to `end`."""
+    """Estimate how many numbers `bound` computes.
+
+    Parameters
+    ----------
+    view : HareArrays
+        The instance.
+    end : float
+        End of the grid.
+    cells : int
+        Number of its cells.
+    steps : int
+        As in `job_plan`.
+    """
     block, total = task_blocks(view), float(view.class_size.size * cells)
     for n in range(view.jobs):
         rounds = _rounds(view, block, n)
-        *_, count = _scale(view, block, n, rounds, end, steps)
-        priced = len({each for loads in rounds for each in loads})
+        *_, count = _time_steps(view, block, n, rounds, end, steps)
+        priced = len({each for row in rounds for each in row})
         total += view.class_size.size * (
             priced * (count + 2.0 * cells)
-            + sum(count if len(loads) == 1 else len(loads) * count**2 for loads in rounds)
+            + sum(count if len(row) == 1 else len(row) * count**2 for row in rounds)
         )
     return total
 
 
 def _rounds(view: HareArrays, block: TaskBlocks, n: int) -> list[list[tuple[int, int]]]:
-    """Blocks of each round of job n, with their numbers of tasks."""
-    found = []
+    """Return for each round of job n its blocks, each with its number of tasks."""
+    rounds = []
     for q in range(view.job_rounds[n], view.job_rounds[n + 1]):
-        own = block.task_block[view.round_tasks[q] : view.round_tasks[q + 1]]
-        numbers, counts = np.unique(own, return_counts=True)
-        found.append(list(zip(numbers.tolist(), counts.tolist(), strict=True)))
-    return found
+        members = block.task_block[view.round_tasks[q] : view.round_tasks[q + 1]]
+        numbers, counts = np.unique(members, return_counts=True)
+        rounds.append(list(zip(numbers.tolist(), counts.tolist(), strict=True)))
+    return rounds
 
 
-def _load(
+def _priced(
     block: TaskBlocks,
     b: int,
     count: int,
@@ -185,28 +220,28 @@ def _load(
     paid: Floats,
     times: Floats,
     step: float,
-    known: dict[int, _PricedTasks],
+    cache: dict[int, _PricedTasks],
 ) -> _PricedTasks:
-    """Price `count` tasks of block b; `known` keeps what other rounds of the job priced.
+    """Price `count` tasks of block b; `cache` holds the blocks that other rounds have priced.
 
-    `step`: no two times that are so many steps apart are nearer than that.
+    `step` is an upper bound on the distance of consecutive times, rounding included.
     """
-    if b in known and known[b].count == count:
-        return known[b]
+    if b in cache and cache[b].count == count:
+        return cache[b]
     train, duration = block.train[b], block.train[b] + block.sync[b]
-    cost = _least_prices(train, prices.grid, paid, times)
+    cost = _min_prices(train, prices.grid, paid, times)
     steps = np.floor(duration / step).astype(np.int64)
-    known[b] = _PricedTasks(float(count), train, duration, steps, cost)
-    return known[b]
+    cache[b] = _PricedTasks(float(count), train, duration, steps, cost)
+    return cache[b]
 
 
-def _least_prices(
+def _min_prices(
     train: Floats, grid: Floats, paid: Floats, times: Floats, slope: float = 0.0
 ) -> Floats:
-    """[k, j] least price of one task, plus slope times its start, over starts in [t_j, t_{j+1}]."""
+    """Return [k, j] the minimum of price + slope * start of one task over [t_j, t_{j+1}]."""
     cost = np.empty((len(train), len(times) - 1))
     for k, length in enumerate(train):
-        # Linear in the start but where the start or the end meets the grid.
+        # The price is piecewise linear in the start, with kinks where start or end meet the grid.
         kinks = np.concatenate([grid, grid - length])
         kinks = kinks[(kinks >= times[0]) & (kinks < times[-1])]
         step = np.searchsorted(times, kinks, side="right") - 1
@@ -219,28 +254,28 @@ def _least_prices(
     return cost
 
 
-def _after(ready: Floats, row: Sequence[_PricedTasks]) -> Floats:
-    """[j] least cost with one more round done, the next from step j on."""
+def _next_ready(ready: Floats, row: Sequence[_PricedTasks]) -> Floats:
+    """Return [j] the minimum price with one more round, if the next starts at step j or later."""
     if len(row) > 1:
         return np.asarray((ready[:, None] + _windows(row)).min(axis=0))
     (task,) = row
-    found = np.full(len(ready), np.inf)
+    following = np.full(len(ready), np.inf)
     for k, step in enumerate(task.steps):
         reached = max(0, len(ready) - step)
         cost = ready[:reached] + task.count * task.cost[k, :reached]
-        np.minimum(found[step:], cost, out=found[step:])
-    return np.asarray(np.minimum.accumulate(found))
+        np.minimum(following[step:], cost, out=following[step:])
+    return np.asarray(np.minimum.accumulate(following))
 
 
-def _choice(
+def _predecessor(
     before: Floats, after: Floats, row: Sequence[_PricedTasks], j: int
 ) -> tuple[int, list[tuple[int, int]]]:
-    """Return from which step a round came to step j, and class and start step of its loads."""
+    """Return the step from which a round leads to step j, and class and start step of its tasks."""
     if len(row) > 1:
         start = int(np.argmin(before + _windows(row)[:, j]))
         return start, [_cheapest(task, start, j) for task in row]
     (task,) = row
-    first = int(np.searchsorted(-after, -after[j]))  # `after` falls; the round ended here
+    first = int(np.searchsorted(-after, -after[j]))  # `after` decreases; the round ends here
     costs = [
         before[first - step] + task.count * task.cost[k, first - step] if step <= first else np.inf
         for k, step in enumerate(task.steps)
@@ -251,14 +286,14 @@ def _choice(
 
 
 def _windows(row: Sequence[_PricedTasks]) -> Floats:
-    """[j, e] least cost of a round of unlike tasks that starts at step j or later and ends by e."""
+    """Return [j, e] the minimum price of a round of unlike tasks between the steps j and e."""
     count = row[0].cost.shape[1]
     j = np.arange(count)
     total = np.zeros((count, count))
     for task in row:
         least = np.full((count, count), np.inf)
         for k, step in enumerate(task.steps):
-            started = np.where(j >= j[:, None], task.cost[k], np.inf)  # [j, u]
+            started = np.where(j >= j[:, None], task.cost[k], np.inf)  # [j, start]
             reached = max(0, count - step)
             np.minimum(
                 least[:, step:],
@@ -270,7 +305,7 @@ def _windows(row: Sequence[_PricedTasks]) -> Floats:
 
 
 def _cheapest(task: _PricedTasks, start: int, end: int) -> tuple[int, int]:
-    """Class and start step of the cheapest task within steps start to end."""
+    """Return class and start step of the cheapest task between the steps start and end."""
     options = [
         (float(part.min()), k, start + int(np.argmin(part)))
         for k, step in enumerate(task.steps)
@@ -281,12 +316,14 @@ def _cheapest(task: _PricedTasks, start: int, end: int) -> tuple[int, int]:
 
 
 def bound(instance: HareInstance, prices: GpuPrices, *, steps: int) -> float:
-    """Return the lower bound that prices prove, whatever they are, less all rounding.
+    """Return the lower bound that any prices prove, less an allowance for rounding.
 
     Parameters
     ----------
+    prices : GpuPrices
+        Any prices >= 0.
     steps : int
-        See `plan`; more steps give a higher bound, in proportional time.
+        As in `job_plan`; more steps give a higher bound, in proportional time.
     """
     view = arrays(instance)
     block = task_blocks(view)
@@ -295,8 +332,8 @@ def bound(instance: HareInstance, prices: GpuPrices, *, steps: int) -> float:
 
 
 def _total(view: HareArrays, prices: GpuPrices, values: Sequence[float]) -> float:
-    """Sum of the jobs' values less the price of all GPU time, less an allowance for rounding."""
-    paid = prices.paid()
+    """Return the sum of the jobs' values less the price of all GPU time, rounded down safely."""
+    paid = prices.cumulative()
     all_time = float(view.class_size @ paid[:, -1])
     size = sum(map(abs, values)) + all_time
     # Sums of at most cells, rounds or jobs terms; each task's price is a difference of two sums.
@@ -305,61 +342,78 @@ def _total(view: HareArrays, prices: GpuPrices, values: Sequence[float]) -> floa
     return sum(values) - all_time - allowance
 
 
-# --- the best prices --------------------------------------------------------------------------
+class PlanMaster:
+    """Restricted master over plans of the jobs; its duals are prices of GPU time.
 
+    Rows: the shares of each job's plans sum to 1; the GPU time used in each class and cell is at
+    most the capacity. It starts with the plans at given prices, and with columns that buy capacity
+    at more than any of these prices.
 
-def restricted_master(instance: HareInstance, prices: GpuPrices, *, steps: int) -> LinearProgram:
-    """Return the first restricted master: a mean of plans for each job, within the capacities.
-
-    Rows: one for each job (its plans sum to 1), then capacity by class and cell. It starts with
-    the plans at the given prices, and with GPU time to be bought at more than any of them.
+    Parameters
+    ----------
+    start : GpuPrices
+        Prices of the first plans; their grid is that of the master.
+    steps : int
+        As in `job_plan`.
     """
-    view = arrays(instance)
-    columns = _columns(view, [job_plan(view, task_blocks(view), n, prices, steps=steps)
-                              for n in range(view.jobs)])  # fmt: skip
-    count = prices.price.size
-    bought = sparse.vstack([sparse.csr_array((view.jobs, count)), -sparse.eye_array(count)])
-    dear = 2 * float(prices.price.max(initial=0.0)) + float(view.weight.max())
-    ones, free = np.ones(view.jobs), np.full(count, -np.inf)
-    capacity = (view.class_size[:, None] * np.diff(prices.grid)).ravel()
-    return LinearProgram.nonnegative(
-        np.append(columns.cost, np.full(count, dear)),
-        sparse.hstack([columns.matrix, bought], format="csr"),
-        row_lower=np.append(ones, free),
-        row_upper=np.append(ones, capacity),
-    )
 
+    def __init__(self, instance: HareInstance, start: GpuPrices, *, steps: int) -> None:
+        self._view, self._grid, self._steps = arrays(instance), start.grid, steps
+        view, master = self._view, RestrictedMaster[int]()
+        self._one_plan = master.rows("plan", view.jobs, lower=1.0, upper=1.0)
+        capacity = view.class_size[:, None] * np.diff(start.grid)
+        self._capacity = master.rows("capacity", start.price.shape, upper=capacity)
+        self.master = master
+        master.begin(self._columns(self._plans(start)))
+        dear = 2 * float(start.price.max(initial=0.0)) + float(view.weight.max())
+        extra = [{row: -1.0} for row in self._capacity.positions.ravel().tolist()]
+        master.begin(master.columns(np.full(len(extra), dear), extra))
 
-def prices_from_duals(view: HareArrays, grid: Floats, duals: Floats) -> GpuPrices:
-    """Return the prices in the duals [i] of the master, with the digits that a file holds."""
-    price = np.maximum(0.0, -duals[view.jobs :]).reshape(len(view.class_gpus), -1)
-    return GpuPrices(grid, price).rounded()
+    def prices(self, duals: Floats) -> GpuPrices:
+        """Return the prices in duals of the master, rounded as in a certificate.
 
+        Parameters
+        ----------
+        duals : array [i]
+            Duals of all rows.
+        """
+        return GpuPrices(self._grid, prices_at_most(self._capacity, duals)).rounded()
 
-def duals_from_prices(view: HareArrays, prices: GpuPrices) -> Floats:
-    """Return duals [i] of the master that hold the prices; those of the jobs' rows are 0."""
-    return np.append(np.zeros(view.jobs), -prices.price.ravel())
+    def duals(self, prices: GpuPrices) -> Floats:
+        """Return duals [i] of the master that contain given prices; those of the jobs are 0.
 
+        Parameters
+        ----------
+        prices : GpuPrices
+            Prices on the grid of the master.
+        """
+        return self.master.duals({self._capacity: -prices.price})
 
-def pricing(instance: HareInstance, grid: Floats, *, steps: int) -> Pricing:
-    """Return the pricing of the master's columns: one plan for each job, and the bound."""
-    view = arrays(instance)
-    block = task_blocks(view)
+    def pricing(self, duals: Floats) -> Priced:
+        """Return a plan of each job, cheapest at the prices in the duals, and the Lagrangian bound.
 
-    def price(duals: Floats) -> Priced:
-        prices = prices_from_duals(view, grid, duals)
-        plans = [job_plan(view, block, n, prices, steps=steps) for n in range(view.jobs)]
-        return Priced(_columns(view, plans), _total(view, prices, [own.value for own in plans]))
+        Parameters
+        ----------
+        duals : array [i]
+            Duals of all rows.
+        """
+        prices = self.prices(duals)
+        plans = self._plans(prices)
+        return Priced(
+            self._columns(plans), _total(self._view, prices, [plan.value for plan in plans])
+        )
 
-    return price
+    def _plans(self, prices: GpuPrices) -> list[JobPlan]:
+        """Return the cheapest plan of each job."""
+        view, block = self._view, task_blocks(self._view)
+        return [job_plan(view, block, n, prices, steps=self._steps) for n in range(view.jobs)]
 
-
-def _columns(view: HareArrays, plans: Sequence[JobPlan]) -> Columns:
-    """Return a plan of each job as columns of the master."""
-    use = np.array([own.use.ravel() for own in plans]).T
-    use = sparse.csc_array(np.where(use > _NOTHING, use, 0.0))
-    return Columns(
-        cost=view.weight * np.array([own.completion for own in plans]),
-        matrix=sparse.vstack([sparse.eye_array(view.jobs), use], format="csc"),
-        tags=range(view.jobs),
-    )
+    def _columns(self, plans: Sequence[JobPlan]) -> Columns:
+        """Return one plan of each job as columns."""
+        entries = []
+        for n, plan in enumerate(plans):
+            used = plan.use > _MIN_USE
+            rows = self._capacity.positions[used]
+            entries.append([(self._one_plan.at(n), 1.0), (rows, plan.use[used])])
+        cost = self._view.weight * np.array([plan.completion for plan in plans])
+        return self.master.columns(cost, entries, range(len(plans)))

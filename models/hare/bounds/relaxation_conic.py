@@ -1,26 +1,40 @@
-"""The paper's relaxation with continuous y as a conic program, and the bound its prices prove."""
+"""The paper's relaxation with continuous y as a conic program, and its dual bound.
 
-from typing import Any
+Each row (9) bounds the square of a linear form by a linear form, a second-order cone. The bound is
+that of linear tangents with the duals of the cones.
+
+References
+----------
+M. Skutella. Convex quadratic and semidefinite programming relaxations in scheduling. Journal of the
+ACM 48, 2001: convex quadratic relaxations for unrelated machines.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedgap.models.hare.programs.relaxation_arrays import BaseRelaxation, LoadCut
 from schedgap.solvers.programs.arrays import Floats
 
+if TYPE_CHECKING:
+    import cvxpy
 
-def build(relaxed: BaseRelaxation) -> Any:
-    """Return the `cvxpy.Problem` of the linear rows and of row (9) for all items of each machine.
+
+def build(relaxed: BaseRelaxation) -> "cvxpy.Problem":
+    """Build the conic program: the linear rows, and row (9) for all items of each machine.
 
     Parameters
     ----------
-    relaxed : Relaxed
-        With continuous y; `relaxation_linear.build`.
+    relaxed : BaseRelaxation
+        The relaxation with continuous y.
 
     Returns
     -------
     cvxpy.Problem
-        One variable vector [j]; constraints in this order: equal rows, rows with a lower side,
-        rows with an upper side, lower bounds, upper bounds, then `eq_9` by machine.
+        One vector variable [j]; constraints in this order: equations, rows with a lower side, rows
+        with an upper side, lower bounds, upper bounds, then `eq_9` by machine.
     """
     import cvxpy
 
@@ -40,22 +54,27 @@ def build(relaxed: BaseRelaxation) -> Any:
     return cvxpy.Problem(cvxpy.Minimize(program.cost @ v), constraints)
 
 
-def tangents(relaxed: BaseRelaxation, problem: Any, duals: Any) -> tuple[list[LoadCut], Floats]:
-    """Return a tangent to each row (9) at the problem's solution, and the prices of all rows.
+def tangents(
+    relaxed: BaseRelaxation, problem: "cvxpy.Problem", duals: Sequence[Floats]
+) -> tuple[list[LoadCut], Floats]:
+    """Return a tangent to each row (9) at the solution, and the prices of all rows.
 
     Parameters
     ----------
+    relaxed : BaseRelaxation
+        As given to `build`.
     problem : cvxpy.Problem
-        Of `build`, solved: it holds the point whose loads the tangents touch.
-    duals : sequence
-        Of its constraints, in cvxpy's signs.
+        Result of `build`, with the solution at which the tangents touch.
+    duals : sequence of array
+        Duals of its constraints, with the signs of cvxpy.
 
     Returns
     -------
-    cuts, duals [i]
-        The price of a machine's row (9) is that of its tangent, since both have the same gradient
-        there; rows of `with_cuts(relaxed, cuts)`. Whatever the point and the prices, they prove a
-        bound.
+    list of LoadCut
+        One tangent per machine.
+    array [i]
+        Prices of the rows of `with_cuts(relaxed, cuts)`. A tangent takes the price of its row (9),
+        since both have the same gradient there. Any point and any prices prove some bound.
     """
     (variable,) = problem.variables()
     values = np.zeros(len(relaxed.program.cost)) if variable.value is None else variable.value
@@ -68,14 +87,16 @@ def tangents(relaxed: BaseRelaxation, problem: Any, duals: Any) -> tuple[list[Lo
     return cuts, np.append(prices, [-float(dual) for dual in duals[5:]])
 
 
-def _sides(relaxed: BaseRelaxation) -> tuple[Any, Any, Any]:
-    """Rows that are equations, that have a lower side only, an upper side only."""
+def _sides(
+    relaxed: BaseRelaxation,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows that are equations, have a lower side only, and have an upper side only."""
     low, high = np.isfinite(relaxed.program.row_lower), np.isfinite(relaxed.program.row_upper)
     return np.flatnonzero(low & high), np.flatnonzero(low & ~high), np.flatnonzero(high & ~low)
 
 
 def _row_9(relaxed: BaseRelaxation, k: int) -> tuple[Floats, Floats]:
-    """Return A and the right side of row (9) of machine k as linear forms [j]: A^2 <= right."""
+    """Return the linear forms [j] of row (9) of machine k: load A and right side, A^2 <= right."""
     item = relaxed.items
     items, machines = item.train.shape
     y = items + np.arange(items) * machines + k

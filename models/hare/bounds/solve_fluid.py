@@ -1,4 +1,7 @@
-"""The fluid program solved, and the bound `fluid-lp` that its prices prove."""
+"""Solve the fluid program; the bound `fluid-lp` is the value of its duals.
+
+Joins `fluid` to HiGHS and to the certificates.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,9 +20,10 @@ from schedgap.solvers.programs.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class FluidSolution:
-    """A solved fluid program; `values` [j] of `model.program`, None when HiGHS was stopped.
+    """Solution of a fluid program.
 
-    `duals` [i] of its rows are all 0 where HiGHS has none: they too prove a bound.
+    `values` [j] are those of the columns, or None if HiGHS was stopped. `duals` [i] are those of
+    the rows, or all 0 if HiGHS has none; they too prove a bound.
     """
 
     model: fluid.FluidProgram
@@ -36,11 +40,11 @@ def solve_fluid(instance: HareInstance, call: RunContext) -> FluidSolution:
     grid = default_grid(instance, call.options["cells"])
     model = fluid.build(instance, grid, sync_rows=call.options.get("sync_rows", False))
     call.progress.phase("solving the fluid program")
-    # Weights of any size look alike to the engine.
+    # Scaled by the largest weight, so that the tolerances of the engine fit weights of any size.
     size = float(model.program.cost.max()) or 1.0
     scaled = replace(model.program, cost=model.program.cost / size)
     settings: dict[str, Any] = {"clock": call.clock, "threads": call.threads, "seed": call.seed}
-    # The interior point is precise enough: prices prove what they prove, and a vertex costs more.
+    # Duals of an interior point suffice, since any duals prove a bound; a crossover takes longer.
     result = solve_arrays(scaled, algorithm="ipm", crossover=False, **settings)
     if result.duals is None and not call.clock.expired():
         result = solve_arrays(scaled, algorithm="simplex", **settings)
@@ -52,7 +56,13 @@ def solve_fluid(instance: HareInstance, call: RunContext) -> FluidSolution:
 
 
 def default_grid(instance: HareInstance, cells: int) -> Floats:
-    """Return a grid up to the makespan of the shorter of two list schedules."""
+    """Return the grid up to the smaller makespan of two list schedules.
+
+    Parameters
+    ----------
+    cells : int
+        Number of cells, >= 1.
+    """
     by_head = algorithm_1(instance, arrays(instance).head, gpu_rule="finish").schedule
     end = min(
         float(schedule.completion(instance).max()) for schedule in (by_head, list_wspt(instance))
@@ -61,10 +71,10 @@ def default_grid(instance: HareInstance, cells: int) -> Floats:
 
 
 def fluid_lp(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Solve the fluid program and return what its prices prove."""
+    """Return the bound that the duals of the fluid program prove."""
     solution = solve_fluid(instance, call)
     model, result = solution.model, solution.result
-    trace: dict[str, Any] = {
+    trace: dict[str, object] = {
         "rows": len(model.program.row_lower),
         "columns": len(model.program.cost),
         "grid_end": float(model.grid[-1]),
@@ -90,7 +100,13 @@ def fluid_lp(instance: HareInstance, call: RunContext) -> MethodResult:
 
 
 def unsolved(result: EngineResult) -> str:
-    """Say that prices are 0 for want of better ones, or nothing."""
+    """Return a note that the prices are 0 because HiGHS gave none, else an empty string.
+
+    Parameters
+    ----------
+    result : EngineResult
+        Result of the fluid program.
+    """
     if result.duals is not None:
         return ""
     return f"the fluid program was not solved ({result.status}): prices are 0"

@@ -1,10 +1,18 @@
-"""The bound `lagrangian`: prices of GPU time improved by column generation."""
+"""The bound `lagrangian`: prices of GPU time from the fluid program, improved by column generation.
+
+The loop and its dual stabilisation are `mechanisms.restricted_master`; every bound on the way is
+the Lagrangian bound of some prices, so it is valid whenever the loop is stopped.
+
+References
+----------
+P. Wentges. Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming. International
+Transactions in Operational Research 4, 1997: dual smoothing.
+"""
 
 import math
 from dataclasses import replace
-from typing import Any
 
-from schedgap.instances.hare import HareInstance, arrays
+from schedgap.instances.hare import HareInstance
 from schedgap.models.hare.bounds import fluid, lagrangian
 from schedgap.models.hare.bounds.certificates import (
     critical_certificate,
@@ -16,65 +24,58 @@ from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.programs.arrays import Floats
 
-_COARSE = 2  # steps of time in a job's shortest task, while prices are looked for
+_COARSE = 2  # time steps in a job's shortest task during column generation
 _SMOOTHING = 0.8
-_GAP = 1e-4  # relative, between the master and the bound, below which prices are good enough
+_GAP = 1e-4  # relative gap between master and bound at which the prices are good enough
 
 
 def lagrangian_bound(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Price GPU time as the fluid program does, then by column generation; return the best bound.
+    """Return the best of the bounds of critical paths, fluid prices and improved prices.
 
-    Every bound on the way is valid; the last word has a finer step of time.
+    Column generation prices on a coarse time step; its last prices are evaluated on a fine one.
     """
-    from schedgap.solvers.loops.column_generation import Priced, generate_columns
-
-    alone, certificate_alone = critical_certificate(instance)
-    call.progress.bound(alone, certificate_alone)
+    path_bound, path_certificate = critical_certificate(instance)
+    call.progress.bound(path_bound, path_certificate)
     solution = solve_fluid(instance, replace(call, clock=call.clock.share(0.5)))
-    view, steps, grid = arrays(instance), call.options["steps"], solution.model.grid
+    steps, grid = call.options["steps"], solution.model.grid
     first = lagrangian.GpuPrices(grid, fluid.capacity_prices(solution.model, solution.duals))
     begin = call.clock.elapsed()
     bound, certificate = lagrangian_certificate(instance, first, steps=steps)
     call.progress.bound(bound, certificate)
-    trace: dict[str, Any] = {"fluid_prices": bound, "rounds": 0}
-    left = call.clock.remaining() - 3 * (call.clock.elapsed() - begin)  # for the last word
-    if call.options["rounds"] and left > 0:
-        call.progress.phase("looking for better prices")
-        price = lagrangian.pricing(instance, grid, steps=_COARSE)
-        asked: list[lagrangian.GpuPrices] = []  # the last prices, those of a bound that is heard
+    trace: dict[str, object] = {"fluid_prices": bound, "rounds": 0}
+    # What remains after the last evaluation, which may take three times as long as this one.
+    remaining = call.clock.remaining() - 3 * (call.clock.elapsed() - begin)
+    if call.options["rounds"] and remaining > 0:
+        call.progress.phase("improving the prices by column generation")
+        plans = lagrangian.PlanMaster(instance, first, steps=_COARSE)
 
-        def pricing(duals: Floats) -> Priced | None:
-            asked[:] = [lagrangian.prices_from_duals(view, grid, duals)]
-            return None if call.clock.expired() else price(duals)
+        def better(value: float, duals: Floats) -> None:
+            call.progress.bound(
+                value, priced_certificate(plans.prices(duals), value, steps=_COARSE)
+            )
 
-        def better(value: float) -> None:
-            call.progress.bound(value, priced_certificate(asked[0], value, steps=_COARSE))
-
-        result = generate_columns(
-            lagrangian.restricted_master(instance, first, steps=_COARSE),
-            pricing,
-            clock=Clock(None if math.isinf(left) else left),
+        solved = plans.master.solve(
+            lambda duals: None if call.clock.expired() else plans.pricing(duals),
+            clock=Clock(None if math.isinf(remaining) else remaining),
             smoothing=_SMOOTHING,
             gap=_GAP,
             rounds=call.options["rounds"],
-            prices=lagrangian.duals_from_prices(view, first),
+            duals=plans.duals(first),
             threads=call.threads,
             seed=call.seed,
             on_bound=better,
         )
-        trace |= {"rounds": result.rounds, "master": result.objective}
-        if result.prices is not None:
-            last = lagrangian.prices_from_duals(view, grid, result.prices)
-            if result.bound is not None and result.bound > bound:
-                bound, certificate = (
-                    result.bound,
-                    priced_certificate(last, result.bound, steps=_COARSE),
-                )
-            value, rival = lagrangian_certificate(instance, last, steps=steps)
+        trace |= {"rounds": solved.result.rounds, "master": solved.result.objective}
+        if solved.duals is not None:
+            last = plans.prices(solved.duals)
+            if solved.bound is not None and solved.bound > bound:
+                bound = solved.bound
+                certificate = priced_certificate(last, bound, steps=_COARSE)
+            value, fine_certificate = lagrangian_certificate(instance, last, steps=steps)
             if value > bound:
-                bound, certificate = value, rival
-    if alone > bound:
-        bound, certificate = alone, certificate_alone
+                bound, certificate = value, fine_certificate
+    if path_bound > bound:
+        bound, certificate = path_bound, path_certificate
     return MethodResult(
         bound=bound, trace=trace, certificate=certificate, note=unsolved(solution.result)
     )

@@ -1,7 +1,10 @@
-"""The paper's relaxation as bounds: as printed, with prefix cuts, and as a conic program."""
+"""The bounds from the paper's relaxation: as printed, with cuts for all sets, and conic.
 
+Joins `programs.solve_relaxation` and `relaxation_conic` to the certificates.
+"""
+
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.hare import HareInstance, arrays
@@ -20,40 +23,45 @@ from schedgap.models.hare.programs.solve_relaxation import (
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
 
-MOST_CELLS = 20_000  # items x machines beyond which no loop of cuts comes to an end
+MAX_CELLS = 20_000  # items x machines; beyond it, no cutting-plane loop ends in useful time
 
 
 def _too_large(instance: HareInstance, *, integer: bool) -> str:
-    """Why a loop of cuts is not begun, or nothing."""
+    """Return why the relaxation is too large for cutting planes, or an empty string."""
     view = arrays(instance)
     if integer:
         size, words = view.tasks * view.gpus, "tasks x GPUs"
     else:
         size, words = len(view.alike) * len(view.class_gpus), "classes of tasks x classes of GPUs"
-    if size <= MOST_CELLS:
+    if size <= MAX_CELLS:
         return ""
-    return f"{size} {words} are too many (at most {MOST_CELLS}); take fluid-lp"
+    return f"{size} {words} are too many (at most {MAX_CELLS}); use fluid-lp"
 
 
-def _outcome(solution: RelaxationSolution, **more: Any) -> MethodResult:
+def _result(
+    solution: RelaxationSolution, certificate: Mapping[str, object] | None = None
+) -> MethodResult:
+    """Return the bound of a relaxation as the result of a method."""
     note = "" if solution.loop.bound is not None else "stopped before the first bound"
-    return MethodResult(bound=solution.loop.bound, trace=solution.trace(), note=note, **more)
+    return MethodResult(
+        bound=solution.loop.bound, trace=solution.trace(), note=note, certificate=certificate
+    )
 
 
 def relaxed_miqcp(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Solve Hare_Sched_RL as printed; the engine's bound on it is the bound."""
+    """Return the engine's bound on Hare_Sched_RL as printed."""
     if reason := _too_large(instance, integer=True):
         return MethodResult(note=reason)
     if call.options["literal"] and call.engine != "gurobi":
         raise UsageError("option literal=true is a nonconvex program: it needs --engine gurobi")
     horizon_cap = call.options["horizon_cap"]
-    return _outcome(
+    return _result(
         solve_literal(instance, call, horizon_cap=horizon_cap, on_bound=call.progress.bound)
     )
 
 
 def relaxed_prefix(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Solve the relaxation with row (9) for all sets; with continuous y its prices prove it."""
+    """Return the bound with row (9) for all sets of tasks, certified if y is continuous."""
     integer = call.options["integer"]
     if integer is None:
         integer = instance.number_of_tasks * len(instance.gpus) <= INTEGER_CELLS
@@ -69,20 +77,20 @@ def relaxed_prefix(instance: HareInstance, call: RunContext) -> MethodResult:
     )
     loop = solution.loop
     if integer or loop.duals is None:
-        return _outcome(solution)
+        return _result(solution)
     bound, certificate = cut_certificate(
         "relaxed-prefix", solution.relaxed, loop.program, loop.cuts, loop.duals
     )
     solution = replace(solution, loop=replace(loop, bound=bound))
-    return _outcome(solution, certificate=certificate)
+    return _result(solution, certificate=certificate)
 
 
 def relaxed_conic(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Solve the relaxation as printed with continuous y, and return what its prices prove."""
+    """Return the bound that duals of the printed relaxation with continuous y prove."""
     if reason := _too_large(instance, integer=False):
         return MethodResult(note=reason)
-    most = relaxation.start_limit(instance, horizon_cap=True)
-    relaxed = build(instance, limit=most, integer=False)
+    limit = relaxation.start_limit(instance, horizon_cap=True)
+    relaxed = build(instance, limit=limit, integer=False)
     problem = relaxation_conic.build(relaxed)
     call.progress.phase("solving the conic program")
     result = solve(problem, "clarabel", clock=call.clock, threads=call.threads, seed=call.seed)

@@ -17,7 +17,7 @@ from schedgap.instances.hare import HareArrays, HareInstance, arrays
 from schedgap.models.hare.integer_time import identical_jobs
 from schedgap.solvers.loops.cutting_planes import Rows as NewRows
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
-from schedgap.solvers.programs.rows import Rows
+from schedgap.solvers.programs.builder import ProgramBuilder
 
 Ints = NDArray[np.int64]
 MAX_CUTS = 200  # per machine and round of separation, spread over all violated rows
@@ -123,76 +123,63 @@ def build(instance: HareInstance, *, limit: float, integer: bool) -> BaseRelaxat
     view = arrays(instance)
     item = _items(view, integer=integer)
     items, machines = item.train.shape
-    g = np.arange(items)
-    grid = g[:, None] * machines + np.arange(machines)  # [g, k] 0, 1, ...
-    x, y, z = g, items + grid, items + grid.size + grid
-    b = items + 2 * grid.size + np.arange(view.rounds)
-    row = np.broadcast_to(g[:, None], grid.shape)
-    last = view.job_rounds[1:] - 1
+    last = view.job_rounds[1:] - 1  # [n] last round
     is_last = np.isin(item.round, last)
-    later = ~np.isin(item.round, view.job_rounds[:-1])
+    later = ~np.isin(item.round, view.job_rounds[:-1])  # items that are not in a first round
+    builder = ProgramBuilder()
+    end = limit + float(item.duration.max())
+    barrier_cost = np.zeros(view.rounds)
+    barrier_cost[last] = view.weight
+    grid = (items, machines)
+    x = builder.columns("x", items, lower=item.head, upper=limit).positions
+    y = builder.columns("y", grid, upper=1.0, integer=integer).positions
+    z = builder.columns("z", grid, upper=limit).positions
+    b = builder.columns("b", view.rounds, cost=barrier_cost, upper=end).positions
+    g = np.arange(items)
+    row, pair = g[:, None], np.arange(y.size).reshape(grid)  # rows by item, and by item and machine
 
-    rows = Rows(items + 2 * grid.size + view.rounds)
-    rows.add("eq_5", (row, y, 1.0), lower=np.ones(items), upper=np.ones(items))
-    rows.add("lin_start", (row, z, 1.0), (g, x, -1.0), lower=np.zeros(items), upper=np.zeros(items))
-    rows.add("lin_lower", (grid, z, 1.0), (grid, y, -item.head[:, None]), lower=np.zeros(grid.size))
-    rows.add("lin_upper", (grid, z, 1.0), (grid, y, -limit), upper=np.zeros(grid.size))
-    for name, chosen in (("eq_6", is_last), ("eq_7_end", ~is_last)):
+    builder.rows("eq_5", items, (row, y, 1.0), lower=1.0, upper=1.0)
+    builder.rows("lin_start", items, (row, z, 1.0), (g, x, -1.0), lower=0.0, upper=0.0)
+    builder.rows("lin_lower", y.size, (pair, z, 1.0), (pair, y, -item.head[:, None]), lower=0.0)
+    builder.rows("lin_upper", y.size, (pair, z, 1.0), (pair, y, -limit), upper=0.0)
+    for name, chosen in (("eq_6", is_last), ("eq_7_end", ~is_last)):  # b >= x + sum d y
         at = np.arange(chosen.sum())
-        rows.add(
+        builder.rows(
             name,
+            len(at),
             (at, b[item.round[chosen]], 1.0),
             (at, x[chosen], -1.0),
             (at[:, None], y[chosen], -item.duration[chosen]),
-            lower=np.zeros(len(at)),
+            lower=0.0,
         )
-    at = np.arange(later.sum())
-    rows.add(
-        "eq_7_start",
-        (at, x[later], 1.0),
-        (at, b[item.round[later] - 1], -1.0),
-        lower=np.zeros(len(at)),
-    )
+    _ordered(builder, "eq_7_start", b[item.round[later] - 1], x[later])
     before, after = _neighbours(identical_jobs(instance))
-    at = np.arange(len(before))
-    rows.add(
-        "cut_alike_jobs",
-        (at, b[last[after]], 1.0),
-        (at, b[last[before]], -1.0),
-        lower=np.zeros(len(at)),
-    )
+    _ordered(builder, "cut_alike_jobs", b[last[before]], b[last[after]])
     if integer:
         before, after = _neighbours(view.alike)
-        at = np.arange(len(before))
-        rows.add(
-            "cut_alike_tasks", (at, x[after], 1.0), (at, x[before], -1.0), lower=np.zeros(len(at))
-        )
+        _ordered(builder, "cut_alike_tasks", x[before], x[after])
         before, after = _neighbours(view.class_gpus)
-        at = np.broadcast_to(np.arange(len(before)), (items, len(before)))
-        rows.add(
+        at = np.arange(len(before))
+        builder.rows(
             "cut_load",
+            len(at),
             (at, y[:, before], item.train[:, before]),
             (at, y[:, after], -item.train[:, after]),
-            lower=np.zeros(len(before)),
+            lower=0.0,
         )
-    end = limit + float(item.duration.max())
-    cost = np.zeros(rows.columns)
-    cost[b[last]] = view.weight
-    lower, upper = np.zeros(rows.columns), np.full(rows.columns, end)
-    lower[x], upper[x], upper[y], upper[z] = item.head, limit, 1.0, limit
-    kinds = np.zeros(rows.columns, dtype=bool)
-    kinds[y] = integer
-    matrix, row_lower, row_upper = rows.arrays()
-    program = LinearProgram(
-        cost, lower, upper, matrix, row_lower, row_upper, kinds if integer else None,
-        row_names=rows.names(),
-        column_names=[
-            *(f"x[{i}]" for i in range(items)),
-            *(f"{letter}[{i},{k}]" for letter in "yz" for i, k in np.ndindex(grid.shape)),
-            *(f"b[{q}]" for q in range(view.rounds)),
-        ],
-    )  # fmt: skip
+    column_names = [
+        *(f"x[{i}]" for i in range(items)),
+        *(f"{letter}[{i},{k}]" for letter in "yz" for i, k in np.ndindex(grid)),
+        *(f"b[{q}]" for q in range(view.rounds)),
+    ]
+    program = replace(builder.program(names=True), column_names=column_names)
     return BaseRelaxation(program, item)
+
+
+def _ordered(builder: ProgramBuilder, name: str, before: Ints, after: Ints) -> None:
+    """Add the rows `before <= after` for two arrays of columns."""
+    at = np.arange(len(before))
+    builder.rows(name, len(at), (at, after, 1.0), (at, before, -1.0), lower=0.0)
 
 
 def _neighbours(groups: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
@@ -226,7 +213,8 @@ def cut_rows(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> NewRows:
     """
     item = relaxed.items
     items, machines = item.train.shape
-    rows = Rows(len(relaxed.program.cost))
+    builder = ProgramBuilder()
+    builder.columns("column", len(relaxed.program.cost))
     terms = []
     for number, cut in enumerate(cuts):
         g, k = cut.items, cut.machine
@@ -236,9 +224,9 @@ def cut_rows(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> NewRows:
         z = y + items * machines
         terms.append((number, y, weight * (2 * cut.load + 2 * rho - train)))
         terms.append((number, z, -2 * weight))
-    rows.add("eq_9", *terms, upper=[cut.load**2 for cut in cuts])
-    matrix, row_lower, row_upper = rows.arrays()
-    return NewRows(row_lower, row_upper, matrix)
+    builder.rows("eq_9", len(cuts), *terms, upper=[cut.load**2 for cut in cuts])
+    rows = builder.program()
+    return NewRows(rows.row_lower, rows.row_upper, rows.matrix)
 
 
 def with_cuts(relaxed: BaseRelaxation, cuts: Sequence[LoadCut]) -> LinearProgram:

@@ -12,7 +12,7 @@ J. P. Sousa, L. A. Wolsey. A time indexed formulation of non-preemptive single m
 problems. Mathematical Programming 54, 1992.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +22,7 @@ from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.decode import assign_gpus, to_schedule
 from schedgap.models.hare.integer_time import Ints, latest_completions, steps
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
-from schedgap.solvers.programs.rows import Rows, Term
+from schedgap.solvers.programs.builder import ProgramBuilder, Term
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -122,8 +122,17 @@ def build(instance: HareInstance, *, upper: int | None = None) -> LinearProgram:
     for g, q in enumerate(place.class_round.tolist()):
         of_round[q].append(g)
 
-    rows = Rows(place.columns)
-    rows.add("eq_5", *((g, u[g][k], 1) for g in classes for k in kinds), lower=size, upper=size)
+    cost, most = np.zeros(place.columns), np.ones(place.columns)
+    for g in classes:
+        most[np.concatenate(u[g])] = size[g]
+    for n in range(view.jobs):
+        q = view.job_rounds[n + 1] - 1
+        span = place.z_stop[q] - place.z_first[q]
+        cost[place.z_column[q] : place.z_column[q] + span] = -whole.weight[n]
+    builder = ProgramBuilder()
+    builder.columns("uz", place.columns, cost=cost, upper=most, integer=True)
+    eq_5 = ((g, u[g][k], 1) for g in classes for k in kinds)
+    builder.rows("eq_5", len(size), *eq_5, lower=size, upper=size)
     for k in kinds:
         slots = np.unique(np.concatenate([times[g][k] for g in classes]))
         cover: list[Term] = []
@@ -135,7 +144,7 @@ def build(instance: HareInstance, *, upper: int | None = None) -> LinearProgram:
             which = np.repeat(np.arange(len(first)), length)
             slot = np.arange(len(which)) + np.repeat(first - np.cumsum(length) + length, length)
             cover.append((slot, u[g][k][which], 1))
-        rows.add(f"eq_8[{k}]", *cover, upper=np.full(len(slots), len(view.class_gpus[k])))
+        builder.rows(f"eq_8[{k}]", len(slots), *cover, upper=len(view.class_gpus[k]))
     tasks = np.diff(view.round_tasks)  # [q] D_q
     for q in range(view.rounds):
         z_times = np.arange(place.z_first[q], place.z_stop[q])
@@ -146,11 +155,10 @@ def build(instance: HareInstance, *, upper: int | None = None) -> LinearProgram:
                 ends = times[g][k] + whole.duration[place.classes[g][0], k]
                 row, which = np.nonzero(ends[None, :] <= z_times[:, None])
                 ended.append((row, u[g][k][which], 1))
-        rows.add(f"eq_7_end[{q}]", *ended, lower=np.zeros(count))
+        builder.rows(f"eq_7_end[{q}]", count, *ended, lower=0.0)
         pairs = np.arange(max(0, count - 1))
-        rows.add(
-            f"lin_once[{q}]", (pairs, z[1:], 1), (pairs, z[:-1], -1), lower=np.zeros(len(pairs))
-        )
+        once = (pairs, z[1:], 1), (pairs, z[:-1], -1)
+        builder.rows(f"lin_once[{q}]", len(pairs), *once, lower=0.0)
         if q + 1 in view.job_rounds:
             continue
         started: list[Term] = [(np.arange(count), z, tasks[q + 1])]
@@ -158,30 +166,18 @@ def build(instance: HareInstance, *, upper: int | None = None) -> LinearProgram:
             for k in kinds:
                 row, which = np.nonzero(times[g][k][None, :] <= z_times[:, None])
                 started.append((row, u[g][k][which], -1))
-        rows.add(f"eq_7_start[{q}]", *started, lower=np.zeros(count))
+        builder.rows(f"eq_7_start[{q}]", count, *started, lower=0.0)
 
-    cost, most = np.zeros(place.columns), np.ones(place.columns)
-    for g in classes:
-        most[np.concatenate(u[g])] = size[g]
-    for n in range(view.jobs):
-        q = view.job_rounds[n + 1] - 1
-        span = place.z_stop[q] - place.z_first[q]
-        cost[place.z_column[q] : place.z_column[q] + span] = -whole.weight[n]
-    matrix, low, high = rows.arrays()
-    return LinearProgram(
-        cost, np.zeros(place.columns), most, matrix, low, high,
-        integer=np.ones(place.columns, dtype=bool),
-        offset=float(whole.weight @ place.latest_completions),
-        row_names=rows.names(),
-        column_names=[
-            *(f"u[{g},{k},{t}]" for g in classes for k in kinds for t in times[g][k].tolist()),
-            *(
-                f"z[{q},{t}]"
-                for q in range(view.rounds)
-                for t in range(place.z_first[q], place.z_stop[q])
-            ),
-        ],
-    )  # fmt: skip
+    column_names = [
+        *(f"u[{g},{k},{t}]" for g in classes for k in kinds for t in times[g][k].tolist()),
+        *(
+            f"z[{q},{t}]"
+            for q in range(view.rounds)
+            for t in range(place.z_first[q], place.z_stop[q])
+        ),
+    ]
+    offset = float(whole.weight @ place.latest_completions)
+    return replace(builder.program(offset=offset, names=True), column_names=column_names)
 
 
 def read(values: ArrayLike, instance: HareInstance, *, upper: int | None = None) -> HareSchedule:
