@@ -1,9 +1,13 @@
 """Schedules from integer starts, and integer starts from the order of tasks on each GPU."""
 
-import numpy as np
-from numpy.typing import ArrayLike
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
 
-from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from schedgap.instances.hare import HareArrays, HareInstance, HareSchedule, arrays
 from schedgap.models.hare.integer_time import Ints, Synchronization, steps
 
 
@@ -107,23 +111,64 @@ def left_shifted(
     may begin, so no start increases and the order on every GPU is kept.
     """
     view, whole = arrays(instance), steps(instance)
-    near, on = np.asarray(start, dtype=float), np.asarray(gpu)
-    free = [0] * view.gpus
-    barrier = [0] * view.rounds
-    exact = np.zeros(view.tasks, dtype=np.int64)
-    rounds = [range(*pair) for pair in zip(view.round_tasks, view.round_tasks[1:], strict=False)]
+    sync = whole.duration - whole.train
+    order = _groups(view, np.asarray(start, dtype=float), synchronization)
+    shifted = _earliest_starts(view, order, gpu, whole.arrival, whole.train, sync)
+    return np.array(shifted, dtype=np.int64)
+
+
+def left_shifted_schedule(
+    instance: HareInstance, schedule: HareSchedule, synchronization: Synchronization = "relaxed"
+) -> HareSchedule:
+    """Return the left-shifted schedule in the instance's own times, which need no common step.
+
+    Parameters
+    ----------
+    schedule : HareSchedule
+        Only its GPUs and the order of its starts matter.
+    synchronization : "relaxed" or "fixed"
+        With `fixed`, the tasks of a round keep a common start.
+    """
+    view = arrays(instance)
+    order = _groups(view, schedule.start, synchronization)
+    shifted = _earliest_starts(view, order, schedule.gpu, view.arrival, view.train, view.sync)
+    return HareSchedule(schedule.gpu, np.array(shifted, dtype=float))
+
+
+def _groups(
+    view: HareArrays, start: NDArray[np.float64], synchronization: Synchronization
+) -> Iterable[range]:
+    """Return single tasks, or with `fixed` whole rounds, in the order of their starts."""
     if synchronization == "fixed":
-        groups = sorted(rounds, key=lambda tasks: (near[tasks.start], tasks.start))
-    else:
-        groups = [range(i, i + 1) for i in np.lexsort((np.arange(view.tasks), near))]
+        rounds = (range(*pair) for pair in pairwise(view.round_tasks.tolist()))
+        return sorted(rounds, key=lambda tasks: (start[tasks.start], tasks.start))
+    return (range(i, i + 1) for i in np.lexsort((np.arange(view.tasks), start)).tolist())
+
+
+def _earliest_starts(
+    view: HareArrays,
+    groups: Iterable[range],
+    gpu: ArrayLike,
+    arrival: NDArray[Any],
+    train: NDArray[Any],
+    sync: NDArray[Any],
+) -> list[float]:
+    """Return the earliest start [i] of each task if groups of tasks start together, in order.
+
+    `arrival` [n], `train` [i, k] and `sync` [i, k] are integers, which gives integers, or doubles.
+    """
+    gpus, kind = np.asarray(gpu).tolist(), view.gpu_class.tolist()
+    arrivals, trains, syncs = arrival.tolist(), train.tolist(), sync.tolist()
+    free: list[float] = [0] * view.gpus
+    barrier: list[float] = [0] * view.rounds
+    starts: list[float] = [0] * view.tasks
     first = set(view.job_rounds.tolist())
     for tasks in groups:
         q = int(view.task_round[tasks.start])
-        ready = int(whole.arrival[view.round_job[q]]) if q in first else barrier[q - 1]
-        begin = max(ready, *(free[on[i]] for i in tasks))
+        ready = arrivals[view.round_job[q]] if q in first else barrier[q - 1]
+        begin = max(ready, *(free[gpus[i]] for i in tasks))
         for i in tasks:
-            k = view.gpu_class[on[i]]
-            exact[i] = begin
-            free[on[i]] = begin + int(whole.train[i, k])
-            barrier[q] = max(barrier[q], begin + int(whole.duration[i, k]))
-    return exact
+            m = gpus[i]
+            starts[i], free[m] = begin, begin + trains[i][kind[m]]
+            barrier[q] = max(barrier[q], free[m] + syncs[i][kind[m]])
+    return starts

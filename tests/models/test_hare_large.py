@@ -54,7 +54,7 @@ def test_an_instance_too_large_for_exact_searches_is_searched_and_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first schedules of this one cost 398 and more; the search finds 357."""
-    monkeypatch.setattr(exact, "MOST_TASKS", 3)
+    monkeypatch.setattr(exact, "MAX_TASKS", 3)
     instance = generate("hare", preset="small", seed=4)
     first = min(schedule.value(instance) for schedule in starting_schedules(instance))
     [method] = [method for method in METHODS if method.name == "exact"]

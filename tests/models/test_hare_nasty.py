@@ -15,9 +15,9 @@ from schedgap.models.hare.baselines.sched_allox import sched_allox
 from schedgap.models.hare.baselines.sched_homo import sched_homo
 from schedgap.models.hare.baselines.srtf import srtf
 from schedgap.models.hare.bounds.certificates import check_certificate
-from schedgap.models.hare.decode import to_steps, value_of
+from schedgap.models.hare.decode import left_shifted_schedule, to_steps, value_of
 from schedgap.models.hare.exact import branch_and_price
-from schedgap.models.hare.exact.rounded_instance import left_shifted, rounded_down
+from schedgap.models.hare.exact.rounded_instance import rounded_down
 from schedgap.models.hare.heuristics.initial import starting_schedules
 from schedgap.models.hare.heuristics.local_search import local_search
 from schedgap.models.hare.integer_time import steps
@@ -37,7 +37,7 @@ def _schedules_hold(instance: HareInstance, optimum: float) -> None:
         *(baseline(instance) for baseline in (gavel_fifo, srtf, sched_allox, sched_homo)),
     ]
     for schedule in found:
-        for each in (schedule, left_shifted(instance, schedule, "relaxed")):
+        for each in (schedule, left_shifted_schedule(instance, schedule, "relaxed")):
             data = each.to_data(instance)
             assert [str(item) for item in rules.check(instance, data, {})] == []
             assert rules.objective(instance, data) >= optimum * (1 - SLACK)

@@ -106,13 +106,13 @@ def test_what_is_placed_is_never_below_the_least_value_foreseen(instance, split,
     rng.shuffle(order)
     placed = []
     for n in order:
-        foreseen.append(partial.least())
-        b = partial.following[n]
+        foreseen.append(partial.lower_bound())
+        b = partial.next_batch[n]
         price = [rng.choice([0, 1, 5]) for _ in work.capacity]
         placed.append((b, partial.add(n, b, price)))
     schedule = to_schedule(instance, work, placed)
     assert violations(instance, schedule) == []
-    assert max(foreseen) <= partial.least() + 1e-9
+    assert max(foreseen) <= partial.lower_bound() + 1e-9
     completion = schedule.completion(instance)
     assert completion == pytest.approx(np.array(partial.ready) * work.unit[0] / work.unit[1])
 
@@ -228,9 +228,9 @@ def test_the_search_ends_at_the_critical_path_bound():
     )
     assert local_search(instance, clock=ENDLESS).value(instance) == 10  # moves without limit
     search = PlanSearch(instance, "finish", ENDLESS, seed=0)
-    course = search.follow(next(search.first_plans()))
+    decoded = search.decode(next(search.first_plans()))
     for _ in range(50):  # no job loses anything, and still there are neighbors
-        assert sorted(search.neighbor(course)[0].order) == [0, 1]
+        assert sorted(search.neighbor(decoded)[0].order) == [0, 1]
 
 
 def test_times_without_a_common_step_are_placed_all_the_same():

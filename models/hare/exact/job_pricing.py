@@ -1,10 +1,19 @@
-"""The cheapest schedule of one job when GPU time has prices: what the exact method decomposes into.
+"""Pricing problem of branch and price: cheapest schedule of one job at given prices of GPU time.
 
-Barriers make a job a path: round r lies between the barriers s and e, each of its tasks takes its
-cheapest start and kind in between, and a shortest path over barriers joins the rounds. Forward and
-backward passes give the least cost of a schedule through every barrier and every start.
+The barriers of a job make it a path: round r lies between the barriers s and e, each of its tasks
+takes its cheapest start and kind of GPU in between, and a shortest path over the barriers links the
+rounds. A forward and a backward pass give the minimum cost of a schedule through every barrier and
+through every start, which is what reduced-cost fixing needs.
 
-Index letters: j task of the job, r its round, k kind, t step after the job's arrival.
+Index letters: j task of the job, r its round, k kind of GPU, t step after the job's arrival.
+
+References
+----------
+J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh. Time-indexed formulations for machine
+scheduling problems: column generation. INFORMS Journal on Computing 12, 2000.
+S. Irnich, G. Desaulniers, J. Desrosiers, A. Hadjar. Path-reduced costs for eliminating arcs in
+routing and scheduling. INFORMS Journal on Computing 22, 2010: fixing by a forward and a backward
+pass.
 """
 
 from dataclasses import dataclass
@@ -20,10 +29,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobWindows:
-    """What a node of the search leaves open to one job: 0 where allowed, inf where not."""
+    """Barriers and starts that a node of the search leaves open to a job: 0 if open, else inf."""
 
     barrier: tuple[Floats, ...]  # [r][t]
-    start: tuple[Floats, ...]  # [j][k, t]; alike tasks with equal masks share one array
+    start: tuple[Floats, ...]  # [j][k, t]; identical tasks with equal masks share one array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,8 +45,8 @@ class JobData:
     rounds: tuple[tuple[int, ...], ...]  # [r] tasks j
     train: Ints  # [j, k]
     duration: Ints  # [j, k]
-    alike: tuple[tuple[int, ...], ...]  # [j] the tasks of its round that are like it, with itself
-    span: int  # t <= span
+    alike: tuple[tuple[int, ...], ...]  # [j] identical tasks of its round, itself included
+    span: int  # latest t
     root: JobWindows
 
 
@@ -50,16 +59,24 @@ class ScheduleColumn:
     start: tuple[int, ...]  # [j]
 
 
-def job_data(instance: HareInstance, n: int, latest_completions: int) -> JobData:
-    """Return a job and all its schedules that end by `latest` (steps)."""
+def job_data(instance: HareInstance, n: int, latest: int) -> JobData:
+    """Return a job with the windows of all its schedules that end by a given time.
+
+    Parameters
+    ----------
+    n : int
+        The job.
+    latest : int
+        Latest completion, in steps from time 0.
+    """
     view, whole = arrays(instance), steps(instance)
     own = range(view.job_rounds[n], view.job_rounds[n + 1])
     first, last = int(view.round_tasks[own.start]), int(view.round_tasks[own.stop])
     arrival = int(whole.arrival[n])
     duration = whole.duration[first:last]
     head = whole.head[first:last] - arrival
-    end = latest_completions - arrival - whole.tail[first:last]
-    time = np.arange(latest_completions - arrival + 1)
+    end = latest - arrival - whole.tail[first:last]
+    time = np.arange(latest - arrival + 1)
     rounds = tuple(
         tuple(range(int(view.round_tasks[q]) - first, int(view.round_tasks[q + 1]) - first))
         for q in own
@@ -85,12 +102,13 @@ def job_data(instance: HareInstance, n: int, latest_completions: int) -> JobData
         train=whole.train[first:last],
         duration=duration,
         alike=tuple(alike),
-        span=latest_completions - arrival,
+        span=latest - arrival,
         root=JobWindows(barrier, tuple(start)),
     )
 
 
 def _mask(allowed: NDArray[np.bool_]) -> Floats:
+    """Return 0 where allowed, else inf."""
     return np.where(allowed, 0.0, np.inf)
 
 
@@ -99,80 +117,95 @@ class _PricedGroup:
     """Tasks of a round with equal times and masks."""
 
     tasks: tuple[int, ...]
-    cost: list[Floats | None]  # [k][start - first_start]; None when no start fits
-    cheapest: Floats  # [s, e]
+    cost: list[Floats | None]  # [k][start - first_start]; None if no start fits
+    cheapest: Floats  # [s, e] minimum price of one task between the barriers s and e
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _PricedRound:
-    """One round: barriers before it `first_start + s`, barriers after it `first_end + e`."""
+    """One round: barriers before it at `first_start + s`, barriers after it at `first_end + e`."""
 
     first_start: int
     first_end: int
-    before: Floats  # [s] least cost of all earlier rounds
-    after: Floats  # [e] with this round
+    before: Floats  # [s] minimum price of all earlier rounds
+    after: Floats  # [e] the same, this round included
     groups: tuple[_PricedGroup, ...]
-    total: Floats  # [s, e]
+    total: Floats  # [s, e] minimum price of the round
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PricedJob:
-    """A job's forward pass. `cost` is the least w_n C_n plus the prices of the GPU time used."""
+    """Forward pass of a job; `cost` is the minimum of w_n C_n plus the price of the GPU time."""
 
     cost: float
-    by_end: Floats  # [e] of the last round
-    layers: tuple[_PricedRound, ...]
+    by_end: Floats  # [e] the same for each last barrier
+    rounds: tuple[_PricedRound, ...]
 
 
 class JobPricer:
-    """Prices schedules of jobs whose spans do not exceed a given one."""
+    """Shortest paths of jobs, and reduced-cost fixing by them.
+
+    Parameters
+    ----------
+    span : int
+        Largest span of a job to be priced, in steps.
+    """
 
     def __init__(self, span: int) -> None:
         time = np.arange(span + 2)
-        self._early = np.where(time[None, :] < time[:, None], np.inf, 0.0)  # [s, t], t < s
+        self._early = np.where(time[None, :] < time[:, None], np.inf, 0.0)  # [s, t] inf for t < s
 
-    def price(self, job: JobData, allowed: JobWindows, prefix: Floats) -> PricedJob | None:
-        """Return the cheapest schedules of a job, or None when it has none.
+    def price(self, job: JobData, windows: JobWindows, prefix: Floats) -> PricedJob | None:
+        """Return the cheapest schedules of a job, or None if its windows admit none.
 
         Parameters
         ----------
+        job : JobData
+            The job.
+        windows : JobWindows
+            Its open barriers and starts.
         prefix : array [k, t]
             Price of one GPU of kind k from time 0 to t, t in steps from time 0.
+
+        Notes
+        -----
+        Forward pass: after[e] = min_s before[s] + sum over the tasks of the round of the cheapest
+        price between the barriers s and e.
         """
         prefix = prefix[:, job.arrival :]
         before, first_start = np.zeros(1), 0
-        layers = []
+        rounds = []
         for r, tasks in enumerate(job.rounds):
-            open_ends = np.flatnonzero(allowed.barrier[r] == 0)
+            open_ends = np.flatnonzero(windows.barrier[r] == 0)
             if not len(open_ends):
                 return None
             first_end, last_end = int(open_ends[0]), int(open_ends[-1])
             shape = len(before), last_end - first_end + 1
             groups = tuple(
-                self._group(job, same, allowed, prefix, first_start, first_end, shape)
-                for same in _same_masks(tasks, allowed)
+                self._group(job, same, windows, prefix, first_start, first_end, shape)
+                for same in _same_masks(tasks, windows)
             )
             total = np.sum([len(group.tasks) * group.cheapest for group in groups], axis=0)
             after = (before[:, None] + total).min(axis=0)
-            after += allowed.barrier[r][first_end : last_end + 1]
-            layers.append(_PricedRound(first_start, first_end, before, after, groups, total))
+            after += windows.barrier[r][first_end : last_end + 1]
+            rounds.append(_PricedRound(first_start, first_end, before, after, groups, total))
             before, first_start = after, first_end
         ends = job.arrival + first_start + np.arange(len(before))
         by_end = before + job.weight * ends
         cost = float(by_end.min())
-        return PricedJob(cost, by_end, tuple(layers)) if np.isfinite(cost) else None
+        return PricedJob(cost, by_end, tuple(rounds)) if np.isfinite(cost) else None
 
     def _group(
         self,
         job: JobData,
         tasks: tuple[int, ...],
-        allowed: JobWindows,
+        windows: JobWindows,
         prefix: Floats,
         first_start: int,
         first_end: int,
         shape: tuple[int, int],
     ) -> _PricedGroup:
-        """Return the cheapest start of a task between each two barriers."""
+        """Return the cheapest start of a task between every two barriers."""
         j = tasks[0]
         cheapest = np.full(shape, np.inf)
         cost: list[Floats | None] = []
@@ -183,52 +216,73 @@ class JobPricer:
             if length <= 0:
                 cost.append(None)
                 continue
-            own = (
+            # price of a start: prefix at its end of training less prefix at its start
+            of_kind = (
                 prefix[k, first_start + train : stop + train]
                 - prefix[k, first_start:stop]
-                + allowed.start[j][k, first_start:stop]
+                + windows.start[j][k, first_start:stop]
             )
-            cost.append(own)
-            upto = own + self._early[: shape[0], :length]
-            np.minimum.accumulate(upto, axis=1, out=upto)
-            column = length - shape[1]  # of the last start that fits the first end
+            cost.append(of_kind)
+            # [s, t] minimum over the starts from s to t
+            up_to = of_kind + self._early[: shape[0], :length]
+            np.minimum.accumulate(up_to, axis=1, out=up_to)
+            column = length - shape[1]  # the last start that ends by the first barrier
             target = cheapest[:, max(0, -column) :]
-            np.minimum(target, upto[:, max(0, column) :], out=target)
+            np.minimum(target, up_to[:, max(0, column) :], out=target)
         return _PricedGroup(tasks, cost, cheapest)
 
     def reduce(
-        self, job: JobData, priced: PricedJob, allowed: JobWindows, slack: float
+        self, job: JobData, priced: PricedJob, windows: JobWindows, slack: float
     ) -> JobWindows:
-        """Return what schedules use that cost at most `slack` more than the cheapest one."""
-        barrier, start = list(allowed.barrier), list(allowed.start)
-        layer = priced.layers[-1]
-        # least cost from a barrier to the end of the job
+        """Return the windows without what no schedule of cost up to `priced.cost + slack` uses.
+
+        Parameters
+        ----------
+        job : JobData
+            The job.
+        priced : PricedJob
+            Result of `price` for these windows.
+        windows : JobWindows
+            Its open barriers and starts.
+        slack : float
+            >= 0, in grid steps.
+
+        Notes
+        -----
+        Backward pass: rest[e] is the minimum cost from barrier e to the completion, so the cheapest
+        schedule through barrier e costs after[e] + rest[e]. A start costs its own price plus the
+        minimum of before[s] + the other tasks between s and e + rest[e], over all barriers s and e
+        around it.
+        """
+        barrier, start = list(windows.barrier), list(windows.start)
+        current = priced.rounds[-1]
         rest = job.weight * (
-            job.arrival + layer.first_end + np.arange(len(layer.after), dtype=float)
+            job.arrival + current.first_end + np.arange(len(current.after), dtype=float)
         )
         limit = priced.cost + slack
         for r in reversed(range(len(job.rounds))):
-            layer = priced.layers[r]
-            rest[~np.isfinite(layer.after)] = np.inf
-            through = layer.after + rest
+            current = priced.rounds[r]
+            rest[~np.isfinite(current.after)] = np.inf
+            through = current.after + rest
             barrier[r] = np.full(job.span + 1, np.inf)
-            barrier[r][layer.first_end : layer.first_end + len(rest)] = _mask(through <= limit)
-            for group in layer.groups:
-                mask = self._reduce_group(job, layer, group, rest, limit)
+            barrier[r][current.first_end : current.first_end + len(rest)] = _mask(through <= limit)
+            for group in current.groups:
+                mask = self._open_starts(job, current, group, rest, limit)
                 for j in group.tasks:
                     start[j] = mask
-            rest = (layer.total + rest).min(axis=1)
+            rest = (current.total + rest).min(axis=1)
         return JobWindows(tuple(barrier), tuple(start))
 
-    def _reduce_group(
-        self, job: JobData, layer: _PricedRound, group: _PricedGroup, rest: Floats, limit: float
+    def _open_starts(
+        self, job: JobData, current: _PricedRound, group: _PricedGroup, rest: Floats, limit: float
     ) -> Floats:
-        others = layer.before[:, None] + rest
-        for other in layer.groups:
+        """Return [k, t] the mask of the starts through which a schedule costs at most `limit`."""
+        others = current.before[:, None] + rest  # [s, e] cost of all but one task of the group
+        for other in current.groups:
             count = len(other.tasks) - (other is group)
             if count:
                 others = others + count * other.cheapest
-        # least over barriers at or before a start, and at or after its end
+        # minimum over the barriers at or before a start, and at or after its end
         np.minimum.accumulate(others, axis=0, out=others)
         others = np.minimum.accumulate(others[:, ::-1], axis=1)[:, ::-1]
         kinds = len(group.cost)
@@ -237,41 +291,49 @@ class JobPricer:
             if cost is None:
                 continue
             t = np.arange(len(cost))
-            s = np.minimum(t, len(layer.before) - 1)
-            shift = layer.first_start + int(job.duration[group.tasks[0], k]) - layer.first_end
+            s = np.minimum(t, len(current.before) - 1)
+            shift = current.first_start + int(job.duration[group.tasks[0], k]) - current.first_end
             e = np.maximum(t + shift, 0)
-            mask[k, layer.first_start : layer.first_start + len(cost)] = _mask(
+            mask[k, current.first_start : current.first_start + len(cost)] = _mask(
                 others[s, e] + cost <= limit
             )
         return mask
 
 
-def column(job: JobData, priced: PricedJob, end: int | None = None) -> ScheduleColumn:
-    """Return the cheapest schedule, or the cheapest whose last barrier is number `end`."""
-    e = int(priced.by_end.argmin()) if end is None else end
+def column(job: JobData, priced: PricedJob) -> ScheduleColumn:
+    """Return the cheapest schedule of a job.
+
+    Parameters
+    ----------
+    job : JobData
+        The job.
+    priced : PricedJob
+        Its forward pass.
+    """
+    e = int(priced.by_end.argmin())
     barrier = [0] * len(job.rounds)
     kind, start = [0] * len(job.train), [0] * len(job.train)
     for r in reversed(range(len(job.rounds))):
-        layer = priced.layers[r]
-        barrier[r] = layer.first_end + e
-        s = int((layer.before + layer.total[:, e]).argmin())
-        for group in layer.groups:
-            best, place = np.inf, (0, 0)
+        current = priced.rounds[r]
+        barrier[r] = current.first_end + e
+        s = int((current.before + current.total[:, e]).argmin())
+        for group in current.groups:
+            best, choice = np.inf, (0, 0)
             for k, cost in enumerate(group.cost):
-                last = barrier[r] - int(job.duration[group.tasks[0], k]) - layer.first_start
+                last = barrier[r] - int(job.duration[group.tasks[0], k]) - current.first_start
                 if cost is not None and last >= s:
                     t = s + int(cost[s : last + 1].argmin())
                     if cost[t] < best:
-                        best, place = cost[t], (k, layer.first_start + t)
+                        best, choice = cost[t], (k, current.first_start + t)
             for j in group.tasks:
-                kind[j], start[j] = place
+                kind[j], start[j] = choice
         e = s
     return ScheduleColumn(tuple(barrier), tuple(kind), tuple(start))
 
 
-def _same_masks(tasks: tuple[int, ...], allowed: JobWindows) -> list[tuple[int, ...]]:
-    """Group tasks of a round whose masks are one array; only alike tasks share one."""
+def _same_masks(tasks: tuple[int, ...], windows: JobWindows) -> list[tuple[int, ...]]:
+    """Group the tasks of a round that share one mask; only identical tasks do."""
     groups: dict[int, list[int]] = {}
     for j in tasks:
-        groups.setdefault(id(allowed.start[j]), []).append(j)
+        groups.setdefault(id(windows.start[j]), []).append(j)
     return [tuple(group) for group in groups.values()]

@@ -1,4 +1,7 @@
-"""The programs as exact methods: each is joined to the engines that can solve it."""
+"""Solve the exact programs, and the relaxation of the time-indexed one, each by its engines.
+
+Joins `programs/` to the initial search state and to the engines.
+"""
 
 import math
 from collections.abc import Callable
@@ -15,12 +18,18 @@ from schedgap.models.hare.programs import intervals, printed
 from schedgap.models.hare.programs import time_indexed as by_start
 from schedgap.models.method import MethodResult, RunContext
 
-MOST_ROWS = 2_000_000  # of big-m rows or intervals; Python would need minutes to build more
-MOST_ENTRIES = 30_000_000  # nonzeros of the time-indexed program
+MAX_ROWS = 2_000_000  # big-M rows or intervals; building more takes minutes
+MAX_ENTRIES = 30_000_000  # nonzeros of the time-indexed program
 
 
 def no_schedule(instance: HareInstance, synchronization: str) -> MethodResult | None:
-    """Return the proof that a round has more tasks than there are GPUs, if one must not."""
+    """Return a proof of infeasibility if a round must start together and has more tasks than GPUs.
+
+    Parameters
+    ----------
+    synchronization : "relaxed" or "fixed"
+        Variant of the problem; the relaxed one always has a schedule.
+    """
     view = arrays(instance)
     widest = int(np.diff(view.round_tasks).max())
     if synchronization == "fixed" and widest > view.gpus:
@@ -31,41 +40,41 @@ def no_schedule(instance: HareInstance, synchronization: str) -> MethodResult | 
     return None
 
 
-def round_up(bound: float) -> int:
-    """Return the least grid value that is not below a bound, an engine's tolerance granted."""
+def _round_up(bound: float) -> int:
+    """Return the smallest grid value that an engine's bound permits, within its tolerance."""
     return math.ceil(bound - 1e-6 * max(1.0, abs(bound)))
 
 
 def big_m(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Solve the paper's program as printed, its disjunctions by big-M rows."""
+    """Solve the paper's program with big-M rows."""
     synchronization = call.options["synchronization"]
     if proof := no_schedule(instance, synchronization):
         return proof
     view, whole = arrays(instance), steps(instance)
     rows = view.tasks**2 * view.gpus
-    if rows > MOST_ROWS:
-        return MethodResult(note=f"too large: about {rows} rows, at most {MOST_ROWS} are built")
-    found = initial_state(instance, call, synchronization)
-    if found.closed:
-        return found.outcome()
+    if rows > MAX_ROWS:
+        return MethodResult(note=f"too large: about {rows} rows, at most {MAX_ROWS} are built")
+    state = initial_state(instance, call, synchronization)
+    if state.closed:
+        return state.outcome()
     call.progress.phase("building the program")
     model = printed.build(
         instance,
         pairwise=call.options["pairwise"],
         synchronization=synchronization,
-        upper=int(found.upper or 0),
+        upper=int(state.upper or 0),
     )
-    found.solve(
+    state.solve(
         model,
         lambda values: printed.read(model, instance, synchronization=synchronization),
         grid=float(whole.grid),
-        real=lambda bound: round_up(bound / float(whole.grid)),
+        real=lambda bound: _round_up(bound / float(whole.grid)),
     )
-    return found.outcome()
+    return state.outcome()
 
 
 def _cp_sat(by: intervals.By) -> Callable[[HareInstance, RunContext], MethodResult]:
-    """Return the method that solves the interval model by kinds of GPUs or by GPU."""
+    """Return the method that solves the interval model, by kind of GPU or by GPU."""
 
     def run(instance: HareInstance, call: RunContext) -> MethodResult:
         synchronization = call.options["synchronization"]
@@ -73,27 +82,27 @@ def _cp_sat(by: intervals.By) -> Callable[[HareInstance, RunContext], MethodResu
             return proof
         view, whole = arrays(instance), steps(instance)
         size = view.tasks * (len(view.class_gpus) if by == "kind" else view.gpus)
-        if size > MOST_ROWS:
-            return MethodResult(note=f"too large: {size} intervals, at most {MOST_ROWS} are built")
-        found = initial_state(instance, call, synchronization)
-        if found.closed:
-            return found.outcome()
+        if size > MAX_ROWS:
+            return MethodResult(note=f"too large: {size} intervals, at most {MAX_ROWS} are built")
+        state = initial_state(instance, call, synchronization)
+        if state.closed:
+            return state.outcome()
         call.progress.phase("building the model")
         model = intervals.build(
             instance,
             by=by,
             synchronization=synchronization,
-            upper=int(found.upper or 0),
+            upper=int(state.upper or 0),
             lower=whole.critical_path_value,
         )
-        found.solve(
+        state.solve(
             model,
             lambda values: intervals.read(values, instance, by=by),
-            real=round_up,
+            real=_round_up,
             grid=1,
-            start=intervals.start(instance, found.schedule, by=by, synchronization=synchronization),
+            start=intervals.start(instance, state.schedule, by=by, synchronization=synchronization),
         )
-        return found.outcome()
+        return state.outcome()
 
     return run
 
@@ -102,6 +111,7 @@ cp_sat, cp_sat_gpu = _cp_sat("kind"), _cp_sat("gpu")
 
 
 def _too_large(instance: HareInstance, call: RunContext, upper: int) -> MethodResult | None:
+    """Return a result that says why the time-indexed program is too large, or None."""
     place = by_start.layout(instance, upper)
     most = call.options["max_columns"]
     size = {"columns": place.columns, "entries": place.entries}
@@ -109,44 +119,44 @@ def _too_large(instance: HareInstance, call: RunContext, upper: int) -> MethodRe
         return MethodResult(
             note=f"too large: {place.columns} columns > max_columns={most}", trace=size
         )
-    if place.entries > MOST_ENTRIES:
+    if place.entries > MAX_ENTRIES:
         return MethodResult(
-            note=f"too large: about {place.entries} entries, at most {MOST_ENTRIES} are built",
+            note=f"too large: about {place.entries} entries, at most {MAX_ENTRIES} are built",
             trace=size,
         )
     return None
 
 
 def time_indexed(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Solve the program over starts in steps; a known schedule narrows it."""
-    found = initial_state(instance, call, "relaxed")
-    upper = int(found.upper or 0)
+    """Solve the time-indexed program, within the windows of a known schedule."""
+    state = initial_state(instance, call, "relaxed")
+    upper = int(state.upper or 0)
     if refusal := _too_large(instance, call, upper):
         return refusal
-    if found.closed:
-        return found.outcome()
+    if state.closed:
+        return state.outcome()
     call.progress.phase("building the program")
-    arrays_program = by_start.build(instance, upper=upper)
-    found.trace |= {"columns": len(arrays_program.cost), "rows": len(arrays_program.row_lower)}
+    program = by_start.build(instance, upper=upper)
+    state.trace |= {"columns": len(program.cost), "rows": len(program.row_lower)}
     values = by_start.start(
         instance,
-        to_steps(instance, found.schedule),
-        arrays(instance).gpu_class[found.schedule.gpu],
+        to_steps(instance, state.schedule),
+        arrays(instance).gpu_class[state.schedule.gpu],
         upper=upper,
     )
     whole = call.engine == "cp-sat"
-    found.solve(
-        by_start.to_cp_sat(arrays_program) if whole else arrays_program,
+    state.solve(
+        by_start.to_cp_sat(program) if whole else program,
         lambda values: by_start.read(values, instance, upper=upper),
-        real=round_up,
+        real=_round_up,
         grid=1,
         start=values.tolist() if whole else values,
     )
-    return found.outcome()
+    return state.outcome()
 
 
 def time_indexed_lp(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Solve the linear relaxation over starts in steps, and return what its prices prove."""
+    """Return the bound that duals of the linear time-indexed relaxation prove."""
     from schedgap.solvers.engines.highs import solve_arrays
 
     whole = steps(instance)

@@ -1,9 +1,15 @@
-"""Place rounds one after another at their best places in the time that is left (ours).
+"""Serial schedule generation: place rounds one after another in the remaining GPU time (ours).
 
-Time is kept for each class of equal GPUs as the number of busy ones, not GPU by GPU: intervals of
-which at most `capacity` overlap at any moment always fit on `capacity` GPUs, so a task may use any
-hole of its class, and GPUs are named at the end. Unlike Algorithm 1 as printed, a round may move
-into holes before rounds that were placed earlier.
+Each class of equal GPUs has a capacity profile, the number of its busy GPUs over time. Intervals of
+which at most `capacity` overlap at any time always fit on `capacity` GPUs, so a task may use any
+gap of its class, and GPUs are assigned at the end. Unlike in Algorithm 1, a round may fill gaps
+before rounds that were placed earlier.
+
+References
+----------
+R. Kolisch. Serial and parallel resource-constrained project scheduling methods revisited: theory
+and computation. European Journal of Operational Research 90, 1996. New here: prices of GPU time,
+with which a batch waits for cheaper GPUs.
 """
 
 from bisect import bisect_left, bisect_right
@@ -12,7 +18,6 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
 from math import inf
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +26,13 @@ from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.integer_time import steps
 
-Time = float  # in steps: an int unless the instance has no scale
-Slot = tuple[int, Time, int]  # class k of GPUs, start, number of tasks that start there
+Time = float  # in steps; an int if the times are multiples of a common step
+Slot = tuple[int, Time, int]  # class k of GPUs, start, number of tasks
 
 
 @dataclass(frozen=True, slots=True)
 class TaskBatch:
-    """Tasks of one round that are equal on every GPU and placed at once."""
+    """Tasks of one round with equal times, placed together."""
 
     tasks: tuple[int, ...]  # i, in number order
     train: list[Time]  # [k] T^c
@@ -38,8 +43,8 @@ class TaskBatch:
 class Workload:
     """An instance in plain lists and whole steps; n, i and k as in `HareArrays`, b a batch.
 
-    Batches stand round by round, in a round the longest first; those of one round may be placed in
-    any order. Place p of the list is the turn of a batch: b = p unless a plan says otherwise.
+    Batches are listed round by round, within a round the longest first. Batches of one round may be
+    placed in any order: position p of the list holds batch b = p unless a plan permutes them.
     """
 
     unit: tuple[int, int]  # a step is unit[0] / unit[1] of the instance's time unit
@@ -47,10 +52,10 @@ class Workload:
     weight: list[float]  # [n]
     job_batches: list[int]  # [n + 1] batches of job n are job_batches[n] : job_batches[n + 1]
     batches: list[TaskBatch]  # [b]
-    opens: list[bool]  # [p] is the first of its round; one entry more, true, at the end
-    rest: list[Time]  # [p] least length of the job's rounds, the open one included, from turn p on
+    opens: list[bool]  # [p] first batch of its round; one more entry, true, at the end
+    rest: list[Time]  # [p] minimum remaining length of the job, current round included
     capacity: list[int]  # [k] GPUs of the class
-    speed: list[float]  # [k] least T^c over T^c, mean over the tasks; <= 1
+    speed: list[float]  # [k] mean over the tasks of min T^c / T^c; <= 1
     work: list[float]  # [n] T^c of all tasks, each on its fastest GPU
 
     @property
@@ -60,14 +65,19 @@ class Workload:
 
 
 def workload(instance: HareInstance, *, split: bool = False) -> Workload:
-    """Return an instance in whole steps, where it has such a scale, and as it is otherwise.
+    """Return the instance as batches, in whole steps if its times have a common step.
 
-    With integers a slot that fits exactly is found; rounding may lose it, which costs only value.
-    `split`: every task is a batch of its own.
+    With integers, gaps of exactly the right length are found; rounding may miss them, which only
+    costs quality.
+
+    Parameters
+    ----------
+    split : bool
+        Make every task a batch of its own, instead of all identical tasks of a round together.
     """
     view = arrays(instance)
-    train: NDArray[Any]  # whole numbers, or not
-    duration: NDArray[Any]
+    train: NDArray[np.int64] | NDArray[np.float64]
+    duration: NDArray[np.int64] | NDArray[np.float64]
     try:
         whole = steps(instance)
         unit = whole.step.as_integer_ratio()
@@ -86,17 +96,17 @@ def workload(instance: HareInstance, *, split: bool = False) -> Workload:
     rest: list[Time] = []
     job_batches = [0]
     for first, last in pairwise(view.job_rounds.tolist()):
-        after: Time = sum(
+        remaining: Time = sum(
             max(fastest[tasks[0]] for tasks in groups) for groups in rounds[first:last]
         )
         for groups in rounds[first:last]:
             groups.sort(key=lambda tasks: -fastest[tasks[0]])
-            after -= fastest[groups[0][0]]
+            remaining -= fastest[groups[0][0]]
             for tasks in groups:
                 i = tasks[0]
                 batches.append(TaskBatch(tasks, train[i].tolist(), duration[i].tolist()))
                 opens.append(tasks is groups[0])
-                rest.append(after + (fastest[i] if opens[-1] else fastest[groups[-1][0]]))
+                rest.append(remaining + (fastest[i] if opens[-1] else fastest[groups[-1][0]]))
         job_batches.append(len(batches))
     return Workload(
         unit=unit,
@@ -113,7 +123,7 @@ def workload(instance: HareInstance, *, split: bool = False) -> Workload:
 
 
 class CapacityProfile:
-    """How many GPUs of one class are busy, as a step function of time."""
+    """Number of busy GPUs of one class, as a step function of time."""
 
     __slots__ = ("busy", "capacity", "times")
 
@@ -123,30 +133,53 @@ class CapacityProfile:
         self.busy: list[int] = [0]  # from times[x] to times[x + 1]; the last entry is 0
 
     def copy(self) -> "CapacityProfile":
-        """Return a timeline that changes on its own."""
+        """Return an independent copy."""
         twin = CapacityProfile(self.capacity)
         twin.times, twin.busy = self.times[:], self.busy[:]
         return twin
 
     def first_fit(self, ready: Time, length: Time) -> tuple[Time, int]:
-        """Return the first start >= ready of a free interval, and how many GPUs are free for it."""
+        """Return the first interval in which a GPU is free.
+
+        Parameters
+        ----------
+        ready : int or float
+            Earliest start.
+        length : int or float
+            Length of the interval, > 0.
+
+        Returns
+        -------
+        start : int or float
+            First start >= ready.
+        free : int
+            Number of GPUs that are free during the whole interval.
+        """
         times, busy, capacity = self.times, self.busy, self.capacity
         start, x = ready, bisect_right(times, ready) - 1
         while True:
             y = bisect_left(times, start + length, x + 1)
-            most = max(busy[x:y])
-            if most < capacity:
-                return start, capacity - most
+            peak = max(busy[x:y])
+            if peak < capacity:
+                return start, capacity - peak
             x = y - 1
-            while busy[x] < capacity:  # every start up to the last full moment is in vain
+            while busy[x] < capacity:  # no start before the last full piece can succeed
                 x -= 1
             while busy[x] >= capacity:
                 x += 1
             start = times[x]
 
     def reserve(self, start: Time, end: Time, gpus: int) -> None:
-        """Occupy (or free, when negative) a number of GPUs from start to end."""
-        if end <= start:  # doubles do not tell them apart
+        """Reserve GPUs for an interval.
+
+        Parameters
+        ----------
+        start, end : int or float
+            The interval.
+        gpus : int
+            Number of GPUs; a negative number releases them.
+        """
+        if end <= start:  # equal as doubles
             return
         times, busy = self.times, self.busy
         x = bisect_left(times, start)
@@ -165,102 +198,117 @@ class CapacityProfile:
 
 
 class PartialSchedule:
-    """A schedule of the first batches of every job, to which the next one of any can be added."""
+    """Schedule of the first batches of every job, to which the next batch of a job can be added."""
 
-    __slots__ = ("barrier", "following", "lines", "ready", "work")
+    __slots__ = ("barrier", "next_batch", "profiles", "ready", "work")
 
     def __init__(self, work: Workload) -> None:
         self.work = work
-        self.lines = [CapacityProfile(capacity) for capacity in work.capacity]
-        self.ready = work.arrival[:]  # [n] start of the open round; at last C_n
-        self.barrier = work.arrival[:]  # [n] end of the open round so far
-        self.following = work.job_batches[:-1]  # [n] p, the next turn
+        self.profiles = [CapacityProfile(capacity) for capacity in work.capacity]
+        self.ready = work.arrival[:]  # [n] earliest start of the current round; finally C_n
+        self.barrier = work.arrival[:]  # [n] end of the current round so far
+        self.next_batch = work.job_batches[:-1]  # [n] position p of the next batch
 
     def copy(self) -> "PartialSchedule":
-        """Return a partial schedule that changes on its own."""
+        """Return an independent copy."""
         twin = PartialSchedule.__new__(PartialSchedule)
-        twin.work, twin.lines = self.work, [line.copy() for line in self.lines]
+        twin.work, twin.profiles = self.work, [profile.copy() for profile in self.profiles]
         twin.ready, twin.barrier = self.ready[:], self.barrier[:]
-        twin.following = self.following[:]
+        twin.next_batch = self.next_batch[:]
         return twin
 
-    def least(self) -> float:
-        """Return what no completion of this schedule goes below: sum w_n C_n in steps, so far."""
+    def lower_bound(self) -> float:
+        """Return a lower bound, in steps, on sum w_n C_n over all extensions of this schedule."""
         work = self.work
         return sum(
             weight * (ready + (work.rest[p] if p < end else 0))
             for weight, ready, p, end in zip(
-                work.weight, self.ready, self.following, work.job_batches[1:], strict=True
+                work.weight, self.ready, self.next_batch, work.job_batches[1:], strict=True
             )
         )
 
     def add(self, n: int, b: int, price: Sequence[float], *, by_end: bool = True) -> list[Slot]:
-        """Reserve for a batch of the open round of job n the slots that cost least; return them.
+        """Reserve the slots of least cost for a batch of the current round of job n.
 
         Parameters
         ----------
+        n : int
+            The job.
         b : int
-            A batch that is not yet placed.
-        price : [k]
-            What a step on a GPU of the class costs, in weight, >= 0; infinite: not to be used. The
-            batch waits for cheaper GPUs while the weight of its job times the delay of the barrier
-            is less than what they save.
+            A batch of its current round that is not placed yet.
+        price : sequence [k]
+            Cost of a step on a GPU of the class, in units of weight, >= 0; infinite if the class
+            must not be used.
         by_end : bool
-            Prefer slots by their ends, synchronization included; otherwise by their starts.
+            Consider slots in order of their ends, synchronization included, else of their starts.
+
+        Returns
+        -------
+        list of Slot
+            The reserved slots.
+
+        Notes
+        -----
+        Slots are enumerated in order of their ends, as in Dijkstra's algorithm. Using all slots
+        with an end up to e costs w (e - barrier)+ plus the prices of the cheapest `count` of them.
+        The enumeration ends when the first term plus the smallest possible price exceeds the best
+        cost so far; so the batch waits for cheaper GPUs as long as they save more than the delay
+        costs.
         """
-        ready, lines = self.ready[n], self.lines
+        ready, profiles = self.ready[n], self.profiles
         batch, weight = self.work.batches[b], self.work.weight[n]
         barrier = self.barrier[n] if by_end else ready
         count, train = len(batch.tasks), batch.train
         lag = batch.duration if by_end else [0] * len(train)
         cost = [p * c for p, c in zip(price, train, strict=True)]
-        least = count * min(cost)
-        # (end, k, start, GPUs free); 0 free: its class has no slot before this start, look it up
+        min_price = count * min(cost)
+        # (end, k, start, free GPUs); with 0 free GPUs, the start is a lower bound and the slot is
+        # still to be computed
         heap = [(ready + lag[k], k, ready, 0) for k, each in enumerate(cost) if each < inf]
         heapify(heap)
-        found: list[tuple[float, Time, int, Time, int]] = []  # cost, end, k, start, tasks
-        wanted = [count] * len(lines)
+        slots_by_end: list[tuple[float, Time, int, Time, int]] = []  # cost, end, k, start, tasks
+        wanted = [count] * len(profiles)
         total, best, last = 0, inf, ready
         while heap:
             end, k, start, free = heap[0]
-            if total >= count and weight * max(end - barrier, 0) + least >= best:
+            if total >= count and weight * max(end - barrier, 0) + min_price >= best:
                 break  # a later end costs more than cheaper GPUs can save
             if not free:
-                start, free = lines[k].first_fit(start, train[k])
+                start, free = profiles[k].first_fit(start, train[k])
                 heapreplace(heap, (start + lag[k], k, start, free))
                 continue
             heappop(heap)
             number = min(free, wanted[k])
-            lines[k].reserve(start, start + train[k], number)
-            found.append((cost[k], end, k, start, number))
+            profiles[k].reserve(start, start + train[k], number)
+            slots_by_end.append((cost[k], end, k, start, number))
             total += number
             wanted[k] -= number
             if wanted[k]:
                 heappush(heap, (end, k, start, 0))
             if total >= count:
-                value = weight * max(end - barrier, 0) + _cheapest(found, count)
+                value = weight * max(end - barrier, 0) + _price_of_cheapest(slots_by_end, count)
                 if value < best:
                     best, last = value, end
         slots = []
-        for _, end, k, start, number in sorted(found):
+        for _, end, k, start, number in sorted(slots_by_end):  # keep the cheapest, release others
             used = min(count, number) if end <= last else 0
             if used < number:
-                lines[k].reserve(start, start + train[k], used - number)
+                profiles[k].reserve(start, start + train[k], used - number)
             if used:
                 slots.append((k, start, used))
                 count -= used
                 self.barrier[n] = max(self.barrier[n], start + batch.duration[k])
-        self.following[n] += 1
-        if self.work.opens[self.following[n]]:
+        self.next_batch[n] += 1
+        if self.work.opens[self.next_batch[n]]:
             self.ready[n] = self.barrier[n]
         return slots
 
 
-def _cheapest(found: Iterable[tuple[float, Time, int, Time, int]], count: int) -> float:
-    """Return what `count` tasks cost on the cheapest of the slots found."""
+def _price_of_cheapest(slots: Iterable[tuple[float, Time, int, Time, int]], count: int) -> float:
+    """Return the price of `count` tasks on the cheapest of the slots."""
     value = 0.0
-    for each, _, _, _, number in sorted(found):
-        value += each * min(count, number)
+    for price, _, _, _, number in sorted(slots):
+        value += price * min(count, number)
         count -= number
         if count <= 0:
             break
@@ -270,10 +318,17 @@ def _cheapest(found: Iterable[tuple[float, Time, int, Time, int]], count: int) -
 def to_schedule(
     instance: HareInstance, work: Workload, placed: Iterable[tuple[int, Sequence[Slot]]]
 ) -> HareSchedule:
-    """Name the GPUs of the slots of each batch b.
+    """Assign GPUs to the slots of all batches.
 
-    In the order of their starts, tasks take the GPU of their class that was freed first, the
-    earliest of the list among equals. Of one batch the task of the least number starts first.
+    In order of their starts, tasks take the GPU of their class that became free first, ties in list
+    order. Tasks of a batch start in order of their numbers.
+
+    Parameters
+    ----------
+    work : Workload
+        The workload of the instance.
+    placed : iterable of (int, sequence of Slot)
+        Every batch b with its slots.
     """
     view = arrays(instance)
     gpu, start = np.zeros(view.tasks, dtype=np.int64), np.zeros(view.tasks)
@@ -285,9 +340,9 @@ def to_schedule(
             for _ in range(number):
                 runs[k].append((begin, next(tasks), begin + batch.train[k]))
     step, units = work.unit
-    for gpus, own in zip(view.class_gpus, runs, strict=True):
+    for gpus, of_class in zip(view.class_gpus, runs, strict=True):
         free: list[tuple[Time, int]] = [(0, m) for m in gpus]
-        for begin, i, end in sorted(own, key=lambda run: (run[0], run[2], run[1])):
+        for begin, i, end in sorted(of_class, key=lambda run: (run[0], run[2], run[1])):
             start[i], gpu[i] = begin * step / units, free[0][1]
             heapreplace(free, (end, int(gpu[i])))
     return HareSchedule(gpu, start)

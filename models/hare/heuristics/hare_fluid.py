@@ -1,4 +1,13 @@
-"""Hare at full scale (ours): Algorithm 1 on the progress of the jobs in the fluid program."""
+"""Hare at full scale (ours): Algorithm 1 on the progress of the jobs in the fluid program.
+
+The paper's relaxation cannot be solved at full scale. Here the starts x_hat are the times at which
+the fluid solution reaches each round, in the manner of alpha-points.
+
+References
+----------
+M. X. Goemans, M. Queyranne, A. S. Schulz, M. Skutella, Y. Wang. Single machine scheduling with
+release dates. SIAM Journal on Discrete Mathematics 15(2), 2002: alpha-points.
+"""
 
 import numpy as np
 
@@ -22,6 +31,9 @@ def hare_fluid(instance: HareInstance, call: RunContext) -> MethodResult:
     np.add.at(share, (model.block, model.kind), solution.values[: len(model.block)])
     first = np.array([gpus[0] for gpus in view.class_gpus])
     gpu = first[share.argmax(axis=1)][model.task_blocks.task_block]
-    trace = {"relaxation": "fluid-lp", "relaxation_value": solution.result.objective}
-    # Proved or not, the fluid program is not the relaxation that the paper's lemmas start from.
+    trace: dict[str, object] = {
+        "relaxation": "fluid-lp",
+        "relaxation_value": solution.result.objective,
+    }
+    # The fluid program, even if solved to optimality, is not the relaxation of the paper's lemmas.
     return place(instance, call, start, gpu, relaxation_proved=False, trace=trace)

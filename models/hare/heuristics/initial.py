@@ -1,4 +1,8 @@
-"""A first schedule for the exact methods: its value is what their windows come from."""
+"""Initial search state of the exact methods: list schedules and the critical-path bound.
+
+Joins `algorithms` and `bounds.certificates` to `SearchState`; the value of the first schedule gives
+the time windows of the programs.
+"""
 
 from collections.abc import Iterator
 
@@ -17,11 +21,22 @@ from schedgap.models.search_state import SearchState
 def initial_state(
     instance: HareInstance, call: RunContext, synchronization: Synchronization
 ) -> SearchState:
-    """Return the bracket, in grid steps, of a first schedule and the critical paths."""
+    """Return the search state, in grid steps, of the best list schedule and the critical paths.
+
+    Parameters
+    ----------
+    synchronization : "relaxed" or "fixed"
+        Variant of the problem.
+
+    Raises
+    ------
+    ScaleError
+        If the times are not multiples of a common step.
+    """
     whole = steps(instance)
 
-    def shift(schedule: HareSchedule) -> HareSchedule:
-        """Move a schedule to the left: its value is then on the grid."""
+    def shift_left(schedule: HareSchedule) -> HareSchedule:
+        """Return the left-shifted schedule, whose value is on the grid."""
         begin = to_steps(instance, schedule, synchronization)
         return to_schedule(instance, begin, schedule.gpu)
 
@@ -29,37 +44,47 @@ def initial_state(
         begin = np.round(schedule.start / float(whole.step)).astype(np.int64)
         return value_of(instance, begin, schedule.gpu)
 
-    found = SearchState(
+    state = SearchState(
         call,
         measure,
         to_objective=whole.to_objective,
         round_bound=round,
-        normalise=shift,
+        normalise=shift_left,
         tolerance=0,
     )
-    found.trace["step"] = str(whole.step)
-    found.bound(whole.critical_path_value, critical_certificate(instance)[1])
+    state.trace["step"] = str(whole.step)
+    state.bound(whole.critical_path_value, critical_certificate(instance)[1])
     for schedule in starting_schedules(instance, synchronization):
-        found.offer(schedule)
-        if found.closed or call.clock.expired():
+        state.offer(schedule)
+        if state.closed or call.clock.expired():
             break
-    return found
+    return state
 
 
 def starting_schedule(
     instance: HareInstance, synchronization: Synchronization = "relaxed"
 ) -> HareSchedule:
-    """Return the best of a few list schedules of the variant."""
-    found = starting_schedules(instance, synchronization)
-    return min(found, key=lambda schedule: schedule.value(instance))
+    """Return the best of a few list schedules.
+
+    Parameters
+    ----------
+    synchronization : "relaxed" or "fixed"
+        Variant of the problem.
+    """
+    schedules = starting_schedules(instance, synchronization)
+    return min(schedules, key=lambda schedule: schedule.value(instance))
 
 
 def starting_schedules(
     instance: HareInstance, synchronization: Synchronization = "relaxed"
 ) -> Iterator[HareSchedule]:
-    """Yield a few list schedules of the variant.
+    """Yield a few list schedules.
 
-    A relaxed schedule's value must not bound the fixed variant, whose optimum can be higher.
+    Parameters
+    ----------
+    synchronization : "relaxed" or "fixed"
+        Variant of the problem. The optimum of the fixed variant can be higher, so the value of a
+        relaxed schedule is no upper bound on it.
     """
     if synchronization == "fixed":
         yield _rounds_together(instance)
@@ -71,7 +96,7 @@ def starting_schedules(
 
 
 def _rounds_together(instance: HareInstance) -> HareSchedule:
-    """Place whole rounds in Smith's order of the jobs, each on the GPUs that are free first."""
+    """Return the schedule of whole rounds in Smith's order, each on the first free GPUs."""
     view = arrays(instance)
     start, gpu = np.zeros(view.tasks), np.zeros(view.tasks, dtype=np.int64)
     free = np.zeros(view.gpus)

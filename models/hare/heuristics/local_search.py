@@ -1,8 +1,15 @@
-"""Search for the order in which rounds are best placed, one after another, by `dispatch` (ours).
+"""Iterated local search over the order in which `dispatch` places batches, and their prices (ours).
 
-A plan is an order of the batches and for each one what GPU time is worth to it. Whole jobs in
-Smith's order are good first plans; a move takes a job, or a part of it, to another place in the
-order, or changes which GPUs it prefers.
+A priority plan is an order of the batches and, for each batch, the index of the prices of GPU time
+that it sees. Plans with whole jobs in Smith's order are the start; a move shifts a job, or part of
+it, to another position, or changes its prices.
+
+References
+----------
+H. R. Lourenco, O. C. Martin, T. Stuetzle. Iterated local search. In: Handbook of Metaheuristics,
+Kluwer, 2003.
+W. E. Smith. Various optimizers for single-stage production. Naval Research Logistics Quarterly 3,
+1956.
 """
 
 import math
@@ -17,34 +24,31 @@ from schedgap.models.hare.heuristics.dispatch import PartialSchedule, Slot, to_s
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers.children.clock import Clock
 
-# What time on a GPU that is the fastest for every task costs, in mean weights of a job. With 0 a
+# Price of time on a GPU that is the fastest for every task, in mean weights of a job. With 0 a
 # batch never waits for a cheaper GPU.
 LEVELS = (0.0, 0.1, 0.2, 0.4, 0.8)
-HURRIES = (0.0, 0.5)  # how much an arrival counts beside work / weight in the first orders
-SPLIT = 200  # up to so many tasks each is placed on its own: more moves, and slower
-CHECKPOINTS = (
-    32  # partial schedules kept along a plan; a changed plan starts from the last in common
-)
-STALL = 10  # moves in vain, for each batch of the instance, before a kick
-PATIENCE = 100  # kicks in a row that led to nothing better, before the search ends by itself
-
-MOVES_WITHOUT_LIMIT = 2000  # of `local-search`, where neither moves nor a time limit were given
+ARRIVAL_FACTORS = (0.0, 0.5)  # of the arrival, relative to work / weight, in the first orders
+SPLIT = 200  # up to this number, every task is a batch of its own: more moves, but slower
+CHECKPOINTS = 32  # partial schedules stored along a plan; decoding starts from the last common one
+STALL = 10  # moves without improvement, per batch of the instance, before a kick
+PATIENCE = 100  # kicks in a row without improvement before the search ends
+MOVES_WITHOUT_LIMIT = 2000  # of `local-search`, if neither moves nor a time limit are given
 
 OnImprovement = Callable[[HareSchedule, float], None]  # with its value, in the instance's units
 
 
 @dataclass(frozen=True, slots=True)
 class PriorityPlan:
-    """An order of the batches and their choices."""
+    """An order of the batches, with the prices that each sees."""
 
-    order: list[int]  # jobs; where n occurs for the r-th time, its r-th turn is placed
-    turn: list[int]  # [p] the batch b that is placed in turn p
-    choice: list[int]  # [b] index of the prices by which the batch chooses its GPUs
+    order: list[int]  # jobs; the r-th occurrence of n places the r-th position of its batches
+    batch_at: list[int]  # [p] batch b at position p
+    prices: list[int]  # [b] index of the prices by which the batch chooses its GPUs
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedPlan:
-    """What a plan leads to."""
+    """The schedule that a plan leads to."""
 
     plan: PriorityPlan
     value: float  # sum w_n C_n in steps
@@ -56,7 +60,13 @@ class DecodedPlan:
 
 
 class PlanSearch:
-    """An instance, its prices, and how plans are followed and changed."""
+    """Decoder and neighbourhood of plans for one instance.
+
+    Parameters
+    ----------
+    gpu_rule : "finish" or "available"
+        Whether batches prefer slots by their ends or by their starts.
+    """
 
     def __init__(self, instance: HareInstance, gpu_rule: GpuRule, clock: Clock, seed: int) -> None:
         split = instance.number_of_tasks <= SPLIT
@@ -71,17 +81,17 @@ class PlanSearch:
         self.levels = range(len(levels))
         if len(levels) > 1:  # or one class only
             self.prices += [[0 if k == only else math.inf for k in classes] for only in classes]
-        self.alone = [
+        self.alone = [  # [n] completion of the job alone
             arrival + work.rest[b]
             for arrival, b in zip(work.arrival, work.job_batches[:-1], strict=True)
         ]
 
     def first_plans(self) -> Iterator[PriorityPlan]:
-        """Yield whole jobs in Smith's order, with and without regard to arrivals."""
+        """Yield plans with whole jobs in Smith's order, with and without regard to arrivals."""
         work = self.work
-        for hurry in HURRIES:
+        for factor in ARRIVAL_FACTORS:
             key = [
-                (x / w if w else math.inf) + hurry * a
+                (x / w if w else math.inf) + factor * a
                 for x, w, a in zip(work.work, work.weight, work.arrival, strict=True)
             ]
             order = [
@@ -92,16 +102,26 @@ class PlanSearch:
             for level in self.levels:
                 yield PriorityPlan(order, [*range(len(order))], [level] * len(order))
 
-    def follow(
+    def decode(
         self,
         plan: PriorityPlan,
         limit: float = math.inf,
         before: DecodedPlan | None = None,
         first: int = 0,
     ) -> DecodedPlan | None:
-        """Return the course of a plan; None when it goes beyond the limit or the clock expires.
+        """Return the schedule of a plan, or None if it exceeds the limit or the clock expires.
 
-        `before` is the course of a plan that agrees with this one before place `first`.
+        Parameters
+        ----------
+        plan : PriorityPlan
+            The plan.
+        limit : float
+            Largest value of interest, in steps.
+        before : DecodedPlan or None
+            A decoded plan that agrees with this one before entry `first` of the order; its
+            checkpoints are reused.
+        first : int
+            See `before`.
         """
         if before is None:
             partial, checkpoints, placed = PartialSchedule(self.work), [], []
@@ -111,53 +131,58 @@ class PlanSearch:
             placed = before.placed[: common * self.stride]
         for place in range(len(placed), len(plan.order)):
             if place % self.stride == 0:
-                if self.clock.expired() or partial.least() > limit:
+                if self.clock.expired() or partial.lower_bound() > limit:
                     return None
                 checkpoints.append(partial.copy())
             n = plan.order[place]
-            b = plan.turn[partial.following[n]]
-            slots = partial.add(n, b, self.prices[plan.choice[b]], by_end=self.by_end)
+            b = plan.batch_at[partial.next_batch[n]]
+            slots = partial.add(n, b, self.prices[plan.prices[b]], by_end=self.by_end)
             placed.append((b, slots))
-        value = partial.least()
+        value = partial.lower_bound()
         return (
             DecodedPlan(plan, value, partial.ready, placed, checkpoints) if value <= limit else None
         )
 
-    def neighbor(self, course: DecodedPlan) -> tuple[PriorityPlan, int]:
-        """Return a plan one move away, and the first place at which it differs.
+    def neighbor(self, current: DecodedPlan) -> tuple[PriorityPlan, int]:
+        """Return a random neighbour, and the first entry of the order that may differ.
 
-        A job that loses time to others moves up, or any job down, whole or in part; or it changes
-        how it chooses its GPUs.
+        A job that is delayed by others moves forward, or any job backward, as a whole or in part;
+        or it changes its prices, or the order of two batches of a round.
+
+        Parameters
+        ----------
+        current : DecodedPlan
+            The plan to change, decoded.
         """
-        work, rng, plan = self.work, self.rng, course.plan
-        loss = [
+        work, rng, plan = self.work, self.rng, current.plan
+        delay = [  # [n] weighted
             weight * max(end - alone, 0)
-            for weight, end, alone in zip(work.weight, course.completion, self.alone, strict=True)
+            for weight, end, alone in zip(work.weight, current.completion, self.alone, strict=True)
         ]
-        up = any(loss) and rng.random() < 0.8
-        n = rng.choices(range(work.jobs), loss if up else None)[0]
+        forward = any(delay) and rng.random() < 0.8
+        n = rng.choices(range(work.jobs), delay if forward else None)[0]
         start = work.job_batches[n]
         places = [place for place, job in enumerate(plan.order) if job == n]
         first, end = 0, len(places)
-        if rng.random() < 0.3:
+        if rng.random() < 0.3:  # part of the job
             first = rng.randrange(end)
             end = rng.randrange(first, end) + 1
-        if len(self.prices) > 1 and rng.random() < 0.2:
-            choice = plan.choice[:]
-            own = slice(start + first, start + end)
-            choice[own] = [rng.randrange(len(self.prices))] * (end - first)
-            return PriorityPlan(plan.order, plan.turn, choice), places[first]
-        if not work.opens[start + first + 1] and rng.random() < 0.2:
-            turn, p = plan.turn[:], start + first
-            turn[p], turn[p + 1] = turn[p + 1], turn[p]
-            return PriorityPlan(plan.order, turn, plan.choice), places[first]
+        if len(self.prices) > 1 and rng.random() < 0.2:  # other prices
+            prices = plan.prices[:]
+            batches = slice(start + first, start + end)
+            prices[batches] = [rng.randrange(len(self.prices))] * (end - first)
+            return PriorityPlan(plan.order, plan.batch_at, prices), places[first]
+        if not work.opens[start + first + 1] and rng.random() < 0.2:  # swap two of a round
+            batch_at, p = plan.batch_at[:], start + first
+            batch_at[p], batch_at[p + 1] = batch_at[p + 1], batch_at[p]
+            return PriorityPlan(plan.order, batch_at, plan.prices), places[first]
         moved = set(places[first:end])
         rest = [job for place, job in enumerate(plan.order) if place not in moved]
         distance = 1 + int(rng.random() ** 2 * len(rest))
         here = places[first]
-        target = max(0, here - distance) if up else min(len(rest), here + distance)
+        target = max(0, here - distance) if forward else min(len(rest), here + distance)
         order = rest[:target] + [n] * len(moved) + rest[target:]
-        return PriorityPlan(order, plan.turn, plan.choice), min(here, target)
+        return PriorityPlan(order, plan.batch_at, plan.prices), min(here, target)
 
 
 def local_search(
@@ -174,60 +199,64 @@ def local_search(
     Parameters
     ----------
     clock : Clock
-        The schedule of `list_wspt` is returned in any case (0.3 s for 24,000 tasks).
+        Limit of the search; the schedule of `list_wspt` is always computed (0.3 s for 24,000
+        tasks).
+    seed : int
+        The same seed with an endless clock gives the same schedule.
     moves : int or None
-        Changed plans to try, >= 0; None ends after `PATIENCE` kicks in vain. A seed and an endless
-        clock repeat the answer.
+        Maximum number of neighbours to try, >= 0; None ends after `PATIENCE` kicks without
+        improvement.
     gpu_rule : "finish" or "available"
-        Whether tasks prefer slots where they are synchronized first, or that start first.
-    on_improvement : function
-        Called with every better schedule and its value, first with the one of `list_wspt`.
+        Whether tasks prefer slots that synchronize them first, or that start first.
+    on_improvement : callable
+        Called with every better schedule and its value, first with that of `list_wspt`.
 
     Notes
     -----
-    Ours: iterated local search by first improvement, never worse than `list_wspt`. It ends early
-    at the critical-path bound, below which no schedule goes.
+    Ours: iterated local search with first improvement; never worse than `list_wspt`. It ends early
+    if it reaches the critical-path bound.
     """
     search = PlanSearch(instance, gpu_rule, clock, seed)
     work, rng = search.work, search.rng
-    shown = list_wspt(instance, gpu_rule)
-    value = shown.value(instance)
-    on_improvement(shown, value)
+    incumbent = list_wspt(instance, gpu_rule)
+    value = incumbent.value(instance)
+    on_improvement(incumbent, value)
 
-    def show(course: DecodedPlan) -> None:
-        nonlocal shown, value
-        schedule = to_schedule(instance, work, course.placed)
+    def report(decoded: DecodedPlan) -> None:
+        nonlocal incumbent, value
+        schedule = to_schedule(instance, work, decoded.placed)
         if schedule.value(instance) < value:
-            shown, value = schedule, schedule.value(instance)
-            on_improvement(shown, value)
+            incumbent, value = schedule, schedule.value(instance)
+            on_improvement(incumbent, value)
 
     best: DecodedPlan | None = None
     for plan in search.first_plans():
-        best = search.follow(plan, best.value if best else math.inf) or best
+        best = search.decode(plan, best.value if best else math.inf) or best
     if best is None:
-        return shown
-    show(best)
-    current, tried, vain, kicks, patience = best, 0, 0, 0, PATIENCE
-    while best.value > PartialSchedule(work).least() and tried != moves and not clock.expired():
+        return incumbent
+    report(best)
+    current, tried, stalled, kicks, patience = best, 0, 0, 0, PATIENCE
+    path_bound = PartialSchedule(work).lower_bound()
+    while best.value > path_bound and tried != moves and not clock.expired():
         tried += 1
-        if vain > STALL * len(work.batches):  # some moves from the best, whatever they cost
-            current, vain, kicks = best, 0, rng.randint(1, 4)
+        if stalled > STALL * len(work.batches):  # kick: accept the next few moves at any cost
+            current, stalled, kicks = best, 0, rng.randint(1, 4)
             patience -= 1
             if moves is None and patience < 0:
                 break
         plan, first = search.neighbor(current)
-        course = search.follow(plan, math.inf if kicks > 0 else current.value, current, first)
+        decoded = search.decode(plan, math.inf if kicks > 0 else current.value, current, first)
         kicks -= 1
-        vain = 0 if course and course.value < current.value else vain + 1
-        current = course or current
+        stalled = 0 if decoded and decoded.value < current.value else stalled + 1
+        current = decoded or current
         if current.value < best.value:
             best, patience = current, PATIENCE
-            show(best)
-    return shown
+            report(best)
+    return incumbent
 
 
 def run_local_search(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Run `local-search`."""
+    """Run the local search with the options of a call."""
     moves = call.options["moves"]
     if moves is None and call.clock.limit is None:
         moves = MOVES_WITHOUT_LIMIT

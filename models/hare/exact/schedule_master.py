@@ -1,0 +1,247 @@
+"""Restricted master of branch and price: schedules of single jobs within the GPU capacities.
+
+Rows: at most as many GPUs of each kind are in use in each step as there are; the shares of each
+job's schedules sum to 1. Columns are kept in one pool per job; those that a node of the search does
+not admit get the upper bound 0.
+
+References
+----------
+C. Barnhart, E. L. Johnson, G. L. Nemhauser, M. W. P. Savelsbergh, P. H. Vance. Branch-and-price:
+column generation for solving huge integer programs. Operations Research 46, 1998.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from schedgap.models.hare.exact.job_pricing import Floats, JobData, JobWindows, ScheduleColumn
+from schedgap.models.hare.integer_time import Ints
+from schedgap.solvers import Clock, EngineResult
+from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.builder import columns_matrix
+
+IN_USE = 1e-6  # share above which a column counts as used
+_AGE = 200  # nodes for which an unused column is kept when the master is rebuilt
+
+Support = list[list[tuple[float, ScheduleColumn]]]  # [n] columns in use, with their shares
+
+
+class ScheduleMaster:
+    """Restricted master in HiGHS, with pools of columns.
+
+    Parameters
+    ----------
+    jobs : sequence of JobData
+        The jobs, each with its windows.
+    class_size : array [k]
+        Number of GPUs of each kind.
+    horizon : int
+        Number of steps from time 0.
+    dear : float
+        Cost of the artificial column of each job, above that of any schedule of interest.
+    """
+
+    def __init__(
+        self, jobs: Sequence[JobData], class_size: Ints, horizon: int, *, dear: float
+    ) -> None:
+        self.capacity: Floats = np.repeat(class_size, horizon).astype(float)  # [k * horizon + t]
+        self.generated = 0  # columns so far
+        self._jobs, self._kinds, self._horizon, self._dear = jobs, len(class_size), horizon, dear
+        self._open()
+
+    def _open(self) -> None:
+        """Start with one artificial column for each job, so that the master is always feasible."""
+        count, rows = len(self._jobs), len(self.capacity)
+        self._upper = [math.inf] * count  # [j]
+        self._pools = [_ColumnPool() for _ in self._jobs]
+        artificial = [{rows + n: 1.0} for n in range(count)]
+        self._program = Relaxation(
+            LinearProgram.nonnegative(
+                np.full(count, self._dear),
+                columns_matrix(artificial, rows + count),
+                row_lower=np.append(np.full(rows, -np.inf), np.ones(count)),
+                row_upper=np.append(self.capacity, np.ones(count)),
+            ),
+            options={"presolve": "off", "dual_simplex_cost_perturbation_multiplier": 0.0},
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of columns in the master."""
+        return len(self._upper)
+
+    def solve(self, clock: Clock) -> EngineResult:
+        """Solve the master over the open columns."""
+        return self._program.solve(clock)
+
+    def contains(self, n: int, item: ScheduleColumn) -> bool:
+        """Return whether a schedule of job n is in the master.
+
+        Parameters
+        ----------
+        n : int
+            The job.
+        item : ScheduleColumn
+            A schedule of it.
+        """
+        return item in self._pools[n].items
+
+    def add(self, new: Sequence[tuple[int, ScheduleColumn]], node: int) -> None:
+        """Add columns, open at the current node.
+
+        Parameters
+        ----------
+        new : sequence of (int, ScheduleColumn)
+            Job and schedule of each column; none of them is in the master.
+        node : int
+            Number of nodes so far, to tell how long a column is not used.
+        """
+        if not new:
+            return
+        rows, entries, starts, cost = [], [], [0], []
+        for n, item in new:
+            usage = self.usage(n, item)
+            used = np.flatnonzero(usage)
+            rows.append(np.append(used, len(self.capacity) + n))
+            entries.append(np.append(usage[used], 1.0))
+            starts.append(starts[-1] + len(used) + 1)
+            cost.append(float(self._jobs[n].weight * (self._jobs[n].arrival + item.barrier[-1])))
+            self._pools[n].put(item, len(self._upper), node)
+            self._upper.append(math.inf)
+        count = len(new)
+        matrix = sparse.csc_array(
+            (np.concatenate(entries), np.concatenate(rows), np.array(starts)),
+            (len(self.capacity) + len(self._jobs), count),
+        )
+        self._program.add_columns(cost, np.zeros(count), np.full(count, np.inf), matrix)
+        self.generated += count
+
+    def usage(self, n: int, item: ScheduleColumn) -> Floats:
+        """Return [k * horizon + t] the number of GPUs that a schedule occupies.
+
+        Parameters
+        ----------
+        n : int
+            The job.
+        item : ScheduleColumn
+            A schedule of it.
+        """
+        job = self._jobs[n]
+        change = np.zeros((self._kinds, self._horizon + 1))
+        for j, (k, t) in enumerate(zip(item.kind, item.start, strict=True)):
+            change[k, job.arrival + t] += 1
+            change[k, job.arrival + t + job.train[j, k]] -= 1
+        return np.cumsum(change, axis=1)[:, :-1].ravel()
+
+    def restrict(self, windows: Sequence[JobWindows]) -> None:
+        """Close the columns that a node does not admit, and open all others.
+
+        Parameters
+        ----------
+        windows : sequence [n]
+            Windows of each job at the node.
+        """
+        changed, upper = [], []
+        for pool, own in zip(self._pools, windows, strict=True):
+            for number, inside in zip(pool.numbers, pool.inside(own), strict=True):
+                limit = math.inf if inside else 0.0
+                if self._upper[number] != limit:
+                    self._upper[number] = limit
+                    changed.append(number)
+                    upper.append(limit)
+        if changed:
+            self._program.change_bounds(changed, np.zeros(len(changed)), upper)
+
+    def forget(self, node: int) -> None:
+        """Rebuild the master from the columns that were used lately.
+
+        Parameters
+        ----------
+        node : int
+            Number of nodes so far.
+        """
+        recent = [
+            (n, item)
+            for n, pool in enumerate(self._pools)
+            for item, last in zip(pool.items, pool.last_used, strict=True)
+            if last >= node - _AGE
+        ]
+        generated = self.generated
+        self._open()
+        self.add(recent, node)
+        self.generated = generated
+
+    def support(self, shares: Floats, node: int) -> Support:
+        """Return the columns in use of each job, and record that they are.
+
+        Parameters
+        ----------
+        shares : array [j]
+            Solution of the master.
+        node : int
+            Number of nodes so far.
+        """
+        support: Support = []
+        for pool in self._pools:
+            own = shares[pool.numbers]
+            items = list(pool.items)
+            places = np.flatnonzero(own > IN_USE)
+            for place in places:
+                pool.last_used[place] = node
+            support.append([(float(own[place]), items[place]) for place in places])
+        return support
+
+
+class _ColumnPool:
+    """Columns of one job that are in the master."""
+
+    def __init__(self) -> None:
+        self.items: dict[ScheduleColumn, None] = {}  # an ordered set
+        self.numbers: list[int] = []  # column of the master
+        self.last_used: list[int] = []  # node at which it last had a share
+        self._stacked: tuple[Ints, Ints, Ints] | None = None
+
+    def put(self, item: ScheduleColumn, number: int, node: int) -> None:
+        """Add a column.
+
+        Parameters
+        ----------
+        item : ScheduleColumn
+            The schedule.
+        number : int
+            Its column in the master.
+        node : int
+            Number of nodes so far.
+        """
+        self.items[item] = None
+        self.numbers.append(number)
+        self.last_used.append(node)
+        self._stacked = None
+
+    def inside(self, windows: JobWindows) -> list[bool]:
+        """Return for each column whether it lies within the windows.
+
+        Parameters
+        ----------
+        windows : JobWindows
+            Windows of the job.
+        """
+        if not self.items:
+            return []
+        if self._stacked is None:
+            self._stacked = (
+                np.array([item.barrier for item in self.items]),
+                np.array([item.kind for item in self.items]),
+                np.array([item.start for item in self.items]),
+            )
+        barrier, kind, start = self._stacked
+        total: NDArray[np.float64] = np.zeros(len(self.items))
+        for r, mask in enumerate(windows.barrier):
+            total += mask[barrier[:, r]]
+        for j, mask in enumerate(windows.start):
+            total += mask[kind[:, j], start[:, j]]
+        return list((total == 0).tolist())
