@@ -273,7 +273,7 @@ METHODS: tuple[Method, ...] = (
         ),
         seeded=True,
     ),
-    # the paper's baselines, and our list rule
+    # the paper's baselines
     Method(
         name="gavel-fifo",
         kind="baseline",
@@ -322,29 +322,13 @@ METHODS: tuple[Method, ...] = (
         ),
         online=True,
     ),
-    Method(
-        name="list-wspt",
-        kind="algorithm",
-        run=Algorithm(_at("algorithms.list_wspt:list_wspt")),
-        summary="Algorithm 1 with jobs in Smith's order: smallest work over weight first",
-        source="ours, after Algorithm 1",
-        ours=True,
-        options=(
-            Option(
-                "gpu_rule",
-                "choice",
-                "finish",
-                "GPU that finishes the task first, or that is free first (Algorithm 1, line 12)",
-                choices=("finish", "available"),
-            ),
-        ),
-    ),
 )
 ALIASES = {
     "hybrid": "exact",
     "paper": "big-m",
     "lp": "time-indexed-lp",
     "critical-path": "job-alone",
+    "list-wspt": "local-search",
 }
 
 PROGRAMS: Mapping[str, Callable[[HareInstance], Any]] = {

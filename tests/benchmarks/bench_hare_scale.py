@@ -15,7 +15,6 @@ ROWS: tuple[Row, ...] = (
     ("lagrangian", {}, None),
     ("hare-fluid", {}, None),
     ("hare-fluid", {"gpu_rule": "finish"}, None),
-    ("list-wspt", {}, None),
     ("gavel-fifo", {}, None),
     ("srtf", {}, None),
     ("sched-homo", {}, None),

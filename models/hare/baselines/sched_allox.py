@@ -48,9 +48,7 @@ def _matching_policy(weighted: bool) -> Policy:
     return policy
 
 
-def match(
-    release: Floats, gpu_class: NDArray[np.int64], length: Floats, *, reduce: bool = True
-) -> list[tuple[int, int]]:
+def match(release: Floats, gpu_class: NDArray[np.int64], length: Floats) -> list[tuple[int, int]]:
     """Match jobs to pairs (GPU, position from the end) at minimum total completion time.
 
     Parameters
@@ -61,35 +59,25 @@ def match(
         Class of each GPU, a column of `length`.
     length : array [job, class]
         Time that a job takes on a GPU of the class, > 0.
-    reduce : bool
-        Use only the columns that are among the W cheapest of some job, for W jobs: the other jobs
-        take at most W - 1 of them, so the minimum cost stays the same. The matching may differ,
-        which is why schedules are always computed with it; tests compare with False.
 
     Returns
     -------
     list of (m, q)
         For each job its GPU and its position q = 1, 2, ... from the end, at cost
         release[m] + q length[job, class of m].
+
+    Notes
+    -----
+    Only the columns that are among the W cheapest of some job are used, for W jobs: the other jobs
+    take at most W - 1 of them, so the minimum cost stays the same.
     """
     jobs = len(length)
-    gpu, place = (
-        _undominated_columns(release, gpu_class, jobs)
-        if reduce
-        else _all_columns(len(release), jobs)
-    )
+    gpu, place = _undominated_columns(release, gpu_class, jobs)
     cost = release[gpu] + place * length[:, gpu_class[gpu]]
-    if reduce:
-        cheapest = np.argsort(cost, axis=1, kind="stable")[:, :jobs]
-        columns = np.unique(cheapest)
-        gpu, place, cost = gpu[columns], place[columns], cost[:, columns]
-    _, chosen = linear_sum_assignment(cost)
-    return list(zip(gpu[chosen].tolist(), place[chosen].tolist(), strict=True))
-
-
-def _all_columns(gpus: int, jobs: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return GPU and position of every column, by GPU, then position."""
-    return np.repeat(np.arange(gpus), jobs), np.tile(np.arange(1, jobs + 1), gpus)
+    columns = np.unique(np.argsort(cost, axis=1, kind="stable")[:, :jobs])
+    _, chosen = linear_sum_assignment(cost[:, columns])
+    pairs = columns[chosen]
+    return list(zip(gpu[pairs].tolist(), place[pairs].tolist(), strict=True))
 
 
 def _undominated_columns(
@@ -104,6 +92,7 @@ def _undominated_columns(
     for k in range(gpu_class.max() + 1):
         gpus = np.flatnonzero(gpu_class == k)
         rank[gpus[np.argsort(release[gpus], kind="stable")]] = np.arange(1, len(gpus) + 1)
-    gpu, place = _all_columns(len(release), jobs)
+    gpu = np.repeat(np.arange(len(release)), jobs)
+    place = np.tile(np.arange(1, jobs + 1), len(release))
     possible = rank[gpu] * place <= jobs
     return gpu[possible], place[possible]
