@@ -1,13 +1,12 @@
 """Gantt chart of a `hare` schedule: one lane per GPU, one bar per task."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.family import Bar, Chart
 
 
-def chart(instance: HareInstance, schedule: Mapping[str, Any]) -> Chart:
+def chart(instance: HareInstance, schedule: Mapping[str, object]) -> Chart:
     """Return the chart of a schedule: training as solid bars, synchronization faint behind it.
 
     Parameters

@@ -31,7 +31,7 @@ class HareSteps:
     step: Fraction  # length of a step in the instance's time unit
     weight_step: Fraction  # greatest common divisor of the weights
     arrival: Ints  # [n] steps
-    weight: Ints  # [n] multiples of the weight step
+    weight: Ints  # [n] in weight steps, without a common divisor
     train: Ints  # [i, k] steps
     duration: Ints  # [i, k] d = T^c + T^s, steps
     head: Ints  # [i] earliest start, steps

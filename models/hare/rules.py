@@ -37,7 +37,9 @@ class PlacedTask(NamedTuple):
     synchronized: float  # start + T^c + T^s
 
 
-def check(instance: HareInstance, schedule: Any, options: Mapping[str, Any]) -> Iterator[Violation]:
+def check(
+    instance: HareInstance, schedule: Any, options: Mapping[str, object]
+) -> Iterator[Violation]:
     """Yield every violation of the rules by a schedule.
 
     Parameters

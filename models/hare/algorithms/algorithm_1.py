@@ -14,7 +14,7 @@ E1, E4, ... are the paper's errata as numbered in `paper.py`.
 import math
 from collections.abc import Sequence
 from heapq import heapreplace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -147,9 +147,9 @@ class _EventList:
         self._instance, self._view = instance, view
         self._left = np.diff(view.round_tasks).tolist()  # [q] tasks not placed yet
         tasks = [self._named(i) for i in order]
-        self.events: list[dict[str, Any]] = [{"line": "L4", "event": "order", "tasks": tasks}]
+        self.events: list[dict[str, object]] = [{"line": "L4", "event": "order", "tasks": tasks}]
 
-    def _named(self, i: int) -> dict[str, Any]:
+    def _named(self, i: int) -> dict[str, object]:
         view = self._view
         q, n = int(view.task_round[i]), int(view.task_job[i])
         return {

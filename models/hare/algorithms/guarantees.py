@@ -4,7 +4,6 @@ E1, E4, ... are the paper's errata as numbered in `paper.py`.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +29,7 @@ def alpha(instance: HareInstance) -> float:
     return worst
 
 
-def theorem_4(instance: HareInstance) -> dict[str, Any]:
+def theorem_4(instance: HareInstance) -> dict[str, object]:
     """Evaluate Theorem 4 on an instance.
 
     Returns
@@ -79,7 +78,7 @@ def lemma_report(
     schedule: HareSchedule,
     *,
     relaxation_proved: bool = True,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Evaluate the two lemmas behind Theorem 4 on a schedule of Algorithm 1.
 
     Parameters

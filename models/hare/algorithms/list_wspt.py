@@ -33,4 +33,5 @@ def smith_ratio(instance: HareInstance) -> Floats:
     """
     view = arrays(instance)
     work = np.bincount(view.task_job, weights=view.train.min(axis=1))
-    return np.divide(work, view.weight, out=np.full(view.jobs, np.inf), where=view.weight > 0)
+    infinite = np.full(view.jobs, np.inf)
+    return np.asarray(np.divide(work, view.weight, out=infinite, where=view.weight > 0))

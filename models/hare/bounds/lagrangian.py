@@ -410,7 +410,7 @@ class PlanMaster:
 
     def _columns(self, plans: Sequence[JobPlan]) -> Columns:
         """Return one plan of each job as columns."""
-        entries = []
+        entries: list[list[tuple[Ints, Floats | float]]] = []
         for n, plan in enumerate(plans):
             used = plan.use > _MIN_USE
             rows = self._capacity.positions[used]

@@ -4,7 +4,6 @@ Joins `programs/` to the initial search state and to the engines.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +16,7 @@ from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.programs import intervals, printed
 from schedgap.models.hare.programs import time_indexed as by_start
 from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.search_state import SearchState
 
 MAX_ROWS = 2_000_000  # big-M rows or intervals; building more takes minutes
 MAX_ENTRIES = 30_000_000  # nonzeros of the time-indexed program
@@ -45,86 +45,96 @@ def _round_up(bound: float) -> int:
     return math.ceil(bound - 1e-6 * max(1.0, abs(bound)))
 
 
-def big_m(instance: HareInstance, call: RunContext) -> MethodResult:
-    """Solve the paper's program with big-M rows."""
+def _initial(
+    instance: HareInstance, call: RunContext, size: int, what: str
+) -> SearchState | MethodResult:
+    """Return the search state to start from, or the result if there is nothing to solve.
+
+    There is nothing to solve if the instance is infeasible, the program too large, or the initial
+    bounds meet.
+    """
     synchronization = call.options["synchronization"]
     if proof := no_schedule(instance, synchronization):
         return proof
-    view, whole = arrays(instance), steps(instance)
-    rows = view.tasks**2 * view.gpus
-    if rows > MAX_ROWS:
-        return MethodResult(note=f"too large: about {rows} rows, at most {MAX_ROWS} are built")
+    steps(instance)  # ScaleError before any other refusal
+    if size > MAX_ROWS:
+        return MethodResult(note=f"too large: {what}, at most {MAX_ROWS} are built")
     state = initial_state(instance, call, synchronization)
     if state.closed:
         return state.outcome()
     call.progress.phase("building the program")
+    return state
+
+
+def big_m(instance: HareInstance, call: RunContext) -> MethodResult:
+    """Solve the paper's program with big-M rows."""
+    view, synchronization = arrays(instance), call.options["synchronization"]
+    rows = view.tasks**2 * view.gpus
+    state = _initial(instance, call, rows, f"about {rows} rows")
+    if isinstance(state, MethodResult):
+        return state
     model = printed.build(
         instance,
         pairwise=call.options["pairwise"],
         synchronization=synchronization,
         upper=int(state.upper or 0),
     )
+    unit = float(steps(instance).grid)
     state.solve(
         model,
         lambda values: printed.read(model, instance, synchronization=synchronization),
-        grid=float(whole.grid),
-        real=lambda bound: _round_up(bound / float(whole.grid)),
+        grid=unit,
+        real=lambda bound: _round_up(bound / unit),
     )
     return state.outcome()
 
 
-def _cp_sat(by: intervals.By) -> Callable[[HareInstance, RunContext], MethodResult]:
-    """Return the method that solves the interval model, by kind of GPU or by GPU."""
-
-    def run(instance: HareInstance, call: RunContext) -> MethodResult:
-        synchronization = call.options["synchronization"]
-        if proof := no_schedule(instance, synchronization):
-            return proof
-        view, whole = arrays(instance), steps(instance)
-        size = view.tasks * (len(view.class_gpus) if by == "kind" else view.gpus)
-        if size > MAX_ROWS:
-            return MethodResult(note=f"too large: {size} intervals, at most {MAX_ROWS} are built")
-        state = initial_state(instance, call, synchronization)
-        if state.closed:
-            return state.outcome()
-        call.progress.phase("building the model")
-        model = intervals.build(
-            instance,
-            by=by,
-            synchronization=synchronization,
-            upper=int(state.upper or 0),
-            lower=whole.critical_path_value,
-        )
-        state.solve(
-            model,
-            lambda values: intervals.read(values, instance, by=by),
-            real=_round_up,
-            grid=1,
-            start=intervals.start(instance, state.schedule, by=by, synchronization=synchronization),
-        )
-        return state.outcome()
-
-    return run
+def cp_sat(instance: HareInstance, call: RunContext) -> MethodResult:
+    """Solve the interval model with one cumulative constraint per kind of GPU."""
+    return _solve_intervals(instance, call, "kind")
 
 
-cp_sat, cp_sat_gpu = _cp_sat("kind"), _cp_sat("gpu")
+def cp_sat_gpu(instance: HareInstance, call: RunContext) -> MethodResult:
+    """Solve the interval model with one no-overlap constraint per GPU."""
+    return _solve_intervals(instance, call, "gpu")
+
+
+def _solve_intervals(instance: HareInstance, call: RunContext, by: intervals.By) -> MethodResult:
+    """Solve the interval model by kind of GPU or by GPU."""
+    view, synchronization = arrays(instance), call.options["synchronization"]
+    size = view.tasks * (len(view.class_gpus) if by == "kind" else view.gpus)
+    state = _initial(instance, call, size, f"{size} intervals")
+    if isinstance(state, MethodResult):
+        return state
+    model = intervals.build(
+        instance,
+        by=by,
+        synchronization=synchronization,
+        upper=int(state.upper or 0),
+        lower=steps(instance).critical_path_value,
+    )
+    state.solve(
+        model,
+        lambda values: intervals.read(values, instance, by=by),
+        real=_round_up,
+        grid=1,
+        start=intervals.start(instance, state.schedule, by=by, synchronization=synchronization),
+    )
+    return state.outcome()
 
 
 def _too_large(instance: HareInstance, call: RunContext, upper: int) -> MethodResult | None:
     """Return a result that says why the time-indexed program is too large, or None."""
-    place = by_start.layout(instance, upper)
-    most = call.options["max_columns"]
-    size = {"columns": place.columns, "entries": place.entries}
-    if place.columns > most:
-        return MethodResult(
-            note=f"too large: {place.columns} columns > max_columns={most}", trace=size
-        )
-    if place.entries > MAX_ENTRIES:
-        return MethodResult(
-            note=f"too large: about {place.entries} entries, at most {MAX_ENTRIES} are built",
-            trace=size,
-        )
-    return None
+    layout = by_start.layout(instance, upper)
+    limit = call.options["max_columns"]
+    if layout.columns > limit:
+        reason = f"{layout.columns} columns > max_columns={limit}"
+    elif layout.entries > MAX_ENTRIES:
+        reason = f"about {layout.entries} entries, at most {MAX_ENTRIES} are built"
+    else:
+        return None
+    size = {"columns": layout.columns, "entries": layout.entries}
+    return MethodResult(note=f"too large: {reason}", trace=size)
 
 
 def time_indexed(instance: HareInstance, call: RunContext) -> MethodResult:

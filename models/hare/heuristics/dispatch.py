@@ -249,8 +249,8 @@ class PartialSchedule:
 
         Notes
         -----
-        Slots are enumerated in order of their ends, as in Dijkstra's algorithm. Using all slots
-        with an end up to e costs w (e - barrier)+ plus the prices of the cheapest `count` of them.
+        Slots are enumerated in order of their ends. Using the slots with an end up to e costs
+        w max(e - barrier, 0) plus the prices of the cheapest `count` of them.
         The enumeration ends when the first term plus the smallest possible price exceeds the best
         cost so far; so the batch waits for cheaper GPUs as long as they save more than the delay
         costs.

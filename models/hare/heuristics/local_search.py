@@ -54,9 +54,7 @@ class DecodedPlan:
     value: float  # sum w_n C_n in steps
     completion: list[float]  # [n] C_n in steps
     placed: list[tuple[int, list[Slot]]]  # (b, slots) along the order
-    checkpoints: list[
-        PartialSchedule
-    ]  # what was placed before every `stride`-th place of the order
+    checkpoints: list[PartialSchedule]  # before every `stride`-th entry of the order
 
 
 class PlanSearch:
@@ -139,9 +137,9 @@ class PlanSearch:
             slots = partial.add(n, b, self.prices[plan.prices[b]], by_end=self.by_end)
             placed.append((b, slots))
         value = partial.lower_bound()
-        return (
-            DecodedPlan(plan, value, partial.ready, placed, checkpoints) if value <= limit else None
-        )
+        if value > limit:
+            return None
+        return DecodedPlan(plan, value, partial.ready, placed, checkpoints)
 
     def neighbor(self, current: DecodedPlan) -> tuple[PriorityPlan, int]:
         """Return a random neighbour, and the first entry of the order that may differ.

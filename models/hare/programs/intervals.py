@@ -103,7 +103,7 @@ def build(
         for tasks in _rounds(instance):
             for i in tasks[1:]:
                 model.add(x[i] == x[tasks[0]])
-    else:  # alike tasks start in the order of their numbers
+    else:  # identical tasks start in order of their numbers
         for group in view.alike:
             for i, j in itertools.pairwise(group):
                 model.add(x[i] <= x[j])
@@ -166,7 +166,7 @@ def start(
     machines = len(view.class_gpus) if by == "kind" else view.gpus
     start = to_steps(instance, schedule, synchronization)
     place = view.gpu_class[schedule.gpu] if by == "kind" else schedule.gpu
-    for group in view.alike:  # alike tasks start in the order of their numbers
+    for group in view.alike:  # identical tasks start in order of their numbers
         order = sorted(group, key=lambda i: (start[i], i))
         start[list(group)], place = start[order], place.copy()
         place[list(group)] = place[order]

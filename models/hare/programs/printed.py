@@ -162,7 +162,7 @@ def build(
     else:
         model.cut_alike = pyo.Constraint(
             [pair for group in view.alike for pair in pairwise_of(group)],
-            doc="alike tasks of a round start in the order of their numbers",
+            doc="identical tasks of a round start in order of their numbers",
             rule=lambda model, i, j: model.x[i] <= model.x[j],
         )
     return model

@@ -1,4 +1,10 @@
-"""Cutting-plane loops that add violated rows (9) to the relaxation, and its canonical point."""
+"""Cutting-plane loops that add violated rows (9) to the relaxation, and its canonical point.
+
+References
+----------
+J. E. Kelley. The cutting-plane method for solving convex programs. Journal of the Society for
+Industrial and Applied Mathematics 8, 1960.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -122,31 +128,31 @@ def solve_binary_with_cuts(
         equal = [(table == table[:, [cut.machine]]).all(axis=0) for table in times]
         return [replace(cut, machine=int(m)) for m in np.flatnonzero(equal[0] & equal[1])]
 
-    found = CutLoopResult(None, None, False, list(cuts), 0, relaxed.program)
+    state = CutLoopResult(None, None, False, list(cuts), 0, relaxed.program)
     best = np.inf
     for number in range(1, MAX_ROUNDS + 1):
-        result = solve(with_cuts(relaxed, found.cuts))
-        if result.bound is not None and (found.bound is None or result.bound > found.bound):
-            found = replace(found, bound=result.bound)
+        result = solve(with_cuts(relaxed, state.cuts))
+        if result.bound is not None and (state.bound is None or result.bound > state.bound):
+            state = replace(state, bound=result.bound)
             if on_bound is not None:
                 on_bound(result.bound)
         if result.values is None:
             break
         values = np.asarray(result.values)
-        found = replace(found, rounds=number, values=found.values if best < np.inf else values)
+        state = replace(state, rounds=number, values=state.values if best < np.inf else values)
         fixed = replace(relaxed, program=_with_shares(relaxed, values))
-        closure = solve_with_cuts(fixed, separate, solve, clock, cuts=found.cuts)
+        closure = solve_with_cuts(fixed, separate, solve, clock, cuts=state.cuts)
         if closure.closed and closure.values is not None:
             value = relaxed.program.objective(closure.values)
             if value < best:
-                best, found = value, replace(found, values=closure.values)
-        new = closure.cuts[len(found.cuts) :]
-        found = replace(found, cuts=found.cuts + [copy for cut in new for copy in copies(cut)])
-        if found.bound is not None and best <= found.bound + 1e-7 * max(1.0, abs(best)):
-            return replace(found, closed=True)
+                best, state = value, replace(state, values=closure.values)
+        new = closure.cuts[len(state.cuts) :]
+        state = replace(state, cuts=state.cuts + [copy for cut in new for copy in copies(cut)])
+        if state.bound is not None and best <= state.bound + 1e-7 * max(1.0, abs(best)):
+            return replace(state, closed=True)
         if not new or result.status != "optimal" or clock.expired():
             break
-    return found
+    return state
 
 
 def _with_shares(relaxed: BaseRelaxation, values: Floats) -> LinearProgram:
@@ -162,7 +168,7 @@ def _with_shares(relaxed: BaseRelaxation, values: Floats) -> LinearProgram:
 
 def canonical_point(
     relaxed: BaseRelaxation,
-    found: CutLoopResult,
+    loop: CutLoopResult,
     separate: Separate,
     solve: Solve,
     clock: Clock,
@@ -176,8 +182,8 @@ def canonical_point(
     ----------
     relaxed : BaseRelaxation
         The relaxation without rows (9).
-    found : CutLoopResult
-        Result of its loop, with a point.
+    loop : CutLoopResult
+        Result of its cutting-plane loop, with a point.
     separate : callable
         Returns the cuts that a point violates.
     solve : callable
@@ -186,13 +192,13 @@ def canonical_point(
     Returns
     -------
     array [j]
-        The canonical point, or that of `found` if the loop does not close in time.
+        The canonical point, or that of `loop` if the loop does not close in time.
     """
-    assert found.values is not None
-    program = _with_shares(relaxed, found.values)
+    assert loop.values is not None
+    program = _with_shares(relaxed, loop.values)
     cost = np.zeros_like(program.cost)
     cost[: len(relaxed.items.count)] = relaxed.items.count
-    value = program.objective(found.values)
+    value = program.objective(loop.values)
     narrowed = replace(
         program,
         cost=cost,
@@ -202,6 +208,6 @@ def canonical_point(
         row_names=[*(program.row_names or ()), "fix_e28_value"],
     )
     best = solve_with_cuts(
-        replace(relaxed, program=narrowed), separate, solve, clock, cuts=found.cuts
+        replace(relaxed, program=narrowed), separate, solve, clock, cuts=loop.cuts
     )
-    return best.values if best.closed and best.values is not None else found.values
+    return best.values if best.closed and best.values is not None else loop.values

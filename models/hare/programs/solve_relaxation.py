@@ -33,9 +33,8 @@ from schedgap.solvers.programs.arrays import Floats, LinearProgram
 INTEGER_CELLS = 400  # tasks x GPUs up to which `relaxed-prefix` keeps y binary by default
 MAX_RATIO = 1e6  # of weights, or of times; larger ratios exceed the tolerances of engines
 _LINEAR_SHARE = 0.3  # of the time, for cuts on the linear relaxation before the binary one
-_PRECISE: dict[
-    str, dict[str, Any]
-] = {  # U is large: an error of 1e-6 in y moves a start by U / 1e6
+# U is large: an error of 1e-6 in y moves a start by U / 1e6.
+_PRECISE: dict[str, dict[str, Any]] = {
     "highs": {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
     "gurobi": {"FeasibilityTol": 1e-9, "OptimalityTol": 1e-9},
 }
@@ -65,9 +64,9 @@ class RelaxationSolution:
         """[i] GPU with the largest share y_hat of the task, or one of that class of GPUs."""
         assert self.point is not None
         _, y, _ = self.relaxed.split(self.point)
-        return self.relaxed.items.gpu[y.argmax(axis=1)][self.relaxed.items.task_item]
+        return np.asarray(self.relaxed.items.gpu[y.argmax(axis=1)][self.relaxed.items.task_item])
 
-    def trace(self) -> dict[str, Any]:
+    def trace(self) -> dict[str, object]:
         """Return bound, proof, rounds and cuts of the loop, for the trace of a method."""
         return {
             "relaxation_value": self.loop.bound,
@@ -77,7 +76,7 @@ class RelaxationSolution:
         }
 
 
-def solve_relaxation(
+def _solve_by_cuts(
     instance: HareInstance,
     call: RunContext,
     separate: Separate,
@@ -192,7 +191,7 @@ def solve_literal(
     """
     if call.engine == "gurobi":
         return _solve_quadratic(instance, call, horizon_cap, choose_point, on_bound)
-    return solve_relaxation(
+    return _solve_by_cuts(
         instance,
         call,
         separate_full_set,
@@ -274,7 +273,7 @@ def solve_prefix(
     """
     if integer is None:
         integer = instance.number_of_tasks * len(instance.gpus) <= INTEGER_CELLS
-    return solve_relaxation(
+    return _solve_by_cuts(
         instance,
         call,
         separate_release_prefixes if release_cuts else separate_prefixes,
