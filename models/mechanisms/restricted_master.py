@@ -83,6 +83,7 @@ class RestrictedMaster(Generic[Tag]):
     def __init__(self) -> None:
         self._rows = ProgramBuilder()
         self._start: list[Columns] = []
+        self._upper: list[Floats] = []
         self._tags: list[Tag | None] = []
 
     @property
@@ -141,16 +142,22 @@ class RestrictedMaster(Generic[Tag]):
         costs = np.broadcast_to(np.asarray(cost, dtype=np.float64), rows.shape).ravel()
         return self.columns(costs, [{int(row): 1.0} for row in rows.positions.ravel()])
 
-    def begin(self, columns: Columns) -> None:
+    def begin(self, columns: Columns, *, upper: ArrayLike = np.inf) -> None:
         """Add columns that are there from the start.
 
         Parameters
         ----------
         columns : Columns
             As `columns` or `artificial` return them.
+        upper : array_like
+            Upper bounds, broadcast over the columns.
         """
-        self._start.append(columns)
-        self._tags += columns.tags
+        if len(columns.tags):
+            self._start.append(columns)
+            self._upper.append(
+                np.broadcast_to(np.asarray(upper, dtype=np.float64), len(columns.tags))
+            )
+            self._tags += columns.tags
 
     def duals(self, values: Mapping[Block, ArrayLike]) -> Floats:
         """Return duals [i] of all rows from those of some blocks; the others are 0.
@@ -174,9 +181,12 @@ class RestrictedMaster(Generic[Tag]):
             empty = sparse.csr_array((self.height, 1), dtype=np.float64)
             zero = np.zeros(1)
             return LinearProgram(zero, zero, zero, empty, rows.row_lower, rows.row_upper)
-        return LinearProgram.nonnegative(
-            np.concatenate([np.asarray(part.cost, dtype=np.float64) for part in self._start]),
-            sparse.hstack([sparse.csc_array(part.matrix) for part in self._start], format="csr"),
+        upper = np.concatenate(self._upper)
+        return LinearProgram(
+            cost=np.concatenate([np.asarray(part.cost, dtype=np.float64) for part in self._start]),
+            lower=np.zeros(len(upper)),
+            upper=upper,
+            matrix=sparse.hstack([sparse.csc_array(part.matrix) for part in self._start]),
             row_lower=rows.row_lower,
             row_upper=rows.row_upper,
         )

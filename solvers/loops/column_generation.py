@@ -124,6 +124,8 @@ def generate_columns(
     if center is not None and not clock.expired():
         first = pricing(center)
         best = -np.inf if first is None else first.bound
+        if on_bound is not None and np.isfinite(best):
+            on_bound(best)
     while not clock.expired() and (rounds is None or done < rounds):
         result = relaxation.solve(clock)
         if result.status == "infeasible":

@@ -161,6 +161,29 @@ def test_a_master_without_columns_and_with_two_blocks_reads_its_duals_by_name() 
     assert solution.bound == pytest.approx(-4.4)
 
 
+def test_bounded_columns_and_the_bound_of_the_first_duals() -> None:
+    master: RestrictedMaster[str] = RestrictedMaster()
+    row = master.rows("share", 1, upper=2)
+    master.begin(master.columns([], []))  # nothing yet
+    master.begin(master.columns([-1.0], [{row.start: 1.0}], ["half"]), upper=0.5)
+    heard: list[float] = []
+
+    def pricing(duals: np.ndarray) -> Priced:
+        price = float(prices_at_most(row, duals)[0])
+        return Priced(None, -2 * price - 0.5 * max(0.0, 1 - price))
+
+    solution = master.solve(
+        pricing,
+        clock=Clock(None),
+        duals=master.duals({row: -3.0}),
+        on_bound=lambda bound, duals: heard.append(bound),
+    )
+    assert solution.result.objective == pytest.approx(-0.5)
+    assert solution.bound == pytest.approx(-0.5)
+    assert heard == sorted(heard)
+    assert (heard[0], heard[-1]) == pytest.approx((-6.0, -0.5))
+
+
 # --- configurations and the cuts of one server ---------------------------------------------------
 
 DEMANDS = st.integers(1, 4).flatmap(
