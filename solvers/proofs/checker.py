@@ -60,7 +60,10 @@ class SearchSpace(Protocol[R]):
         ...
 
     def reduce(self, region: R, vector: Mapping[str, Any]) -> R:
-        """Return the region without candidates that a vector shows to have a value > goal."""
+        """Return the region without candidates that a vector shows to have a value > goal.
+
+        An empty one where the vector shows it of all candidates.
+        """
         ...
 
 
@@ -83,7 +86,7 @@ def check_tree(
     proof : mapping
         `vectors`: list of what `excess` and `reduce` take. `tree`: its nodes in preorder, each
         either `{"v": k}`, closed by vector k; or `{"empty": true}`, closed without prices; or
-        `{"b": branch}` with the two parts behind it, and optionally `"fix": [k, ...]`, vectors by
+        `{"b": branch}` with the two parts behind it. In each, `"fix": [k, ...]` may name vectors by
         which the region is reduced first.
     seconds : float
         Time that the check may take.
@@ -106,7 +109,9 @@ def check_tree(
             raise RefusedError(where, "not a node")
         region = regions.pop()
         try:
-            match tuple(sorted(node)):
+            for k in _list(node, "fix", 100) if "fix" in node else []:
+                region = space.reduce(region, _vector(vectors, k))
+            match tuple(sorted(node.keys() - {"fix"})):
                 case ("v",):
                     excess = space.excess(region, _vector(vectors, node["v"]))
                     if excess is not None and excess <= 0:
@@ -116,13 +121,11 @@ def check_tree(
                     if space.excess(region, {}) is not None:
                         raise RefusedError("/empty", "the leaf is not empty")
                     leaves += 1
-                case ("b",) | ("b", "fix"):
-                    for k in _list(node, "fix", 100) if "fix" in node else []:
-                        region = space.reduce(region, _vector(vectors, k))
+                case ("b",):
                     first, second = space.split(region, _list(node, "b", 100))
                     regions += [second, first]
                 case keys:
-                    raise RefusedError("", f"a node has v, empty, or b and fix, not {list(keys)}")
+                    raise RefusedError("", f"a node has one of v, empty and b, not {list(keys)}")
         except RefusedError as error:
             raise RefusedError(where + error.where, error.why) from None
     if regions:
@@ -236,9 +239,10 @@ class ProgramSpace:
     def reduce(self, region: Box, vector: Mapping[str, Any]) -> Box:
         """Return the box by reduced-cost fixing: without what costs more than the slack."""
         excess = self.excess(region, vector)
-        if excess is None or excess > 0:
-            return region  # nothing is in it; its parts can be closed by the same vector
         lower, upper = list(region[0]), list(region[1])
+        if excess is None or excess > 0:  # nothing is in it
+            lower[:1] = [value + 1 for value in upper[:1]]
+            return lower, upper
         for j, r in self._evaluate(vector)[1]:
             step = -excess // abs(r)
             if r > 0:

@@ -329,6 +329,9 @@ class _Prover:
         basis, box, entry = self.relaxation.basis, node.box, {}
         vector = node.vector
         trial = self._rounded(duals, FIXING_BITS, 1 << FIXING_BITS)
+        if self._closes(trial, box):
+            self.tree.append({"v": self._kept(trial)})
+            return []
         fixed = self.space.reduce(box, trial)
         pairs = zip(box[0], box[1], fixed[0], fixed[1], strict=True)
         changed = sum(a != c or b != d for a, b, c, d in pairs)

@@ -116,7 +116,7 @@ def test_solve_prints_the_solution_that_it_writes(
     assert "ratio      1 (the method's word: no proof)" in shown
     edge = tmp_path / "edge.json"
     schedgap("generate", "edge", "--preset", "toy", "--out", edge)
-    assert "1 (certificate: cg-bound)" in schedgap("solve", edge, "--method", "exact").out
+    assert "1 (proved: certificate cg-bound)" in schedgap("solve", edge, "--method", "exact").out
 
 
 @pytest.mark.parametrize(
