@@ -184,4 +184,4 @@ def read_record(file: Path) -> TaskRecord:
     try:
         return validate(TaskRecord, read_json(file))
     except InputError as error:
-        raise error if error.file else error.inside(str(file)) from None
+        raise error.inside(str(file)) from None

@@ -218,26 +218,21 @@ def contradictions(records: Sequence[TaskRecord]) -> list[str]:
         for record in records
         if record.outcome == "invalid"
     ]
-    groups: dict[tuple[str, str], list[TaskRecord]] = {}
+    best_known = brackets(records)
     for record in records:
-        if record.solution is not None and not record.relaxed:
-            groups.setdefault((record.instance.sha256, record.problem), []).append(record)
-    for group in groups.values():
-        known = _bracket(group)
-        for record in group:
-            answer = record.solution
-            assert answer is not None
-            if known.best is None:
-                continue
-            if answer.status == "infeasible":
-                found.append(
-                    f"{record.instance.name}: {record.label} proved that no schedule exists, "
-                    f"{known.best_by} has one"
-                )
-            elif answer.bound is not None and contradict(known.best, answer.bound, answer.sense):
-                claim = "optimum" if answer.status == "optimal" else "bound"
-                found.append(
-                    f"{record.instance.name}: {record.label} claims the {claim} "
-                    f"{answer.bound:.10g}, {known.best_by} has a schedule of {known.best:.10g}"
-                )
+        answer = record.solution
+        known = best_known[record.instance.sha256, record.problem]
+        if answer is None or record.relaxed or known.best is None:
+            continue
+        if answer.status == "infeasible":
+            found.append(
+                f"{record.instance.name}: {record.label} proved that no schedule exists, "
+                f"{known.best_by} has one"
+            )
+        elif answer.bound is not None and contradict(known.best, answer.bound, answer.sense):
+            claim = "optimum" if answer.status == "optimal" else "bound"
+            found.append(
+                f"{record.instance.name}: {record.label} claims the {claim} "
+                f"{answer.bound:.10g}, {known.best_by} has a schedule of {known.best:.10g}"
+            )
     return found

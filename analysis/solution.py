@@ -10,7 +10,7 @@ from typing import Any, Self
 from pydantic import PrivateAttr
 
 from schedgap.errors import InputError
-from schedgap.instances.instance import Instance
+from schedgap.instances.instance import Instance, html_table
 from schedgap.instances.records import (
     Record,
     changed,
@@ -175,9 +175,8 @@ class Solution(SolutionFile):
             evidence.unlink(missing_ok=True)  # it would belong to an older solution
         else:
             head = {"family": self.family, "instance_sha256": self.instance_sha256}
-            write_json(
-                evidence, head | {"bound": self.bound, "certificate": dict(self._certificate)}
-            )
+            claim = {"bound": self.bound, "certificate": dict(self._certificate)}
+            write_json(evidence, head | claim)
 
     def gantt(self, beside: "Solution | None" = None) -> Any:
         """Return a Gantt chart of the schedule as a Plotly figure.
@@ -241,13 +240,8 @@ class Solution(SolutionFile):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{key}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for key, value in self._facts().items()
-        )
         title = f"<b>{html.escape(self.method)}</b> on {html.escape(self.instance)}"
-        return f"{title}<table>{rows}</table>"
+        return title + html_table(self._facts())
 
 
 def certificate_file(file: str | os.PathLike[str]) -> Path:
@@ -283,7 +277,7 @@ def load_solution(file: str | os.PathLike[str], instance: Instance) -> Solution:
     try:
         solution = Solution.bind(instance, read_json(file))
     except InputError as error:
-        raise error if error.file else error.inside(str(file)) from None
+        raise error.inside(str(file)) from None
     evidence = certificate_file(file)
     if evidence.exists() and evidence != Path(file):
         solution._certificate = _read_certificate(evidence, instance)
@@ -334,5 +328,5 @@ def _read_certificate(file: Path, instance: Instance) -> Mapping[str, Any]:
         if data.instance_sha256 != instance.sha256:
             raise InputError("not of this instance", path="instance_sha256")
     except InputError as error:
-        raise error if error.file else error.inside(str(file)) from None
+        raise error.inside(str(file)) from None
     return data.certificate

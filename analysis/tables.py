@@ -51,11 +51,7 @@ def table(run: StoredRun) -> pd.DataFrame:
         own = bound_ratio(found, known) if found is not None else None
         rows.append(
             {
-                "family": record.instance.family,
-                "preset": preset(run, record),
-                "instance": run.names[record.instance.sha256],
-                "method": record.label,
-                "kind": record.kind,
+                **_identity(run, record),
                 "outcome": record.outcome,
                 "status": None if found is None else found.status,
                 "objective": None if found is None else found.objective,
@@ -75,6 +71,17 @@ def table(run: StoredRun) -> pd.DataFrame:
         "objective", "bound", "ratio_low", "ratio_high", "bound_low", "bound_high", "seconds",
     ]  # fmt: skip
     return frame.astype(dict.fromkeys(numbers, float))
+
+
+def _identity(run: StoredRun, record: TaskRecord) -> dict[str, str]:
+    """Return the columns that say which task a record belongs to."""
+    return {
+        "family": record.instance.family,
+        "preset": preset(run, record),
+        "instance": run.names[record.instance.sha256],
+        "method": record.label,
+        "kind": record.kind,
+    }
 
 
 TABLE_COLUMNS = [
@@ -111,12 +118,8 @@ def ratios(run: StoredRun) -> pd.DataFrame:
         ratio = objective_ratio(found, known)
         assert ratio is not None
         row = {
-            "family": record.instance.family,
-            "preset": preset(run, record),
-            "instance": run.names[record.instance.sha256],
+            **_identity(run, record),
             "problem": record.problem,
-            "method": record.label,
-            "kind": record.kind,
             "objective": found.objective,
             "best": known.best,
             "best_by": known.best_by,

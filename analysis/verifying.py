@@ -112,7 +112,7 @@ def verify_file(instance: Instance, file: str | os.PathLike[str]) -> Verdict:
     except InputError as error:
         of_bound = error.path.startswith("certificate")
         named = certificate_file(file) if of_bound else file
-        raise error if error.file else error.inside(str(named)) from None
+        raise error.inside(str(named)) from None
 
 
 def is_schedule(data: Mapping[str, Any]) -> bool:

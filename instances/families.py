@@ -77,4 +77,4 @@ def load(file: str | os.PathLike[str]) -> Instance:
     try:
         return from_data(read_json(file))
     except InputError as error:
-        raise error if error.file else error.inside(str(file)) from None
+        raise error.inside(str(file)) from None

@@ -125,9 +125,21 @@ class Instance(Record):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for key, value in self.summary().items()
-        )
-        return f"<b>{html.escape(self.name)}</b> ({html.escape(self.family)})<table>{rows}</table>"
+        title = f"<b>{html.escape(self.name)}</b> ({html.escape(self.family)})"
+        return title + html_table(self.summary())
+
+
+def html_table(facts: Mapping[str, str]) -> str:
+    """Return an HTML table with a row for each fact, for notebooks.
+
+    Parameters
+    ----------
+    facts : mapping
+        Texts by name.
+    """
+    rows = (
+        f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
+        f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+        for key, value in facts.items()
+    )
+    return f"<table>{''.join(rows)}</table>"

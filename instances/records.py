@@ -487,7 +487,7 @@ def read_json(file: str | os.PathLike[str]) -> Any:
     try:
         return parse_json(read_bytes(file))
     except InputError as error:
-        raise error if error.file else error.inside(str(file)) from None
+        raise error.inside(str(file)) from None
 
 
 RecordType = TypeVar("RecordType", bound=BaseModel)

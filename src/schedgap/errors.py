@@ -40,14 +40,14 @@ class InputError(SchedgapError):
         return _input_error, (self.message, self.path, self.file)
 
     def inside(self, file: str) -> "InputError":
-        """Return this error with the name of its file.
+        """Return this error with the name of its file, unless it has one.
 
         Parameters
         ----------
         file : str
             Name of the file that contains the fault.
         """
-        return InputError(self.message, path=self.path, file=file)
+        return self if self.file else InputError(self.message, path=self.path, file=file)
 
 
 def _input_error(message: str, path: str, file: str) -> InputError:
