@@ -210,7 +210,7 @@ def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, Any
     links: dict[str, list[Link]] = {}
     for link in chart.links:
         links.setdefault(link.group, []).append(link)
-    for group, own in links.items():
+    for group, group_links in links.items():
         traces.append(
             {
                 "type": "scatter",
@@ -219,8 +219,10 @@ def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, Any
                 "legendgroup": group,
                 "showlegend": False,
                 "hoverinfo": "skip",
-                "x": [time for link in own for time in (link.start, link.end, None)],
-                "y": [y for link in own for y in (lanes[link.lane], lanes[link.to_lane], None)],
+                "x": [time for link in group_links for time in (link.start, link.end, None)],
+                "y": [
+                    y for link in group_links for y in (lanes[link.lane], lanes[link.to_lane], None)
+                ],
                 "line": {"color": palette[group], "width": 2, "dash": "dot"},
             }
         )
@@ -229,10 +231,10 @@ def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, Any
 
 def _by_group(bars: Iterable[Bar]) -> dict[tuple[str, bool], list[Bar]]:
     """Return the bars by (group, soft) in natural order, soft bars last."""
-    found: dict[tuple[str, bool], list[Bar]] = {}
+    groups: dict[tuple[str, bool], list[Bar]] = {}
     for bar in bars:
-        found.setdefault((bar.group, bar.soft), []).append(bar)
-    return dict(sorted(found.items(), key=lambda item: (item[0][1], natural(item[0][0]))))
+        groups.setdefault((bar.group, bar.soft), []).append(bar)
+    return dict(sorted(groups.items(), key=lambda item: (item[0][1], natural(item[0][0]))))
 
 
 def frame_height(groups: int) -> int:

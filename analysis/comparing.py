@@ -136,11 +136,11 @@ def _problems(targets: Target | Iterable[Target]) -> tuple[list[Problem], dict[s
     problems: list[Problem] = []
     figures: dict[str, Experiment] = {}
     for target in cast(list[Target], given):
-        asked = _figures(target)
-        figures |= asked
-        for experiment in asked.values():
+        suite = _figures(target)
+        figures |= suite
+        for experiment in suite.values():
             problems += experiments.pairs(experiment)
-        if not asked:
+        if not suite:
             problems += [(instance, None) for instance in _expand(target)]
     if not problems:
         raise UsageError("no instances to compare on")
@@ -186,11 +186,11 @@ def _tasks(
                     choice.method
                 )  # raises UsageError, which lists the methods
     seen: set[str] = set()
-    for instance, own in problems:
+    for instance, figure_methods in problems:
         if chosen is not None:
             choices = chosen
-        elif own is not None:
-            choices = [Choice.read(text) for text in own]
+        elif figure_methods is not None:
+            choices = [Choice.read(text) for text in figure_methods]
         else:
             choices = _installed(instance)
         for choice in choices:
@@ -210,14 +210,14 @@ def _has(name: str, method: str) -> bool:
 
 def _installed(instance: Instance) -> list[Choice]:
     """Return every method of the family whose engines are installed."""
-    found = []
+    choices = []
     for method in family(instance.family).methods:
         try:
             task_spec(instance, method.name, settings={})
         except EngineUnavailableError:
             continue
-        found.append(Choice(method.name))
-    return found
+        choices.append(Choice(method.name))
+    return choices
 
 
 def _spec(task: Task) -> TaskSpec:

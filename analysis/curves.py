@@ -31,12 +31,12 @@ def running_best(points: Iterable[Sequence[float | None]], sense: Sense) -> Iter
     better, tighter = (min, max) if sense == "min" else (max, min)
     objective: float | None = None
     bound: float | None = None
-    for seconds, found, proved in points:
+    for seconds, value, limit in points:
         assert seconds is not None
-        if found is not None:
-            objective = found if objective is None else better(objective, found)
-        if proved is not None:
-            bound = proved if bound is None else tighter(bound, proved)
+        if value is not None:
+            objective = value if objective is None else better(objective, value)
+        if limit is not None:
+            bound = limit if bound is None else tighter(bound, limit)
         yield seconds, objective, bound
 
 
@@ -81,8 +81,8 @@ def progress_traces(
         steps = list(running_best(points, sense))
         named = False
         for what, column, dash in (("incumbent", 1, "solid"), ("bound", 2, "dot")):
-            kept = [(point[0], point[column]) for point in steps if point[column] is not None]
-            if not kept:
+            known = [(point[0], point[column]) for point in steps if point[column] is not None]
+            if not known:
                 continue
             traces.append(
                 {
@@ -91,8 +91,8 @@ def progress_traces(
                     "name": plain(name),
                     "legendgroup": name,
                     "showlegend": not named,
-                    "x": [seconds for seconds, _ in kept],
-                    "y": [value for _, value in kept],
+                    "x": [seconds for seconds, _ in known],
+                    "y": [value for _, value in known],
                     "line": {"shape": "hv", "color": palette[name], "dash": dash, "width": 2},
                     "marker": {"size": 5, "symbol": "circle" if column == 1 else "circle-open"},
                     "hovertemplate": f"{what} %{{y:.10~g}}<br>after %{{x:.4~g}} s",

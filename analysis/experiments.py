@@ -64,18 +64,18 @@ def suite(text: str) -> dict[str, Experiment]:
     name, _, rest = text.partition("-figure")
     if name not in FAMILIES or (rest != "s" and not rest.startswith("-")):
         return {}
-    found = _figures(name)
-    chosen = {file: each for file, each in found.items() if rest == "s" or file == f"{text}.csv"}
+    figures = _figures(name)
+    chosen = {file: each for file, each in figures.items() if rest == "s" or file == f"{text}.csv"}
     if not chosen:
-        names = ", ".join(file.removesuffix(".csv") for file in found) or "none"
+        names = ", ".join(file.removesuffix(".csv") for file in figures) or "none"
         raise UsageError(f"family {name} has no {text}: choose one of {names}")
     return chosen
 
 
 @cache
 def _figures(name: str) -> dict[str, Experiment]:
-    known = family(name).experiments
-    return {file_name(each): each for each in (known() if known else [])}
+    experiments = family(name).experiments
+    return {file_name(each): each for each in (experiments() if experiments else [])}
 
 
 def pairs(experiment: Experiment) -> Iterator[tuple[Instance, list[str]]]:
@@ -106,24 +106,24 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
     experiment : Experiment
         The figure.
     """
-    known: dict[tuple[str, str], TaskRecord] = {
+    records: dict[tuple[str, str], TaskRecord] = {
         (record.instance.sha256, record.label): record
         for record in run.records
         if record.solution is not None and record.solution.schedule is not None
     }
-    found: dict[tuple[str, float | str, str, int], Row] = {}
+    numbers: dict[tuple[str, float | str, str, int], Row] = {}
 
     def add(measure: str, series: str, value: float | None) -> None:
         if value is not None:
             row = Row(measure, point.x, series, point.seed, record.instance.name, value)
-            found.setdefault(row[:4], row)
+            numbers.setdefault(row[:4], row)
 
     for point in experiment.points:
         choice = Choice.read(point.method)
         spec = task_spec(
             point.instance, choice.method, engine=choice.engine, settings=dict(choice.settings)
         )
-        entry = known.get((point.instance.sha256, label(spec)))
+        entry = records.get((point.instance.sha256, label(spec)))
         if entry is None or entry.solution is None:
             continue
         record, solution = entry, entry.solution
@@ -134,7 +134,7 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
         bracket = run.brackets[record.instance.sha256, record.problem]
         add(experiment.objective, BEST, bracket.best)
         add(experiment.objective, BOUND, bracket.bound)
-    return list(found.values())
+    return list(numbers.values())
 
 
 def write(run: StoredRun, experiments: dict[str, Experiment]) -> None:
@@ -162,10 +162,10 @@ def written(run: StoredRun) -> dict[str, Experiment]:
         The run.
     """
     files = {file.name for each in run.folders for file in each.path.glob(f"{FOLDER}/*.csv")}
-    found: dict[str, Experiment] = {}
+    figures: dict[str, Experiment] = {}
     for name in sorted({file.partition("-figure")[0] for file in files}):
-        found |= suite(f"{name}-figures")
-    return {file: experiment for file, experiment in found.items() if file in files}
+        figures |= suite(f"{name}-figures")
+    return {file: experiment for file, experiment in figures.items() if file in files}
 
 
 def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Figure:
@@ -190,21 +190,21 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Fi
     for points in values.values():
         for x, each in points.items():
             draws[x] = max(draws.get(x, 0), len(each))
-    own = [series for series in values if series not in (BEST, BOUND)]
-    palette = colors(own) | {BEST: "#777777", BOUND: "#777777"}
+    paper_series = [series for series in values if series not in (BEST, BOUND)]
+    palette = colors(paper_series) | {BEST: "#777777", BOUND: "#777777"}
     figure = go.Figure()
-    for series in [*own, *(each for each in (BEST, BOUND) if each in values)]:
+    for series in [*paper_series, *(each for each in (BEST, BOUND) if each in values)]:
         means = {
             x: sum(each) / len(each) for x, each in values[series].items() if len(each) == draws[x]
         }
         dash = {BEST: "dash", BOUND: "dot"}.get(series, "solid")
-        bars = series in own and any(isinstance(x, str) for x in means)
+        bars = series in paper_series and any(isinstance(x, str) for x in means)
         shape: dict[str, Any] = (
             {"type": "bar", "marker": {"color": palette[series]}, "width": 0.6, "opacity": 0.6}
             if bars
             else {
                 "type": "scatter",
-                "mode": "lines+markers" if series in own else "lines",
+                "mode": "lines+markers" if series in paper_series else "lines",
                 "line": {"color": palette[series], "width": 2, "dash": dash},
             }
         )

@@ -18,10 +18,10 @@ def page(name: str) -> str:
     name : str
         The family.
     """
-    found, places = family(name), _places(name)
-    paper = found.paper
+    owner, places = family(name), _places(name)
+    paper = owner.paper
     parts = [
-        f"# Family `{name}`: {found.title}",
+        f"# Family `{name}`: {owner.title}",
         f"Paper: {paper.citation} https://doi.org/{paper.doi}",
         "This page is generated from the source by `make docs`.",
         "## Problem",
@@ -36,7 +36,7 @@ def page(name: str) -> str:
         paper.schedule,
         _table(("rule", "requirement"), paper.rules.items()),
         "## Methods",
-        _methods(found),
+        _methods(owner),
         "## Equations",
         _table(
             ("equation", "status", "source", "note"),
@@ -60,7 +60,7 @@ def page(name: str) -> str:
             + f". Verdict: {item.verdict}."
             for item in paper.guarantees.values()
         ),
-        *_figures(found),
+        *_figures(owner),
         "## Errata and decisions",
         _table(
             ("", "where", "the paper says", "problem", "our decision", "option for the text"),
@@ -81,7 +81,7 @@ def _places(name: str) -> dict[str, str]:
         place = rooms.index(room) if room in rooms else len(rooms)
         return place, file.stem != "printed", str(file)
 
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for file in sorted(folder.rglob("*.py"), key=rank):
         if file.name == "paper.py":
             continue
@@ -89,10 +89,10 @@ def _places(name: str) -> dict[str, str]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             match node:
                 case ast.FunctionDef(name=word) | ast.Attribute(attr=word):
-                    found.setdefault(word, here)
+                    files.setdefault(word, here)
                 case ast.Constant(value=str(word)) if word.isidentifier():
-                    found.setdefault(word, here)
-    return found
+                    files.setdefault(word, here)
+    return files
 
 
 def _where(name: str, words: Sequence[str], places: Mapping[str, str]) -> str:
@@ -101,17 +101,17 @@ def _where(name: str, words: Sequence[str], places: Mapping[str, str]) -> str:
     for word in words:
         files.setdefault(places.get(word, ""), []).append(f"`{word}`")
     return "; ".join(
-        ", ".join(own) + (f" in [{file}](../models/{name}/{file})" if file else "")
-        for file, own in files.items()
+        ", ".join(names) + (f" in [{file}](../models/{name}/{file})" if file else "")
+        for file, names in files.items()
     )
 
 
-def _methods(found: Family) -> str:
+def _methods(owner: Family) -> str:
     names: dict[str, list[str]] = {}
-    for alias, target in found.aliases.items():
+    for alias, target in owner.aliases.items():
         names.setdefault(target, []).append(f"`{alias}`")
     rows = []
-    for method in found.methods:
+    for method in owner.methods:
         alias = f" ({', '.join(names[method.name])})" if method.name in names else ""
         options = "; ".join(
             f"`{item.name}` = {_default(item.default)}: {item.help}" for item in method.options
@@ -124,17 +124,17 @@ def _methods(found: Family) -> str:
     return _table(("method", "kind", "engines", "source", "description", "options"), rows)
 
 
-def _figures(found: Family) -> list[str]:
-    if found.experiments is None:
+def _figures(owner: Family) -> list[str]:
+    if owner.experiments is None:
         return []
     rows = [
-        (f"`{found.name}-figure-{item.figure}`", item.title, item.x,
+        (f"`{owner.name}-figure-{item.figure}`", item.title, item.x,
          ", ".join(item.series), item.claim)
-        for item in found.experiments()
+        for item in owner.experiments()
     ]  # fmt: skip
     return [
         "## Figures",
-        f"`schedgap compare {found.name}-figures --run DIR` computes all figures and writes their "
+        f"`schedgap compare {owner.name}-figures --run DIR` computes all figures and writes their "
         "values as CSV into `DIR/figures`; the report of the run draws them. Each figure also "
         "shows the best known schedule and a proved bound.",
         _table(("suite", "figure", "x", "series", "the paper's claim"), rows),

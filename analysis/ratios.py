@@ -53,7 +53,7 @@ def divide(value: float, reference: float, sense: Sense) -> float:
     return above / below
 
 
-def bracket(value: float, best: float, bound: float | None, sense: Sense) -> RatioInterval:
+def ratio_interval(value: float, best: float, bound: float | None, sense: Sense) -> RatioInterval:
     """Return the ratio of an objective to an optimum that lies between `bound` and `best`.
 
     If `bound` and `best` meet, the ratio is exact. A bound that `best` refutes is ignored.
@@ -115,7 +115,7 @@ def ratio(solution: Solution, reference: Solution) -> RatioInterval:
     best = _best(schedules, sense)
     if best is None:  # all schedules are relaxed: compare with this one
         best = solution.objective
-    return bracket(solution.objective, best, bound, sense)
+    return ratio_interval(solution.objective, best, bound, sense)
 
 
 def _best(values: Iterable[float], sense: Sense) -> float | None:
@@ -159,50 +159,52 @@ def _bracket(group: Sequence[TaskRecord]) -> Bracket:
     bound: float | None = None
     best_by = bound_by = ""
     for record in group:
-        found = record.solution
-        if found is None or record.relaxed:
+        solution = record.solution
+        if solution is None or record.relaxed:
             continue
-        pick = min if found.sense == "min" else max
-        if found.objective is not None and (best is None or pick(best, found.objective) != best):
-            best, best_by = found.objective, record.label
-        if found.bound is not None and tighter(bound, found.bound, found.sense) != bound:
-            bound, bound_by = found.bound, record.label
+        pick = min if solution.sense == "min" else max
+        if solution.objective is not None and (
+            best is None or pick(best, solution.objective) != best
+        ):
+            best, best_by = solution.objective, record.label
+        if solution.bound is not None and tighter(bound, solution.bound, solution.sense) != bound:
+            bound, bound_by = solution.bound, record.label
     return Bracket(best, best_by, bound, bound_by)
 
 
-def objective_ratio(found: SolutionFile, known: Bracket) -> RatioInterval | None:
+def objective_ratio(solution: SolutionFile, bracket: Bracket) -> RatioInterval | None:
     """Return the ratio of a schedule to the optimum, or None without a schedule.
 
     Parameters
     ----------
-    found : SolutionFile
+    solution : SolutionFile
         Solution of a record.
-    known : Bracket
+    bracket : Bracket
         Best known schedule and bound of its instance.
     """
-    if found.objective is None:
+    if solution.objective is None:
         return None
-    best = found.objective if known.best is None else known.best
-    return bracket(found.objective, best, known.bound, found.sense)
+    best = solution.objective if bracket.best is None else bracket.best
+    return ratio_interval(solution.objective, best, bracket.bound, solution.sense)
 
 
-def bound_ratio(found: SolutionFile, known: Bracket) -> RatioInterval | None:
+def bound_ratio(solution: SolutionFile, bracket: Bracket) -> RatioInterval | None:
     """Return the ratio of the optimum to a bound (>= 1), or None without a bound.
 
     Parameters
     ----------
-    found : SolutionFile
+    solution : SolutionFile
         Solution of a record.
-    known : Bracket
+    bracket : Bracket
         Best known schedule and bound of its instance.
     """
-    if found.bound is None or known.bound is None:
+    if solution.bound is None or bracket.bound is None:
         return None
-    low = divide(known.bound, found.bound, found.sense)
-    if known.best is None:
+    low = divide(bracket.bound, solution.bound, solution.sense)
+    if bracket.best is None:
         return RatioInterval(low, math.inf)
-    high = divide(known.best, found.bound, found.sense)
-    return RatioInterval(high, high) if known.proved else RatioInterval(low, max(low, high))
+    high = divide(bracket.best, solution.bound, solution.sense)
+    return RatioInterval(high, high) if bracket.proved else RatioInterval(low, max(low, high))
 
 
 def contradictions(records: Sequence[TaskRecord]) -> list[str]:
@@ -213,26 +215,28 @@ def contradictions(records: Sequence[TaskRecord]) -> list[str]:
     records : sequence of TaskRecord
         Records of any instances and methods.
     """
-    found = [
+    messages = [
         f"{record.instance.name}: {record.label}: {record.message}"
         for record in records
         if record.outcome == "invalid"
     ]
     best_known = brackets(records)
     for record in records:
-        answer = record.solution
-        known = best_known[record.instance.sha256, record.problem]
-        if answer is None or record.relaxed or known.best is None:
+        solution = record.solution
+        bracket = best_known[record.instance.sha256, record.problem]
+        if solution is None or record.relaxed or bracket.best is None:
             continue
-        if answer.status == "infeasible":
-            found.append(
+        if solution.status == "infeasible":
+            messages.append(
                 f"{record.instance.name}: {record.label} proved that no schedule exists, "
-                f"{known.best_by} has one"
+                f"{bracket.best_by} has one"
             )
-        elif answer.bound is not None and contradict(known.best, answer.bound, answer.sense):
-            claim = "optimum" if answer.status == "optimal" else "bound"
-            found.append(
+        elif solution.bound is not None and contradict(
+            bracket.best, solution.bound, solution.sense
+        ):
+            claim = "optimum" if solution.status == "optimal" else "bound"
+            messages.append(
                 f"{record.instance.name}: {record.label} claims the {claim} "
-                f"{answer.bound:.10g}, {known.best_by} has a schedule of {known.best:.10g}"
+                f"{solution.bound:.10g}, {bracket.best_by} has a schedule of {bracket.best:.10g}"
             )
-    return found
+    return messages

@@ -41,12 +41,12 @@ class Run(StoredRun):
 
         wrong = []
         for record in self.records:
-            found, certificate = record.solution, record.certificate
-            if found is None or (found.schedule is None and certificate is None):
+            solution, certificate = record.solution, record.certificate
+            if solution is None or (solution.schedule is None and certificate is None):
                 continue
             instance = self.instance(record.instance.sha256)
             try:
-                verdict = verify(instance, dict(found), certificate)
+                verdict = verify(instance, dict(solution), certificate)
             except InputError as error:
                 wrong.append(f"{record.instance.name}: {record.label}: {error}")
             else:

@@ -28,7 +28,7 @@ class StoredRun:
 
     def __init__(self, *folders: str | os.PathLike[str]) -> None:
         self.folders = tuple(Folder(folder) for folder in folders)
-        found: dict[str, TaskRecord] = {}
+        records: dict[str, TaskRecord] = {}
         for folder in self.folders:
             if not folder.tasks.is_dir():
                 raise InputError(
@@ -36,10 +36,10 @@ class StoredRun:
                 )
             for file in sorted(folder.tasks.glob("[!.]*.json")):
                 record = read_record(file)
-                kept = found.get(record.key)
-                if kept is None or kept.outcome in FAILURES:
-                    found[record.key] = record
-        self.records = sorted(found.values(), key=_place)
+                earlier = records.get(record.key)
+                if earlier is None or earlier.outcome in FAILURES:
+                    records[record.key] = record
+        self.records = sorted(records.values(), key=_place)
 
     def __len__(self) -> int:
         return len(self.records)

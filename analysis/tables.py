@@ -45,24 +45,25 @@ def table(run: StoredRun) -> pd.DataFrame:
     """
     rows = []
     for record in run.records:
-        found = record.solution
-        known = run.brackets[record.instance.sha256, record.problem]
-        ratio = objective_ratio(found, known) if found is not None else None
-        own = bound_ratio(found, known) if found is not None else None
+        solution = record.solution
+        bracket = run.brackets[record.instance.sha256, record.problem]
+        ratio = objective_ratio(solution, bracket) if solution is not None else None
+        own_bound = bound_ratio(solution, bracket) if solution is not None else None
         rows.append(
             {
                 **_identity(run, record),
                 "outcome": record.outcome,
-                "status": None if found is None else found.status,
-                "objective": None if found is None else found.objective,
-                "bound": None if found is None else found.bound,
+                "status": None if solution is None else solution.status,
+                "objective": None if solution is None else solution.objective,
+                "bound": None if solution is None else solution.bound,
                 "ratio_low": None if ratio is None else ratio.low,
                 "ratio_high": None if ratio is None else ratio.high,
-                "bound_low": None if own is None else own.low,
-                "bound_high": None if own is None else own.high,
+                "bound_low": None if own_bound is None else own_bound.low,
+                "bound_high": None if own_bound is None else own_bound.high,
                 "outside": ", ".join(record.relaxed),
-                "seconds": None if found is None else found.seconds,
-                "note": record.message or ("" if found is None else found.trace.get("note", "")),
+                "seconds": None if solution is None else solution.seconds,
+                "note": record.message
+                or ("" if solution is None else solution.trace.get("note", "")),
                 "key": record.key,
             }
         )
@@ -111,20 +112,20 @@ def ratios(run: StoredRun) -> pd.DataFrame:
     """
     rows = []
     for record in run.records:
-        found = record.solution
-        if found is None or found.objective is None:
+        solution = record.solution
+        if solution is None or solution.objective is None:
             continue
-        known = run.brackets[record.instance.sha256, record.problem]
-        ratio = objective_ratio(found, known)
+        bracket = run.brackets[record.instance.sha256, record.problem]
+        ratio = objective_ratio(solution, bracket)
         assert ratio is not None
         row = {
             **_identity(run, record),
             "problem": record.problem,
-            "objective": found.objective,
-            "best": known.best,
-            "best_by": known.best_by,
-            "bound": known.bound,
-            "bound_by": known.bound_by,
+            "objective": solution.objective,
+            "best": bracket.best,
+            "best_by": bracket.best_by,
+            "bound": bracket.bound,
+            "bound_by": bracket.bound_by,
             "low": ratio.low,
             "high": ratio.high,
             "exact": ratio.exact,
@@ -156,15 +157,15 @@ def _guarantee(run: StoredRun, record: TaskRecord, ratio: RatioInterval) -> dict
         if option.name in record.options
     }
     changed = {option.name: value for option, value in options.items() if value != option.default}
-    said = owner.paper.guarantee(run.instance(record.instance.sha256), record.method, changed)
-    if not said:
+    guarantee = owner.paper.guarantee(run.instance(record.instance.sha256), record.method, changed)
+    if not guarantee:
         return none
-    factor, holds = said.get("factor"), bool(said.get("holds"))
-    failed = said.get("failed") or ""
+    factor, holds = guarantee.get("factor"), bool(guarantee.get("holds"))
+    failed = guarantee.get("failed") or ""
     exceeded = factor is not None and ratio.low > factor * (1 + 1e-9)
     return {
         "guarantee": factor,
-        "claim": str(said.get("claim", "")),
+        "claim": str(guarantee.get("claim", "")),
         "holds": holds,
         "failed": failed if isinstance(failed, str) else "; ".join(map(str, failed)),
         "within": None if factor is None or not holds else not exceeded,
@@ -260,8 +261,10 @@ def _by_method(
     known = rows[rows[column].notna()].astype({column: float})
     values = {key: group.to_numpy() for key, group in known.groupby(METHOD)[column]}
     index = pd.MultiIndex.from_tuples(values, names=METHOD)
-    found = {name: [float(of(each)) for each in values.values()] for name, of in functions.items()}
-    return pd.DataFrame(found, index=index, dtype=float)
+    columns = {
+        name: [float(of(each)) for each in values.values()] for name, of in functions.items()
+    }
+    return pd.DataFrame(columns, index=index, dtype=float)
 
 
 def _gap(ratios: NDArray[np.float64]) -> float:

@@ -34,8 +34,8 @@ def instance_class(family: str) -> type[Instance]:
     if family not in FAMILIES:
         raise UsageError(f"no family '{family}': choose one of {', '.join(FAMILIES)}")
     module, name = FAMILIES[family].split(":")
-    found: type[Instance] = getattr(importlib.import_module(module), name)
-    return found
+    cls: type[Instance] = getattr(importlib.import_module(module), name)
+    return cls
 
 
 def from_data(data: Any) -> Instance:

@@ -199,8 +199,8 @@ def generate(
     seed = whole_number(seed, "seed")
     for role in files:
         if role not in chosen.files:
-            able = [other.name for other in generator.presets if role in other.files]
-            hint = f": choose one of {', '.join(able)}" if able else ""
+            others = [other.name for other in generator.presets if role in other.files]
+            hint = f": choose one of {', '.join(others)}" if others else ""
             raise UsageError(f"preset {name} takes no {role} from a file{hint}")
     given = dict(settings or {})
     values = chosen.parse(given)
@@ -307,8 +307,8 @@ def _generator(family: str) -> Generator:
     if family not in FAMILIES:
         raise UsageError(f"no family '{family}': choose one of {', '.join(FAMILIES)}")
     module = importlib.import_module(f"schedgap.instances.{family}.generator")
-    found: Generator = module.GENERATOR
-    return found
+    generator: Generator = module.GENERATOR
+    return generator
 
 
 def _read(files: Mapping[str, PathLike], forced: str | None) -> dict[str, Any]:

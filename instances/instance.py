@@ -88,8 +88,8 @@ class Instance(Record):
     def sha256(self) -> str:
         """SHA-256 of the canonical JSON without `meta` and `name`, to which solutions refer."""
         data = self._data or plain_record(self)
-        kept = {key: value for key, value in data.items() if key not in ("meta", "name")}
-        return hashlib.sha256(canonical_json(kept).encode()).hexdigest()
+        hashed = {key: value for key, value in data.items() if key not in ("meta", "name")}
+        return hashlib.sha256(canonical_json(hashed).encode()).hexdigest()
 
     @classmethod
     def schema_of_file(cls) -> dict[str, Any]:
@@ -97,9 +97,9 @@ class Instance(Record):
 
         It has the rules that concern one key; `from_data` also checks rules across keys.
         """
-        found = cls.model_json_schema(schema_generator=FileSchema)
+        schema = cls.model_json_schema(schema_generator=FileSchema)
         dialect = "https://json-schema.org/draft/2020-12/schema"
-        return {"$schema": dialect, **found, "title": f"schedgap instance: {cls.title}"}
+        return {"$schema": dialect, **schema, "title": f"schedgap instance: {cls.title}"}
 
     def warnings(self) -> tuple[str, ...]:
         """Return one line for each assumption of the paper that the instance violates."""

@@ -292,9 +292,9 @@ def _integer(digits: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Duplicate:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
+    data = dict(pairs)
+    if len(data) == len(pairs):
+        return data
     count = Counter(key for key, _ in pairs)
     return _Duplicate(next(key for key, _ in pairs if count[key] > 1))
 
@@ -332,9 +332,9 @@ def _fault(value: Any, depth: int = 0) -> Fault | None:
         if depth == DEEPEST:
             raise InputError(f"nested too deeply: more than {DEEPEST} levels")
         for key, item in value.items() if kind is dict else enumerate(value):
-            found = _fault(item, depth + 1)
-            if found is not None:
-                return found[0], (key, *found[1])
+            fault = _fault(item, depth + 1)
+            if fault is not None:
+                return fault[0], (key, *fault[1])
             if type(key) is str and not _is_text(key):
                 return "a key that is not valid Unicode text", ()
     if kind is _Duplicate:
@@ -595,14 +595,14 @@ def short(value: Any) -> str:
 
 def _suggest(record: type[BaseModel], path: Sequence[str | int]) -> str:
     """Return a hint such as `: did you mean 'weight'?` if a similar key exists."""
-    known: set[str] = set()
-    _collect_keys(record, known, set())
-    known.discard(str(path[-1]))  # a known key, but in the wrong place
-    close = difflib.get_close_matches(str(path[-1]), sorted(known), n=1)
+    keys: set[str] = set()
+    _collect_keys(record, keys, set())
+    keys.discard(str(path[-1]))  # a known key, but in the wrong place
+    close = difflib.get_close_matches(str(path[-1]), sorted(keys), n=1)
     return f": did you mean '{close[0]}'?" if close else ""
 
 
-def _collect_keys(record: type[BaseModel], known: set[str], seen: set[type]) -> None:
+def _collect_keys(record: type[BaseModel], keys: set[str], seen: set[type]) -> None:
     if record in seen:
         return
     seen.add(record)
@@ -610,7 +610,7 @@ def _collect_keys(record: type[BaseModel], known: set[str], seen: set[type]) -> 
         record.model_json_schema(),
         *record.model_json_schema().get("$defs", {}).values(),
     ]:
-        known |= set(definition.get("properties", {}))
+        keys |= set(definition.get("properties", {}))
 
 
 # --- writing ---------------------------------------------------------------------------------

@@ -109,8 +109,8 @@ class Option:
         value : object
             As returned by `parse`; ranges, lists and shares become text.
         """
-        kept = isinstance(value, (bool, int, float)) or value is None
-        return value if kept else _word(value, self.type)
+        is_plain = isinstance(value, (bool, int, float)) or value is None
+        return value if is_plain else _word(value, self.type)
 
     @property
     def domain(self) -> str:

@@ -20,7 +20,7 @@ from schedgap.analysis.report.pictures import (
     paper_figures,
     shared_layouts,
 )
-from schedgap.analysis.report.results import Results, collect
+from schedgap.analysis.report.results import ReportData, collect
 from schedgap.analysis.report.tables import (
     missing_table,
     result_table,
@@ -59,42 +59,42 @@ def write_report(
     return target
 
 
-def render(found: Results) -> str:
+def render(report: ReportData) -> str:
     """Return the report as HTML; the same results give the same text.
 
     Parameters
     ----------
-    found : Results
+    report : ReportData
         What the report shows.
     """
     sections: list[dict[str, Any]] = []
     figures: dict[str, Figure] = {}
-    for place, name in enumerate(found.families, start=1):
-        pictures = [*family_figures(found, name), *paper_figures(found, name)]
+    for place, name in enumerate(report.families, start=1):
+        pictures = [*family_figures(report, name), *paper_figures(report, name)]
         figures |= {key: figure for key, _, _, figure in pictures}
-        rows = [row for row in found.rows if row.family == name]
-        by_preset = [row for row in found.rows_by_preset if row.family == name]
+        rows = [row for row in report.rows if row.family == name]
+        by_preset = [row for row in report.rows_by_preset if row.family == name]
         several = len({row.preset for row in by_preset}) > 1
-        known = family(name)
+        owner = family(name)
         sections.append(
             {
-                "title": f"{name}: {known.title}",
-                "paper": known.paper.citation,
+                "title": f"{name}: {owner.title}",
+                "paper": owner.paper.citation,
                 "summary": summary_table(rows, f"summary-{place}"),
                 "presets": summary_table(by_preset, f"presets-{place}") if several else None,
                 "figures": [picture[:3] for picture in pictures],
             }
         )
-    instances, left_out = explorer(found)
-    head, sentences = headline(found)
+    instances, left_out = explorer(report)
+    head, sentences = headline(report)
     data = {
         "figures": figures,
         "instances": instances,
         "first": max(range(len(instances)), key=lambda k: instances[k]["worst"], default=0),
         "layouts": shared_layouts(),
-        "results": table(found.run).to_csv(index=False, lineterminator="\r\n"),
+        "results": table(report.run).to_csv(index=False, lineterminator="\r\n"),
     }
-    names = [folder.path.resolve().name for folder in found.run.folders]
+    names = [folder.path.resolve().name for folder in report.run.folders]
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -104,14 +104,14 @@ def render(found: Results) -> str:
         runs=names,
         headline=head,
         sentences=sentences,
-        trouble=trouble(found),
-        contradictions=found.run.contradictions,
+        trouble=trouble(report),
+        contradictions=report.run.contradictions,
         families=sections,
         explorable=bool(instances),
         left_out=left_out,
-        results=result_table(found.results),
-        missing=missing_table(found.results),
-        settings=settings_table(found.results),
+        results=result_table(report.results),
+        missing=missing_table(report.results),
+        settings=settings_table(report.results),
         css=Markup(_text("page.css")),
         script=Markup(_text("page.js")),
         plotly=Markup(get_plotlyjs()),

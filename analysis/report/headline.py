@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 
 from schedgap.analysis.ratios import divide
-from schedgap.analysis.report.results import Result, Results, mean_and_worst
+from schedgap.analysis.report.results import ReportData, Result, mean_and_worst
 from schedgap.analysis.report.words import (
     count,
     in_words,
@@ -16,76 +16,78 @@ from schedgap.analysis.report.words import (
 )
 
 
-def headline(found: Results) -> tuple[str, list[str]]:
+def headline(report: ReportData) -> tuple[str, list[str]]:
     """Return the headline and the sentences below it.
 
     Parameters
     ----------
-    found : Results
+    report : ReportData
         What the report shows.
     """
-    names = found.families
+    names = report.families
     if not names:
         return "Nothing has been run yet.", []
     heads = [
-        f"{count(len(_instances(found, [name])), 'instance')} of {name}: {_known(found, [name])}."
+        f"{count(len(_instances(report, [name])), 'instance')} of {name}: {_known(report, [name])}."
         for name in names
     ]
-    tails = [_algorithms(found, name) for name in names]
+    tails = [_algorithms(report, name) for name in names]
     if len(names) == 1:
         return heads[0], [text for text in tails if text]
-    every = count(len(_instances(found, names)), "instance")
+    every = count(len(_instances(report, names)), "instance")
     sentences = [" ".join(filter(None, both)) for both in zip(heads, tails, strict=True)]
-    return f"{every} of {len(names)} families: {_known(found, names)}.", sentences
+    return f"{every} of {len(names)} families: {_known(report, names)}.", sentences
 
 
-def _instances(found: Results, names: Iterable[str]) -> list[str]:
-    own = (each.record.instance.sha256 for name in names for each in found.of(name))
-    return list(dict.fromkeys(own))
+def _instances(report: ReportData, names: Iterable[str]) -> list[str]:
+    hashes = (each.record.instance.sha256 for name in names for each in report.of(name))
+    return list(dict.fromkeys(hashes))
 
 
-def _known(found: Results, names: Iterable[str]) -> str:
+def _known(report: ReportData, names: Iterable[str]) -> str:
     """Return a text on how well the optima are known, from all methods together."""
     gaps: list[float | None] = []
     infeasible = variants = 0
     statuses: dict[str, set[str]] = {}
     senses = {}
-    for each in found.results:
+    for each in report.results:
         if each.record.solution is not None and not each.record.problem:
             statuses.setdefault(each.record.instance.sha256, set()).add(each.record.solution.status)
         senses[each.record.instance.sha256] = each.record.sense
-    for sha256 in _instances(found, names):
-        known = found.run.brackets.get((sha256, ""))
-        if known is None:
+    for sha256 in _instances(report, names):
+        bracket = report.run.brackets.get((sha256, ""))
+        if bracket is None:
             variants += 1
-        elif known.best is None:
+        elif bracket.best is None:
             proved = "infeasible" in statuses.get(sha256, set())
             infeasible += proved
             gaps += [] if proved else [None]
-        elif known.proved:
+        elif bracket.proved:
             gaps.append(1.0)
-        elif known.bound is None:
+        elif bracket.bound is None:
             gaps.append(math.inf)
         else:
-            gaps.append(divide(known.best, known.bound, senses[sha256]))
+            gaps.append(divide(bracket.best, bracket.bound, senses[sha256]))
     return tightness(gaps, infeasible, variants)
 
 
-def _algorithms(found: Results, name: str) -> str:
+def _algorithms(report: ReportData, name: str) -> str:
     """Return a sentence for each of the paper's algorithms with default options, else of ours."""
     ours: dict[str, bool] = {
-        row.method: row.ours for row in found.rows if row.family == name and row.kind == "algorithm"
+        row.method: row.ours
+        for row in report.rows
+        if row.family == name and row.kind == "algorithm"
     }
     only_ours = all(ours.values())
-    own: dict[str, list[Result]] = {}
-    for each in found.of(name):
+    by_method: dict[str, list[Result]] = {}
+    for each in report.of(name):
         plain = each.method == each.record.method
         if plain and ours.get(each.method) == only_ours:
-            own.setdefault(each.method, []).append(each)
-    who = "The paper’s algorithm" if len(own) == 1 else "The paper’s"
-    exceeded = {row.method: row.exceeded for row in found.rows if row.family == name}
+            by_method.setdefault(each.method, []).append(each)
+    who = "The paper’s algorithm" if len(by_method) == 1 else "The paper’s"
+    exceeded = {row.method: row.exceeded for row in report.rows if row.family == name}
     sentences = []
-    for method, results in own.items():
+    for method, results in by_method.items():
         sentences.append(_sentence(f"Our {method}" if only_ours else f"{who} {method}", results))
         if exceeded[method] and not only_ours:
             where = count(exceeded[method], "instance")
@@ -113,16 +115,16 @@ def _sentence(who: str, results: list[Result]) -> str:
     return f"{text}."
 
 
-def trouble(found: Results) -> str:
+def trouble(report: ReportData) -> str:
     """Return a sentence on how many runs failed or were skipped; empty if none.
 
     Parameters
     ----------
-    found : Results
+    report : ReportData
         What the report shows.
     """
-    failed = sum(each.failed for each in found.results)
-    skipped = sum(each.record.outcome == "skipped" for each in found.results)
+    failed = sum(each.failed for each in report.results)
+    skipped = sum(each.record.outcome == "skipped" for each in report.results)
     parts = [(failed, "failed"), (skipped, "skipped")]
     shown = listing(f"{number} {what}" for number, what in parts if number)
-    return f"Of {count(len(found.results), 'run')}, {shown}." if shown else ""
+    return f"Of {count(len(report.results), 'run')}, {shown}." if shown else ""

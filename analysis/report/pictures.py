@@ -28,7 +28,7 @@ from schedgap.analysis.curves import (
     progress_traces,
     ratio_distribution,
 )
-from schedgap.analysis.report.results import Result, Results
+from schedgap.analysis.report.results import ReportData, Result
 from schedgap.analysis.report.words import count, value_text
 from schedgap.instances.verdict import outside
 from schedgap.models.family import Chart, family
@@ -53,52 +53,53 @@ def plotly_data(figure: Any, table: str) -> Figure:
     return {"traces": data["data"], "layout": data["layout"], "csv": table}
 
 
-def paper_figures(found: Results, name: str) -> list[tuple[str, str, str, Figure]]:
+def paper_figures(report: ReportData, name: str) -> list[tuple[str, str, str, Figure]]:
     """Return (id, title, caption, figure) of the paper's figures that the run computed.
 
     Parameters
     ----------
-    found : Results
+    report : ReportData
         What the report shows.
     name : str
         The family.
     """
     figures: list[tuple[str, str, str, Figure]] = []
-    for file, experiment in experiments.written(found.run).items():
+    for file, experiment in experiments.written(report.run).items():
         if not file.startswith(f"{name}-"):
             continue
-        numbers = experiments.rows(found.run, experiment)
+        numbers = experiments.rows(report.run, experiment)
         for measure in dict.fromkeys(row.measure for row in numbers):
-            own = [row for row in numbers if row.measure == measure]
+            values = [row for row in numbers if row.measure == measure]
             figures.append(
                 (
                     f"{file.removesuffix('.csv')}-{len(figures)}",
                     f"Fig. {experiment.figure}: {experiment.title}.",
                     f"The paper: {experiment.claim}. The best known schedule and the bound, if "
-                    f"shown, are ours. Means of {count(len({row.seed for row in own}), 'draw')}.",
+                    "shown, are ours. "
+                    f"Means of {count(len({row.seed for row in values}), 'draw')}.",
                     plotly_data(
-                        experiments.chart(experiment, measure, own),
-                        comma_separated(experiments.Row._fields, own),
+                        experiments.chart(experiment, measure, values),
+                        comma_separated(experiments.Row._fields, values),
                     ),
                 )
             )
     return figures
 
 
-def family_figures(found: Results, name: str) -> list[tuple[str, str, str, Figure]]:
+def family_figures(report: ReportData, name: str) -> list[tuple[str, str, str, Figure]]:
     """Return (id, title, caption, figure) of the ratios and of the performance profile.
 
     Parameters
     ----------
-    found : Results
+    report : ReportData
         What the report shows.
     name : str
         The family.
     """
     ratios: dict[str, list[Interval]] = {}
-    for row in found.rows:
+    for row in report.rows:
         ratios.update({row.method: []} if row.family == name else {})
-    for each in found.of(name):
+    for each in report.of(name):
         if each.ratio[0] < math.inf and not each.record.relaxed:
             ratios[each.method].append((each.instance, *each.ratio))
     ratios = {method: intervals for method, intervals in ratios.items() if intervals}
@@ -115,7 +116,7 @@ def family_figures(found: Results, name: str) -> list[tuple[str, str, str, Figur
                 plotly_data(ratio_distribution(ratios), table),
             )
         )
-    profiles = found.profiles.get(name, {})
+    profiles = report.profiles.get(name, {})
     if len(profiles) > 1:
         steps = [(method, *step) for method, each in profiles.items() for step in each]
         table = comma_separated(("method", "factor", "share_of_instances"), steps)
@@ -132,7 +133,7 @@ def family_figures(found: Results, name: str) -> list[tuple[str, str, str, Figur
     return figures
 
 
-def explorer(found: Results) -> tuple[list[dict[str, Any]], str]:
+def explorer(report: ReportData) -> tuple[list[dict[str, Any]], str]:
     """Return the progress and schedules of every instance, and a note on omitted schedules.
 
     Up to `MAX_BARS` bars are embedded: instances with small schedules first and, within an
@@ -140,11 +141,11 @@ def explorer(found: Results) -> tuple[list[dict[str, Any]], str]:
 
     Parameters
     ----------
-    found : Results
+    report : ReportData
         What the report shows.
     """
     by_instance: dict[str, list[Result]] = {}
-    for each in found.results:
+    for each in report.results:
         if each.record.outcome != "skipped":
             by_instance.setdefault(each.record.instance.sha256, []).append(each)
     entries: dict[str, dict[str, Any]] = {}
@@ -154,7 +155,7 @@ def explorer(found: Results) -> tuple[list[dict[str, Any]], str]:
         for each in sorted(by_instance[key], key=_interest):
             if _schedule(each) is None:
                 continue
-            chart = _chart(each, found) if remaining > 0 else None
+            chart = _chart(each, report) if remaining > 0 else None
             if chart is None or len(chart.bars) > remaining:
                 left_out += 1
                 continue
@@ -180,8 +181,8 @@ def _weight(results: Iterable[Result]) -> int:
     return max(len(json.dumps(_schedule(each))) for each in results)
 
 
-def _chart(result: Result, found: Results) -> Chart:
-    instance = found.run.instance(result.record.instance.sha256)
+def _chart(result: Result, report: ReportData) -> Chart:
+    instance = report.run.instance(result.record.instance.sha256)
     return family(result.family).chart(instance, _schedule(result))
 
 

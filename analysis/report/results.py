@@ -90,7 +90,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class ReportData:
     """The data that a report shows."""
 
     run: StoredRun
@@ -115,7 +115,7 @@ class Results:
         return [each for each in self.results if each.family == name]
 
 
-def collect(run: StoredRun) -> Results:
+def collect(run: StoredRun) -> ReportData:
     """Return the data that a report shows of a run.
 
     Parameters
@@ -141,13 +141,13 @@ def collect(run: StoredRun) -> Results:
         steps.append((step["ratio"], step["share"]))
     ours = {(each.family, each.method): _ours(each.record) for each in results}
     rows, rows_by_preset = (_rows(run, ours, by_preset=each) for each in (False, True))
-    return Results(run, tuple(results), rows, rows_by_preset, profiles)
+    return ReportData(run, tuple(results), rows, rows_by_preset, profiles)
 
 
 def _rows(
     run: StoredRun, ours: Mapping[tuple[str, str], bool], *, by_preset: bool
 ) -> tuple[Row, ...]:
-    broken = [row for row in ratios(run).to_dict("records") if row["within"] is False]
+    exceeded = [row for row in ratios(run).to_dict("records") if row["within"] is False]
     return tuple(
         Row(
             family=facts["family"],
@@ -159,7 +159,7 @@ def _rows(
             exceeded=sum(
                 (row["family"], row["method"]) == (facts["family"], facts["method"])
                 and (not by_preset or row["preset"] == facts["preset"])
-                for row in broken
+                for row in exceeded
             ),
         )
         for facts in summary(run, by_preset=by_preset).to_dict("records")

@@ -256,15 +256,15 @@ def settings_table(results: Iterable[Result]) -> Table:
         All results of the report.
     """
     names = ("engine", "options", "limits", "seed", "versions")
-    found: dict[str, dict[str, dict[str, None]]] = {}
+    by_method: dict[str, dict[str, dict[str, None]]] = {}
     for each in results:
-        facts = found.setdefault(f"{each.method} ({each.family})", {name: {} for name in names})
+        facts = by_method.setdefault(f"{each.method} ({each.family})", {name: {} for name in names})
         for name, value in zip(names, _settings(each.record), strict=True):
             if value:
                 facts[name][value] = None
     rows = tuple(
         (Cell(method), *(Cell("; ".join(facts[name]) or UNKNOWN) for name in names))
-        for method, facts in found.items()
+        for method, facts in by_method.items()
     )
     columns = (("method", False), *((name, False) for name in names))
     return Table(

@@ -60,8 +60,8 @@ def traced_jobs(request: Request, seconds: float) -> tuple[list[Draft], str, int
     value, taken = request.values, choose_by_take(request)
     jobs, whole, timed = taken.jobs, taken.whole, taken.timed
     arrivals = [1 + int((job.arrival - jobs[0].arrival) / seconds) for job in jobs]
-    asked = "horizon" in request.given
-    horizon = value["horizon"] if asked else arrivals[-1] + value["horizon"] - 1
+    is_set = "horizon" in request.given
+    horizon = value["horizon"] if is_set else arrivals[-1] + value["horizon"] - 1
     if arrivals[-1] > horizon:
         raise UsageError(f"option horizon={horizon}: job {jobs[-1].id} arrives in {arrivals[-1]}")
     drafts = []
@@ -71,20 +71,20 @@ def traced_jobs(request: Request, seconds: float) -> tuple[list[Draft], str, int
         else:
             draft = finishing_job(request, f"j{n}", horizon, seconds, arrival)
         drafts.append(_with_demands(draft, job) if whole else draft)
-    if timed and not asked:
+    if timed and not is_set:
         horizon = max(horizon, *(draft.arrival + draft.least_slots - 1 for draft in drafts))
     if horizon > MOST_SLOTS:
         raise UsageError(
             f"option slot_seconds={seconds:g}: the jobs take {horizon} slots, the horizon is at "
             f"most {MOST_SLOTS}"
         )
-    brought = ["arrival"]
+    taken_fields = ["arrival"]
     if whole:
-        brought += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
-        brought += (
+        taken_fields += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
+        taken_fields += (
             ["CPUs and memory of workers"] if all(_has_resources(job) for job in jobs) else []
         )
-    return drafts, f"{taken.sentence}: {', '.join(brought)}", horizon
+    return drafts, f"{taken.sentence}: {', '.join(taken_fields)}", horizon
 
 
 def _has_resources(job: TraceJob) -> bool:

@@ -78,13 +78,13 @@ class DmlrsSchedule:
         """Return the plans of the admitted jobs, by job index, slot and machine index."""
         place = {job.id: i for i, job in enumerate(instance.jobs)}
         machine = {each.id: h for h, each in enumerate(instance.machines)}
-        found: dict[int, dict[int, dict[int, tuple[int, int]]]] = {
+        plans_by_job: dict[int, dict[int, dict[int, tuple[int, int]]]] = {
             place[name]: {} for name in self.admitted
         }
         for row in self.allocations:
-            slot = found[place[row.job]].setdefault(row.slot, {})
+            slot = plans_by_job[place[row.job]].setdefault(row.slot, {})
             slot[machine[row.machine]] = row.workers, row.ps
-        return found
+        return plans_by_job
 
     def value(self, instance: DmlrsInstance) -> float:
         """Return the sum of utilities; for use in searches, as the rules recompute it."""

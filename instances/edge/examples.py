@@ -34,8 +34,8 @@ def toy_c(request: Request) -> Generated:
 
 def toy_batch(request: Request) -> Generated:
     """Return toy-b's jobs, as many as possible in slots 5-8 (round 3); optimum 3."""
-    made = toy_b(request)
-    return Generated({**made.fields, "batch_round": 3}, made.source, made.time_unit)
+    generated = toy_b(request)
+    return Generated({**generated.fields, "batch_round": 3}, generated.source, generated.time_unit)
 
 
 def _server(name: str, workers: int, ps: int) -> dict[str, Any]:

@@ -61,16 +61,16 @@ def traced_volumes(request: Request) -> tuple[list[Volume], str]:
     jobs, whole, timed, seconds = taken.jobs, taken.whole, taken.timed, value["slot_seconds"]
     volumes = []
     for job, drawn in zip(jobs, drawn_volumes(request, len(jobs)), strict=True):
-        made = replace(drawn, arrival=1 + int((job.arrival - jobs[0].arrival) / seconds))
+        sized = replace(drawn, arrival=1 + int((job.arrival - jobs[0].arrival) / seconds))
         if whole:
-            made = replace(made, id=job.id, chunks=max(made.chunks, job.gpus))
+            sized = replace(sized, id=job.id, chunks=max(sized.chunks, job.gpus))
         if timed:
-            made = _sized(made, job)
-        volumes.append(made)
-    brought = ["arrival"]
+            sized = _sized(sized, job)
+        volumes.append(sized)
+    taken_fields = ["arrival"]
     if whole:
-        brought += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
-    return volumes, f"{taken.sentence}: {', '.join(brought)}"
+        taken_fields += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
+    return volumes, f"{taken.sentence}: {', '.join(taken_fields)}"
 
 
 def _sized(drawn: Volume, job: TraceJob) -> Volume:

@@ -86,8 +86,8 @@ class EdgeSchedule:
         job : str
             Id of a scheduled job.
         """
-        found = self.placements[job]
-        return (found,) if isinstance(found, Placement) else tuple(found)
+        runs = self.placements[job]
+        return (runs,) if isinstance(runs, Placement) else tuple(runs)
 
     def to_data(self, instance: EdgeInstance) -> dict[str, Any]:
         """Return the schedule of a solution file; jobs in the order of the instance."""

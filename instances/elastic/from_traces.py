@@ -63,19 +63,19 @@ def traced_jobs(
     slowest = by_speed(workers)[0]
     drafts = []
     for job, draft in zip(jobs, draw_jobs(request, workers, ps, len(jobs)), strict=True):
-        late = int((job.arrival - jobs[0].arrival) / slot_seconds)
-        draft = replace(draft, arrival=1 if batch else 1 + late)
+        slots_later = int((job.arrival - jobs[0].arrival) / slot_seconds)
+        draft = replace(draft, arrival=1 if batch else 1 + slots_later)
         if whole:
             weight = job.weight or draft.weight
             draft = replace(draft, id=job.id, weight=weight, chunks=max(draft.chunks, job.gpus))
         if timed:
             draft = _sized(draft, job, job.running_time / slot_seconds, units, slowest)
         drafts.append(draft)
-    brought = [] if batch else ["arrival"]
+    taken_fields = [] if batch else ["arrival"]
     if whole:
-        brought += ["weight"] if jobs[0].weight else []
-        brought += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
-    return drafts, f"{taken.sentence}: {', '.join(brought) or 'their number'}"
+        taken_fields += ["weight"] if jobs[0].weight else []
+        taken_fields += ["work (GPUs x running time)"] if timed else ["GPUs, no running times"]
+    return drafts, f"{taken.sentence}: {', '.join(taken_fields) or 'their number'}"
 
 
 def _sized(draft: Draft, job: TraceJob, slots: float, units: Units, slowest: int) -> Draft:

@@ -60,7 +60,7 @@ def measured_steps(
     table = request.rates.steps_per_second
     spread = request.values["placement"] == "spread"
     types = dict.fromkeys(key for rates in table.values() for key in rates)
-    found: dict[JobType, dict[str, Step] | str] = {}
+    steps_by_type: dict[JobType, dict[str, Step] | str] = {}
     for name, gpus in types:
         steps: dict[str, Step] = {}
         for kind in kinds:
@@ -68,16 +68,16 @@ def measured_steps(
             packed = gpus == 1 or not spread
             rate = table.get((base_kind(kind), packed), {}).get((name, gpus))
             if rate is None or alone is None:
-                found[name, gpus] = f"without a rate on {kind}"
+                steps_by_type[name, gpus] = f"without a rate on {kind}"
                 break
             if not rate or not alone:
-                found[name, gpus] = f"not running on {kind}"
+                steps_by_type[name, gpus] = f"not running on {kind}"
                 break
             train = min(1 / (gpus * alone), 1 / rate)
             steps[kind] = Step(train, 1 / rate - train)
         else:
-            found[name, gpus] = steps
-    return found
+            steps_by_type[name, gpus] = steps
+    return steps_by_type
 
 
 def running_types(steps: Steps, gpus: int) -> list[JobType]:

@@ -87,9 +87,9 @@ def read_jobs(file: PathLike, format: str | None = None) -> Jobs:
         If the file is invalid; names the file, the line and the column of the first fault.
     """
     name, (jobs, left_out) = _read(file, format, JOB_FORMATS, "jobs")
-    kept = {reason: count for reason, count in left_out.items() if count}
+    counts = {reason: count for reason, count in left_out.items() if count}
     ordered = tuple(sorted(jobs, key=lambda job: job.arrival))  # stable: ties in file order
-    return Jobs(name, base_name(file), ordered, kept)
+    return Jobs(name, base_name(file), ordered, counts)
 
 
 def read_machines(file: PathLike, format: str | None = None) -> Machines:
@@ -132,12 +132,12 @@ def _read(
         problem = "of no known format" if name is None else f"of format {name}"
         raise InputError(f"{problem}: {role} can come from {known}", file=str(file))
     try:
-        found = formats[name](text)
+        content = formats[name](text)
     except InputError as error:
         raise error.inside(str(file)) from None
-    if not (found[0] if isinstance(found, tuple) else found):
+    if not (content[0] if isinstance(content, tuple) else content):
         raise InputError("no lines of data", file=str(file))
-    return name, found
+    return name, content
 
 
 def _is_number(cell: str) -> bool:

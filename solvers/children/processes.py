@@ -143,7 +143,7 @@ def run_child(
         "path": [*map(str, sys.path)],  # a reused worker may have an older one
     }
     worker = _take(engine)
-    kept = False
+    reusable = False
     try:
         worker.give(task)
         try:
@@ -153,9 +153,9 @@ def run_child(
             worker.give(task)
             reply = _attend(worker, begin, limit, memory_mb, on_message, interrupt)
         healthy = reply.outcome in ("done", "error") and worker.process.poll() is None
-        kept = healthy and worker.megabytes() < _MAX_IDLE_MB
+        reusable = healthy and worker.megabytes() < _MAX_IDLE_MB
     finally:
-        if kept:
+        if reusable:
             _keep(engine, worker)
         else:
             worker.kill()
@@ -388,10 +388,10 @@ def _keep(engine: str | None, worker: _Worker) -> None:
     """Keep a worker for a later call, at most one per core and engine."""
     with _idle_lock:
         spare = _idle.setdefault((os.getpid(), engine), [])
-        kept = len(spare) < cores()
-        if kept:
+        stored = len(spare) < cores()
+        if stored:
             spare.append(worker)
-    if not kept:
+    if not stored:
         worker.close()
 
 
@@ -399,7 +399,7 @@ def _keep(engine: str | None, worker: _Worker) -> None:
 def close_children() -> None:
     """End all idle child processes."""
     with _idle_lock:
-        own = [key for key in _idle if key[0] == os.getpid()]
-        workers = [worker for key in own for worker in _idle.pop(key)]
+        keys = [key for key in _idle if key[0] == os.getpid()]
+        workers = [worker for key in keys for worker in _idle.pop(key)]
     for worker in workers:
         worker.close()

@@ -85,11 +85,11 @@ def claim(engine: str) -> None:
         If it is not installed, or conflicts with an engine that is loaded.
     """
     require(engine)
-    own, rival = _CONFLICTS.get(engine, ("", ""))
-    if rival in sys.modules and own not in sys.modules:
+    module, conflicting = _CONFLICTS.get(engine, ("", ""))
+    if conflicting in sys.modules and module not in sys.modules:
         raise EngineUnavailableError(
             f"engine {engine} cannot be loaded into a process that has loaded "
-            f"{rival.partition('.')[0]}: start a new one (schedgap.solve and run_child do)"
+            f"{conflicting.partition('.')[0]}: start a new one (schedgap.solve and run_child do)"
         )
 
 

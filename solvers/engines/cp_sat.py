@@ -102,18 +102,20 @@ def solve_model(
         raise ValueError(f"CP-SAT finds the model invalid: {model.validate()}")
     if name == "INFEASIBLE":
         return EngineResult("infeasible", None, None, log=log, **timing)
-    found = name in ("OPTIMAL", "FEASIBLE")
+    has_solution = name in ("OPTIMAL", "FEASIBLE")
     response = solver.response_proto
     # Before the first bound is known, the response has 0, which is not a bound.
     bound = response.best_objective_bound if bounds or name == "OPTIMAL" else None
     sense = _sense(model)
-    verdict = judge(response.objective_value if found else None, bound, sense=sense, grid=grid)
+    verdict = judge(
+        response.objective_value if has_solution else None, bound, sense=sense, grid=grid
+    )
     info = {"branches": response.num_branches, "conflicts": response.num_conflicts}
     return EngineResult(
         verdict.status,
         verdict.objective,
         verdict.bound,
-        _values(response) if found else None,
+        _values(response) if has_solution else None,
         log=log,
         info=info | dict(verdict.info),
         **timing,

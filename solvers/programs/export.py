@@ -59,7 +59,7 @@ def _names(names: Sequence[str] | None, prefix: str, count: int) -> list[str]:
         return [f"{prefix}{k}" for k in range(count)]
     table = {ord("["): "(", ord("]"): ")", ord(" "): "_"}
     seen: set[str] = {_ONE}
-    made = []
+    unique_names = []
     for name in names:
         plain = "".join(
             c if (c.isascii() and c.isalnum()) or c in "_(),." else "_"
@@ -71,13 +71,13 @@ def _names(names: Sequence[str] | None, prefix: str, count: int) -> list[str]:
         while unique in seen:
             unique, k = f"{plain}_{k}", k + 1
         seen.add(unique)
-        made.append(unique)
-    return made
+        unique_names.append(unique)
+    return unique_names
 
 
 def _lp(arrays: PyomoArrays, rows: list[str], columns: list[str]) -> Iterator[str]:
     """Yield the lines of an LP file."""
-    program, sign = arrays.program, arrays.own(1.0)
+    program, sign = arrays.program, arrays.in_model_sense(1.0)
     terms = [(sign * c, name) for c, name in zip(program.cost.tolist(), columns, strict=True) if c]
     square: list[str] = []
     if arrays.square is not None:
@@ -161,7 +161,7 @@ def _square(row: Quadratic, columns: list[str], sign: float = 1.0, end: str = ""
 
 def _mps(arrays: PyomoArrays, rows: list[str], columns: list[str]) -> Iterator[str]:
     """Yield the lines of a free MPS file."""
-    program, sign = arrays.program, arrays.own(1.0)
+    program, sign = arrays.program, arrays.in_model_sense(1.0)
     kinds = [_mps_kind(low, high) for low, high in _sides(program)]
     yield "NAME schedgap"
     if arrays.sense == "max":

@@ -47,7 +47,7 @@ class PyomoArrays:
     quadratics: tuple[Quadratic, ...] = ()
     square: Quadratic | None = None
 
-    def own(self, number: float) -> float:
+    def in_model_sense(self, number: float) -> float:
         """Convert an objective or bound of the program to the model's sense, or back.
 
         Parameters
@@ -164,11 +164,11 @@ def solve_compiled(
     def incumbent(objective: float, values: Floats) -> None:
         if on_incumbent is not None:
             arrays.load(values)
-            on_incumbent(arrays.own(objective), None)
+            on_incumbent(arrays.in_model_sense(objective), None)
 
     def bound(value: float) -> None:
         if on_bound is not None:
-            on_bound(arrays.own(value))
+            on_bound(arrays.in_model_sense(value))
 
     first = arrays.start() if start else None
     result = engine(
@@ -183,11 +183,11 @@ def solve_compiled(
     duals = None
     if result.duals is not None and not arrays.quadratics:
         pairs = zip(arrays.constraints, result.duals.tolist(), strict=True)
-        duals = {constraint.name: arrays.own(price) for constraint, price in pairs}
+        duals = {constraint.name: arrays.in_model_sense(price) for constraint, price in pairs}
     return replace(
         result,
-        objective=None if result.objective is None else arrays.own(result.objective),
-        bound=None if result.bound is None else arrays.own(result.bound),
+        objective=None if result.objective is None else arrays.in_model_sense(result.objective),
+        bound=None if result.bound is None else arrays.in_model_sense(result.bound),
         values=None,
         duals=duals,
         build_seconds=result.build_seconds + build_seconds,
@@ -201,13 +201,13 @@ def _compile_linear(model: Any) -> PyomoArrays:
 
     form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
     constraints: list[Any] = []
-    kept: list[int] = []  # row of the standard form with the entries of constraint i
+    form_rows: list[int] = []  # row of the standard form with the entries of constraint i
     low: list[float] = []
     high: list[float] = []
     for k, ((constraint, side), value) in enumerate(zip(form.rows, form.rhs, strict=True)):
         if not (constraints and constraints[-1] is constraint):
             constraints.append(constraint)
-            kept.append(k)
+            form_rows.append(k)
             low.append(-math.inf)
             high.append(math.inf)
         if side <= 0:
@@ -227,7 +227,7 @@ def _compile_linear(model: Any) -> PyomoArrays:
         cost=cost,
         lower=np.array([pair[0] for pair in bounds]),
         upper=np.array([pair[1] for pair in bounds]),
-        matrix=sparse.csr_array(form.A)[kept] if kept else sparse.csr_array((0, columns)),
+        matrix=sparse.csr_array(form.A)[form_rows] if form_rows else sparse.csr_array((0, columns)),
         row_lower=np.array(low),
         row_upper=np.array(high),
         integer=np.array([not variable.is_continuous() for variable in form.columns], dtype=bool),
@@ -265,7 +265,7 @@ def _with_quadratics(arrays: PyomoArrays, curved: Iterable[Any]) -> PyomoArrays:
         if not is_objective:
             low = -math.inf if row.lower is None else float(pyo.value(row.lower)) - constant
             high = math.inf if row.upper is None else float(pyo.value(row.upper)) - constant
-        made = Quadratic(
+        quadratic = Quadratic(
             row.name,
             tuple(at(first) for first, _ in form.quadratic_vars),
             tuple(at(second) for _, second in form.quadratic_vars),
@@ -276,10 +276,10 @@ def _with_quadratics(arrays: PyomoArrays, curved: Iterable[Any]) -> PyomoArrays:
             high,
         )
         if is_objective:
-            square, offset = made, sign * constant
+            square, offset = quadratic, sign * constant
             sense = "max" if sign < 0 else "min"
         else:
-            rows.append(made)
+            rows.append(quadratic)
     program = arrays.program
     added = variables[len(arrays.variables) :]
     extra = [_bounds(variable) for variable in added]

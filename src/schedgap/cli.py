@@ -86,12 +86,12 @@ def presets(family: AnyFamily = None, as_json: AsJson = False) -> None:
 
 
 def _list(
-    found: list[dict[str, Any]], as_json: bool, table: Callable[..., None], family: str | None
+    rows: list[dict[str, Any]], as_json: bool, table: Callable[..., None], family: str | None
 ) -> None:
     if as_json:
-        show.json_document(found)
+        show.json_document(rows)
     else:
-        table(found, options=family is not None)
+        table(rows, options=family is not None)
 
 
 @app.command(epilog="Example:  schedgap generate hare --preset small --seed 7 --out small.json")
@@ -183,7 +183,7 @@ def solve(
     if out is not None:
         _check_place(out)
     with show.solving(f"{method} on {problem.name}") as on_message:
-        found = run(
+        result = run(
             problem,
             method,
             engine=engine,
@@ -195,18 +195,18 @@ def solve(
             **_settings(settings),
         )
     if out is not None:
-        found.save(out)
+        result.save(out)
     for text in problem.warnings():
         show.note(f"{instance}: warning: {text}")
     if as_json:
-        show.json_document(found.to_data())
+        show.json_document(result.to_data())
     else:
-        show.solution(found)
-    reason = found.trace.get("note") or found.trace.get("stopped", "")
-    if found.exit_code or reason:
+        show.solution(result)
+    reason = result.trace.get("note") or result.trace.get("stopped", "")
+    if result.exit_code or reason:
         reason = reason or "stopped at its limit"
-        show.note(f"{instance}: {found.method}: {found.status}: {reason}")
-    raise typer.Exit(found.exit_code)
+        show.note(f"{instance}: {result.method}: {result.status}: {reason}")
+    raise typer.Exit(result.exit_code)
 
 
 def _effort(text: str) -> Any:
@@ -291,7 +291,7 @@ def compare(
     from schedgap.analysis.comparing import compare as run_all
 
     with show.comparing() as on_record:
-        found = run_all(
+        result = run_all(
             targets,
             run=run,
             methods=methods.split(",") if methods else None,
@@ -303,8 +303,8 @@ def compare(
             cluster=cluster,
             on_record=on_record,
         )
-    show.run(found, as_json=as_json)
-    raise typer.Exit(ContradictionError.exit_code if found.contradictions else 0)
+    show.run(result, as_json=as_json)
+    raise typer.Exit(ContradictionError.exit_code if result.contradictions else 0)
 
 
 @app.command(epilog="Example:  schedgap report runs/first --out first.html")
@@ -356,15 +356,15 @@ def export(
 
 def _settings(words: list[str] | None) -> dict[str, Any]:
     """Return the values of `--set KEY=VALUE` arguments by key."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for word in words or []:
         key, equals, value = word.partition("=")
         if not equals or not key:
             raise UsageError(f"--set {word}: need KEY=VALUE")
-        if key in found:
+        if key in settings:
             raise UsageError(f"--set {key}: given twice")
-        found[key] = value
-    return found
+        settings[key] = value
+    return settings
 
 
 def _check_place(file: Path) -> None:

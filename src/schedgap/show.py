@@ -193,75 +193,75 @@ def _default(option: dict[str, Any]) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def solution(found: "Solution") -> None:
+def solution(result: "Solution") -> None:
     """Print a solution: instance, method, status, objective, bound, ratio, seconds.
 
     Parameters
     ----------
-    found : Solution
+    result : Solution
         The solution.
     """
     from rich.markup import escape
 
     rows = [
-        ("instance", found.instance),
-        ("method", found.method + (f" ({found.engine})" if found.engine else "")),
-        ("status", found.status + (f" ({found.outside})" if found.outside else "")),
-        ("objective", number(found.objective, 10)),
-        *((name, number(value, 10)) for name, value in found.metrics.items()),
-        ("bound", number(found.bound, 10)),
-        ("ratio", _ratio(found)),
-        ("seconds", number(found.seconds, 3)),
+        ("instance", result.instance),
+        ("method", result.method + (f" ({result.engine})" if result.engine else "")),
+        ("status", result.status + (f" ({result.outside})" if result.outside else "")),
+        ("objective", number(result.objective, 10)),
+        *((name, number(value, 10)) for name, value in result.metrics.items()),
+        ("bound", number(result.bound, 10)),
+        ("ratio", _ratio(result)),
+        ("seconds", number(result.seconds, 3)),
     ]
     width = max(len(key) for key, _ in rows)
     for key, value in rows:
         out().print(f"[bold]{key:<{width}}[/]  {escape(value)}", soft_wrap=True)
 
 
-def _ratio(found: "Solution") -> str:
+def _ratio(result: "Solution") -> str:
     """Return the ratio to the optimum that follows from the solution's own bound, as text."""
-    if found.objective is None or found.bound is None:
+    if result.objective is None or result.bound is None:
         return "-"
-    from schedgap.analysis.ratios import bracket
+    from schedgap.analysis.ratios import ratio_interval
 
-    ratio = bracket(found.objective, found.objective, found.bound, found.sense)
-    if found.status != "optimal":
+    ratio = ratio_interval(result.objective, result.objective, result.bound, result.sense)
+    if result.status != "optimal":
         return f"at most {ratio.high:.4f}"
-    match found.proof and found.proof.kind:
+    match result.proof and result.proof.kind:
         case "tree":
             return "1 (proved: tree)"
         case "certificate":
-            assert found.certificate is not None
-            return f"1 (proved: certificate {found.certificate.get('kind')})"
+            assert result.certificate is not None
+            return f"1 (proved: certificate {result.certificate.get('kind')})"
         case "engine" | "engines":
             return "1 (the engine's word: no proof)"
     return "1 (the method's word: no proof)"
 
 
-def verdict(found: "Verdict", *, as_json: bool) -> None:
+def verdict(result: "Verdict", *, as_json: bool) -> None:
     """Print a verdict: feasibility or each violation on one line, then the checked claims.
 
     Parameters
     ----------
-    found : Verdict
+    result : Verdict
         The verdict.
     as_json : bool
         Whether to print JSON instead of text.
     """
     if not as_json:
-        lines(str(found))
+        lines(str(result))
         return
     data: dict[str, Any] = {
-        "feasible": found.feasible,
-        "objective": found.objective,
+        "feasible": result.feasible,
+        "objective": result.objective,
         "violations": [
             {"rule": item.rule, "message": item.message, "amount": item.amount}
-            for item in found.violations
+            for item in result.violations
         ],
-        "bound_status": found.bound_status,
-        "optimality_status": found.optimality_status,
+        "bound_status": result.bound_status,
+        "optimality_status": result.optimality_status,
     }
-    json_document(data | ({"relaxed": list(found.relaxed)} if found.relaxed else {}))
+    json_document(data | ({"relaxed": list(result.relaxed)} if result.relaxed else {}))
 
 
 @contextmanager
@@ -342,7 +342,7 @@ def comparing() -> Iterator[Any]:
         yield receive
 
 
-def run(found: "Run", *, as_json: bool) -> None:
+def run(result: "Run", *, as_json: bool) -> None:
     """Print a run: summary table, headline, failures, and contradictions in red.
 
     The table has a row for each preset and method; as text and with several families, it has a
@@ -350,18 +350,18 @@ def run(found: "Run", *, as_json: bool) -> None:
 
     Parameters
     ----------
-    found : Run
+    result : Run
         The run.
     as_json : bool
         Whether to print JSON instead of text.
     """
-    several = len({record.instance.family for record in found.records}) > 1
-    summary = found.summary(by_preset=as_json or not several)
+    several = len({record.instance.family for record in result.records}) > 1
+    summary = result.summary(by_preset=as_json or not several)
     if as_json:
         rows = json.loads(summary.to_json(orient="records", double_precision=15))
-        folders = [str(folder.path) for folder in found.folders]
-        document = {"run": folders, "summary": rows, "contradictions": found.contradictions}
-        json_document(document | {"failed": len(found.failures), "skipped": len(found.skipped)})
+        folders = [str(folder.path) for folder in result.folders]
+        document = {"run": folders, "summary": rows, "contradictions": result.contradictions}
+        json_document(document | {"failed": len(result.failures), "skipped": len(result.skipped)})
     else:
         from schedgap.analysis.tables import readable
         from schedgap.instances.verdict import outside
@@ -372,19 +372,19 @@ def run(found: "Run", *, as_json: bool) -> None:
         table(list(shown.columns), cells, spare=spare)
         for rules in sorted(set(summary["outside"]) - {""}) if len(summary) else ():
             out().print(f"{outside([rules])}: no ratio", markup=False, soft_wrap=True)
-        places = " ".join(str(folder.path) for folder in found.folders)
-        for text in ("", *found.headline(), "", repr(found), f"schedgap report {places}"):
+        places = " ".join(str(folder.path) for folder in result.folders)
+        for text in ("", *result.headline(), "", repr(result), f"schedgap report {places}"):
             out().print(text, markup=False, soft_wrap=True)
-        for record in found.failures:
+        for record in result.failures:
             note(f"{record.instance.name}: {record.label}: {record.outcome}: {record.message}")
-        for record in found.incomplete:
+        for record in result.incomplete:
             assert record.solution is not None
             reason = record.solution.trace.get("note", "stopped at its limit")
             note(f"{record.instance.name}: {record.label}: no schedule: {reason}")
-    if found.contradictions:
+    if result.contradictions:
         from rich.console import Console
         from rich.markup import escape
-    for text in found.contradictions:
+    for text in result.contradictions:
         line = one_line(f"contradiction: {text}")
         Console(stderr=True, highlight=False).print(
             f"[red]schedgap: {escape(line)}[/]", soft_wrap=True

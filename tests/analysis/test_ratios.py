@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from toy_family import toy
 
 import schedgap as sg
-from schedgap.analysis.ratios import bracket, divide
+from schedgap.analysis.ratios import divide, ratio_interval
 from schedgap.errors import UsageError
 
 
@@ -32,7 +32,7 @@ from schedgap.errors import UsageError
 def test_the_ratio_is_an_interval_until_the_optimum_is_known(
     value: float, best: float, bound: float | None, sense: Any, low: float, high: float
 ) -> None:
-    found = bracket(value, best, bound, sense)
+    found = ratio_interval(value, best, bound, sense)
     assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
     assert found.exact == (low == high)
 
@@ -54,7 +54,7 @@ def test_the_true_ratio_lies_in_the_interval(
     sign = 1 if sense == "min" else -1
     value, other = (optimum * factor**sign for factor in worse)
     best = min(value, other) if sense == "min" else max(value, other)
-    found = bracket(value, best, optimum * below**sign, sense)
+    found = ratio_interval(value, best, optimum * below**sign, sense)
     assert found.low - 1e-6 <= divide(value, optimum, sense) <= found.high + 1e-5
 
 
