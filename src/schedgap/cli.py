@@ -18,7 +18,7 @@ app = typer.Typer(
     epilog="Start with:  schedgap generate hare --preset small --out small.json",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
 )
 
 

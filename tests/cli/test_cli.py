@@ -55,6 +55,12 @@ def test_help_teaches_by_example(schedgap: Call, command: str) -> None:
     assert done.code == 0 and f"schedgap {command}" in done.out and "Example:" in done.out
 
 
+def test_help_shows_defaults_in_brackets(schedgap: Call) -> None:
+    """Rich would read `[default: ...]` as markup and drop it."""
+    text = " ".join(schedgap("compare", "--help").out.replace("│", " ").split())
+    assert "[default: one per core]" in text and "[default: all whose engines" in text
+
+
 def test_without_arguments_the_help_is_shown() -> None:
     done = subprocess.run([sys.executable, "-m", "schedgap"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "") and "COMMAND" in done.stdout
