@@ -63,7 +63,7 @@ def page(name: str) -> str:
         *_figures(owner),
         "## Errata and decisions",
         _table(
-            ("", "where", "the paper says", "problem", "our decision", "option for the text"),
+            ("", "where", "the paper says", "problem", "our decision", "option as printed"),
             ((label, item.where, item.printed, item.problem, item.decision, item.switch)
              for label, item in paper.errata.items()),
         ),
