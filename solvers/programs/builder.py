@@ -11,7 +11,7 @@ from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
 Ints = NDArray[np.int64]
 Term = tuple[ArrayLike, ArrayLike, ArrayLike]
-"""Row of a block, column of the program, coefficient: arrays that broadcast against each other."""
+"""Row in the block, column in the program, coefficient: arrays that broadcast together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,8 +21,9 @@ class Block:
     Attributes
     ----------
     name : str
+        Name of the block.
     start : int
-        Position of the first one in the program.
+        Position of its first column or row in the program.
     shape : tuple of int
         The block is an array of this shape, in C order.
     """
@@ -42,24 +43,24 @@ class Block:
         return self.start + np.arange(self.size).reshape(self.shape)
 
     def at(self, *index: ArrayLike) -> Ints:
-        """Return the positions of some members.
+        """Return the positions of some columns or rows of the block.
 
         Parameters
         ----------
         *index : array_like of int
-            One array for each axis of the block; they broadcast against each other.
+            One array for each axis of the block; they broadcast together.
 
         Raises
         ------
         ValueError
-            When an index lies outside the block.
+            If an index is outside the block.
         """
         arrays = np.broadcast_arrays(*index)
         flat = np.ravel_multi_index([array.astype(np.int64) for array in arrays], self.shape)
         return np.asarray(self.start + flat, dtype=np.int64)
 
     def of(self, values: Floats) -> Floats:
-        """Return the block's part of an array over the program, in the block's shape.
+        """Return the part of an array that belongs to the block, in the shape of the block.
 
         Parameters
         ----------
@@ -70,13 +71,13 @@ class Block:
         return part.reshape(self.shape)
 
     def names(self) -> list[str]:
-        """Return `name[1]`, or `name[1,2]` in a block of two axes, and so on, counted from 1."""
+        """Return names `name[1]`, or `name[1,2]` if there are two axes, and so on, from 1."""
         places = (",".join(str(k + 1) for k in index) for index in np.ndindex(*self.shape))
         return [f"{self.name}[{place}]" for place in places]
 
 
 class ProgramBuilder:
-    """A linear or mixed-integer program, block by block; coefficients of one place add up.
+    """A linear or mixed-integer program, built block by block; equal entries add up.
 
     Examples
     --------
@@ -125,12 +126,13 @@ class ProgramBuilder:
         Parameters
         ----------
         name : str
-            Of the block; `Block.names` makes the columns' names of it.
+            Name of the block, from which `Block.names` derives the names of the columns.
         shape : int or tuple of int
+            Shape of the block.
         cost, lower, upper : array_like
-            Broadcast to the shape.
+            Costs and bounds, broadcast to the shape.
         integer : array_like of bool
-            Broadcast to the shape.
+            Whether the columns must be integer, broadcast to the shape.
         """
         block = Block(name, self.width, _shape(shape))
         self.column_blocks.append(block)
@@ -153,12 +155,14 @@ class ProgramBuilder:
         Parameters
         ----------
         name : str
-            Of the block, such as the number of the paper's equation.
+            Name of the block, such as the number of the paper's equation.
         shape : int or tuple of int
+            Shape of the block.
         *terms : tuple (row, column, coefficient)
-            `row` counts from 0 within the flattened block, `column` is a position in the program.
+            `row` is the number in the flattened block, from 0; `column` is a position in the
+            program.
         lower, upper : array_like
-            Broadcast to the shape; a side that is not given is free.
+            Sides of the rows, broadcast to the shape; free if absent.
         """
         block = Block(name, self.height, _shape(shape))
         self.row_blocks.append(block)
@@ -169,13 +173,14 @@ class ProgramBuilder:
         return block
 
     def add(self, rows: ArrayLike, columns: ArrayLike, coefficients: ArrayLike) -> None:
-        """Add coefficients; the three arrays broadcast against each other.
+        """Add coefficients; the three arrays broadcast together.
 
         Parameters
         ----------
         rows, columns : array_like of int
-            Positions in the program, as `Block.at` and `Block.positions` give them.
+            Positions in the program, as returned by `Block.at` and `Block.positions`.
         coefficients : array_like
+            The coefficients.
         """
         row, column, value = np.broadcast_arrays(rows, columns, coefficients)
         self._entries.append(
@@ -194,7 +199,7 @@ class ProgramBuilder:
         offset : float
             Constant of the objective.
         names : bool
-            Give columns and rows the names of their blocks.
+            Whether columns and rows have names.
         """
         integer = np.concatenate([np.zeros(0, dtype=bool), *self._integer])
         return LinearProgram(
@@ -212,11 +217,11 @@ class ProgramBuilder:
 
 
 Entries = Mapping[int, float] | Iterable[tuple[ArrayLike, ArrayLike]]
-"""Of one column: coefficients by row, or pairs of arrays of rows and coefficients."""
+"""Entries of one column: coefficients by row, or pairs of arrays of rows and coefficients."""
 
 
 def columns_matrix(columns: Sequence[Entries], rows: int) -> sparse.csc_array:
-    """Return columns side by side; coefficients of one row of a column add up.
+    """Return the matrix of columns; equal entries add up.
 
     Parameters
     ----------
@@ -239,11 +244,12 @@ def columns_matrix(columns: Sequence[Entries], rows: int) -> sparse.csc_array:
 def entries_matrix(
     entries: Sequence[tuple[Ints, Ints, Floats]], shape: tuple[int, int]
 ) -> sparse.csr_array:
-    """Return the matrix of some entries; those of one place add up.
+    """Return the matrix of entries; equal entries add up.
 
     Parameters
     ----------
     entries : sequence of (rows [e], columns [e], values [e])
+        Positions and values.
     shape : (int, int)
         Rows and columns of the matrix.
     """

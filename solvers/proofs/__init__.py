@@ -1,1 +1,1 @@
-"""Proofs of optimality: a prover over an engine, and a checker that needs neither."""
+"""Proofs of optimality: a prover that uses an engine, and a checker that uses neither of them."""

@@ -1,9 +1,9 @@
-"""Check a proof that no schedule has a value of `goal` or less: in whole numbers, no solver.
+"""Check a proof that no schedule has a value of `goal` or less, in integer arithmetic.
 
-A proof is a tree over parts of the search space. Every leaf names a vector of dual prices, and the
-checker evaluates from these prices that the leaf holds nothing of value <= goal; every other node
-says how it is split, and the checker derives both parts itself. What the prover believed plays no
-part. Python's integers only; this file imports nothing of the prover.
+A proof is a tree over parts of the search space. Every leaf names a vector of dual values, from
+which the checker derives that the leaf contains nothing of value <= goal. Every other node says how
+it is split, and the checker derives both parts itself. It uses Python's integers only, no solver
+and no code of the prover.
 
 References
 ----------
@@ -21,13 +21,13 @@ from typing import Any, Protocol, TypeVar
 VERSION = 1
 MAX_NODES = 1_000_000
 MAX_VECTORS = 200_000
-MAX_BITS = 4096  # of a whole number in a proof file
+MAX_BITS = 4096  # of an integer in a proof file
 MAX_CUTS, MAX_CUT_ENTRIES = 50_000, 5_000_000
-_KEPT_VECTORS = 1000  # whose reduced costs are remembered
+_KEPT_VECTORS = 1000  # number of vectors whose reduced costs are cached
 
 
 class RefusedError(Exception):
-    """The proof does not show what it claims: where in the file, and why."""
+    """A proof that does not show its claim; the message names the place in the file and why."""
 
     def __init__(self, where: str, why: str) -> None:
         super().__init__(f"{where}: {why}")
@@ -38,18 +38,18 @@ R = TypeVar("R")
 
 
 class SearchSpace(Protocol[R]):
-    """What a proof is about: the schedules of an instance with a value of `goal` or less.
+    """The search space of a proof: the schedules of an instance with a value of `goal` or less.
 
-    A region is a set of candidates described by the family, such as windows of starts for each job.
-    Each method may raise RefusedError, with a path relative to what it was given.
+    A region is a set of candidates described by the family, such as a window of start times for
+    each job. Each method may raise RefusedError, with a path relative to its argument.
     """
 
     def root(self) -> R:
-        """Return a region that holds every schedule of value <= goal."""
+        """Return a region that contains every schedule of value <= goal."""
         ...
 
     def split(self, region: R, branch: Sequence[Any]) -> tuple[R, R]:
-        """Return two regions that together hold all of a region."""
+        """Return two regions that together contain all candidates of a region."""
         ...
 
     def excess(self, region: R, vector: Mapping[str, Any]) -> int | None:
@@ -69,7 +69,7 @@ class SearchSpace(Protocol[R]):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was checked: numbers of leaves and of nodes."""
+    """Size of a checked tree."""
 
     leaves: int
     nodes: int
@@ -78,23 +78,24 @@ class Checked:
 def check_tree(
     space: SearchSpace[R], proof: Mapping[str, Any], *, seconds: float = 600.0
 ) -> Checked:
-    """Return how large the tree is when it proves that the search space is empty.
+    """Check that a tree proves the search space to be empty, and return its size.
 
     Parameters
     ----------
     space : SearchSpace
+        The search space.
     proof : mapping
         `vectors`: list of what `excess` and `reduce` take. `tree`: its nodes in preorder, each
         either `{"v": k}`, closed by vector k; or `{"empty": true}`, closed without prices; or
         `{"b": branch}` with the two parts behind it. In each, `"fix": [k, ...]` may name vectors by
         which the region is reduced first.
     seconds : float
-        Time that the check may take.
+        Time limit.
 
     Raises
     ------
     RefusedError
-        When a node is missing, open, or not what it says.
+        If a node is missing, open or invalid.
     """
     vectors, nodes = _list(proof, "vectors", MAX_VECTORS), _list(proof, "tree", MAX_NODES)
     regions = [space.root()]
@@ -148,12 +149,12 @@ def _vector(vectors: Sequence[Any], k: Any) -> Mapping[str, Any]:
 
 
 def whole(value: Any, where: str) -> int:
-    """Return a whole number of a proof file; RefusedError for anything else.
+    """Return an integer of a proof file; raise RefusedError for anything else.
 
     Parameters
     ----------
-    value : object
-        Out of the file.
+    value : JSON data
+        The value in the file.
     where : str
         Its path, for the message.
     """
@@ -165,15 +166,15 @@ def whole(value: Any, where: str) -> int:
 # --- integer programs -----------------------------------------------------------------------------
 
 Row = tuple[dict[int, int], int | None, int | None]
-"""Coefficients by column, lower side, upper side; None where a side is free."""
+"""Coefficients by column, lower side, upper side; a side is None if it is free."""
 
 
 @dataclass(frozen=True, slots=True)
 class IntegerProgram:
-    """Columns x_j in [lower_j, upper_j], all whole; the claim is that no x has cost x <= goal.
+    """Integer columns x_j in [lower_j, upper_j]; the claim is that no x has cost x <= goal.
 
-    Every number is whole: a family multiplies its rows by what makes them so. A row of coefficients
-    1 and upper side 1 over columns >= 0 may be branched on: the order of its columns counts.
+    All numbers are integers; a family scales its rows accordingly. A row with coefficients 1 and
+    upper side 1 over columns >= 0 can be branched on; then the order of its columns matters.
     """
 
     cost: Sequence[int]
@@ -190,13 +191,15 @@ _Evaluated = tuple[int, list[tuple[int, int]], int]
 class ProgramSpace:
     """The solutions of an integer program with cost x <= goal; regions are boxes.
 
-    A vector is `{"o": o, "d": [[i, y_i], ...]}`: o >= 0 times the objective less y_i times row i.
-    Summed up, o cost x >= sum_i y_i side_i + sum_j r_j x_j with r = o cost - sum_i y_i a_i, where a
-    price y_i > 0 meets the lower side of its row and one < 0 the upper side. In a box, r_j x_j is
-    least at one end. With o = 0 this is Farkas' proof that the box has no solution.
+    A vector is `{"o": o, "d": [[i, y_i], ...]}` with o >= 0: o times the objective minus the sum of
+    y_i times row i. It shows that o cost x >= sum_i y_i side_i + sum_j r_j x_j with
+    r = o cost - sum_i y_i a_i, where y_i > 0 uses the lower side of row i and y_i < 0 the upper
+    side. In a box, the minimum of r_j x_j is at one of the two bounds of x_j. With o = 0, this is a
+    Farkas certificate that the box has no solution.
 
     A branch is `["var", j, at]`, x_j <= at or x_j > at; or `["row", i, at]` on a row of which at
-    most one column is 1: the first `at` columns, or the others, are 0 on the other side.
+    most one column is 1: in the first part the columns after the first `at` are 0, in the second
+    part the first `at` columns are 0.
     """
 
     def __init__(self, program: IntegerProgram) -> None:
@@ -204,7 +207,7 @@ class ProgramSpace:
         self._prepared: dict[int, tuple[Mapping[str, Any], _Evaluated]] = {}
 
     def root(self) -> Box:
-        """Return the box of the program."""
+        """Return the box given by the bounds of the columns."""
         return list(self.program.lower), list(self.program.upper)
 
     def split(self, region: Box, branch: Sequence[Any]) -> tuple[Box, Box]:
@@ -227,7 +230,7 @@ class ProgramSpace:
         raise RefusedError("/b", "a branch is [var, j, at] or [row, i, at]")
 
     def excess(self, region: Box, vector: Mapping[str, Any]) -> int | None:
-        """Return what a vector proves of a box, less o times the goal."""
+        """Return the bound that a vector proves for a box, minus o times the goal."""
         lower, upper = region
         if any(a > b for a, b in zip(lower, upper, strict=True)):
             return None
@@ -237,10 +240,10 @@ class ProgramSpace:
         return base + sum(r * (lower[j] if r > 0 else upper[j]) for j, r in reduced) - limit
 
     def reduce(self, region: Box, vector: Mapping[str, Any]) -> Box:
-        """Return the box by reduced-cost fixing: without what costs more than the slack."""
+        """Return the box after reduced-cost fixing."""
         excess = self.excess(region, vector)
         lower, upper = list(region[0]), list(region[1])
-        if excess is None or excess > 0:  # nothing is in it
+        if excess is None or excess > 0:  # it contains nothing
             lower[:1] = [value + 1 for value in upper[:1]]
             return lower, upper
         for j, r in self._evaluate(vector)[1]:
@@ -252,8 +255,8 @@ class ProgramSpace:
         return lower, upper
 
     def _evaluate(self, vector: Mapping[str, Any]) -> "_Evaluated":
-        """Return the sum over the rows' sides, the reduced costs that are not 0, and o goal."""
-        if (key := id(vector)) in self._prepared:  # kept below, so that no other has its id
+        """Return sum_i y_i side_i, the nonzero reduced costs, and o times the goal."""
+        if (key := id(vector)) in self._prepared:  # it is stored, so its id is unique
             return self._prepared[key][1]
         program, o = self.program, whole(vector.get("o"), "/o")
         if o < 0:
@@ -286,7 +289,7 @@ class ProgramSpace:
         return int(j)
 
     def _choice(self, i: Any) -> list[int]:
-        """Return the columns of a row of which at most one is 1, in the row's order."""
+        """Return the columns, in order, of a row of which at most one column is 1."""
         if not 0 <= whole(i, "/b/1") < len(self.program.rows):
             raise RefusedError("/b/1", f"there is no row {i}")
         entries, _, high = self.program.rows[i]
@@ -299,18 +302,19 @@ class ProgramSpace:
 # --- cuts ---------------------------------------------------------------------------------------
 
 Cut = Callable[[IntegerProgram, Mapping[str, Any]], Row]
-"""From the program, with the cuts before it, and what the file says, to a row that holds."""
+"""Takes the program with all earlier cuts and the data in the file, and returns a valid row."""
 
 
 def cover_cut(program: IntegerProgram, data: Mapping[str, Any]) -> Row:
-    """Return a cover cut: one column of each set together overfill a row, so one set has none.
+    """Return a cover cut: one column of each set would exceed a row, so one set has none.
 
     Parameters
     ----------
     program : IntegerProgram
+        The program.
     data : mapping
-        `row`: a row with coefficients >= 0 and an upper side, over columns >= 0. `sets`: pairs
-        [columns, row of choice or null]; of the columns of one set at most one is 1.
+        `row` is a row with coefficients >= 0 and an upper side, over columns >= 0. `sets` are pairs
+        [columns, row of choice or null]; at most one column of each set is 1.
     """
     entries, _, high = _row(program, data.get("row"))
     if high is None or any(a < 0 or program.lower[j] < 0 for j, a in entries.items()):
@@ -342,15 +346,15 @@ def cover_cut(program: IntegerProgram, data: Mapping[str, Any]) -> Row:
 
 
 def rounding_cut(program: IntegerProgram, data: Mapping[str, Any]) -> Row:
-    """Return a Chvatal-Gomory cut: rows summed up, divided, and rounded down.
+    """Return a Chvatal-Gomory cut: a combination of rows, divided and rounded down.
 
     Parameters
     ----------
     program : IntegerProgram
-        Columns with an entry have to be >= 0.
+        The program; columns in the cut must be >= 0.
     data : mapping
-        `d`: pairs of a row and its multiplier, > 0 for its upper side and < 0 for its lower side.
-        `by`: the divisor > 0.
+        `d` are pairs of a row and its multiplier, > 0 for the upper side and < 0 for the lower
+        side. `by` is the divisor, > 0.
     """
     by, limit = whole(data.get("by"), "/by"), 0
     total: dict[int, int] = {}
@@ -375,19 +379,19 @@ CUTS: Mapping[str, Cut] = {"cover": cover_cut, "round": rounding_cut}
 
 
 def with_cuts(program: IntegerProgram, cuts: Any, kinds: Mapping[str, Cut]) -> IntegerProgram:
-    """Return the program with the cuts of a proof, each derived anew.
+    """Return the program with the cuts of a proof, each of which is derived again.
 
     Parameters
     ----------
     program : IntegerProgram
+        The program.
     cuts : list of mapping
-        Out of a file. `why` names the kind; the rest is what the kind reads. A cut may use those
-        before it.
+        Cuts of the file. `why` is the kind, the rest are its data. A cut may use earlier ones.
     kinds : mapping
-        How each kind is derived: `CUTS`, and those of the family.
+        Function that derives a cut, by kind: `CUTS` and those of the family.
     """
     rows, entries = list(program.rows), 0
-    grown = replace(program, rows=rows)  # the list that grows
+    grown = replace(program, rows=rows)  # shares the list to which cuts are appended
     if not isinstance(cuts, list) or len(cuts) > MAX_CUTS:
         raise RefusedError("/cuts", f"needs a list of at most {MAX_CUTS}")
     for number, cut in enumerate(cuts):

@@ -1,4 +1,4 @@
-"""Cover cuts for the prover: columns that overfill a row, one of each choice.
+"""Separation of cover cuts for the prover: columns that exceed a row, one of each choice.
 
 References
 ----------
@@ -13,23 +13,24 @@ from typing import Any
 from schedgap.solvers.programs.arrays import Floats
 from schedgap.solvers.proofs.checker import Box, IntegerProgram
 
-FULL = 0.6  # a row filled to less than this is not looked at
+FULL = 0.6  # rows with a smaller fraction of their capacity in use are skipped
 MOST_STATES = 400
-LITTLE = 0.02  # of a column set: less is not worth a place in a cover
+LITTLE = 0.02  # column sets with a smaller total are not used in covers
 
 
 class CoverSeparator:
-    """Looks for covers of rows with coefficients >= 0 that a point breaks.
+    """Separates violated cover cuts of rows with coefficients >= 0.
 
     Parameters
     ----------
     program : IntegerProgram
+        The program.
 
     Notes
     -----
-    A cover takes from each choice the columns of at least some weight. It is broken when the
-    shares that are missing, 1 - sum of the columns taken, sum up to less than 1 over its choices; a
-    dynamic program over the choices looks for the least sum that overfills the row.
+    A cover has, of each choice, the columns of at least some weight. Its cut is violated if
+    the sum over its choices of 1 - (sum of these columns) is less than 1. A dynamic program over
+    the choices minimizes this sum among the covers that exceed the row.
     """
 
     def __init__(self, program: IntegerProgram) -> None:
@@ -54,12 +55,14 @@ class CoverSeparator:
         ]
 
     def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
-        """Return a cut for each row that has a broken cover.
+        """Return a cut for each row with a violated cover cut.
 
         Parameters
         ----------
         point : array [j]
+            A fractional solution.
         box : (lower, upper)
+            Bounds of the columns; not used.
         """
         found = []
         for i, entries, high in self.rows:
@@ -72,8 +75,8 @@ class CoverSeparator:
     def _cover(
         self, entries: Mapping[int, int], high: int, point: Floats
     ) -> list[list[Any]] | None:
-        """Return the sets of a broken cover, or None."""
-        classes: dict[int, list[tuple[int, int]]] = {}  # weight and column, by row of choice
+        """Return the sets of a violated cover cut, or None."""
+        classes: dict[int, list[tuple[int, int]]] = {}  # row of choice -> weights and columns
         for j, a in entries.items():
             own = self.owner.get(j)
             if own is None and self.program.upper[j] > 1:

@@ -1,10 +1,9 @@
-"""Prove that an integer program has no solution with cost x <= goal, and write the proof down.
+"""Prove that an integer program has no solution with cost x <= goal, and write the proof.
 
-A depth-first tree over HiGHS linear programs. The goal is known, so only the refutation counts: the
-objective stays an objective, branches are chosen by strong branching, cuts are separated at nodes.
-Whatever closes a node is rounded to few bits and evaluated in whole numbers before it is kept, so
-an engine's tolerance can make the prover fail, but never write a wrong proof. The checker
-evaluates all of it again.
+The prover is a depth-first branch and cut on HiGHS linear programs. Branches are chosen by strong
+branching, and cuts are separated at the nodes. The dual values that close a node are rounded to few
+bits and evaluated in integer arithmetic before they are stored. Hence the tolerances of an engine
+can make the prover fail, but not write a wrong proof; and the checker evaluates everything again.
 
 References
 ----------
@@ -38,20 +37,21 @@ from schedgap.solvers.proofs.checker import (
 
 Ints = NDArray[np.int64]
 
-BITS = (2, 4, 6, 8, 11, 14, 18, 22, 27, 32, 40)  # of the rounded prices, the fewest that do
+# bits of the rounded dual values; the fewest sufficient ones are used
+BITS = (2, 4, 6, 8, 11, 14, 18, 22, 27, 32, 40)
 FIXING_BITS = 12
-FEW_FIXED = 0.03  # of the open columns: fixing of fewer is not written down
+FEW_FIXED = 0.03  # fixing is stored only if it fixes this fraction of the open columns
 STRONG_CANDIDATES, STRONG_ITERATIONS = 8, 60
-ROOT_ROUNDS, NODE_ROUNDS = 20, 2  # of cuts
+ROOT_ROUNDS, NODE_ROUNDS = 20, 2  # rounds of cuts
 FRACTIONAL = 1e-6
 
 Separator = Callable[[Floats, Box], Sequence[Mapping[str, Any]]]
-"""From a fractional point [j] and the box to cuts as a proof file says them."""
+"""Takes a fractional point [j] and the box, and returns cuts as written in proof files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the checker reads: vectors, cuts, and the nodes in preorder."""
+    """A proof: vectors of dual values, cuts, and the nodes of the tree in preorder."""
 
     vectors: list[dict[str, Any]]
     cuts: list[Mapping[str, Any]]
@@ -60,17 +60,17 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """How the attempt ended.
+    """Result of an attempt to find a proof.
 
     Attributes
     ----------
     proof : Proof or None
     better : tuple of int or None
-        A solution [j] with cost x <= goal: the claim is wrong, or rows are missing.
+        A solution [j] with cost x <= goal, which shows that the claim is wrong or rows are missing.
     reason : str
-        Why there is no proof; empty when there is one.
+        Why there is no proof; empty if there is one.
     nodes : int
-        Of the tree so far.
+        Number of nodes of the tree.
     """
 
     proof: Proof | None
@@ -94,20 +94,22 @@ def prove(
     seed: int = 0,
     max_nodes: int = 100_000,
 ) -> Proved:
-    """Look for a proof that no solution has cost x <= goal.
+    """Search for a proof that no solution has cost x <= goal.
 
     Parameters
     ----------
     program : IntegerProgram
-        With finite bounds of all columns.
+        The program; all columns have finite bounds.
     clock : Clock
+        Time budget.
     separate : sequence of callables
-        Asked in turn for cuts at nodes with a fractional point.
+        Separators, called in turn at nodes with a fractional point.
     kinds : mapping
-        How the cuts that they return are derived; the prover adds only what is derived.
+        Functions that derive the cuts, by kind; cuts that cannot be derived are not added.
     seed : int
-        Of the engine.
+        Random seed of the engine.
     max_nodes : int
+        Limit on the number of nodes.
     """
     prover = _Prover(program, clock, separate, kinds, seed, max_nodes)
     try:
@@ -119,14 +121,14 @@ def prove(
 
 @dataclass(slots=True)
 class _Node:
-    """A box to refute, the vector that may do so already, and a basis to begin with."""
+    """A box to refute, a vector that may refute it, and the basis to start from."""
 
     box: Box
     vector: int | None = None
     basis: Any = None
     depth: int = 0
     rounds: int = field(default=0)
-    before: float = -math.inf  # value of the relaxation a round ago
+    before: float = -math.inf  # value of the relaxation in the previous round
 
 
 class _Prover:
@@ -177,14 +179,14 @@ class _Prover:
         )
 
     def run(self) -> Proof:
-        """Return the proof; raise _StoppedError when there is none."""
+        """Return the proof; raise _StoppedError if none is found."""
         stack = [_Node(self.space.root())]
         while stack:
             stack += reversed(self._settle(stack.pop()))
         return self._written()
 
     def _settle(self, node: _Node) -> list[_Node]:
-        """Write down how a node is closed or split; return its parts, or itself with new cuts."""
+        """Close or split a node; return its parts, or the node itself if cuts were added."""
         self._still_going()
         if node.rounds == 0:
             self.nodes += 1
@@ -220,7 +222,7 @@ class _Prover:
     # --- closing -------------------------------------------------------------------------------
 
     def _refute(self, node: _Node) -> list[_Node]:
-        """Close an infeasible node by a ray, or raise."""
+        """Close an infeasible node by a dual ray, or raise _StoppedError."""
         ray = self.relaxation.dual_ray()
         for prices in () if ray is None else (ray, -ray):
             if self._close(node, prices, False):
@@ -231,7 +233,7 @@ class _Prover:
         raise _StoppedError("infeasible, but no ray of few bits shows it")
 
     def _elastic_duals(self, box: Box) -> Floats | None:
-        """Return the duals of the program that minimises by how much rows are missed."""
+        """Return the dual values of the program that minimizes the total violation of the rows."""
         rows = self.space.program.rows
         height, width = len(rows), len(self.cost)
         matrix = _matrix([entries for entries, _, _ in rows], width)
@@ -248,7 +250,7 @@ class _Prover:
         return duals
 
     def _close(self, node: _Node, prices: Floats, objective: bool) -> bool:
-        """Close a node by rounded prices of the fewest bits that do; False when none do."""
+        """Close a node by dual values rounded to few bits; return whether it is closed."""
         if not objective:
             size = np.abs(prices).max(initial=0.0)
             if size == 0:
@@ -266,7 +268,7 @@ class _Prover:
         return excess is None or excess > 0
 
     def _rounded(self, prices: Floats, bits: int, o: int) -> dict[str, Any]:
-        """Return a vector of whole prices; those of a side that is not there are left out."""
+        """Return a vector of dual values rounded to integers, without those of absent sides."""
         whole = np.round(prices * 2.0**bits)
         rows = self.space.program.rows
         entries = []
@@ -284,7 +286,7 @@ class _Prover:
         return self.numbers[key]
 
     def _refuse_integral(self, point: Floats) -> list[_Node]:
-        """Raise: a whole solution is better than the goal, or its bound is short by a rounding."""
+        """Raise _StoppedError: there is a better solution, or the bound fails by round-off."""
         x = [round(value) for value in point.tolist()]
         program = self.space.program
         fits = True
@@ -299,7 +301,7 @@ class _Prover:
     # --- cuts ----------------------------------------------------------------------------------
 
     def _cut(self, point: Floats, box: Box) -> bool:
-        """Add cuts that the point breaks; False when no separator has any."""
+        """Add violated cuts; return whether there are any."""
         for separate in self.separators:
             fresh = [cut for cut in separate(point, box) if cut not in self.cuts]
             grown = self.space.program
@@ -325,7 +327,7 @@ class _Prover:
     # --- branching -----------------------------------------------------------------------------
 
     def _branch(self, node: _Node, duals: Floats, point: Floats, value: float) -> list[_Node]:
-        """Fix by reduced costs, choose a branch, and return the parts."""
+        """Apply reduced-cost fixing, choose a branch, and return its parts."""
         basis, box, entry = self.relaxation.basis, node.box, {}
         vector = node.vector
         trial = self._rounded(duals, FIXING_BITS, 1 << FIXING_BITS)
@@ -340,7 +342,7 @@ class _Prover:
             vector = self._kept(trial)
             entry["fix"], box = [vector], fixed
         candidates = self._candidates(point, box)
-        if not candidates:  # all that is fractional has just been fixed
+        if not candidates:  # all fractional columns have just been fixed
             entry, vector, box = {}, node.vector, node.box
             candidates = self._candidates(point, box)
         chosen = self._strongest(candidates, box, basis, value)
@@ -350,7 +352,7 @@ class _Prover:
         ]
 
     def _candidates(self, point: Floats, box: Box) -> list[list[Any]]:
-        """Return branches, the most promising first."""
+        """Return candidate branches, the most promising first."""
         found: list[tuple[float, list[Any]]] = []
         lower, upper = np.array(box[0], float), np.array(box[1], float)
         for i, columns in zip(self.choice_rows, self.choices, strict=True):
@@ -377,7 +379,7 @@ class _Prover:
     def _strongest(
         self, candidates: Sequence[list[Any]], box: Box, basis: Any, value: float
     ) -> list[Any]:
-        """Return the candidate whose parts rise most, as far as a few pivots tell."""
+        """Return the candidate with the largest gain by a few pivots (strong branching)."""
         needed = max(self.program.goal - value, 1e-6)
         best, chosen = -1.0, candidates[0]
         for branch in candidates[:STRONG_CANDIDATES] if len(candidates) > 1 else ():
@@ -390,7 +392,7 @@ class _Prover:
         return chosen
 
     def _gain(self, box: Box, basis: Any, value: float) -> float:
-        """Return by how much the relaxation rises in a box; a guess."""
+        """Return an estimate of the increase of the relaxation in a box."""
         if any(a > b for a, b in zip(*box, strict=True)):
             return math.inf
         self._show(box)
@@ -399,7 +401,7 @@ class _Prover:
         return max(1e-6, after - value)
 
     def _show(self, box: Box) -> None:
-        """Give the engine the bounds of a box."""
+        """Set the bounds of a box in the engine."""
         lower, upper = np.array(box[0], float), np.array(box[1], float)
         changed = np.flatnonzero((lower != self.shown[0]) | (upper != self.shown[1]))
         if len(changed):
@@ -413,7 +415,7 @@ class _Prover:
             raise _StoppedError(f"more than {self.max_nodes} nodes")
 
     def _written(self) -> Proof:
-        """Return the proof without vectors and cuts that nothing uses."""
+        """Return the proof without unused vectors and cuts."""
         used = sorted(
             {k for node in self.tree for k in (node.get("v"), *node.get("fix", []))} - {None}
         )
@@ -446,14 +448,14 @@ class _Prover:
 
 
 def _rows_of(cut: Mapping[str, Any]) -> list[int]:
-    """Return the rows that a cut is derived from."""
+    """Return the rows from which a cut is derived."""
     rows = [cut["row"]] if "row" in cut else []
     rows += [i for i, _ in cut.get("d", [])]
     return rows + [choice for _, choice in cut.get("sets", []) if choice is not None]
 
 
 def _renumbered(cut: Mapping[str, Any], row: Mapping[int, int]) -> dict[str, Any]:
-    """Return a cut with the numbers of its rows changed."""
+    """Return a cut with renumbered rows."""
     changed = dict(cut)
     if "row" in cut:
         changed["row"] = row.get(cut["row"], cut["row"])

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used (PEP 562)."""
+"""Packages that import names when they are first used (PEP 562)."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -9,16 +9,17 @@ from typing import Any
 def attributes(
     package: str, places: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package that imports some of its names on demand.
+    """Return `__getattr__` and `__dir__` for a package that imports names on demand.
 
     Parameters
     ----------
     package : str
-        Its `__name__`. What it imports is kept there, so that each name is looked up once.
+        The `__name__` of the package. Imported names are stored in it, so that each is looked up
+        once.
     places : mapping
-        Name -> the module that defines it, or `module:attribute` where the attribute has another
-        name. No submodule of the package may have one of these names: importing it would put the
-        module in the place of the attribute.
+        Name -> module that defines it, or `module:attribute` if the attribute has another name. No
+        submodule of the package may have one of these names, because importing the submodule would
+        replace the attribute.
     """
 
     def get(name: str) -> Any:

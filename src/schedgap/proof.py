@@ -1,7 +1,8 @@
-"""`python -m schedgap.proof check INSTANCE PROOF`: the checker of proofs alone.
+"""Check a proof file: `python -m schedgap.proof check INSTANCE PROOF`.
 
-It loads the instance, the family's `models/<family>/proof.py` and `solvers/proofs/checker.py`; no
-engine, no search. Exit code 0: proved; 1: the proof does not show its claim; 2: bad input.
+Only the instance, the family's `models/<family>/proof.py` and `solvers/proofs/checker.py` are
+loaded, no engine and no search. Exit codes: 0 proved, 1 the proof does not show its claim, 2 bad
+input.
 """
 
 import sys
@@ -11,12 +12,12 @@ from schedgap.errors import InputError, UsageError
 
 
 def main(arguments: list[str]) -> int:
-    """Check a proof file and say what it proves.
+    """Check a proof file, print what it proves, and return the exit code.
 
     Parameters
     ----------
     arguments : list of str
-        Those of the command line, without the name of the program.
+        The arguments of the command line, without the name of the program.
     """
     if len(arguments) != 3 or arguments[0] != "check":
         print("usage: python -m schedgap.proof check INSTANCE PROOF", file=sys.stderr)
