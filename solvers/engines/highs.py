@@ -328,7 +328,7 @@ class Relaxation:
 
     @property
     def basis(self) -> Any:
-        """HiGHS' basis after the last solve; set one to begin the next solve from it."""
+        """Basis of HiGHS after the last solve; the next solve starts from the basis that is set."""
         return self._engine.getBasis()
 
     @basis.setter
@@ -336,17 +336,24 @@ class Relaxation:
         self._engine.setBasis(basis)
 
     def dual_ray(self) -> Floats | None:
-        """Return the prices [i] that prove the last program infeasible, up to sign, or None.
+        """Return a dual ray [i] that shows, up to its sign, that the last program is infeasible.
 
-        The engine's word: evaluate them.
+        None if HiGHS has none. The ray is not verified.
         """
         ray = self._engine.getDualRay()
         return np.array(ray[2], dtype=np.float64) if ray[1] else None
 
     def trial(self, clock: Clock, iterations: int) -> float:
-        """Return the objective after so many simplex iterations at most: a guess, no bound.
+        """Return the objective after a limited number of simplex iterations, which is not a bound.
 
-        Infinite when the program is infeasible, -inf when nothing is known.
+        It is infinite if the program is infeasible, and -inf if nothing is known.
+
+        Parameters
+        ----------
+        clock : Clock
+            Time budget.
+        iterations : int
+            Limit on the number of iterations.
         """
         if clock.expired():
             return -math.inf

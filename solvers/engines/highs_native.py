@@ -208,7 +208,15 @@ def run(engine: Any, clock: Clock, watch: Watch) -> bool:
 
 
 def run_once(engine: Any, clock: Clock) -> None:
-    """Run within the clock, whatever the outcome: for guesses."""
+    """Run within the time limit, without checking the outcome; for estimates.
+
+    Parameters
+    ----------
+    engine : highspy.Highs
+        The solver, with a program.
+    clock : Clock
+        Time budget.
+    """
     import highspy
 
     with _ONE_AT_A_TIME:

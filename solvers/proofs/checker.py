@@ -49,20 +49,42 @@ class SearchSpace(Protocol[R]):
         ...
 
     def split(self, region: R, branch: Sequence[Any]) -> tuple[R, R]:
-        """Return two regions that together contain all candidates of a region."""
+        """Return two regions that together contain all candidates of a region.
+
+        Parameters
+        ----------
+        region : region
+            A region of the search space.
+        branch : sequence
+            How to split it, from the proof.
+        """
         ...
 
     def excess(self, region: R, vector: Mapping[str, Any]) -> int | None:
         """Return a number > 0 only if no candidate of the region has a value <= goal.
 
         None stands for +infinity: the region is empty.
+
+        Parameters
+        ----------
+        region : region
+            A region of the search space.
+        vector : mapping
+            A vector of the proof.
         """
         ...
 
     def reduce(self, region: R, vector: Mapping[str, Any]) -> R:
-        """Return the region without candidates that a vector shows to have a value > goal.
+        """Return the region without candidates whose value, as a vector shows, is > goal.
 
-        An empty one where the vector shows it of all candidates.
+        An empty region where it shows this of all candidates.
+
+        Parameters
+        ----------
+        region : region
+            A region of the search space.
+        vector : mapping
+            A vector of the proof.
         """
         ...
 
@@ -211,7 +233,15 @@ class ProgramSpace:
         return list(self.program.lower), list(self.program.upper)
 
     def split(self, region: Box, branch: Sequence[Any]) -> tuple[Box, Box]:
-        """Return the two boxes of a branch."""
+        """Return the two boxes of a branch.
+
+        Parameters
+        ----------
+        region : (lower, upper)
+            Bounds of the columns.
+        branch : sequence
+            `["var", j, at]` or `["row", i, at]`.
+        """
         lower, upper = region
         kind = branch[0] if len(branch) == 3 else None
         if kind == "var":
@@ -230,7 +260,15 @@ class ProgramSpace:
         raise RefusedError("/b", "a branch is [var, j, at] or [row, i, at]")
 
     def excess(self, region: Box, vector: Mapping[str, Any]) -> int | None:
-        """Return the bound that a vector proves for a box, minus o times the goal."""
+        """Return the bound that a vector proves for a box, minus o times the goal.
+
+        Parameters
+        ----------
+        region : (lower, upper)
+            Bounds of the columns.
+        vector : mapping
+            A vector of the proof.
+        """
         lower, upper = region
         if any(a > b for a, b in zip(lower, upper, strict=True)):
             return None
@@ -240,7 +278,15 @@ class ProgramSpace:
         return base + sum(r * (lower[j] if r > 0 else upper[j]) for j, r in reduced) - limit
 
     def reduce(self, region: Box, vector: Mapping[str, Any]) -> Box:
-        """Return the box after reduced-cost fixing."""
+        """Return the box after reduced-cost fixing.
+
+        Parameters
+        ----------
+        region : (lower, upper)
+            Bounds of the columns.
+        vector : mapping
+            A vector of the proof.
+        """
         excess = self.excess(region, vector)
         lower, upper = list(region[0]), list(region[1])
         if excess is None or excess > 0:  # it contains nothing
