@@ -143,7 +143,7 @@ def _problems(targets: Target | Iterable[Target]) -> tuple[list[Problem], dict[s
         if not suite:
             problems += [(instance, None) for instance in _expand(target)]
     if not problems:
-        raise UsageError("no instances to compare on")
+        raise UsageError("no instances to compare")
     return problems, figures
 
 

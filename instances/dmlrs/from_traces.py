@@ -63,7 +63,8 @@ def traced_jobs(request: Request, seconds: float) -> tuple[list[Draft], str, int
     is_set = "horizon" in request.given
     horizon = value["horizon"] if is_set else arrivals[-1] + value["horizon"] - 1
     if arrivals[-1] > horizon:
-        raise UsageError(f"option horizon={horizon}: job {jobs[-1].id} arrives in {arrivals[-1]}")
+        late = f"job {jobs[-1].id} arrives in slot {arrivals[-1]}"
+        raise UsageError(f"option horizon={horizon}: {late}")
     drafts = []
     for n, (job, arrival) in enumerate(zip(jobs, arrivals, strict=True), 1):
         if timed:

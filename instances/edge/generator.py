@@ -68,7 +68,8 @@ def _generated(
             horizon *= 2
     late = next((job for job in jobs if job["arrival"] > horizon), None)
     if late is not None:
-        raise UsageError(f"option horizon={horizon}: job {late['id']} arrives in {late['arrival']}")
+        text = f"job {late['id']} arrives in slot {late['arrival']}"
+        raise UsageError(f"option horizon={horizon}: {text}")
     fields: dict[str, Any] = {
         "horizon": horizon,
         "slot_seconds": seconds,

@@ -174,7 +174,7 @@ def test_only_the_arrivals_of_a_trace():
     assert all(20_000 <= job.samples <= 500_000 for job in instance.jobs)
     last = max(job.arrival for job in instance.jobs)
     assert instance.horizon == last + 19
-    with pytest.raises(UsageError, match=f"horizon={last - 1}: job .* arrives in {last}"):
+    with pytest.raises(UsageError, match=f"horizon={last - 1}: job .* arrives in slot {last}"):
         made(trace="philly.csv", take="arrivals", slot_seconds=600, horizon=last - 1)
 
 
