@@ -118,17 +118,19 @@ def _tint(color: str, amount: float) -> str:
     return "#" + "".join(f"{round(c + (target - c) * abs(amount)):02X}" for c in channels)
 
 
-def gantt(chart: Chart, beside: Chart | None = None, titles: Sequence[str] = ("", "")) -> go.Figure:
+def gantt(
+    chart: Chart, compare_with: Chart | None = None, titles: Sequence[str] = ("", "")
+) -> go.Figure:
     """Return the Gantt chart of a schedule, or of two on one time axis, one below the other.
 
     Parameters
     ----------
-    chart, beside : Chart
+    chart, compare_with : Chart
         Charts of two schedules of one instance; a group has the same colour in both.
     titles : sequence of str
         A title for each chart.
     """
-    charts = [chart] if beside is None else [chart, beside]
+    charts = [chart] if compare_with is None else [chart, compare_with]
     palette = colors(bar.group for each in charts for bar in each.bars)
     heights = [lanes_height(each) for each in charts]
     figure = go.Figure()
@@ -310,7 +312,7 @@ def time_range(charts: Iterable[Chart]) -> tuple[float, float]:
 
 def gantt_matplotlib(
     chart: Chart,
-    beside: Chart | None = None,
+    compare_with: Chart | None = None,
     titles: Sequence[str] = ("", ""),
     *,
     width: float = 6.5,
@@ -319,7 +321,7 @@ def gantt_matplotlib(
 
     Parameters
     ----------
-    chart, beside : Chart
+    chart, compare_with : Chart
         Charts of two schedules of one instance; a group has the same colour in both.
     titles : sequence of str
         A title for each chart.
@@ -329,7 +331,7 @@ def gantt_matplotlib(
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
 
-    charts = [chart] if beside is None else [chart, beside]
+    charts = [chart] if compare_with is None else [chart, compare_with]
     palette = colors(bar.group for each in charts for bar in each.bars)
     heights = [0.011 * lanes_height(each) for each in charts]
     figure = Figure(figsize=(width, sum(heights) + 0.45 * len(charts)), layout="constrained")

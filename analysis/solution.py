@@ -178,12 +178,12 @@ class Solution(SolutionFile):
             claim = {"bound": self.bound, "certificate": dict(self._certificate)}
             write_json(evidence, head | claim)
 
-    def gantt(self, beside: "Solution | None" = None) -> Any:
+    def gantt(self, compare_with: "Solution | None" = None) -> Any:
         """Return a Gantt chart of the schedule as a Plotly figure.
 
         Parameters
         ----------
-        beside : Solution, optional
+        compare_with : Solution, optional
             Another solution of the instance, drawn below on the same time axis.
 
         Raises
@@ -193,10 +193,10 @@ class Solution(SolutionFile):
         """
         from schedgap.analysis.charts import gantt
 
-        both = [self] if beside is None else [self, beside]
+        both = [self] if compare_with is None else [self, compare_with]
         charts = [solution._chart() for solution in both]
         titles = tuple(solution._title() for solution in both)
-        return gantt(charts[0], beside=charts[1] if beside else None, titles=titles)
+        return gantt(charts[0], compare_with=charts[1] if compare_with else None, titles=titles)
 
     def _chart(self) -> Any:
         if self.schedule is None:

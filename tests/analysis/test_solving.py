@@ -165,7 +165,7 @@ def test_messages_are_heard_as_they_come() -> None:
 def test_the_gantt_chart_stands_beside_another() -> None:
     instance = toy(3, 1)
     paper, best = sg.solve(instance, "first"), sg.solve(instance, "exact")
-    figure = paper.gantt(beside=best)
+    figure = paper.gantt(compare_with=best)
     assert len({trace.yaxis for trace in figure.data}) == 2
     assert toy_family.FAMILY.name == "toy"
 
