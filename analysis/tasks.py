@@ -15,7 +15,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import whole_number
 from schedgap.models.family import Family, family
-from schedgap.models.method import Method, MethodResult, RunContext
+from schedgap.models.method import Method, MethodResult, RunContext, SentProgress
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.results import ENGINES
 
@@ -240,32 +240,6 @@ def run_task(
     return run
 
 
-class _Stream:
-    """Progress of a method, sent to the parent process with the time on the method's clock."""
-
-    def __init__(self, send: Callable[[object], None], clock: Clock) -> None:
-        self._send, self._clock = send, clock
-
-    def incumbent(self, schedule: Any, objective: float) -> None:
-        """Send a feasible schedule and its objective."""
-        self._send(("incumbent", self._clock.elapsed(), float(objective), schedule))
-
-    def bound(
-        self,
-        value: float,
-        certificate: Mapping[str, Any] | None = None,
-        *,
-        confirmed: bool = True,
-    ) -> None:
-        """Send a bound and its certificate; infinite bounds are ignored."""
-        if math.isfinite(value):
-            self._send(("bound", self._clock.elapsed(), float(value), certificate, confirmed))
-
-    def phase(self, text: str) -> None:
-        """Send a short text that says what the method is doing."""
-        self._send(("phase", self._clock.elapsed(), text))
-
-
 def run_method(
     send: Callable[[object], None],
     module: str,
@@ -297,6 +271,6 @@ def run_method(
     clock = Clock(limit)
     begun = time.monotonic()
     result = owner.method(method).run(
-        instance, RunContext(options, engine, clock, seed, _Stream(send, clock))
+        instance, RunContext(options, engine, clock, seed, SentProgress(send, clock))
     )
     return result, time.monotonic() - begun

@@ -1,22 +1,23 @@
-"""A family as a whole: what the command line, the runs and the report ask of it."""
+"""The contract between a family and the commands, runs and reports that serve all families."""
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic
 
 from schedgap.errors import UsageError
 from schedgap.instances.families import FAMILIES
+from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Sense
 from schedgap.instances.verdict import Violation
 from schedgap.models.figure import Experiment
-from schedgap.models.method import Method
+from schedgap.models.method import I, Method, S
 from schedgap.models.paper import Paper
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar of a Gantt chart."""
+    """One bar of a Gantt chart; times in the unit of the chart."""
 
     lane: str
     start: float
@@ -28,7 +29,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A dotted line from the end of one bar to the start of another: one thing, interrupted."""
+    """A dotted line from the end of one bar to the start of the next one of the same job."""
 
     group: str
     lane: str
@@ -39,7 +40,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """The picture of a schedule: lanes from top to bottom, bars on them, and the unit of time."""
+    """A Gantt chart: lanes from top to bottom, bars on them, the unit of time, and links."""
 
     lanes: tuple[str, ...]
     bars: tuple[Bar, ...]
@@ -48,48 +49,80 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """One paper's problem.
+class Family(Generic[I, S]):
+    """One paper's problem: its paper, its methods, its verifier, and what reports need.
 
-    The functions take the instance and a schedule as plain JSON data (`schedule` of a solution
-    file), which they do not trust. `check` raises InputError where a file is not a solution of this
-    family at all. `objective` is for schedules without violations. `grid` is the step on which all
-    values of left-shifted schedules lie, or None. `problem(options)` names the problem that a
-    method solves with these options: '' is the instance itself; bounds of one problem are never
-    used for another. `omitted_rules(schedule)` names the rules of the program that a schedule says
-    it leaves out (a preemptive baseline): it has no bound and is never the best known schedule.
-    `metrics(instance, schedule)`: further numbers by name, shown beside the objective.
-    `null_schedule(instance)`: the empty schedule where it is always feasible, reported when a
-    method stops without one; else None.
+    The type arguments are the family's classes of instances and schedules:
+    `FAMILY: Family[HareInstance, HareSchedule] = Family(...)`. The functions below take a schedule
+    as plain JSON data, the `schedule` of a solution file, which they do not trust.
+
+    Attributes
+    ----------
+    name, title : str
+        Key of the family in files and commands, and one line on its problem.
+    paper : Paper
+        The paper's equations, algorithms, guarantees and errata.
+    methods : tuple of Method
+        All methods; `aliases` maps further names to theirs.
+    sense : callable
+        From an instance to "min" or "max".
+    check : callable
+        From instance, schedule and the method's options to the violated rules; InputError where
+        the data are no schedule of this family.
+    objective : callable
+        Objective value of a schedule that `check` accepts.
+    chart : callable
+        The Gantt chart of an instance and a schedule.
+    grid : callable
+        The step of which the values of all left-shifted schedules are multiples, or None.
+    problem : callable
+        From a method's options to the name of the variant that it solves; "" is the instance as it
+        stands. A bound of one variant is never used for another.
+    omitted_rules : callable
+        The rules of the program that a schedule declares it omits (a preemptive baseline). Such a
+        schedule has no bound and is never the best known one.
+    metrics : callable
+        Further numbers on an instance and a schedule by name, shown beside the objective.
+    null_schedule : callable
+        The empty schedule of an instance where it is always feasible, else None; reported when a
+        method stops without a schedule.
+    check_certificate : callable or None
+        The bound that a certificate proves for an instance, evaluated again.
+    programs : mapping
+        Program name -> the function that builds its Pyomo model.
+    suite : callable or None
+        Small instances of the quick comparison.
+    experiments : callable or None
+        Figures of the paper's evaluation.
     """
 
     name: str
     title: str
     paper: Paper
-    methods: tuple[Method, ...]
+    methods: tuple[Method[I, S], ...]
     aliases: Mapping[str, str]
-    sense: Callable[[Any], Sense]
-    check: Callable[
-        [Any, Any, Mapping[str, Any]], Iterator[Violation]
-    ]  # (instance, schedule, options)
-    objective: Callable[[Any, Any], float]
-    chart: Callable[[Any, Any], Chart]
-    grid: Callable[[Any], float | None] = field(default=lambda instance: None)
+    sense: Callable[[I], Sense]
+    check: Callable[[I, Any, Mapping[str, Any]], Iterator[Violation]]
+    objective: Callable[[I, Any], float]
+    chart: Callable[[I, Any], Chart]
+    grid: Callable[[I], float | None] = field(default=lambda instance: None)
     problem: Callable[[Mapping[str, Any]], str] = field(default=lambda options: "")
     omitted_rules: Callable[[Any], tuple[str, ...]] = field(default=lambda schedule: ())
-    metrics: Callable[[Any, Any], Mapping[str, float]] = field(
-        default=lambda instance, schedule: {}
-    )
-    null_schedule: Callable[[Any], Any] = field(default=lambda instance: None)
-    check_certificate: Callable[[Any, Mapping[str, Any]], float] | None = None
-    programs: Mapping[str, Callable[[Any], Any]] = field(
-        default_factory=dict
-    )  # name -> build(instance), a Pyomo model
-    suite: Callable[[], list[Any]] | None = None  # small instances of the quick comparison
-    experiments: Callable[[], list[Experiment]] | None = None  # figures of the paper
+    metrics: Callable[[I, Any], Mapping[str, float]] = field(default=lambda instance, schedule: {})
+    null_schedule: Callable[[I], Mapping[str, Any] | None] = field(default=lambda instance: None)
+    check_certificate: Callable[[I, Mapping[str, Any]], float] | None = None
+    programs: Mapping[str, Callable[[I], Any]] = field(default_factory=dict)
+    suite: Callable[[], list[Instance]] | None = None
+    experiments: Callable[[], list[Experiment]] | None = None
 
-    def method(self, name: str) -> Method:
-        """Return a method by its name or alias."""
+    def method(self, name: str) -> Method[I, S]:
+        """Return a method by its name or alias; UsageError if there is none.
+
+        Parameters
+        ----------
+        name : str
+            As in the table of methods, or one of the aliases.
+        """
         target = self.aliases.get(name, name)
         for method in self.methods:
             if method.name == target:
@@ -99,7 +132,13 @@ class Family:
 
 
 def family(name: str) -> Family:
-    """Return a family by its name."""
+    """Return a family by its name; UsageError if there is none.
+
+    Parameters
+    ----------
+    name : str
+        One of `FAMILIES`.
+    """
     if name not in FAMILIES:
         raise UsageError(f"no family '{name}': choose one of {', '.join(FAMILIES)}")
     found: Family = importlib.import_module(f"schedgap.models.{name}").FAMILY

@@ -1,9 +1,12 @@
-"""A method: the only thing that joins a family's mathematics to an engine."""
+"""Methods of a family, and the protocol by which a running method reports what it finds."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol
+
+from typing_extensions import TypeVar
 
 from schedgap.errors import UsageError
 from schedgap.instances.instance import Instance
@@ -14,6 +17,7 @@ from schedgap.solvers.children.clock import Clock
 __all__ = [
     "Algorithm",
     "AlgorithmRun",
+    "I",
     "Lazy",
     "Method",
     "MethodResult",
@@ -21,21 +25,40 @@ __all__ = [
     "Option",
     "Progress",
     "RunContext",
+    "S",
+    "Schedule",
+    "SentProgress",
     "check_instance",
 ]
 
 
+class Schedule(Protocol):
+    """A schedule as a family computes with it: any class that can write itself to a file."""
+
+    def to_data(self, instance: Any, /) -> dict[str, Any]:
+        """Return the `schedule` of a solution file as plain JSON data."""
+
+
+# A family's classes of instances and schedules. Code that serves all families leaves them out.
+I = TypeVar("I", bound=Instance, default=Any)  # noqa: E741
+S = TypeVar("S", bound=Schedule, default=Any)
+S_co = TypeVar("S_co", bound=Schedule, covariant=True, default=Any)
+S_contra = TypeVar("S_contra", bound=Schedule, contravariant=True, default=Any)
+Found_co = TypeVar("Found_co", bound=Schedule | None, covariant=True, default=Any)
+
+
 @dataclass(frozen=True, slots=True)
 class Lazy:
-    """A function by its name, `package.module:function`, imported when it is first called.
+    """A function given by its name, `package.module:function`, and imported when first called.
 
-    Tables of methods refer to what they run in this way, so that reading a table loads no search.
+    The tables of methods refer to their functions in this way, so that reading a table loads no
+    search and no engine.
     """
 
     name: str
 
     def load(self) -> Callable[..., Any]:
-        """Return the function itself."""
+        """Import the function and return it."""
         module, _, function = self.name.partition(":")
         found: Callable[..., Any] = getattr(import_module(module), function)
         return found
@@ -45,11 +68,23 @@ class Lazy:
         return self.load()(*arguments, **keywords)
 
 
-class Progress(Protocol):
-    """Where a running method says what it has; a killed method leaves what it said."""
+class Progress(Protocol[S_contra]):
+    """Receiver of what a running method or stage finds; what it has received survives a kill.
 
-    def incumbent(self, schedule: Any, objective: float) -> None:
-        """A feasible schedule of the whole problem (the family's schedule class)."""
+    Values are in the receiver's units: the objective's for a method, those of the search state for
+    one of its stages.
+    """
+
+    def incumbent(self, schedule: S_contra, objective: float) -> None:
+        """Receive a feasible schedule of the whole problem and its value.
+
+        Parameters
+        ----------
+        schedule
+            Of the family's schedule class.
+        objective : float
+            Its value. A search state does not ask for it: it measures the schedule itself.
+        """
 
     def bound(
         self,
@@ -58,20 +93,27 @@ class Progress(Protocol):
         *,
         confirmed: bool = True,
     ) -> None:
-        """A valid bound on the optimum of the whole problem, and the evidence that proves it.
+        """Receive a valid bound on the optimum of the whole problem.
 
-        One that is not `confirmed` is an engine's word: it is shown, and makes nothing optimal.
+        Parameters
+        ----------
+        value : float
+            The bound.
+        certificate : mapping, optional
+            Plain JSON data from which a checker evaluates the bound again.
+        confirmed : bool
+            False for a bound that only an engine claims: it is shown, but proves no optimality.
         """
 
     def phase(self, text: str) -> None:
-        """What is being done, in a few words."""
+        """Receive a few words on what is being done now."""
 
 
-class NullProgress:
-    """Progress that nobody hears: of a run whose findings are not the method's own."""
+class NullProgress(Progress[S_contra]):
+    """Progress that discards everything; for a method that runs as a part of another."""
 
-    def incumbent(self, schedule: Any, objective: float) -> None:
-        """Say nothing."""
+    def incumbent(self, schedule: S_contra, objective: float) -> None:
+        """Discard a schedule."""
 
     def bound(
         self,
@@ -80,39 +122,116 @@ class NullProgress:
         *,
         confirmed: bool = True,
     ) -> None:
-        """Say nothing."""
+        """Discard a bound."""
 
     def phase(self, text: str) -> None:
-        """Say nothing."""
+        """Discard a phase."""
+
+
+class SentProgress(Progress[S_contra]):
+    """Progress of a child process, sent to its parent as tuples.
+
+    `("incumbent", seconds, objective, schedule)`, `("bound", seconds, value, certificate,
+    confirmed)` and `("phase", seconds, text)`; seconds are those of the clock.
+
+    Parameters
+    ----------
+    send : callable
+        Sends one message to the parent.
+    clock : Clock
+        Of the method or stage.
+    lower : float
+        The best confirmed bound that the parent has, in the same units, for a stage to read.
+    """
+
+    def __init__(
+        self, send: Callable[[object], None], clock: Clock, lower: float = -math.inf
+    ) -> None:
+        self._send, self._clock, self._lower = send, clock, lower
+
+    @property
+    def lower(self) -> float:
+        """The best confirmed bound: the parent's at the start, or one that was sent since."""
+        return self._lower
+
+    def incumbent(self, schedule: S_contra | None, objective: float | None = None) -> None:
+        """Send a schedule; None is an engine's answer that breaks a rule within tolerances."""
+        value = None if objective is None else float(objective)
+        self._send(("incumbent", self._clock.elapsed(), value, schedule))
+
+    def offer(self, schedule: S_contra | None) -> None:
+        """Do the same as `incumbent`."""
+        self.incumbent(schedule)
+
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
+        """Send a bound and its certificate; an infinite one says nothing and is not sent."""
+        if math.isfinite(value):
+            if confirmed:
+                self._lower = max(self._lower, value)
+            self._send(("bound", self._clock.elapsed(), float(value), certificate, confirmed))
+
+    def phase(self, text: str) -> None:
+        """Send a few words on what is being done."""
+        self._send(("phase", self._clock.elapsed(), text))
 
 
 @dataclass(frozen=True, slots=True)
-class RunContext:
-    """What a method is given beside the instance.
+class RunContext(Generic[S_contra]):
+    """What a method gets besides the instance.
 
-    `engine` is None for a method without engines and for one that drives several in children.
+    Attributes
+    ----------
+    options : mapping
+        Every option of the method with its value.
+    engine : str or None
+        None for a method without an engine, and for one that runs several in child processes.
+    clock : Clock
+        Time limit of the method.
+    seed : int
+        Of all randomness.
+    progress : Progress
+        Where the method reports schedules and bounds as soon as it has them.
+    threads : int
+        That an engine may use.
     """
 
     options: Mapping[str, Any]
     engine: str | None
     clock: Clock
     seed: int
-    progress: Progress
+    progress: Progress[S_contra]
     threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class MethodResult:
-    """What a method returns; the caller judges the schedule and derives the status.
+class MethodResult(Generic[S_co]):
+    """What a method returns; the caller verifies the schedule and derives the status.
 
-    `schedule` is the family's schedule class (it has `to_data(instance)`) or None. `infeasible`:
-    the method proved that no schedule exists. `note`: one line for the user on why there is no
-    schedule or bound. `partial`: plain JSON data of a schedule with something left out, only to be
-    looked at. `trace` is plain JSON data. `certificate`: what a checker needs to evaluate `bound`
-    again without the engine (plain JSON data), or None.
+    Attributes
+    ----------
+    schedule : schedule or None
+        Of the family's schedule class.
+    bound : float or None
+        A bound on the optimum, in the objective's units.
+    infeasible : bool
+        Whether the method proved that there is no schedule.
+    note : str
+        One line for the user: why there is no schedule, or no bound.
+    partial : JSON data or None
+        A schedule that leaves something out, shown for inspection only.
+    trace : mapping
+        Plain JSON data on the run.
+    certificate : mapping or None
+        Plain JSON data from which a checker evaluates `bound` again without the engine.
     """
 
-    schedule: Any = None
+    schedule: S_co | None = None
     bound: float | None = None
     infeasible: bool = False
     note: str = ""
@@ -122,26 +241,33 @@ class MethodResult:
 
 
 @dataclass(frozen=True, slots=True)
-class AlgorithmRun:
+class AlgorithmRun(Generic[Found_co]):
     """What a paper's algorithm returns.
 
-    `schedule` is the family's schedule class, or None. `events`: what the algorithm did, step by
-    step, as plain data, where it was asked for; `line` of each is the line of the pseudocode.
-    `trace`: what else is reported of the run, as plain JSON data.
+    Attributes
+    ----------
+    schedule : schedule or None
+        Of the family's schedule class; None only for an algorithm that may find no schedule,
+        `AlgorithmRun[RingSchedule | None]`.
+    events : tuple of mapping
+        What the algorithm did, step by step, if events were asked for; `line` of each is the line
+        of the pseudocode.
+    trace : mapping
+        Plain JSON data that are reported beside the schedule.
     """
 
-    schedule: Any
+    schedule: Found_co
     events: tuple[Mapping[str, Any], ...] = ()
     trace: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Algorithm:
+class Algorithm(Generic[I, S]):
     """A method that is one function from an instance and its options to a schedule or a run."""
 
-    function: Callable[..., Any]
+    function: Callable[..., AlgorithmRun[S | None] | S | None]
 
-    def __call__(self, instance: Any, call: RunContext) -> MethodResult:
+    def __call__(self, instance: I, call: RunContext[S]) -> MethodResult[S]:
         """Run the function with the options of a call."""
         found = self.function(instance, **call.options)
         if isinstance(found, AlgorithmRun):
@@ -150,18 +276,35 @@ class Algorithm:
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
-    """One way to solve, bound or approximate a family's problem.
+class Method(Generic[I, S]):
+    """One way to solve, bound or approximate the problem of a family.
 
-    `engines`: those that can run it, default first. `runs_children`: it uses all of them, each in a
-    child process of its own, and none itself. `online`: it sees a job only from its arrival on.
-    `seeded`: the seed can change the answer. `unsupported_reason(instance)` says in one line why it
-    cannot serve an instance, or None.
+    Attributes
+    ----------
+    name, kind, summary, source : str
+        `kind` is exact, bound, algorithm or baseline; `summary` is one line for tables; `source`
+        says where the paper describes the method.
+    run : callable
+        From an instance and a `RunContext` to a `MethodResult`.
+    ours : bool
+        Whether the method is this package's own, not the paper's.
+    engines : tuple of str
+        Engines that can run it, default first; with `runs_children`, all that it uses.
+    runs_children : bool
+        Whether it runs its engines in child processes, and none in its own.
+    options : tuple of Option
+        Its own options.
+    online : bool
+        Whether it sees a job only from its arrival on.
+    seeded : bool
+        Whether the seed can change the answer.
+    unsupported_reason : callable
+        From an instance to one line on why the method cannot solve it, or None.
     """
 
     name: str
     kind: Kind
-    run: Callable[[Any, RunContext], MethodResult]
+    run: Callable[[I, RunContext[S]], MethodResult[S]]
     summary: str
     source: str
     ours: bool = False
@@ -170,14 +313,26 @@ class Method:
     options: tuple[Option, ...] = ()
     online: bool = False
     seeded: bool = False
-    unsupported_reason: Callable[[Any], str | None] = field(default=lambda instance: None)
+    unsupported_reason: Callable[[I], str | None] = field(default=lambda instance: None)
 
     def parse(self, settings: Mapping[str, object]) -> dict[str, Any]:
-        """Return every option with its value; UsageError for an unknown one."""
+        """Return every option with its value; UsageError for an unknown or invalid one.
+
+        Parameters
+        ----------
+        settings : mapping
+            Option name -> value, as Python has it or as text from the command line.
+        """
         return parse_settings(self.options, settings, f"method {self.name} has no option")
 
     def choose_engine(self, asked: str | None) -> str | None:
-        """Return the engine to run with; UsageError when the method cannot use it."""
+        """Return the engine to run with; UsageError when the method cannot use it.
+
+        Parameters
+        ----------
+        asked : str or None
+            The engine that the user named; None for the default.
+        """
         if asked is None:
             return "+".join(self.engines) if self.runs_children else next(iter(self.engines), None)
         if self.runs_children or asked not in self.engines:
@@ -190,7 +345,13 @@ class Method:
 
 
 def check_instance(instance: Instance, method: Method) -> None:
-    """Raise UsageError when the method is not for this kind of instance."""
+    """Raise UsageError when a method does not support an instance.
+
+    Parameters
+    ----------
+    method : Method
+        Of the instance's family.
+    """
     reason = method.unsupported_reason(instance)
     if reason:
         raise UsageError(f"method {method.name}: {reason}")

@@ -1,8 +1,8 @@
 """Incumbent and bound of a running method, and the stages that close the gap between them.
 
-A stage is a function `stage(found, ..., clock=, seed=, threads=) -> StageResult`. It reports every
-better schedule and bound at once, so that nothing is lost when it is stopped. Run by `child`, it
-has a process and an engine of its own, because two engines cannot share one.
+A stage is a function `stage(progress, ..., clock=, seed=, threads=) -> StageResult`. It reports
+every better schedule and bound to `progress` at once, so that they survive when it is stopped. Run
+by `SearchState.child`, it has a process of its own, because two engines cannot share one.
 """
 
 import math
@@ -11,48 +11,65 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from schedgap.errors import ContradictionError
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import (
+    MethodResult,
+    NullProgress,
+    Progress,
+    RunContext,
+    S,
+    S_contra,
+    SentProgress,
+)
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.children.processes import run_child
 from schedgap.solvers.engines.confirm import WORDS, confirm
 from schedgap.solvers.engines.results import USUAL_TOLERANCES
 
-__all__ = ["Finder", "Relay", "SearchState", "StageResult", "solve_program"]
+__all__ = ["Finder", "Relay", "SearchState", "StageProgress", "StageResult", "solve_program"]
 
 _APART = 1e-6  # relative: a bound that lies further past a schedule is wrong
 
 
-class Finder(Protocol):
-    """Receiver of schedules and bounds: a search state, or the connection of a child to it."""
-
-    def offer(self, schedule: Any) -> None:
-        """Take a feasible schedule of the whole problem."""
+class StageProgress(Progress[S_contra], Protocol[S_contra]):
+    """Progress of a stage, which may also read the best bound: a search state, or a child's."""
 
     @property
     def lower(self) -> float:
         """The best confirmed bound, in the units of the search state."""
 
-    def bound(
-        self,
-        value: float,
-        certificate: Mapping[str, Any] | None = None,
-        *,
-        confirmed: bool = True,
-    ) -> None:
-        """Take a valid bound, in the units of the search state.
+    def incumbent(self, schedule: S_contra | None, objective: float | None = None) -> None:
+        """Receive a feasible schedule of the whole problem.
 
-        `certificate` proves it. One that is not `confirmed` is an engine's word: it is shown, and
-        closes nothing.
+        Parameters
+        ----------
+        schedule : schedule or None
+            None for an engine's answer that breaks a rule by less than the engine's tolerance.
+        objective : float, optional
+            Not read: the search state measures the schedule.
         """
+
+
+class Finder(StageProgress[S_contra], Protocol[S_contra]):
+    """Progress of a stage, with another name for `incumbent`."""
+
+    def offer(self, schedule: S_contra | None) -> None:
+        """Do the same as `incumbent`."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageResult:
     """How a stage ended.
 
-    `complete`: the search was exhaustive, so that its schedule is optimal. `infeasible`: it proved
-    that no schedule exists. `trace` is plain JSON data for the reader; `value` is for the
-    stages after it.
+    Attributes
+    ----------
+    complete : bool
+        Whether the search was exhaustive, so that the best schedule is optimal.
+    infeasible : bool
+        Whether it proved that there is no schedule.
+    trace : mapping
+        Plain JSON data, shown with the solution.
+    value
+        What later stages need of this one.
     """
 
     complete: bool = False
@@ -61,56 +78,73 @@ class StageResult:
     value: Any = None
 
 
-class SearchState:
+class SearchState(Finder[S]):
     """Incumbent and bound of a method; every improvement is reported to the caller.
 
-    All values are minimised: `measure` turns a schedule into one, `to_objective` turns it back.
+    Values are minimised, whatever the sense of the problem: `measure` computes the value of a
+    schedule, and `to_objective` converts a value to the objective.
 
     Parameters
     ----------
     call : RunContext
         Of the method: its clock, seed, threads and progress.
     measure : callable
-        Value of a schedule, for example in whole steps of time; less is better.
+        Value of a schedule, for example in whole time steps; less is better.
     to_objective : callable
-        From a value to the instance's own units and sense.
+        From a value to the instance's units and sense.
     round_bound : callable
-        Least value of any schedule that is not below a bound, for example the next whole number.
+        From a bound to the least value >= bound that a schedule can have, for example the next
+        whole number.
     normalise : callable
-        The form in which a schedule is kept, for example shifted to the left. None for one that
-        breaks a rule by less than an engine's tolerance: it is dropped, and the trace counts it.
+        The form in which a schedule is stored, for example left-shifted. None for one that breaks a
+        rule by less than an engine's tolerance: it is dropped, and the trace counts it.
     tolerance : float
         Relative difference up to which two values count as equal; 0 for whole numbers.
     trace_of : callable
-        What the trace says of the schedule that is returned.
+        What the trace reports on the schedule that is returned.
+
+    Attributes
+    ----------
+    schedule, upper
+        The incumbent and its value; None before the first one.
+    lower, certificate
+        The best confirmed bound, -inf at first, and the data that prove it.
+    word : float
+        The best bound that an engine claims and nothing confirms.
+    infeasible : bool
+        Whether a stage proved that there is no schedule.
+    proofs : list of str
+        Stages whose search was exhaustive.
+    trace : dict
+        Plain JSON data of the stages, by name.
     """
 
     def __init__(
         self,
-        call: RunContext,
-        measure: Callable[[Any], float],
+        call: RunContext[S],
+        measure: Callable[[S], float],
         *,
         to_objective: Callable[[float], float] = float,
         round_bound: Callable[[float], float] = float,
-        normalise: Callable[[Any], Any] = lambda schedule: schedule,
+        normalise: Callable[[S], S | None] = lambda schedule: schedule,
         tolerance: float = 1e-9,
-        trace_of: Callable[[Any], Mapping[str, Any]] = lambda schedule: {},
+        trace_of: Callable[[S], Mapping[str, Any]] = lambda schedule: {},
     ) -> None:
         self.call = call
         self._measure, self._to_objective = measure, to_objective
         self._round_bound, self._normalise = round_bound, normalise
         self._tolerance, self._trace_of = tolerance, trace_of
-        self.schedule: Any = None  # the incumbent
-        self.upper: float | None = None  # its value
+        self.schedule: S | None = None
+        self.upper: float | None = None
         self._lower = -math.inf
-        self.certificate: Mapping[str, Any] | None = None  # of `lower`
-        self.word = -math.inf  # an engine's unconfirmed bound
+        self.certificate: Mapping[str, Any] | None = None
+        self.word = -math.inf
         self.infeasible = False
         self.proofs: list[str] = []
         self._dropped = 0
         self.trace: dict[str, Any] = {}
 
-    def offer(self, schedule: Any) -> None:
+    def incumbent(self, schedule: S | None, objective: float | None = None) -> None:
         """Make a schedule the incumbent if it is better; None counts as a dropped answer."""
         schedule = None if schedule is None else self._normalise(schedule)
         if schedule is None:
@@ -124,6 +158,14 @@ class SearchState:
             self.upper, self.schedule = value, schedule
             self.call.progress.incumbent(schedule, self._to_objective(value))
 
+    def offer(self, schedule: S | None) -> None:
+        """Do the same as `incumbent`."""
+        self.incumbent(schedule)
+
+    def phase(self, text: str) -> None:
+        """Pass a few words on to the caller of the method."""
+        self.call.progress.phase(text)
+
     @property
     def lower(self) -> float:
         """The best confirmed bound."""
@@ -136,7 +178,7 @@ class SearchState:
         *,
         confirmed: bool = True,
     ) -> None:
-        """Raise the bound; of equal bounds the first with a certificate is kept."""
+        """Raise the bound; of equal bounds, the first one with a certificate is stored."""
         if not math.isfinite(value):
             return
         lower = self._round_bound(value)
@@ -161,7 +203,15 @@ class SearchState:
         return self.infeasible or self._meets(self.lower)
 
     def take(self, name: str, report: StageResult) -> StageResult:
-        """Record the end of a stage; ContradictionError where it contradicts the incumbent."""
+        """Record how a stage ended; ContradictionError where that contradicts the incumbent.
+
+        Parameters
+        ----------
+        name : str
+            Of the stage, in the trace and among the proofs.
+        report : StageResult
+            As the stage returned it.
+        """
         if report.trace:
             self.trace[name] = dict(report.trace)
         if report.complete:
@@ -182,10 +232,17 @@ class SearchState:
     def solve(self, program: Any, read: Callable[[Any], Any], **settings: Any) -> EngineResult:
         """Solve one program of the whole problem with the method's engine, in this process.
 
-        Parameters are those of `solve_program`, but for the call's own.
+        Parameters
+        ----------
+        program : LinearProgram, Pyomo model, CP-SAT or cvxpy program
+            As `schedgap.solvers.engines.solve` takes it.
+        read : callable
+            As in `solve_program`.
+        **settings
+            `real`, `grid`, `start` and `options` as in `solve_program`.
         """
         call, engine = self.call, self.call.engine or "highs"
-        call.progress.phase(f"solving with {engine}")
+        self.phase(f"solving with {engine}")
         result, report = solve_program(
             self,
             program,
@@ -216,16 +273,19 @@ class SearchState:
         name : str
             Of the stage, in the trace and among the proofs.
         stage : callable
-            A function at the top of its module, which the child imports.
+            A function at the top level of its module, which the child imports.
+        *args, **kwargs
+            Further arguments of the stage; they are pickled.
         clock : Clock or None
-            The stage's own; None: all that is left.
+            Time limit of the stage; None for all the time that the method has left.
         engine : str or None
-            The one that the stage loads.
+            The engine that the stage loads.
 
         Returns
         -------
         StageResult or None
-            None when the stage was stopped from outside; what it had found is kept.
+            None when the stage was stopped at a limit or crashed; the schedules and bounds that it
+            had reported remain.
         """
         clock = self.call.clock if clock is None else clock
         reply = run_child(
@@ -234,7 +294,7 @@ class SearchState:
             self.lower,
             *args,
             limit=None if clock.limit is None else clock.remaining(),
-            on_message=self._hear,
+            on_message=self._receive,
             engine=engine,
             clock=clock,
             seed=self.call.seed,
@@ -249,16 +309,22 @@ class SearchState:
         report: StageResult = reply.value
         return self.take(name, report)
 
-    def _hear(self, message: tuple[str, Any]) -> None:
-        kind, content = message
-        if kind == "schedule":
-            self.offer(content)
-        else:
-            value, certificate, confirmed = content
-            self.bound(value, certificate, confirmed=confirmed)
+    def _receive(self, message: tuple[Any, ...]) -> None:
+        """Take a message of `SentProgress`; a stage's phases are not the method's."""
+        match message:
+            case ("incumbent", _, _, schedule):
+                self.incumbent(schedule)
+            case ("bound", _, value, certificate, confirmed):
+                self.bound(value, certificate, confirmed=confirmed)
 
-    def outcome(self, note: str = "") -> MethodResult:
-        """Return incumbent, bound and certificate as the result of the method."""
+    def outcome(self, note: str = "") -> MethodResult[S]:
+        """Return incumbent, bound and certificate as the result of the method.
+
+        Parameters
+        ----------
+        note : str
+            One line for the user, as in `MethodResult`.
+        """
         if self.infeasible:
             return MethodResult(infeasible=True, note=note or "complete search", trace=self.trace)
         if self.closed:
@@ -280,34 +346,43 @@ class SearchState:
 
 
 def solve_program(
-    found: Finder,
+    progress: StageProgress[S],
     program: Any,
     engine: str,
     *,
     clock: Clock,
-    read: Callable[[Any], Any],
+    read: Callable[[Any], S | None],
     real: Callable[[float], float] = float,
     **settings: Any,
 ) -> tuple[EngineResult, StageResult]:
-    """Solve one program in this process; schedules and bounds are reported to `found` at once.
+    """Solve one program in this process; schedules and bounds are reported at once.
 
-    An engine's last word that no bound in `found` supports is asked for a second time in another
-    way; until then it is not believed (`schedgap.solvers.engines.confirm`).
+    Where an engine ends with "optimal" or "infeasible" and no proved bound supports it, the program
+    is solved a second time in another way before the claim is believed
+    (`schedgap.solvers.engines.confirm`).
 
     Parameters
     ----------
+    progress : StageProgress
+        Receives schedules and bounds.
+    program : LinearProgram, Pyomo model, CP-SAT or cvxpy program
+        As `schedgap.solvers.engines.solve` takes it.
+    engine : str
+        Its name.
+    clock : Clock
+        Time limit.
     read : callable
-        From an engine's values to a schedule, or None for one that breaks a rule; a Pyomo model
-        holds its values itself (given None).
+        From an engine's values to a schedule, or None for one that breaks a rule. A Pyomo model
+        holds its values itself; `read` is called with None.
     real : callable
-        From the program's bound to the units of `found`.
+        From a bound of the program to the units of `progress`.
     **settings
         `seed`, `threads`, `grid`, `start`, `options` of `schedgap.solvers.engines.solve`.
     """
 
     def better(objective: float, values: Any) -> None:
         if values is not None:
-            found.offer(read(values))
+            progress.incumbent(read(values))
 
     exact = engine not in WORDS
     usual = USUAL_TOLERANCES.get(engine, {})
@@ -317,35 +392,46 @@ def solve_program(
         engine,
         clock=clock,
         on_incumbent=better,
-        on_bound=lambda bound: found.bound(real(bound), confirmed=exact),
+        on_bound=lambda bound: progress.bound(real(bound), confirmed=exact),
         **settings,
     )
     if result.objective is not None:
-        found.offer(read(result.values))
+        progress.incumbent(read(result.values))
     trace: dict[str, Any] = {"engine_says": result.log, "seconds": round(result.seconds, 3)}
-    proved = result.bound is not None and found.lower >= real(result.bound)
+    proved = result.bound is not None and progress.lower >= real(result.bound)
     if not exact and not proved and result.status in ("optimal", "infeasible"):
         result, said = confirm(
             program, engine, result, clock=clock, on_incumbent=better, **settings
         )
         trace["asked_again"] = said
         if result.objective is not None and "differently" in said:
-            found.offer(read(result.values))
+            progress.incumbent(read(result.values))
     done = result.status in ("optimal", "infeasible")
     if result.bound is not None:
-        found.bound(real(result.bound), confirmed=exact or done)
+        progress.bound(real(result.bound), confirmed=exact or done)
     return result, StageResult(done, result.status == "infeasible", trace)
 
 
-class Relay:
-    """Progress of a method run as a stage of another one, passed on to its search state."""
+class Relay(NullProgress[S]):
+    """Progress of a method in other units than those of the search state that it reports to.
 
-    def __init__(self, found: Finder, real: Callable[[float], float] = float) -> None:
-        self._found, self._to_objective = found, real
+    Where the units are the same, the method reports to the search state itself. Phases are
+    dropped: the outer method has its own.
 
-    def incumbent(self, schedule: Any, objective: float) -> None:
+    Parameters
+    ----------
+    progress : StageProgress
+        Receives schedules and bounds.
+    real : callable
+        From a bound of the method to the units of `progress`.
+    """
+
+    def __init__(self, progress: StageProgress[S], real: Callable[[float], float] = float) -> None:
+        self._progress, self._real = progress, real
+
+    def incumbent(self, schedule: S, objective: float) -> None:
         """Pass a schedule on."""
-        self._found.offer(schedule)
+        self._progress.incumbent(schedule)
 
     def bound(
         self,
@@ -354,43 +440,12 @@ class Relay:
         *,
         confirmed: bool = True,
     ) -> None:
-        """Pass a bound on, in the units of the search state."""
-        self._found.bound(self._to_objective(value), certificate, confirmed=confirmed)
-
-    def phase(self, text: str) -> None:
-        """Report no phase: the outer method has its own."""
-
-
-class _Line:
-    """Connection of a child process to the search state; knows its bound at the start."""
-
-    def __init__(self, send: Callable[[Any], None], lower: float) -> None:
-        self._send, self._lower = send, lower
-
-    @property
-    def lower(self) -> float:
-        """The best bound."""
-        return self._lower
-
-    def offer(self, schedule: Any) -> None:
-        """Send a schedule."""
-        self._send(("schedule", schedule))
-
-    def bound(
-        self,
-        value: float,
-        certificate: Mapping[str, Any] | None = None,
-        *,
-        confirmed: bool = True,
-    ) -> None:
-        """Send a bound."""
-        if confirmed:
-            self._lower = max(self._lower, value)
-        self._send(("bound", (value, certificate, confirmed)))
+        """Pass a bound on, converted."""
+        self._progress.bound(self._real(value), certificate, confirmed=confirmed)
 
 
 def _run(
-    send: Callable[[Any], None],
+    send: Callable[[object], None],
     stage: Callable[..., StageResult],
     lower: float,
     /,
@@ -398,4 +453,4 @@ def _run(
     **kwargs: Any,
 ) -> StageResult:
     """Run a stage in this child process."""
-    return stage(_Line(send, lower), *args, **kwargs)
+    return stage(SentProgress(send, Clock(), lower), *args, **kwargs)

@@ -1,12 +1,12 @@
 """Family `dmlrs`: online admission and placement of parameter-server jobs for utility."""
 
-from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.models.dmlrs import methods, paper, rules
 from schedgap.models.dmlrs.methods import ALIASES, METHODS
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy
 
-FAMILY = Family(
+FAMILY: Family[DmlrsInstance, DmlrsSchedule] = Family(
     name="dmlrs",
     title=DmlrsInstance.title,
     paper=paper.PAPER,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from schedgap.instances.dmlrs import DmlrsInstance
+from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.instances.instance import Instance
 from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option, RunContext
 
@@ -19,7 +19,8 @@ def in_units(
     """Return `utility_units.in_units(run, again=again)`, imported when it is called."""
 
     def method(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-        return _at("utility_units:in_units")(run, again=again)(instance, call)
+        found: MethodResult = _at("utility_units:in_units")(run, again=again)(instance, call)
+        return found
 
     return method
 
@@ -67,7 +68,7 @@ _ROUNDING = (
 _MIP = ("highs", "gurobi")
 _EVALUATION = "Numerical results; completed by us"
 
-METHODS: tuple[Method, ...] = (
+METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     # exact
     Method(
         "exact",

@@ -1,12 +1,12 @@
 """Family `edge`: parameter-server jobs in an edge-cloud network, total completion time."""
 
-from schedgap.instances.edge import EdgeInstance
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge import methods, paper, rules
 from schedgap.models.edge.methods import ALIASES, METHODS
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy
 
-FAMILY = Family(
+FAMILY: Family[EdgeInstance, EdgeSchedule] = Family(
     name="edge",
     title=EdgeInstance.title,
     paper=paper.PAPER,

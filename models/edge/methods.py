@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from schedgap.instances.edge import EdgeInstance
+from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.instances.instance import Instance
 from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option, RunContext
 
@@ -48,7 +48,7 @@ def _policy(
     return partial(_at("algorithms.unplaced:run_policy"), _at(name), proves=proves)
 
 
-METHODS: tuple[Method, ...] = (
+METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
     # exact
     Method(
         "exact",

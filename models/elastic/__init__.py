@@ -1,12 +1,12 @@
 """Family `elastic`: elastic parameter-server and Ring-AllReduce jobs, weighted completion time."""
 
-from schedgap.instances.elastic import ElasticInstance
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import methods, paper, rules
 from schedgap.models.elastic.methods import ALIASES, METHODS
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy
 
-FAMILY = Family(
+FAMILY: Family[ElasticInstance, ElasticSchedule] = Family(
     name="elastic",
     title=ElasticInstance.title,
     paper=paper.PAPER,

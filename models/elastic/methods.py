@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from schedgap.instances.elastic import ElasticInstance
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.instances.instance import Instance
 from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option, RunContext
 
@@ -85,7 +85,7 @@ SUBROUTINES = (
     ),
 )
 
-METHODS: tuple[Method, ...] = (
+METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     # exact
     Method(
         "exact",

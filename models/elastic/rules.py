@@ -455,11 +455,12 @@ def within_capacity(instance: ElasticInstance, runs: Sequence[Run]) -> Iterator[
             ]
         for r, resource in enumerate(resources):
             most = server.capacity.get(resource, 0.0)
-            worst = max(used, key=lambda rank, r=r: used[rank][r])
-            excess = used[worst][r] - most
+            amount = {rank: amounts[r] for rank, amounts in used.items()}
+            worst = max(amount, key=amount.__getitem__)
+            excess = amount[worst] - most
             if excess > TOLERANCE + 2 * math.ulp(most):
                 slot = times[worst]
-                message = f"{server.id}, slot {slot}: {used[worst][r]:.10g} of {most:g} {resource}"
+                message = f"{server.id}, slot {slot}: {amount[worst]:.10g} of {most:g} {resource}"
                 yield Violation("V13", (server.id, resource, str(slot)), excess, message)
 
 

@@ -1,5 +1,7 @@
 """Family `hare`: tasks of synchronised training rounds on heterogeneous GPUs (HPDC 2022)."""
 
+from typing import TYPE_CHECKING
+
 from schedgap.instances.hare import HareInstance
 from schedgap.instances.hare.scale import grid
 from schedgap.models.family import Family
@@ -7,7 +9,10 @@ from schedgap.models.hare import methods, paper, rules
 from schedgap.models.hare.methods import ALIASES, METHODS
 from schedgap.models.method import Lazy
 
-FAMILY = Family(
+if TYPE_CHECKING:  # it loads NumPy
+    from schedgap.instances.hare import HareSchedule
+
+FAMILY: "Family[HareInstance, HareSchedule]" = Family(
     name="hare",
     title=HareInstance.title,
     paper=paper.PAPER,

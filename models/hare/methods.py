@@ -1,11 +1,14 @@
 """Tables of family `hare`: its methods, the programs that can be exported, its small instances."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.hare import HareInstance
 from schedgap.instances.instance import Instance
 from schedgap.models.method import Algorithm, Lazy, Method, Option
+
+if TYPE_CHECKING:  # it loads NumPy
+    from schedgap.instances.hare import HareSchedule
 
 
 def _at(name: str) -> Lazy:
@@ -56,7 +59,7 @@ _RELAXATION_OPTIONS = (
     Option("max_relaxation", "int", 400, "solve no relaxation with more tasks x GPUs", least=1),
 )
 
-METHODS: tuple[Method, ...] = (
+METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     # exact
     Method(
         "exact",

@@ -1,12 +1,12 @@
 """Family `ring`: ring-all-reduce jobs under communication contention, makespan."""
 
-from schedgap.instances.ring import RingInstance
+from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy
 from schedgap.models.ring import methods, paper, rules
 from schedgap.models.ring.methods import ALIASES, METHODS
 
-FAMILY = Family(
+FAMILY: Family[RingInstance, RingSchedule] = Family(
     name="ring",
     title=RingInstance.title,
     paper=paper.PAPER,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from schedgap.instances.instance import Instance
-from schedgap.instances.ring import RingInstance
+from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Lazy, Method, Option
 
 
@@ -19,7 +19,7 @@ _ORDER = Option(
     choices=("list", "sjf"),
 )  # fmt: skip
 
-METHODS: tuple[Method, ...] = (
+METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
     # exact
     Method(
         "exact",

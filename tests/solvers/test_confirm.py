@@ -132,7 +132,7 @@ class Heard:
     def __init__(self, lower: float = -math.inf) -> None:
         self.lower, self.bounds, self.schedules = lower, list[tuple[float, bool]](), list[Any]()
 
-    def offer(self, schedule: Any) -> None:
+    def incumbent(self, schedule: Any, objective: float | None = None) -> None:
         self.schedules.append(schedule)
 
     def bound(self, value: float, certificate: object = None, *, confirmed: bool = True) -> None:

@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models import search_state
 from schedgap.models.edge import rules
 from schedgap.models.edge.bounds import column_generation, worker_types
 from schedgap.models.edge.bounds.certificates import check_certificate
@@ -24,8 +23,9 @@ from schedgap.models.edge.exact import components, exact, steps
 from schedgap.models.edge.heuristics import initial
 from schedgap.models.edge.heuristics.lists import orders, place_all
 from schedgap.models.edge.methods import METHODS
-from schedgap.models.method import MethodResult, NullProgress, RunContext
+from schedgap.models.method import MethodResult, NullProgress, RunContext, SentProgress
 from schedgap.models.search_state import SearchState, StageResult
+from schedgap.solvers import Clock
 from schedgap.solvers.loops.column_generation import generate_columns
 from strategies.clocks import StopAt
 from strategies.edge import brute_force, edge_instances, instance_of
@@ -75,7 +75,7 @@ def inline(engine_here: str) -> Callable[..., StageResult | None]:
     ) -> StageResult | None:
         if engine != engine_here:
             return None
-        line = search_state._Line(found._hear, found.lower)
+        line = SentProgress(found._receive, Clock(), found.lower)
         _in_stage.append(True)
         try:
             report: StageResult = stage(

@@ -65,6 +65,10 @@ class Kept:
         """Keep a schedule that the rules accept, as a bracket does."""
         self.schedules.append(schedule)
 
+    def incumbent(self, schedule: ElasticSchedule, objective: float | None = None) -> None:
+        """Do the same."""
+        self.offer(schedule)
+
     def bound(self, value: float, certificate: object = None, *, confirmed: bool = True) -> None:
         """Keep a bound."""
         self.bounds.append(value)

@@ -10,7 +10,6 @@ import pytest
 
 from schedgap.analysis.bounds import on_grid
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models import search_state
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.exact import cutting_planes, enumeration, exact
@@ -22,7 +21,7 @@ from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.time_windows import no_schedule
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import MethodResult, RunContext, SentProgress
 from schedgap.models.search_state import SearchState, StageResult
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
@@ -66,7 +65,7 @@ def in_this_process(
         return None
     call = self.call
     report: StageResult = stage(
-        search_state._Line(self._hear, self.lower),
+        SentProgress(self._receive, Clock(), self.lower),
         *args,
         clock=call.clock if clock is None else clock,
         seed=call.seed,

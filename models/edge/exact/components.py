@@ -121,7 +121,8 @@ class Parts:
         whole.infeasible |= any(part.found.infeasible for part in self._parts)
         whole.bound(bound, self._certificate())
         if self._value < (math.inf if whole.upper is None else whole.upper):
-            schedule = joined(self._instance, [part.found.schedule for part in self._parts])
+            schedules = [part.found.schedule for part in self._parts]
+            schedule = joined(self._instance, [each for each in schedules if each is not None])
             if schedule is not None:
                 whole.offer(schedule)
 

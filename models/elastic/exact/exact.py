@@ -30,7 +30,7 @@ from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.programs.whole_numbers import rounded_numbers
 from schedgap.models.elastic.time_windows import no_schedule, windows
 from schedgap.models.method import MethodResult, RunContext
-from schedgap.models.search_state import Finder, Relay, SearchState, StageResult, solve_program
+from schedgap.models.search_state import Finder, SearchState, StageResult, solve_program
 from schedgap.solvers import Clock
 
 LP_SHARE = 0.4
@@ -292,7 +292,7 @@ def list_stage(
 ) -> StageResult:
     """Find the bound and the schedules that scale."""
     options = {"block": None, "moves": None}
-    outcome = lp_guided(instance, RunContext(options, "highs", clock, seed, Relay(found), threads))
+    outcome = lp_guided(instance, RunContext(options, "highs", clock, seed, found, threads))
     if outcome.bound is not None:
         found.bound(outcome.bound, outcome.certificate)
     return StageResult(trace={"bound": outcome.bound} | dict(outcome.trace))

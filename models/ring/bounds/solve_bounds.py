@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.method import MethodResult, Progress, RunContext
+from schedgap.instances.ring import RingInstance
+from schedgap.models.method import MethodResult, NullProgress, Progress, RunContext
 from schedgap.models.ring.algorithms.packing import lpt_pack
 from schedgap.models.ring.bounds import class_lp
 from schedgap.models.ring.bounds.elementary import width_dff
@@ -121,15 +121,15 @@ def within_horizon(instance: RingInstance, found: MethodResult) -> MethodResult:
     return found
 
 
-class BoundsOnly:
+class BoundsOnly(NullProgress):
     """Where a bound sends what it finds: schedules are not its business."""
 
     def __init__(self, progress: Progress, lower: int) -> None:
         self._progress = progress
         self.lower: float = lower
 
-    def offer(self, schedule: RingSchedule) -> None:
-        """Do not keep it."""
+    def incumbent(self, schedule: object, objective: float | None = None) -> None:
+        """Discard a schedule."""
 
     def bound(
         self,

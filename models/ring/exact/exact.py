@@ -14,7 +14,7 @@ from schedgap.models.ring.programs import intervals
 from schedgap.models.ring.programs.intervals import Detail
 from schedgap.models.ring.programs.rings_at_once import rings_at_once
 from schedgap.models.ring.rates import rate_table, refuted
-from schedgap.models.search_state import Finder, Relay, SearchState, StageResult
+from schedgap.models.search_state import Finder, SearchState, StageResult
 from schedgap.solvers import Clock
 
 MOST_WAYS = 300_000  # jobs x servers that a program for CP-SAT is built for
@@ -122,8 +122,7 @@ def bound_stage(
     found: Finder, instance: RingInstance, *, clock: Clock, seed: int, threads: int
 ) -> StageResult:
     """Prove what the linear relaxations prove."""
-    progress = Relay(found)
-    outcome = run_pattern_lp(instance, RunContext({}, "highs", clock, seed, progress, threads))
+    outcome = run_pattern_lp(instance, RunContext({}, "highs", clock, seed, found, threads))
     if outcome.certificate is not None:
         found.bound(outcome.certificate["value"], outcome.certificate)
     return StageResult(trace={"bound": outcome.bound, "seconds": round(clock.elapsed(), 3)})
