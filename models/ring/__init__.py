@@ -1,4 +1,4 @@
-"""Family `ring`: ring-all-reduce jobs under communication contention, makespan."""
+"""Family `ring`: makespan of ring-all-reduce jobs under communication contention."""
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.family import Family

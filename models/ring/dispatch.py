@@ -1,7 +1,7 @@
-"""The dispatcher behind all algorithms: jobs in a fixed order, each started as soon as it may.
+"""The dispatcher behind all algorithms: start jobs in a fixed order, each as soon as it is placed.
 
-A job is not looked at before all earlier ones have started; so everything before the present slot
-is final when it is placed, and decisions see what has happened, never what will.
+A job is considered only after all earlier ones in the order have started. So everything before the
+current slot is final when a job is placed, and decisions depend on the past alone.
 """
 
 import math
@@ -15,53 +15,69 @@ from numpy.typing import NDArray
 
 from schedgap.instances.ring import RingInstance, RingSchedule, Run
 from schedgap.models.method import MethodResult
-from schedgap.models.ring.rates import RateTable, increments
-from schedgap.models.ring.simulator import Simulator, measures
+from schedgap.models.ring.rates import RateTable, load_increments
+from schedgap.models.ring.simulator import Simulator, schedule_metrics
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Clock = Literal["actual", "estimated"]
 
 NO_PLACE = "no run found a schedule within the horizon"
-ROOM = 1e-9  # a load within the limit but for round-off is within it
+LOAD_TOLERANCE = 1e-9  # slots by which round-off may lift a load above its limit
 
 
 class Cluster:
-    """The GPUs during one run: which are idle, and how much work each has been given.
+    """State of the GPUs during one run of the dispatcher: which are idle, and their loads.
 
-    GPUs go by a global index: servers in list order, then number. Loads are estimates, in slots,
-    and never fall.
+    GPUs have global indices: servers in list order, then numbers within a server. The load of a GPU
+    is the estimated work given to it so far, in slots; it never decreases.
     """
 
     def __init__(self, table: RateTable, limit: float) -> None:
-        rooms = np.array(table.room, dtype=np.int64)
+        gpus = np.array(table.server_gpus, dtype=np.int64)
         self.table = table
         self.limit = limit  # theta_u, slots
-        self.first: Ints = np.concatenate([[0], np.cumsum(rooms)])  # [s] global index of GPU 0
-        self.server: Ints = np.repeat(np.arange(len(rooms)), rooms)  # [g]
+        self.first: Ints = np.concatenate([[0], np.cumsum(gpus)])  # [s] global index of GPU 0
+        self.server: Ints = np.repeat(np.arange(len(gpus)), gpus)  # [g]
         self.load: Floats = np.zeros(table.gpus)  # [g] U
         self.idle = np.ones(table.gpus, dtype=bool)  # [g]
-        self.idle_on: Ints = rooms.copy()  # [s] idle GPUs
-        self.opened = np.zeros(len(rooms), dtype=bool)  # [s] some GPU has been given work
-        self.server_load = [0.0] * len(rooms)  # [s] sum of U, accumulated in order of starts
-        self.increment = increments(table)  # [j]
-        self.passed = -math.inf  # the largest load that the limit allowed
-        self.failed = math.inf  # the smallest load that it did not
+        self.idle_on: Ints = gpus.copy()  # [s] number of idle GPUs
+        self.opened = np.zeros(len(gpus), dtype=bool)  # [s] whether it has had a job
+        self.server_load = [0.0] * len(gpus)  # [s] sum of U, added up in order of starts
+        self.increment = load_increments(table)  # [j]
+        self.largest_accepted = -math.inf  # largest load that the limit allowed
+        self.smallest_refused = math.inf  # smallest load that it did not allow
 
     def within(self, job: int, gpus: Ints) -> Ints:
-        """Return those of the GPUs that the job would not load beyond the limit."""
+        """Return those GPUs whose load stays within the limit if they are given the job.
+
+        Parameters
+        ----------
+        job : int
+            Index of the job.
+        gpus : array of int
+            Global indices, at least one.
+        """
         loads = self.load[gpus] + self.increment[job]
-        allowed = loads <= self.limit + ROOM
+        allowed = loads <= self.limit + LOAD_TOLERANCE
         if allowed.all():
-            self.passed = max(self.passed, float(loads.max()))
+            self.largest_accepted = max(self.largest_accepted, float(loads.max()))
             return gpus
-        self.failed = min(self.failed, float(loads[~allowed].min()))
+        self.smallest_refused = min(self.smallest_refused, float(loads[~allowed].min()))
         if allowed.any():
-            self.passed = max(self.passed, float(loads[allowed].max()))
+            self.largest_accepted = max(self.largest_accepted, float(loads[allowed].max()))
         return gpus[allowed]
 
     def take(self, job: int, gpus: Ints) -> list[int]:
-        """Give a job its GPUs; return their servers, in list order."""
+        """Give a job its GPUs; return their servers, in list order.
+
+        Parameters
+        ----------
+        job : int
+            Index of the job.
+        gpus : array of int
+            Global indices of idle GPUs.
+        """
         self.idle[gpus] = False
         self.load[gpus] += self.increment[job]
         counts = np.bincount(self.server[gpus], minlength=len(self.idle_on))
@@ -73,58 +89,95 @@ class Cluster:
         return servers
 
     def release(self, gpus: Ints) -> None:
-        """Make GPUs idle again."""
+        """Mark the GPUs of a complete job as idle.
+
+        Parameters
+        ----------
+        gpus : array of int
+            Global indices.
+        """
         self.idle[gpus] = True
         np.add.at(self.idle_on, self.server[gpus], 1)
 
 
-# Which idle GPUs a job takes in the present slot, or None to wait.
+# (job, cluster) -> global indices of the idle GPUs that the job takes now, or None to wait.
 Choose = Callable[[int, Cluster], Ints | None]
 
 
-class Watch(Protocol):
-    """Who is told of every step of a run."""
+class DispatchObserver(Protocol):
+    """Receiver of every step of a run."""
 
     def placed(self, job: int, slot: int, gpus: Ints, cluster: Cluster) -> None:
-        """A job starts in a slot on these GPUs; their loads hold it already."""
+        """Note that a job starts.
+
+        Parameters
+        ----------
+        job : int
+            Index of the job.
+        slot : int
+            Its first slot.
+        gpus : array of int
+            Global indices of its GPUs, ascending.
+        cluster : Cluster
+            State after the start; the loads include the job.
+        """
 
     def waited(self, job: int, slot: int, until: int, exited: list[int]) -> None:
-        """A job found no place in a slot; these left by another. None left: the run ends here."""
+        """Note that a job could not be placed.
+
+        Parameters
+        ----------
+        job : int
+            Index of the job.
+        slot : int
+            Slot in which it was considered.
+        until : int
+            Slot in which it is considered again.
+        exited : list of int
+            Jobs that leave in between; empty if none leaves in time, then the run ends here.
+        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """One run of the dispatcher; infeasible when a job found no place, or ends after the horizon.
+    """One run of the dispatcher; infeasible if a job was not placed or ends after the horizon.
 
-    Every limit theta with `passed` <= theta + 1e-9 < `failed` leads to this very run.
+    Every limit theta with largest_accepted <= theta + LOAD_TOLERANCE < smallest_refused gives the
+    same run.
     """
 
-    order: tuple[int, ...]  # jobs as they were dispatched
+    order: tuple[int, ...]  # jobs in the order of dispatch
     starts: tuple[int, ...] = ()  # [j] slots
     ends: tuple[int, ...] = ()  # [j]
     gpus: tuple[Ints, ...] = ()  # [j] global indices, ascending
-    load: float = 0.0  # W-hat, the largest U at the end
-    passed: float = -math.inf
-    failed: float = math.inf
+    load: float = 0.0  # W-hat, the largest load U at the end
+    largest_accepted: float = -math.inf
+    smallest_refused: float = math.inf
 
     @property
     def feasible(self) -> bool:
-        """Whether this is a schedule."""
+        """Whether the run gives a schedule."""
         return bool(self.ends)
 
     @property
     def makespan(self) -> float:
-        """Last slot of the last job, or infinity."""
+        """Last slot of the last job; infinite if the run is infeasible."""
         return max(self.ends, default=math.inf)
 
     @property
     def filtered(self) -> bool:
-        """Whether the limit ever kept a job from an idle GPU."""
-        return self.failed < math.inf
+        """Whether the limit ever excluded an idle GPU."""
+        return self.smallest_refused < math.inf
 
     def holds_for(self, limit: float) -> bool:
-        """Return whether a run with this limit is the same."""
-        return self.passed <= limit + ROOM < self.failed
+        """Return whether a run with this limit would be identical.
+
+        Parameters
+        ----------
+        limit : float
+            theta_u, slots.
+        """
+        return self.largest_accepted <= limit + LOAD_TOLERANCE < self.smallest_refused
 
 
 def dispatch(
@@ -134,46 +187,46 @@ def dispatch(
     *,
     limit: float = math.inf,
     clock: Clock = "actual",
-    watch: Watch | None = None,
+    observer: DispatchObserver | None = None,
 ) -> Trial:
-    """Start the jobs one after the other, each in the first slot in which `choose` places it.
+    """Start the jobs in the given order, each in the first slot in which `choose` places it.
 
     Parameters
     ----------
     table : RateTable
         Of an instance in which every job can make progress.
     order : sequence of int
-        Jobs; of one that is left out start and end are 0.
+        Indices of the jobs, each at most once; a job left out has start and end 0.
     choose : callable
         (job, cluster) -> global indices of as many idle GPUs as the job asks for, or None.
     limit : float
-        theta_u, in slots: no GPU is given more work, by estimate.
+        theta_u, the limit on the load of every GPU, slots.
     clock : "actual" or "estimated"
-        When a job's GPUs are idle again: at its simulated end, or (ours) after rho-hat_j slots; the
-        plan is then executed with every GPU serving its jobs in the planned order.
-    watch : Watch, optional
-        Told of every step.
+        When a job releases its GPUs: at its simulated end, or (ours) after rho-hat_j slots. In the
+        latter case the resulting plan is executed: each GPU serves its jobs in the planned order.
+    observer : DispatchObserver, optional
+        Receiver of every step.
 
     Returns
     -------
     Trial
-        Makespans are simulated with either clock.
+        Starts and ends are simulated, with either clock.
 
     Notes
     -----
-    Source: Algorithms 2 and 3, "waiting for some job to exit and then goes to Line 2". T_j of their
-    lines 5 and 8 is read off the simulation: jobs that start later may still delay it (E16).
+    Source: Algorithms 2 and 3, "waiting for some job to exit and then goes to Line 2". T_j in their
+    lines 5 and 8 is taken from the simulation, because later starts may still delay it (E16).
     """
     cluster = Cluster(table, limit)
-    time = _Actual(table) if clock == "actual" else _Estimated(table)
+    time = _SimulatedTime(table) if clock == "actual" else _EstimatedTime(table)
     held: dict[int, Ints] = {}
     starts = [0] * len(table.size)
     planned = True
     for job in order:
         while (gpus := choose(job, cluster)) is None:
             slot, released = time.slot, time.wait()
-            if watch is not None:
-                watch.waited(job, slot, time.slot, released)
+            if observer is not None:
+                observer.waited(job, slot, time.slot, released)
             if not released:
                 planned = False
                 break
@@ -184,27 +237,31 @@ def dispatch(
         held[job] = np.sort(gpus)
         starts[job] = time.slot  # A2 L5-L7: T_j is known at the end, E16
         time.start(job, cluster.take(job, gpus))  # A3 L8-L10
-        if watch is not None:
-            watch.placed(job, time.slot, held[job], cluster)
-    outcome = time.finish(order, starts, held) if planned else None
-    nobody = np.empty(0, dtype=np.int64)
-    if outcome is None:
-        return Trial(tuple(order), passed=cluster.passed, failed=cluster.failed)
+        if observer is not None:
+            observer.placed(job, time.slot, held[job], cluster)
+    times = time.finish(order, starts, held) if planned else None
+    no_gpus = np.empty(0, dtype=np.int64)
+    if times is None:
+        return Trial(
+            tuple(order),
+            largest_accepted=cluster.largest_accepted,
+            smallest_refused=cluster.smallest_refused,
+        )
     return Trial(
         tuple(order),
-        *outcome,
-        gpus=tuple(held.get(job, nobody) for job in range(len(starts))),
+        *times,
+        gpus=tuple(held.get(job, no_gpus) for job in range(len(starts))),
         load=float(cluster.load.max()),
-        passed=cluster.passed,
-        failed=cluster.failed,
+        largest_accepted=cluster.largest_accepted,
+        smallest_refused=cluster.smallest_refused,
     )
 
 
 _Times = tuple[tuple[int, ...], tuple[int, ...]]  # starts, ends
 
 
-class _Actual:
-    """Time as it passes: the simulator."""
+class _SimulatedTime:
+    """Clock `actual`: jobs leave at their simulated ends."""
 
     def __init__(self, table: RateTable) -> None:
         self._table, self._run = table, Simulator(table)
@@ -217,7 +274,7 @@ class _Actual:
         self._run.start(job, servers)
 
     def wait(self) -> list[int]:
-        """Let the next jobs end, in one slot; none where none ever does, or all is too late."""
+        """Advance past the next end; return the jobs that end there, none if beyond the horizon."""
         end = self._run.next_end()
         if end is None or end >= self._table.horizon:
             return []
@@ -232,8 +289,8 @@ class _Actual:
         return _in_time(self._table, order, starts, run.ends)
 
 
-class _Estimated:
-    """Time as it is reckoned: every job takes its estimate, rounded up."""
+class _EstimatedTime:
+    """Clock `estimated`: every job takes its estimated time, rounded up to slots."""
 
     def __init__(self, table: RateTable) -> None:
         self.slot = 1
@@ -243,7 +300,9 @@ class _Estimated:
 
     def start(self, job: int, servers: Sequence[int]) -> None:
         self._servers[job] = servers
-        heappush(self._ends, (self.slot + math.ceil(self._table.estimate[job] - ROOM), job))
+        heappush(
+            self._ends, (self.slot + math.ceil(self._table.estimate[job] - LOAD_TOLERANCE), job)
+        )
 
     def wait(self) -> list[int]:
         released: list[int] = []
@@ -256,10 +315,10 @@ class _Estimated:
     def finish(
         self, order: Sequence[int], starts: Sequence[int], held: dict[int, Ints]
     ) -> _Times | None:
-        """Execute the plan: a job starts once it is next on all of its GPUs.
+        """Simulate the plan: a job starts as soon as it is next in the queues of all its GPUs.
 
-        All GPUs follow one order, so the earliest job that has not started never waits for another
-        that has not.
+        All queues follow the order of dispatch, so the first job that has not started waits only
+        for active jobs, and the execution cannot deadlock.
         """
         run, actual = Simulator(self._table), list(starts)
         waiting = list(order)
@@ -274,7 +333,7 @@ class _Estimated:
                 else:
                     actual[job] = run.slot
                     run.start(job, self._servers[job])
-                busy[held[job]] = True  # those behind it in a queue wait
+                busy[held[job]] = True  # jobs behind it in a queue wait
             waiting = later
             end = run.next_end()
             if end is None:
@@ -288,19 +347,25 @@ class _Estimated:
 def _in_time(
     table: RateTable, order: Sequence[int], starts: Sequence[int], ends: Sequence[int | None]
 ) -> _Times | None:
-    known = [0] * len(ends)
+    """Return starts and ends [j], or None if some job ends after the horizon or never."""
+    in_time = [0] * len(ends)
     for job in order:
         end = ends[job]
         if end is None or end > table.horizon:
             return None
-        known[job] = end
-    return tuple(starts), tuple(known)
+        in_time[job] = end
+    return tuple(starts), tuple(in_time)
 
 
 def gpus_by_server(instance: RingInstance, gpus: Ints) -> dict[str, tuple[int, ...]]:
-    """Return the numbers of GPUs by server id, from their global indices, ascending."""
-    rooms = [server.gpus for server in instance.servers]
-    first = np.concatenate([[0], np.cumsum(rooms)])
+    """Return the numbers of GPUs within their servers, by server id.
+
+    Parameters
+    ----------
+    gpus : array of int
+        Global indices, ascending.
+    """
+    first = np.concatenate([[0], np.cumsum([server.gpus for server in instance.servers])])
     on = np.searchsorted(first, gpus, side="right") - 1
     return {
         instance.servers[s].id: tuple((gpus[on == s] - first[s]).tolist())
@@ -308,10 +373,15 @@ def gpus_by_server(instance: RingInstance, gpus: Ints) -> dict[str, tuple[int, .
     }
 
 
-def schedule(instance: RingInstance, trial: Trial, **facts: Any) -> RingSchedule:
-    """Return the schedule of a feasible trial, with the GPUs that it chose.
+def trial_schedule(instance: RingInstance, trial: Trial, **facts: Any) -> RingSchedule:
+    """Return the schedule of a run, with the GPUs that it chose.
 
-    `facts` are informative keys of the schedule; `order` is added.
+    Parameters
+    ----------
+    trial : Trial
+        A feasible run of all jobs.
+    **facts
+        Informative keys of the schedule; `order` is added.
     """
     runs = {}
     for j, job in enumerate(instance.jobs):
@@ -322,9 +392,19 @@ def schedule(instance: RingInstance, trial: Trial, **facts: Any) -> RingSchedule
     return RingSchedule(runs, {"order": names, **facts})
 
 
-def deliver(instance: RingInstance, trial: Trial | None, trace: dict[str, Any]) -> MethodResult:
-    """Return one run as what a method found."""
+def trial_result(
+    instance: RingInstance, trial: Trial | None, trace: dict[str, Any]
+) -> MethodResult:
+    """Return a run as the result of a method.
+
+    Parameters
+    ----------
+    trial : Trial or None
+        Run of all jobs; None or an infeasible one gives a result without a schedule.
+    trace : dict
+        Plain JSON data, added to the metrics of the schedule.
+    """
     if trial is None or not trial.feasible:
         return MethodResult(note=NO_PLACE, trace=trace)
-    made = schedule(instance, trial)
-    return MethodResult(made, trace=measures(instance, made) | trace)
+    schedule = trial_schedule(instance, trial)
+    return MethodResult(schedule, trace=schedule_metrics(instance, schedule) | trace)

@@ -1,4 +1,4 @@
-"""Figures 4-7 of the paper as experiments; the paper prints no numbers beside its bars."""
+"""Figures 4-7 of the paper as experiments; the paper gives its bars without numbers."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
@@ -22,29 +22,29 @@ BRACKETS = ("pattern-lp", "local-search")
 def experiments(
     seeds: Sequence[int] = (0, 1, 2), servers: Sequence[int] = SERVERS, jobs: int = 160
 ) -> list[Experiment]:
-    """Return Figures 4-7 on the paper's workload, some draws of each.
+    """Return Figures 4-7 on random instances of the paper's workload.
 
     Parameters
     ----------
-    seeds : sequence
-        Of the instances.
-    servers : sequence
-        Numbers of servers in Figure 6; the last is that of the other figures.
+    seeds : sequence of int
+        Seeds of the instances, one draw each.
+    servers : sequence of int
+        Numbers of servers in Figure 6; the other figures use the last one.
     jobs : int
-        Their sizes keep the paper's proportions.
+        Number of jobs, >= 1; their sizes keep the paper's proportions.
 
     Notes
     -----
-    Source: Section 7. T is 1200, in Figure 6 1500. In Figure 5 only those kappa are tried at which
-    a job changes sides: the sizes that occur.
+    Source: Section 7. The horizon T is 1200, in Figure 6 1500. Figure 5 uses only the values of
+    kappa at which some job passes from LBSGF to FA-FFP: the sizes that occur.
     """
 
     @cache
-    def drawn(seed: int, number: int = servers[-1], **more: object) -> RingInstance:
-        settings = {"jobs": jobs, "servers": number, **more}
-        made = generate("ring", preset="paper", seed=seed, settings=settings)
-        assert isinstance(made, RingInstance)
-        return made
+    def drawn(seed: int, number: int = servers[-1], **changes: object) -> RingInstance:
+        settings = {"jobs": jobs, "servers": number, **changes}
+        instance = generate("ring", preset="paper", seed=seed, settings=settings)
+        assert isinstance(instance, RingInstance)
+        return instance
 
     def thresholds() -> Iterator[Point]:
         for seed in seeds:
@@ -52,7 +52,11 @@ def experiments(
             for kappa in sorted({1, *(job.gpus for job in instance.jobs)}):
                 yield Point(kappa, seed, "SJF-BCO", instance, f"sjf-bco:kappa={kappa}")
 
-    same: dict[str, Any] = {"family": "ring", "objective": "makespan (slots)", "brackets": BRACKETS}
+    common: dict[str, Any] = {
+        "family": "ring",
+        "objective": "makespan (slots)",
+        "brackets": BRACKETS,
+    }
     return [
         bars(
             seeds,
@@ -63,7 +67,7 @@ def experiments(
             x="policy",
             claim="SJF-BCO is best in both",
             metrics=("mean completion",),
-            **same,
+            **common,
         ),
         Experiment(
             figure="5",
@@ -72,9 +76,7 @@ def experiments(
             claim="the makespan falls, rises and falls again",
             series=("SJF-BCO",),
             draw=thresholds,
-            family="ring",
-            objective="makespan (slots)",
-            brackets=BRACKETS,
+            **common,
         ),
         curves(
             servers,
@@ -85,7 +87,7 @@ def experiments(
             title="Makespan by the number of servers",
             x="servers",
             claim="all policies fall, FF most",
-            **same,
+            **common,
         ),
         curves(
             FACTORS,
@@ -96,6 +98,6 @@ def experiments(
             title="SJF-BCO by its server budget, kappa = 1",
             x="lambda",
             claim="the makespan falls as lambda grows",
-            **same,
+            **common,
         ),
     ]

@@ -1,4 +1,4 @@
-"""The picture of a `ring` schedule: lanes for each server, a bar for each job on it."""
+"""Gantt chart of a `ring` schedule: lanes for each server, with a bar for each job on it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,28 +9,33 @@ from schedgap.models.gantt import Span, stack
 
 
 def chart(instance: RingInstance, schedule: Mapping[str, Any]) -> Chart:
-    """Return servers in list order, each with as many lanes as jobs run on it at once.
+    """Return the chart: servers in list order, each with as many lanes as jobs share it at once.
 
-    Slot t is drawn from t - 1 to t. A bar's text says how many of its workers a job has there, and
-    whether its ring goes on to other servers, where it may meet others.
+    Slot t is drawn from t - 1 to t. The text of a bar gives the number of workers on the server
+    and, for a ring over several servers, on how many.
+
+    Parameters
+    ----------
+    schedule : mapping
+        Plain JSON data of a verified schedule.
     """
-    placed = RingSchedule.from_data(instance, schedule)
-    held: dict[str, list[Span]] = {server.id: [] for server in instance.servers}
-    for job, run in placed.runs.items():
+    parsed = RingSchedule.from_data(instance, schedule)
+    spans_on: dict[str, list[Span]] = {server.id: [] for server in instance.servers}
+    for job, run in parsed.runs.items():
         for server in run.placement:
-            held[server].append(Span(run.start - 1, run.end, job, _text(job, run, server)))
+            spans_on[server].append(Span(run.start - 1, run.end, job, _text(job, run, server)))
     lanes: list[str] = []
     bars: list[Bar] = []
-    for server, spans in held.items():
-        of_server, on_them = stack(server, spans)
-        lanes += of_server
-        bars += on_them
+    for server, spans in spans_on.items():
+        server_lanes, server_bars = stack(server, spans)
+        lanes += server_lanes
+        bars += server_bars
     return Chart(tuple(lanes), tuple(bars), "slot")
 
 
 def _text(job: str, run: Run, server: str) -> str:
-    """Return such words as 'j1 on s2: 3 of 4 workers, ring over 2 servers'."""
-    here, in_all = run.placement[server], sum(run.placement.values())
+    """Return the text of a bar, for example 'j1 on s2: 3 of 4 workers, ring over 2 servers'."""
+    count, total = run.placement[server], sum(run.placement.values())
     if len(run.placement) == 1:
-        return f"{job} on {server}: {here} worker{'s' if here > 1 else ''}"
-    return f"{job} on {server}: {here} of {in_all} workers, ring over {len(run.placement)} servers"
+        return f"{job} on {server}: {count} worker{'s' if count > 1 else ''}"
+    return f"{job} on {server}: {count} of {total} workers, ring over {len(run.placement)} servers"

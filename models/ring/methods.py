@@ -1,4 +1,4 @@
-"""The methods of family `ring`, its programs to export, and its small instances: one table."""
+"""Table of the methods of family `ring`, of its programs to export, and of its test instances."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from schedgap.models.method import Lazy, Method, Option
 
 
 def _at(name: str) -> Lazy:
-    """Return a function of this family, by `module:function`."""
+    """Return a reference to a function of this family, given as `module:function`."""
     return Lazy(f"schedgap.models.ring.{name}")
 
 
@@ -25,8 +25,8 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "exact",
         "exact",
         _at("exact.exact:exact"),
-        "bounds and list schedules, relaxations, then a destructive bound: makespans are refuted "
-        "one by one",
+        "bounds, list schedules, local search and relaxations, then a destructive bound: one "
+        "makespan after another is refuted",
         "(1)-(9)",
         ours=True,
         engines=("cp-sat", "highs"),
@@ -47,7 +47,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "rar-ddls-cp",
         "exact",
         _at("exact.solve_programs:rar_ddls_cp"),
-        "the paper's program for CP-SAT: jobs as intervals, rates slot by slot",
+        "the paper's program for CP-SAT: one interval for each job, rates slot by slot",
         "(1)-(9)",
         ours=True,
         engines=("cp-sat",),
@@ -62,8 +62,8 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "branch-simulate",
         "exact",
         _at("exact.branch_and_simulate:branch_simulate"),
-        "branch and bound on a simulation: which jobs start in each slot, and where; no engine, "
-        "few jobs",
+        "branch and bound on the simulation: each node decides which jobs start in a slot, and "
+        "where; no engine, few jobs",
         "RAR-DDLS",
         ours=True,
         seeded=True,
@@ -108,7 +108,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "width-dff",
         "bound",
         _at("bounds.solve_bounds:run_width_dff"),
-        "area with job sizes changed by dual-feasible functions",
+        "as area, with job sizes mapped by dual-feasible functions",
         "dual feasible functions",
         ours=True,
     ),
@@ -125,7 +125,8 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "pattern-lp",
         "bound",
         _at("bounds.solve_bounds:run_pattern_lp"),
-        "GPU patterns: whole jobs one after the other, by knapsacks for each class of servers",
+        "column generation over GPU patterns (sequences of whole jobs), which refutes makespans; "
+        "one knapsack for each class of servers",
         "column generation (cutting stock)",
         ours=True,
         engines=("highs",),
@@ -134,7 +135,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "theta-feasible",
         "bound",
         _at("exact.solve_pools:theta_feasible"),
-        "least limit theta on the estimated load of a GPU, over kinds of jobs",
+        "least limit theta on the estimated load of a GPU; integer program over kinds of jobs",
         "(14)-(16)",
         engines=("highs",),
         options=(
@@ -142,7 +143,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
                 "form",
                 "choice",
                 "compact",
-                "any choice of GPUs (ours), or as printed the choice among all schedules and GPU "
+                "any choice of GPUs (ours), or as printed: the choice among all schedules and GPU "
                 "numbers up to the end of a first schedule; tiny instances, for teaching",
                 choices=("compact", "pool"),
             ),
@@ -153,7 +154,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "load-ilp",
         "bound",
         _at("bounds.solve_load_limit:load_ilp"),
-        "least limit on the load of a GPU with least execution times, over kinds of jobs",
+        "as theta-feasible, with the shortest execution time of each job as its load",
         "(14)-(16)",
         ours=True,
         engines=("highs",),
@@ -163,7 +164,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "contention-free",
         "bound",
         _at("exact.solve_programs:contention_free"),
-        "relaxation without contention",
+        "the intervals of rar-ddls-cp without contention",
         "(1)-(9) relaxed",
         ours=True,
         engines=("cp-sat",),
@@ -173,7 +174,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "pair-contention",
         "bound",
         _at("exact.solve_programs:pair_contention"),
-        "relaxation with contention between pairs of rings only",
+        "the intervals of rar-ddls-cp with contention between pairs of rings only",
         "(1)-(9) relaxed",
         ours=True,
         engines=("cp-sat",),
@@ -184,8 +185,8 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "sjf-bco",
         "algorithm",
         _at("algorithms.sjf_bco:run_sjf_bco"),
-        "Algorithm 1: smallest job first on the least loaded GPUs, searching the load limit and "
-        "the threshold",
+        "Algorithm 1: smallest job first on the least loaded GPUs; searches the load limit and "
+        "the threshold kappa",
         "Algorithms 1-3",
         options=(
             Option(
@@ -240,7 +241,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
                 "pool",
                 "choice",
                 "default",
-                "runs of the algorithms, or every start and placement, as complete-pool",
+                "runs of the algorithms, or every start and placement as in complete-pool",
                 choices=("default", "complete"),
             ),
         ),
@@ -250,7 +251,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "lpt-pack",
         "algorithm",
         _at("algorithms.packing:run_lpt_pack"),
-        "longest or largest job first, packed tightly; the best of three orders",
+        "jobs by decreasing length, GPU time or size, packed tightly; the best of the three orders",
         "list scheduling",
         ours=True,
     ),
@@ -258,7 +259,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "random-orders",
         "algorithm",
         _at("algorithms.packing:run_random_orders"),
-        "jobs in random orders, packed tightly on one, two or any number of servers",
+        "jobs in random orders, packed tightly on at most one, two or any number of servers",
         "list scheduling",
         ours=True,
         options=(Option("tries", "int", 60, "number of orders", least=1, most=10**6),),
@@ -272,12 +273,19 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "simulated annealing",
         ours=True,
         options=(
-            Option("orders", "int", 30, "of a small timetable, for each job", least=0, most=10**6),
+            Option(
+                "orders",
+                "int",
+                30,
+                "number of orders for each job in the serial search of small instances",
+                least=0,
+                most=10**6,
+            ),
             Option(
                 "moves",
                 "int",
                 2000,
-                "of each job for each target, at first",
+                "number of moves for each job and target makespan, in the first round",
                 least=1,
                 most=10**6,
             ),
@@ -289,7 +297,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "first-fit",
         "baseline",
         _at("baselines.first_fit:run_first_fit"),
-        "first idle GPUs, server by server, searching the load limit",
+        "first idle GPUs, server by server; searches the load limit",
         "Section 7, FF; completed by us",
         options=(_ORDER,),
     ),
@@ -297,7 +305,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "list-scheduling",
         "baseline",
         _at("baselines.list_scheduling:run_list_scheduling"),
-        "least loaded idle GPUs of the cluster, searching the load limit",
+        "least loaded idle GPUs of the cluster; searches the load limit",
         "Section 7, LS; completed by us",
         options=(_ORDER,),
     ),
@@ -326,8 +334,8 @@ PROGRAMS: Mapping[str, Callable[[RingInstance], Any]] = {
 
 
 def suite() -> list[Instance]:
-    """Return the toys, and random instances in which jobs may spread, or must."""
-    from schedgap.instances.generate import generate  # with all readers of traces
+    """Return toy instances, and random ones in which jobs may or must be spread."""
+    from schedgap.instances.generate import generate  # imports the trace readers
 
     return [
         generate("ring", preset="toy"),

@@ -1,6 +1,6 @@
-"""The ring paper, traced: where its equations, lines, claims and slips stand in this source.
+"""Trace of the ring paper: its equations, algorithms, claims and errata, and where they are here.
 
-Longer than other modules because it is a table, not code.
+`docs/ring.md` is generated from these tables.
 """
 
 from schedgap.models.method import Lazy
@@ -18,19 +18,20 @@ PROBLEM = (
     "without preemption or migration, and released together. Choose when each job starts and how "
     "many of its workers sit on each server. A ring inside one server talks over the fast inner "
     "bandwidth. A ring over several servers talks over the slow network; on each of its servers it "
-    "meets every other such ring that runs there, and the worst of these servers sets its speed. "
+    "contends with every other such ring that runs there, and the most contended of these servers "
+    "sets its speed. "
     "Each further server costs latency in every iteration. So a job's speed changes whenever a "
-    "ring beside it starts or ends, and starting a job earlier can make the schedule longer. The "
-    "makespan is to be least: the last slot of the last job, where slot t is the time from t - 1 "
-    "to t."
+    "ring that shares a server with it starts or ends, and starting a job earlier can make the "
+    "schedule longer. Minimise the makespan, the last slot of the last job, where slot t is the "
+    "time from t - 1 to t."
 )
 SCHEDULE = (
     '`{"jobs": [{"job": "a", "start": 1, "end": 4, "placement": {"s1": 3, "s2": 1}, "gpus": {"s1": '
     '[0, 1, 2], "s2": [0]}}], "order": ["a"], "theta": 15, "kappa": 4}`: first and last slot, '
     "workers by server (servers with none are left out), and the numbers of the GPUs from 0, which "
-    "may be left out: where the counts fit, numbers can be found. `order`, `theta`, `kappa` and "
-    "`log` tell how an algorithm came to the schedule. The end is what the simulation gives: the "
-    "slot in which the last iteration is done."
+    "may be left out: whenever the counts fit, numbers exist. `order`, `theta`, `kappa` and `log` "
+    "say how an algorithm found the schedule. The end is the result of the simulation: the slot in "
+    "which the last iteration completes."
 )
 
 SYMBOLS = (
@@ -47,39 +48,39 @@ SYMBOLS = (
     Symbol("Delta^b_j", "jobs[].backward_time", ">= 0", "slots per iteration"),
     Symbol(
         "rho-hat_j", "jobs[].estimated_slots", "> 0",
-        "what algorithms take the execution time for; else that of the best placement (E12)",
+        "execution time that the algorithms assume; default: that of the best placement (E12)",
     ),
-    Symbol("lambda_j", "jobs[].spread_factor", ">= 1", "of Algorithm 3; 1 unless given"),
+    Symbol("lambda_j", "jobs[].spread_factor", ">= 1", "server budget in Algorithm 3; default 1"),
     Symbol("b^e, b^i", "bandwidth_between, bandwidth_within", "> 0", "units of data per slot"),
     Symbol("C", "compute_speed", "> 0", "units of data that a GPU reduces per slot"),
-    Symbol("xi_1", "contention_factor", "in (0, 1]", "of (7)"),
+    Symbol("xi_1", "contention_factor", "in (0, 1]", "contention per ring, (7)"),
     Symbol("xi_2", "overhead_per_server", "in [0, 1]", "slots per iteration and server (E3)"),
     Symbol(
         "f, alpha", "degradation", "kind, alpha in 0..10",
         "`linear`: k + alpha (k - 1), the paper's example; `power`: k^(1 + alpha), ours",
     ),
-    Symbol("", "clamp_contention", "true or false", "k = max(1, xi_1 p) (E2); true unless given"),
-    Symbol("", "rate_scale", "integer in 1..10000", "progress counts in 1 / this; 1 (E4)"),
+    Symbol("", "clamp_contention", "true or false", "k = max(1, xi_1 p) (E2); default true"),
+    Symbol("", "rate_scale", "integer in 1..10000", "units of progress per iteration (E4)"),
     Symbol("y_js[t]", "placement", "integer >= 1", "workers by server, while the job is active"),
     Symbol("a_j, T_j", "start, end", "integer in 1..T", "first and last active slot (E6)"),
-    Symbol("p_j[t]", "", "derived", "rings on the worst server of the job, (6); 0 inside one"),
+    Symbol("p_j[t]", "", "derived", "contention level of (6); 0 inside one server"),
     Symbol("tau_j[t]", "", "derived", "slots per iteration, (8): a function of n servers and p"),
     Symbol("phi_j[t]", "", "derived", "iterations per slot, rounded down"),
     Symbol("rho_j", "", "derived", "execution time, end - start + 1, from d_j to D_j"),
-    Symbol("u, l, phi", "", "derived", "quality of the estimates, and max D_j / d_j"),
+    Symbol("u, l, phi", "", "derived", "error factors of the estimates, and max D_j / d_j"),
     Symbol("theta_u", "theta", "integer in 1..T", "limit on the load of every GPU"),
     Symbol("kappa", "kappa", "integer >= 1", "size up to which Algorithm 2 places a job (E23)"),
     Symbol("U_s^g", "", "derived", "estimated load of a GPU during a run"),
 )  # fmt: skip
 
 RULES = {
-    "V1": "(11) Every job is scheduled once, and no other.",
+    "V1": "(11) Every job is scheduled exactly once, and no other job is.",
     "V2": "Starts are whole slots in 1..T.",
     "V3": "(5) A job has a placement: whole numbers >= 1 on known servers.",
-    "V4": "(1) As many workers as the job asks GPUs for.",
+    "V4": "(1) A job has as many workers as it asks for GPUs.",
     "V5": "(9) The job is complete by the end of slot T.",
     "V6": "(9) The stated end is the slot in which the simulation completes the job.",
-    "V7": "(2), (3), (4) In no slot are there more workers on a server than GPUs.",
+    "V7": "(2), (3), (4) In no slot does a server have more workers than GPUs.",
     "V8": "GPU numbers, where stated, match the placement; no GPU has two jobs in one slot.",
 }
 
@@ -99,11 +100,15 @@ EQUATIONS = {
     "6": Equation(
         "modelled",
         ("eq_6_c", "eq_6_L", "eq_6_lev", "eq_6_lev_act", "eq_6_lev_up"),
-        "in one direction, which is enough (E1)",
+        "as inequalities in one direction, which suffices (E1)",
     ),
     "7": Equation("checked", ("iteration_slots",), _TABLE + " (E2)"),
     "8": Equation("checked", ("iteration_slots",), _TABLE),
-    "9": Equation("modelled", ("eq_9", "eq_9_one"), "in one direction, which is enough (E5, E6)"),
+    "9": Equation(
+        "modelled",
+        ("eq_9", "eq_9_one"),
+        "as inequalities in one direction, which suffices (E5, E6)",
+    ),
     "10": Equation("modelled", ("eq_10",), "summed over the schedules (E9)"),
     "11": Equation("modelled", ("eq_11",)),
     "12": Equation("modelled", ("eq_12",)),
@@ -126,8 +131,8 @@ GUARANTEES = {
         methods=("sjf-bco",),
         assumptions=(
             "some job asks for two GPUs or more",
-            "no job can come to a standstill",
-            "some run with kappa >= n_g keeps no job from an idle GPU by its limit",
+            "every job makes progress at every contention level",
+            "in some run with kappa >= n_g the limit excludes no idle GPU",
         ),
         evaluate=Lazy("schedgap.models.ring.algorithms.guarantees:theorem_5"),
         verdict=(
@@ -149,8 +154,8 @@ ERRATA = {
     "E1": Erratum(
         "(6)",
         "a maximum over servers of an indicator times a sum",
-        "Of a job inside one server no server counts, and the maximum is 0; of a ring over several "
-        "ones the sum counts the job itself.",
+        "For a job inside one server no server counts, and the maximum is 0; for a ring over "
+        "several servers the sum includes the job itself.",
         "p = 0 inside one server, else p >= 1.",
         "",
         ("test_a_job_on_one_server_neither_slows_nor_is_slowed", "test_w1_has_its_rates"),
@@ -158,7 +163,7 @@ ERRATA = {
     "E2": Erratum(
         "(7) and the text on f",
         "k = xi_1 p; f(alpha, 1) = 1, and f increases",
-        "With xi_1 p < 1 the factor f is below 1, so that a link is faster for being shared; the "
+        "With xi_1 p < 1 the factor f is below 1, so that sharing makes a link faster; the "
         "linear f is even negative for k < alpha / (1 + alpha).",
         "k = max(1, xi_1 p).",
         "clamp_contention=false in the instance file",
@@ -171,9 +176,10 @@ ERRATA = {
     "E3": Erratum(
         "4.1 and 7",
         "xi_2 in (0, 1], and xi_1 = xi_2",
-        "xi_2 is in slots per server, where an iteration takes 0.01 to 0.05 slots. For at most 15% "
-        "more time it must be below about 0.0004; with such a xi_1 there is no contention at all.",
-        "The file gives xi_2 in slots. The generator has `xi` for xi_1 and derives xi_2 from the "
+        "xi_2 is in slots per server, where an iteration takes 0.01 to 0.05 slots. To cost "
+        "at most 15% more time it must be below about 0.0004; an equally small xi_1 would mean no "
+        "contention at all.",
+        "The file gives xi_2 in slots. In the generator `xi` is xi_1, and xi_2 is derived from the "
         "15%.",
         "",
         ("test_the_extra_share_is_met_in_the_reference_state",),
@@ -191,7 +197,7 @@ ERRATA = {
         "(9)",
         "argmin over t of a condition on the sum over all t",
         "t is bound twice, and the sum over the whole horizon does not depend on it.",
-        "The least d such that slots a_j..a_j + d - 1 do all iterations.",
+        "The least d such that all iterations are done in slots a_j..a_j + d - 1.",
         "",
         ("test_w1_an_interior_start_ends_first",),
     ),
@@ -199,8 +205,8 @@ ERRATA = {
         "(9), J[t], Algorithms 2 and 3",
         "T_j = a_j + d",
         "A job of d slots from a_j on has its last one in a_j + d - 1, which is what the "
-        "algorithms compute; in the closed interval [a_j, a_j + d] it would hold its GPUs for d + "
-        "1 slots.",
+        "algorithms compute; in the closed interval [a_j, a_j + d] it would occupy its GPUs for "
+        "d + 1 slots.",
         "T_j is the last active slot. Every makespan is one less than by (9), and `makespan_eq9` "
         "is reported beside it.",
         "",
@@ -225,8 +231,8 @@ ERRATA = {
     "E9": Erratum(
         "(10)",
         "max over j of x_j^k (a_j + rho_j)",
-        "k is free.",
-        "Summed over k; by (11) one term counts.",
+        "The index k is unbound.",
+        "Summed over k; by (11) exactly one term remains.",
         "",
         ("test_the_best_of_a_pool_is_chosen",),
     ),
@@ -235,7 +241,7 @@ ERRATA = {
         "for all GPUs g",
         "Every GPU would be charged with every job; the least limit would be the sum of all "
         "estimates, above the optimum.",
-        "For the GPUs of the job's schedule.",
+        "For the GPUs that the job's schedule uses.",
         "",
         ("test_to_charge_every_gpu_with_every_job_bounds_nothing",),
     ),
@@ -243,7 +249,7 @@ ERRATA = {
         "5, 1)",
         "k_j is at most max O_s; a job uses 1 to G_j servers",
         "k_j is xi_1 p_j; p_j is also at most the number of jobs with two GPUs or more; and the "
-        "servers are at least as many as hold the job, at most all.",
+        "number of servers is at least what the job needs, and at most all of them.",
         "These ranges, for the estimates of d_j and D_j.",
         "",
         ("test_rings_that_can_meet", "test_w1_has_its_numbers"),
@@ -260,24 +266,24 @@ ERRATA = {
     "E13": Erratum(
         "Algorithm 1, lines 14-18",
         "break, then compare m_theta^kappa",
-        "A run that stops half way has the makespan of a part, or -1 if its first job finds no "
-        "place, and looks best.",
-        "Such a run counts for nothing.",
+        "A run that stops early has the makespan of a partial schedule, or -1 if its first job is "
+        "not placed, and so looks best.",
+        "Such a run is discarded.",
         "",
         ("test_a_run_that_found_no_place_counts_for_nothing",),
     ),
     "E14": Erratum(
         "Algorithm 1, lines 4, 6, 19",
         "m starts at T, and must be beaten",
-        "A schedule with a makespan of just T is never taken.",
-        "m starts at infinity; makespans up to T count.",
+        "A schedule whose makespan is exactly T is never accepted.",
+        "m starts at infinity; makespans up to T are accepted.",
         "",
         ("test_a_makespan_of_exactly_the_horizon_is_accepted",),
     ),
     "E15": Erratum(
         "Algorithm 1, lines 17-23",
-        "inside of the loop over jobs",
-        "Parts of schedules would be compared, and the limit moved after every job.",
+        "inside the loop over jobs",
+        "Partial schedules would be compared, and the limit would move after every job.",
         "17-18 after the loop over jobs, 19-23 after the loop over kappa.",
         "",
         ("test_it_is_algorithm_1",),
@@ -286,15 +292,15 @@ ERRATA = {
         "Algorithms 2 and 3, lines 5 and 8",
         "T_j is returned when the job is placed",
         "Rings that start later slow the job down.",
-        "Read off when all jobs have started.",
+        "T_j is read from the simulation once all jobs have started.",
         "",
         ("test_a_ring_that_starts_later_delays_those_that_run",),
     ),
     "E17": Erratum(
         "Algorithm 1, lines 19-23",
         "the limit falls only if the makespan has improved",
-        "A feasible limit with the same makespan sends the search upwards for good, so that it is "
-        "no search for the least feasible limit.",
+        "A feasible limit with the same makespan sends the search upwards for good, so that it "
+        "need not find the least feasible limit.",
         "Kept.",
         "bisection=feasibility, or scan",
         ("test_bisection_by_improvement_can_miss_the_least_feasible_limit",),
@@ -302,7 +308,7 @@ ERRATA = {
     "E18": Erratum(
         "Algorithm 1, line 6",
         "theta_u = (left + right) / 2",
-        "It may be a fraction, while left and right move by 1.",
+        "It may be fractional, while left and right move by 1.",
         "Rounded down.",
         "",
         ("test_the_rings_of_w1_meet",),
@@ -312,15 +318,15 @@ ERRATA = {
         "first-fit packing; shared servers first",
         "Line 4 takes the least loaded GPUs of the cluster, which is the baseline LS up to the "
         "order of the jobs, and opens new servers first.",
-        "Line 4; ties go to servers that have had work.",
+        "Line 4; ties go to servers that have already had jobs.",
         "ffp_rule=pack does what the name says",
         ("test_w3_by_threshold", "test_packing_prefers_a_server_that_has_had_work"),
     ),
     "E20": Erratum(
         "Algorithm 2, line 2, and Algorithm 3, line 5",
         "available GPUs within the limit; idle GPUs",
-        "Loads never fall, so that waiting for a job to exit only helps if available means idle at "
-        "this moment.",
+        "Loads never decrease, so that waiting for a job to exit helps only if available means "
+        "idle at this moment.",
         "Idle now, and within the limit.",
         "",
         ("test_a_limit_that_no_gpu_keeps_ends_the_run",),
@@ -329,14 +335,14 @@ ERRATA = {
         "Algorithm 3, line 2",
         "the top m servers with sum O_s >= lambda_j G_j",
         "m is also the makespan; and the sum may never be reached.",
-        "The shortest such prefix, else all servers.",
+        "The shortest such prefix; all servers if there is none.",
         "",
         ("test_a_larger_lambda_looks_at_more_servers",),
     ),
     "E22": Erratum(
         "Algorithm 3, lines 5-7",
         "sorted GPUs appended server by server, then the least loaded ones",
-        "The order of the list and that of the loads differ.",
+        "The order of the list and the order by load differ.",
         "The least loaded ones of all of these servers.",
         "lbsgf_rule=list",
         ("test_it_is_algorithm_1",),
@@ -344,7 +350,7 @@ ERRATA = {
     "E23": Erratum(
         "5, 4)",
         "kappa controls the number of maximum servers",
-        "It is compared with sizes of jobs.",
+        "It is compared with the sizes of jobs.",
         "A threshold on G_j.",
         "",
         ("test_w3_by_threshold",),
@@ -356,7 +362,7 @@ ERRATA = {
         "rho-hat / u. Lemma 4: least loaded first is list scheduling and does not find the least "
         "limit. With jobs of one GPU and exact estimates the theorem would make list scheduling "
         "optimal on identical machines.",
-        "Reported with what fails; a bound of our own where it applies.",
+        "Reported with the assumptions that fail, and with a bound of our own where that applies.",
         "",
         (
             "test_lemma_2_and_lemma_4_by_w2",
@@ -381,7 +387,8 @@ ERRATA = {
     "E27": Erratum(
         "7",
         "contention and overhead add at most 15%",
-        "Of which schedules, and whether it is a property of the data or of the runs, is not said.",
+        "The paper does not say for which schedules, nor whether it is a property of the data or "
+        "of the runs.",
         "Gradients and latency are such that a job with 8 rings on a server and on as many servers "
         "loses at most 15% of its time; what a schedule loses is reported.",
         "extra_share and reference_crowd of the generator",
@@ -402,7 +409,7 @@ ERRATA = {
     "E29": Erratum(
         "4.1, 2)",
         "contention on a server",
-        "Two rings that share a server but no link contend: what they share is its uplink.",
+        "Two rings that share a server but no link still contend: what they share is its uplink.",
         "Kept.",
         "",
         ("test_w1_an_interior_start_ends_first",),
@@ -410,7 +417,7 @@ ERRATA = {
     "E30": Erratum(
         "Algorithm 1, line 2",
         "U = 0 before both loops",
-        "Every run but the first would begin with the loads of all runs before it.",
+        "Every run but the first would begin with the loads of all earlier runs.",
         "U = 0 in every run.",
         "",
         ("test_it_is_algorithm_1",),

@@ -1,9 +1,10 @@
-"""The finite table of rates behind (6)-(8): all that a `ring` model needs of time per iteration.
+"""Iterations per slot, (6)-(8), as a finite table; everything a model needs to know about rates.
 
-A job's time per iteration depends only on n, the number of servers that it uses, and p, the rings
-that meet on the worst of them (0 inside one server). Everything else reads iterations per slot out
-of this table, as whole numbers. At the end: the constants of Section 6, which say how good the
-estimates of execution times are, and how much a schedule can change the times.
+The time per iteration of a job depends on two numbers only: n, the number of servers it uses, and
+p, its contention level, which is the number of rings on the most contended of these servers (0 for
+a job inside one server). All models read whole numbers of iterations per slot from this table. The
+end of the module has the constants of Section 6: how far the estimated execution times are off, and
+by how much a schedule can change an execution time.
 """
 
 import math
@@ -17,69 +18,117 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult
 
 NEVER = math.inf
-ROUND_UP = 1e-9  # 1 / 0.05 is 20 iterations per slot: a quotient just under a whole number is it
-_CLOSE = 1e-9  # relative; an estimate so near to an execution time counts as exact
+ROUND_UP = 1e-9  # a quotient this close below a whole number counts as it: 1 / 0.05 is 20
+_CLOSE = 1e-9  # relative; an estimate this close to an execution time counts as exact
 
 
 class RateTable:
-    """Rates and the numbers that follow from them; made by `rate_table`, read-only by custom.
+    """Rates of all jobs and the numbers derived from them; obtained from `rate_table`, read only.
 
-    Indices: j job and s server, in list order.
+    Indices in list order: job j, server s.
     """
 
     def __init__(self, instance: RingInstance) -> None:
         self.instance = instance
         self.horizon = instance.horizon  # T, slots
-        self.room = tuple(server.gpus for server in instance.servers)  # [s] O_s
+        self.server_gpus = tuple(server.gpus for server in instance.servers)  # [s] O_s
         self.gpus = instance.gpus  # N
         self.size = tuple(job.gpus for job in instance.jobs)  # [j] G_j
-        self.most_crowded = instance.most_crowded  # p_max, at least 1
-        self.need = tuple(job.iterations * instance.rate_scale for job in instance.jobs)  # [j]
-        self.fewest_servers = tuple(map(self._fewest, self.size))  # [j] n_min; 0: fits on no number
-        self.most_servers = tuple(min(size, len(self.room)) for size in self.size)  # [j] n_max
+        self.max_contention = instance.most_crowded  # largest possible p, at least 1
+        self.required_progress = tuple(  # [j] F_j in units of 1 / rate_scale iterations
+            job.iterations * instance.rate_scale for job in instance.jobs
+        )
+        # [j] smallest and largest number of servers; the smallest is 0 for a job that fits nowhere
+        self.fewest_servers = tuple(map(self._fewest, self.size))
+        self.most_servers = tuple(min(size, len(self.server_gpus)) for size in self.size)
         self._factor = np.array(
-            [instance.degradation_factor(p) for p in range(1, self.most_crowded + 1)]
-        )  # [p - 1] f(p), by plain Python: NumPy's power may differ in the last bit
-        self._rows: dict[tuple[int, int], tuple[int, ...]] = {}  # (job, servers) -> rates
+            [instance.degradation_factor(p) for p in range(1, self.max_contention + 1)]
+        )  # [p - 1] f(p); in plain Python because NumPy's power may differ in the last bit
+        self._rates: dict[tuple[int, int], tuple[int, ...]] = {}  # by (job, servers)
 
-    def row(self, job: int, servers: int) -> tuple[int, ...]:
-        """Return a job's rates on so many servers, in 1 / rate_scale iterations per slot.
+    def rates(self, job: int, servers: int) -> tuple[int, ...]:
+        """Return a job's rates at all contention levels.
+
+        Parameters
+        ----------
+        job : int
+            Index of the job.
+        servers : int
+            n, the number of servers it uses, from 1 to `most_servers`.
 
         Returns
         -------
         tuple of int
-            [p]: on one server only p = 0; otherwise p = 0..most_crowded, where p = 0 does not
-            occur and reads 0. Non-increasing in p >= 1 and in the number of servers. No rate is
-            more than `need`: a faster job is complete in that slot either way.
+            [p] in units of 1 / rate_scale iterations per slot. On one server only p = 0; on
+            several p = 0..max_contention, where p = 0 does not occur and reads 0. The rates do not
+            increase in p >= 1 or in n. They are cut off at `required_progress`: a faster job is
+            complete within the slot in any case.
 
         Notes
         -----
         Source: (7), (8), and phi_j[t] below (8).
         """
-        found = self._rows.get((job, servers))
-        if found is None:
-            found = self._rows[job, servers] = self._tabulated(job, servers)
-        return found
+        rates = self._rates.get((job, servers))
+        if rates is None:
+            rates = self._rates[job, servers] = self._computed_rates(job, servers)
+        return rates
 
-    def _tabulated(self, job: int, servers: int) -> tuple[int, ...]:
+    def _computed_rates(self, job: int, servers: int) -> tuple[int, ...]:
         with np.errstate(divide="ignore", over="ignore"):
             per_slot = self.instance.rate_scale / self.iteration_slots(job, servers)
-        whole = np.floor(np.minimum(per_slot + ROUND_UP, self.need[job])).astype(np.int64)
-        found = tuple(whole.tolist())
-        return found if servers == 1 else (0, *found)
+        capped = np.minimum(per_slot + ROUND_UP, self.required_progress[job])
+        rates = tuple(np.floor(capped).astype(np.int64).tolist())
+        return rates if servers == 1 else (0, *rates)
 
-    def rate(self, job: int, servers: int, crowd: int) -> int:
-        """Return the rate at (n, p) = (servers, crowd); 0 for more rings than can meet."""
-        row = self.row(job, servers)
-        return row[crowd] if crowd < len(row) else 0
+    def rate(self, job: int, servers: int, contention: int) -> int:
+        """Return the rate of a job for one number of servers and one contention level.
 
-    def slots(self, job: int, servers: int, crowd: int) -> float:
-        """Return how many slots the whole job takes at a constant rate: whole, or NEVER."""
-        rate = self.rate(job, servers, crowd)
-        return -(-self.need[job] // rate) if rate else NEVER
+        Parameters
+        ----------
+        job : int
+            Index of the job.
+        servers : int
+            n, from 1 to `most_servers`.
+        contention : int
+            p, 0 if and only if n = 1. Beyond `max_contention` the rate is 0.
+
+        Returns
+        -------
+        int
+            In units of 1 / rate_scale iterations per slot.
+        """
+        rates = self.rates(job, servers)
+        return rates[contention] if contention < len(rates) else 0
+
+    def slots(self, job: int, servers: int, contention: int) -> float:
+        """Return the execution time of a job at a constant rate: a whole number, or NEVER.
+
+        Parameters
+        ----------
+        job, servers, contention : int
+            As for `rate`.
+
+        Returns
+        -------
+        float
+            In slots; NEVER where the rate is 0.
+        """
+        rate = self.rate(job, servers, contention)
+        return -(-self.required_progress[job] // rate) if rate else NEVER
 
     def iteration_slots(self, job: int, servers: int) -> NDArray[np.float64]:
-        """Return tau of (8) in slots: [1] on one server, else [p - 1] for p = 1..most_crowded."""
+        """Return tau_j of (8), the time per iteration, at all contention levels.
+
+        Parameters
+        ----------
+        job, servers : int
+            As for `rates`.
+
+        Returns
+        -------
+        array
+            In slots: one entry on one server, else [p - 1] for p = 1..max_contention.
+        """
         instance, record = self.instance, self.instance.jobs[job]
         if servers == 1:
             bandwidth = np.array([instance.bandwidth_within])
@@ -95,7 +144,7 @@ class RateTable:
 
     @cached_property
     def best_slots(self) -> tuple[float, ...]:
-        """d_j [j]: execution time on the fewest servers, alone there; whole, or NEVER."""
+        """d_j [j]: execution time on the fewest servers without other rings; whole, or NEVER."""
         return tuple(
             self.slots(j, n, min(n - 1, 1)) if n else NEVER
             for j, n in enumerate(self.fewest_servers)
@@ -103,15 +152,15 @@ class RateTable:
 
     @cached_property
     def worst_slots(self) -> tuple[float, ...]:
-        """D_j [j]: execution time on the most servers, with the most neighbours; or NEVER."""
+        """D_j [j]: execution time on the most servers at the highest contention; or NEVER."""
         return tuple(
-            self.slots(j, n, self.most_crowded if n > 1 else 0)
+            self.slots(j, n, self.max_contention if n > 1 else 0)
             for j, n in enumerate(self.most_servers)
         )
 
     @cached_property
     def estimate(self) -> tuple[float, ...]:
-        """rho-hat_j [j]: the file's, else F_j tau at the best placement; in slots, > 0."""
+        """rho-hat_j [j]: as given, else F_j tau_j at the best placement; in slots, > 0."""
         return tuple(
             job.estimated_slots
             if job.estimated_slots is not None
@@ -123,22 +172,22 @@ class RateTable:
 
     @cached_property
     def longest(self) -> float:
-        """Lower bound on the makespan: the longest job at its best."""
+        """Lower bound on the makespan: max_j d_j."""
         return max(self.best_slots)
 
     @cached_property
     def area(self) -> float:
-        """Lower bound on the makespan: all GPUs busy with all jobs at their best."""
+        """Lower bound on the makespan: ceil(sum_j G_j d_j / N), all GPUs busy."""
         if NEVER in self.best_slots:
             return NEVER
         work = sum(size * int(d) for size, d in zip(self.size, self.best_slots, strict=True))
         return -(-work // self.gpus)
 
     def _fewest(self, size: int) -> int:
-        """Return the number of servers, largest first, that together have so many GPUs, or 0."""
+        """Return the smallest number of servers with `size` GPUs in total; 0 if all have fewer."""
         covered = 0
-        for number, room in enumerate(sorted(self.room, reverse=True), 1):
-            covered += room
+        for number, gpus in enumerate(sorted(self.server_gpus, reverse=True), 1):
+            covered += gpus
             if covered >= size:
                 return number
         return 0
@@ -146,15 +195,15 @@ class RateTable:
 
 @lru_cache(maxsize=64)
 def rate_table(instance: RingInstance) -> RateTable:
-    """Return the rates of an instance, built once for each instance."""
+    """Return the rates of an instance, built once and cached."""
     return RateTable(instance)
 
 
 def no_schedule(instance: RingInstance) -> str | None:
-    """Return in one line why no schedule can exist, or None where nothing is known against one.
+    """Return the reason why no schedule can exist, in one line, or None if none is evident.
 
-    Every method asks this first: a job may ask for more GPUs than there are, make no progress at
-    all, or the horizon may be shorter than the bounds `job-alone` and `area`.
+    Every method asks this first. The reasons: a job asks for more GPUs than there are, a job makes
+    no progress at all, or the bounds `job-alone` and `area` exceed the horizon.
     """
     table = rate_table(instance)
     for j, job in enumerate(instance.jobs):
@@ -167,55 +216,69 @@ def no_schedule(instance: RingInstance) -> str | None:
 
 
 def past_horizon(instance: RingInstance, bound: float) -> str:
-    """Say in one line that a bound leaves no schedule."""
+    """Return a line that says that a bound exceeds the horizon.
+
+    Parameters
+    ----------
+    bound : float
+        Lower bound on the makespan, in slots.
+    """
     return f"every schedule takes {bound:.0f} slots or more, the horizon is {instance.horizon}"
 
 
 def refuted(instance: RingInstance) -> MethodResult | None:
-    """Return the proof that no schedule exists, if the bounds that cost nothing are one."""
+    """Return an infeasible result where `no_schedule` has a reason, else None."""
     reason = no_schedule(instance)
     return MethodResult(infeasible=True, note=reason) if reason else None
 
 
 @dataclass(frozen=True, slots=True)
-class Factors:
-    """The constants of Section 6, such that they hold for every schedule y.
+class GuaranteeConstants:
+    """Constants of Section 6 that hold for every schedule y, where d_j <= rho_j(y) <= D_j."""
 
-    d_j <= rho_j(y) <= D_j, the job's execution time at its best and at its worst.
-    """
-
-    largest: int  # n_g = max_j G_j
-    over: float  # u >= 1: rho-hat_j <= u rho_j(y)
-    under: float  # l <= 1: rho-hat_j >= l rho_j(y); 0 where some D_j is infinite
-    stretch: float  # phi = max_j D_j / d_j; infinite where some D_j is
+    max_gpus: int  # n_g = max_j G_j
+    overestimate: float  # u >= 1: rho-hat_j <= u rho_j(y)
+    underestimate: float  # l <= 1: rho-hat_j >= l rho_j(y); 0 where some D_j is infinite
+    slowdown: float  # phi = max_j D_j / d_j; infinite where some D_j is
 
     @property
     def theorem_5(self) -> float:
-        """n_g phi u / l; infinite where some job may come to a standstill."""
-        if not self.under:
+        """n_g phi u / l; infinite where some job may make no progress."""
+        if not self.underestimate:
             return math.inf
-        return self.largest * self.stretch * self.over / self.under
+        return self.max_gpus * self.slowdown * self.overestimate / self.underestimate
 
 
-def factors(table: RateTable) -> Factors:
-    """Return n_g, u, l and phi of an instance in which every job can make progress.
+def guarantee_constants(table: RateTable) -> GuaranteeConstants:
+    """Return n_g, u, l and phi.
+
+    Parameters
+    ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
 
     Notes
     -----
     Source: Section 5, 3) (u, l), Theorem 1 (n_g), Lemma 4 (phi).
     """
     best, worst = table.best_slots, table.worst_slots
-    over = max(each / d for each, d in zip(table.estimate, best, strict=True))
-    under = min(each / d for each, d in zip(table.estimate, worst, strict=True))
-    return Factors(
-        largest=max(table.size),
-        over=1.0 if over <= 1 + _CLOSE else over,
-        under=1.0 if under >= 1 - _CLOSE else under,
-        stretch=max(slow / fast for slow, fast in zip(worst, best, strict=True)),
+    over = max(estimate / d for estimate, d in zip(table.estimate, best, strict=True))
+    under = min(estimate / d for estimate, d in zip(table.estimate, worst, strict=True))
+    return GuaranteeConstants(
+        max_gpus=max(table.size),
+        overestimate=1.0 if over <= 1 + _CLOSE else over,
+        underestimate=1.0 if under >= 1 - _CLOSE else under,
+        slowdown=max(slow / fast for slow, fast in zip(worst, best, strict=True)),
     )
 
 
-def increments(table: RateTable) -> tuple[float, ...]:
-    """Return rho-hat_j / u of each job [j]: what (15) adds to the load of its GPUs, in slots."""
-    u = factors(table).over
-    return tuple(each / u for each in table.estimate)
+def load_increments(table: RateTable) -> tuple[float, ...]:
+    """Return rho-hat_j / u [j], in slots: what (15) adds to the load of each GPU of a job.
+
+    Parameters
+    ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
+    """
+    u = guarantee_constants(table).overestimate
+    return tuple(estimate / u for estimate in table.estimate)

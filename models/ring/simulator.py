@@ -1,8 +1,8 @@
-"""What starts and placements lead to: the exact course of `ring` jobs, from event to event.
+"""Discrete-event simulation: the exact ends of jobs with given starts and placements.
 
-Between two events, a start or an end, every rate is constant. So a simulation costs as much as the
-rings that meet where something happens, however long the horizon. At the end: what is reported of a
-schedule beside its makespan.
+Between two events, each a start or an end, every rate is constant, so the cost of a simulation
+depends on the number of events and of the rings they affect, and not on the horizon. The end of the
+module has the metrics that are reported of a schedule beside its makespan.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,57 +12,65 @@ from typing import Any
 from schedgap.instances.ring import RingInstance, RingSchedule, Run
 from schedgap.models.ring.rates import RateTable, rate_table
 
-Placement = Mapping[int, int]  # y_js by index of the server, where >= 1
+Placement = Mapping[int, int]  # y_js >= 1 by index of the server
 
 
 class Simulator:
-    """Jobs that run from slot to slot; the caller says which start, and lets time pass.
+    """Simulation that a caller advances: it starts jobs and lets time pass.
 
-    What has happened before `slot` is final: no start in it or later can change it. Jobs and
-    servers go by their indices in list order.
+    Everything before the current `slot` is final; no later start can change it. Jobs and servers
+    are indices in list order.
     """
 
     def __init__(self, table: RateTable) -> None:
         number = len(table.size)
         self.table = table
-        self.slot = 1  # now: the beginning of this slot
-        self.ends: list[int | None] = [None] * number  # [j] last slot of the jobs that are complete
+        self.slot = 1  # the current time is the beginning of this slot
+        self.ends: list[int | None] = [None] * number  # [j] last slot of complete jobs
         self.active: set[int] = set()
-        self._servers: list[tuple[int, ...]] = [()] * number  # [j] those with a worker
-        self._rings: list[set[int]] = [set() for _ in table.room]  # [s] active spread jobs
-        self._crowd = [0] * number  # [j] p_j of (6): rings on the worst of its servers
-        self._row: list[tuple[int, ...]] = [()] * number  # [j] rates by p
-        self._left = list(table.need)  # [j] progress to make from the slot `_since` on
+        self._servers: list[tuple[int, ...]] = [()] * number  # [j] servers with workers of the job
+        self._rings: list[set[int]] = [set() for _ in table.server_gpus]  # [s] active rings over s
+        self._contention = [0] * number  # [j] p_j of (6)
+        self._rates: list[tuple[int, ...]] = [()] * number  # [j] rates by p
+        self._remaining = list(table.required_progress)  # [j] at the beginning of slot `_since`
         self._since = [1] * number
         self._rate = [0] * number
-        self._due: list[int | None] = [None] * number  # [j] last slot at this rate, None: never
-        self._queue: list[tuple[int, int]] = []  # (due, job); entries that do not hold any more too
+        self._due: list[int | None] = [None] * number  # [j] last slot at this rate; None: rate 0
+        self._queue: list[tuple[int, int]] = []  # heap of (due, job); may hold outdated entries
 
     def start(self, job: int, servers: Sequence[int]) -> None:
-        """Start a job now, with workers on these servers (distinct, at least one)."""
+        """Start a job in the current slot.
+
+        Parameters
+        ----------
+        job : int
+            Index of a job that has not been started.
+        servers : sequence of int
+            Indices of the servers with its workers, at least one, each once.
+        """
         self.active.add(job)
         self._servers[job] = tuple(servers)
-        self._row[job] = self.table.row(job, len(servers))
+        self._rates[job] = self.table.rates(job, len(servers))
         self._since[job] = self.slot
         if len(servers) == 1:
-            self._run_at(job, self._row[job][0])
+            self._run_at(job, self._rates[job][0])
             return
-        self._crowd[job] = 0
+        self._contention[job] = 0
         slowed: set[int] = set()
         for s in servers:
             rings = self._rings[s]
             rings.add(job)
             for other in rings:
-                if self._crowd[other] < len(rings):
-                    self._crowd[other] = len(rings)
+                if self._contention[other] < len(rings):
+                    self._contention[other] = len(rings)
                     slowed.add(other)
         for other in slowed:
             self._refresh(other)
 
     def next_end(self) -> int | None:
-        """Return the first slot in which some active job completes if none starts any more.
+        """Return the first slot in which an active job completes if no other job starts.
 
-        None: no job is active, or none makes any progress.
+        None if no job is active, or no active job makes progress.
         """
         queue = self._queue
         while queue:
@@ -73,9 +81,17 @@ class Simulator:
         return None
 
     def advance(self, slot: int) -> list[int]:
-        """Let time pass to the beginning of a slot; return the jobs complete before it, in order.
+        """Let time pass to the beginning of a slot; return the jobs that complete on the way.
 
-        Jobs that complete in the same slot come in list order.
+        Parameters
+        ----------
+        slot : int
+            The new current slot, not before the present one.
+
+        Returns
+        -------
+        list of int
+            Jobs in order of their ends; those that end in the same slot are in list order.
         """
         complete: list[int] = []
         while (end := self.next_end()) is not None and end < slot:
@@ -91,40 +107,41 @@ class Simulator:
                         rings = self._rings[s]
                         rings.remove(job)
                         worst = len(rings) + 1
-                        eased.update([other for other in rings if self._crowd[other] == worst])
+                        eased.update([other for other in rings if self._contention[other] == worst])
             for job in eased - set(complete):
-                self._crowd[job] = max([len(self._rings[s]) for s in self._servers[job]])
+                self._contention[job] = max([len(self._rings[s]) for s in self._servers[job]])
                 self._refresh(job)
         self.slot = slot
         return complete
 
     def _refresh(self, job: int) -> None:
-        """Give a ring the rate of its crowd."""
-        row, crowd = self._row[job], self._crowd[job]
-        # more rings than GPUs can hold: no schedule, and no progress to speak of
-        rate = row[crowd] if crowd < len(row) else 0
+        """Set the rate of a ring after its contention level changed."""
+        rates, contention = self._rates[job], self._contention[job]
+        # more rings than the server has GPUs: infeasible in any case, the rate counts as 0
+        rate = rates[contention] if contention < len(rates) else 0
         if rate != self._rate[job]:
             self._run_at(job, rate)
 
     def _run_at(self, job: int, rate: int) -> None:
-        """Book the progress made so far, and go on at another rate, (9)."""
-        self._left[job] -= self._rate[job] * (self.slot - self._since[job])
+        """Record a job's progress so far and continue at another rate, (9)."""
+        self._remaining[job] -= self._rate[job] * (self.slot - self._since[job])
         self._since[job] = self.slot
         self._rate[job] = rate
         self._due[job] = None
         if rate:
-            self._due[job] = due = self.slot - 1 - (-self._left[job] // rate)
+            self._due[job] = due = self.slot - 1 - (-self._remaining[job] // rate)
             heappush(self._queue, (due, job))
 
 
 def simulate(
     table: RateTable, starts: Sequence[int], servers: Sequence[Sequence[int]]
 ) -> list[int | None]:
-    """Return the last slot of each job, whatever the horizon; None where it never completes.
+    """Return the last slot of each job, without regard to the horizon.
 
     Parameters
     ----------
     table : RateTable
+        Rates of the instance.
     starts : sequence of int
         [j] first slot of each job, >= 1.
     servers : sequence
@@ -133,12 +150,12 @@ def simulate(
     Returns
     -------
     list
-        [j] T_j, the last active slot. Ends are right only where no server ever holds more workers
-        than GPUs: see `schedule_of`.
+        [j] T_j, the last active slot; None for a job that never completes. The ends are meaningful
+        only if no server ever has more workers than GPUs, which `schedule_of` checks.
 
     Notes
     -----
-    Source: (3), (6)-(9). Time: O(log n) for each start or end, plus the rings on its servers.
+    Source: (3), (6)-(9). Time: O(log n) per start or end, plus the number of rings on its servers.
     """
     run = Simulator(table)
     for job in sorted(range(len(starts)), key=starts.__getitem__):
@@ -153,10 +170,21 @@ def simulate(
 def schedule_of(
     instance: RingInstance, starts: Sequence[int], placements: Sequence[Placement], **facts: Any
 ) -> RingSchedule | None:
-    """Return the schedule that starts and placements [j] lead to, with GPU numbers.
+    """Return the simulated schedule of given starts and placements, with GPU numbers.
 
-    None where a server would hold more workers than GPUs, or a job would end after the horizon.
-    `facts` are informative keys of the schedule.
+    Parameters
+    ----------
+    starts : sequence of int
+        [j] first slot of each job, >= 1.
+    placements : sequence of mapping
+        [j] workers of each job by index of the server.
+    **facts
+        Informative keys of the schedule.
+
+    Returns
+    -------
+    RingSchedule or None
+        None if a server has more workers than GPUs in some slot, or a job ends after the horizon.
     """
     table = rate_table(instance)
     ends = simulate(table, starts, [tuple(placed) for placed in placements])
@@ -174,35 +202,60 @@ def schedule_of(
 def fits(
     table: RateTable, starts: Sequence[int], ends: Sequence[int], placements: Sequence[Placement]
 ) -> bool:
-    """Return whether no server ever holds more workers than GPUs, (2), ends included."""
-    changes: list[list[tuple[int, int]]] = [[] for _ in table.room]  # [s] (slot, workers more)
+    """Return whether no server has more workers than GPUs in any slot, (2).
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    starts, ends : sequence of int
+        [j] first and last slot of each job.
+    placements : sequence of mapping
+        [j] workers of each job by index of the server.
+    """
+    changes: list[list[tuple[int, int]]] = [[] for _ in table.server_gpus]  # [s] (slot, change)
     for start, end, placed in zip(starts, ends, placements, strict=True):
         for s, count in placed.items():
             changes[s] += [(start, count), (end + 1, -count)]
-    for room, here in zip(table.room, changes, strict=True):
+    for gpus, here in zip(table.server_gpus, changes, strict=True):
         held = 0
-        for _, more in sorted(here):  # in one slot those who leave come first
-            held += more
-            if held > room:
+        for _, change in sorted(here):  # within a slot, workers leave before others arrive
+            held += change
+            if held > gpus:
                 return False
     return True
 
 
 def extra_share(instance: RingInstance, schedule: RingSchedule, job: int) -> float:
-    """Return the share of a job's time that contention and overhead cost it, in 0..1.
+    """Return the share of a job's execution time due to contention and overhead, in 0..1.
 
-    The paper's "within 15%" (Section 7): one minus its slots inside one server, were there one that
-    large, over the slots that it takes.
+    The quantity behind the paper's "within 15%" (Section 7): 1 - d / rho, where rho is the
+    execution time and d the one inside a single, sufficiently large server.
+
+    Parameters
+    ----------
+    schedule : RingSchedule
+        Feasible schedule.
+    job : int
+        Index of the job.
     """
     record = instance.jobs[job]
     return 1 - rate_table(instance).slots(job, 1, 0) / schedule.runs[record.id].slots
 
 
-def measures(instance: RingInstance, schedule: RingSchedule) -> dict[str, Any]:
-    """Return plain JSON data for the trace of a solution.
+def schedule_metrics(instance: RingInstance, schedule: RingSchedule) -> dict[str, Any]:
+    """Return metrics of a schedule as plain JSON data, for the trace of a solution.
 
-    `makespan_eq9` is the makespan as (9) counts it, one slot more; `mean_end` the average
-    completion time of Fig. 4; `extra_share` the largest and the mean over the jobs.
+    Parameters
+    ----------
+    schedule : RingSchedule
+        Feasible schedule.
+
+    Returns
+    -------
+    dict
+        `makespan_eq9`: the makespan as (9) counts it, one slot more, see E6. `mean_end`: average
+        completion time, slots, as in Figure 4. `extra_share`: largest and mean `extra_share`.
     """
     ends = [run.end for run in schedule.runs.values()]
     extra = [extra_share(instance, schedule, j) for j in range(len(instance.jobs))]
@@ -217,10 +270,16 @@ def measures(instance: RingInstance, schedule: RingSchedule) -> dict[str, Any]:
 
 
 def metrics(instance: RingInstance, schedule: Mapping[str, Any]) -> dict[str, float]:
-    """Return what is shown of a verified schedule beside its makespan, by what it is."""
-    found = measures(instance, RingSchedule.from_data(instance, schedule))
+    """Return the metrics shown beside the makespan of a verified schedule, by title.
+
+    Parameters
+    ----------
+    schedule : mapping
+        Plain JSON data of the schedule.
+    """
+    values = schedule_metrics(instance, RingSchedule.from_data(instance, schedule))
     return {
-        "makespan by (9)": found["makespan_eq9"],
-        "mean completion": found["mean_end"],
-        "largest extra share": found["extra_share"]["max"],
+        "makespan by (9)": values["makespan_eq9"],
+        "mean completion": values["mean_end"],
+        "largest extra share": values["extra_share"]["max"],
     }

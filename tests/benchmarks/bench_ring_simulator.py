@@ -18,7 +18,8 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.ring import rules
 from schedgap.models.ring.baselines.list_scheduling import list_scheduling
 from schedgap.models.ring.baselines.random_placement import random_placement
-from schedgap.models.ring.dispatch import Trial, schedule
+from schedgap.models.ring.baselines.within_limit import search_with
+from schedgap.models.ring.dispatch import Trial, trial_schedule
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.simulator import simulate
 
@@ -31,7 +32,10 @@ def trials(instance: RingInstance) -> Iterator[tuple[str, list[Trial]]]:
     """Yield runs of the two baselines."""
     table = rate_table(instance)
     yield "random", [random_placement(table, seed) for seed in range(DIFFERENT)]
-    found = {attempt.trial.ends: attempt.trial for attempt in list_scheduling(table).attempts}
+    found = {
+        attempt.trial.ends: attempt.trial
+        for attempt in search_with(table, list_scheduling).attempts
+    }
     yield "list-scheduling", [trial for trial in found.values() if trial.feasible]
 
 
@@ -41,7 +45,7 @@ def measure(instance: RingInstance, number: int) -> Iterator[tuple[str, float, f
     for name, runs in trials(instance):
         plans = []
         for trial in runs:
-            data = schedule(instance, trial).to_data(instance)
+            data = trial_schedule(instance, trial).to_data(instance)
             where = {server.id: s for s, server in enumerate(instance.servers)}
             servers = [tuple(where[server] for server in row["placement"]) for row in data["jobs"]]
             plans.append((trial.starts, servers, trial.ends))

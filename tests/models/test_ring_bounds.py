@@ -15,19 +15,19 @@ from schedgap.models.method import MethodResult, Progress, RunContext
 from schedgap.models.ring.bounds import class_lp
 from schedgap.models.ring.bounds.certificates import KINDS, check_certificate
 from schedgap.models.ring.bounds.elementary import (
+    area_bound,
+    dff_sizes,
+    dff_thresholds,
     inside_slots,
-    rounded_sizes,
-    roundings,
     spread_slots,
     width_dff,
-    work_needed,
 )
 from schedgap.models.ring.bounds.pattern_lp import (
     Refutation,
     best_pattern,
-    classes,
     pattern_bound,
     refutes,
+    server_classes,
 )
 from schedgap.models.ring.methods import METHODS
 from schedgap.models.ring.rates import NEVER, no_schedule, rate_table
@@ -115,10 +115,10 @@ def optimum_of(instance: RingInstance) -> int:
 def test_rounded_sizes_keep_what_fits(sizes: list[int], room: int) -> None:
     """For every k: what fits in the room still does; and no k says more than those of roundings."""
     fits = sum(sizes) <= room
-    totals = {k: sum(rounded_sizes(sizes, room, k)) for k in range((room + 1) // 2 + 1)}
+    totals = {k: sum(dff_sizes(sizes, room, k)) for k in range((room + 1) // 2 + 1)}
     if fits:
         assert max(totals.values()) <= room
-    kept = {0, *roundings(sizes, room)}
+    kept = {0, *dff_thresholds(sizes, room)}
     assert kept <= set(totals)
     assert max(totals.values()) == max(totals[k] for k in kept)
 
@@ -176,14 +176,14 @@ def test_long_horizons_are_taken_in_steps() -> None:
 def test_a_job_that_fills_a_server_is_inside_it() -> None:
     """4 GPUs on a server of 4: 5 slots; spread it makes no progress."""
     instance = of([slots(4, 5)], [4, 2], bandwidth_between=0.5)
-    assert [kind.slots for kind in classes(rate_table(instance))] == [(5,), (NEVER,)]
+    assert [kind.slots for kind in server_classes(rate_table(instance))] == [(5,), (NEVER,)]
     assert run("pattern-lp", instance).bound == 5
 
 
 def test_one_pattern_serves_a_job_once() -> None:
     """A ring of 2 and 3 slots has its workers on two GPUs; patterns may not take it twice."""
     instance = of([slots(2, 3), slots(1, 3)], [2])
-    assert classes(rate_table(instance))[0].gpus == 2
+    assert server_classes(rate_table(instance))[0].gpus == 2
     assert run("pattern-lp", instance).bound == 6
 
 
@@ -247,7 +247,7 @@ def test_any_prices_prove_a_bound(instance: RingInstance, data: st.DataObject) -
     jobs = tuple(data.draw(number) for _ in instance.jobs)
     found = run("class-lp", instance)
     if found.bound is not None:
-        assert class_lp.certified(program, class_lp.ClassPrices(rows, jobs)) <= found.bound
+        assert class_lp.dual_bound(program, class_lp.ClassDuals(rows, jobs)) <= found.bound
         assert found.bound >= Fraction(found.trace["lp"]) - Fraction(1, 10**6)
 
 
@@ -341,4 +341,4 @@ def test_a_certificate_is_evaluated_by_hand() -> None:
     prices = dict(zip("abcde", (3, 3, 2, 2, 2), strict=True))
     certificate = {"kind": "pattern-lp", "slots": 5, "jobs": prices}
     assert check_certificate(W2, certificate) == 6
-    assert work_needed(rate_table(W2), (1, 1, 1, 1, 1)) == 6
+    assert area_bound(rate_table(W2), (1, 1, 1, 1, 1)) == 6

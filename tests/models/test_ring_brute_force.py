@@ -20,8 +20,8 @@ def test_a_spread_that_ruins_a_job_is_not_taken():
     # 4 + 1 | 4 + 1 fills the cluster
     jobs = [job("a", 4, 50, 4 / 3), job("b", 4, 50, 4 / 3), job("c", 2, 60)]
     instance = instance_of(jobs, [5, 5], bandwidth_between=1.0)
-    assert rate_table(instance).row(0, 2) == (0, 0, 0, 0)
-    assert rate_table(instance).row(2, 2)[1:] == (12, 12, 12)
+    assert rate_table(instance).rates(0, 2) == (0, 0, 0, 0)
+    assert rate_table(instance).rates(2, 2)[1:] == (12, 12, 12)
     assert optimum(instance) == 5
 
 

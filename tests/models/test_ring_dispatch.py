@@ -11,12 +11,13 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Method, MethodResult, Progress, RunContext
 from schedgap.models.ring.algorithms.fa_ffp import fa_ffp
 from schedgap.models.ring.algorithms.lbsgf import lbsgf
-from schedgap.models.ring.algorithms.limit_search import Trials
+from schedgap.models.ring.algorithms.limit_search import TrialCache
 from schedgap.models.ring.algorithms.packing import longest_first, lpt_pack, pack, random_orders
 from schedgap.models.ring.baselines.first_fit import first_fit
-from schedgap.models.ring.baselines.list_scheduling import least_loaded, list_scheduling
-from schedgap.models.ring.baselines.random_placement import at_random
-from schedgap.models.ring.dispatch import Choose, Clock, dispatch, schedule
+from schedgap.models.ring.baselines.list_scheduling import list_scheduling
+from schedgap.models.ring.baselines.random_placement import random_choice
+from schedgap.models.ring.baselines.within_limit import search_with
+from schedgap.models.ring.dispatch import Choose, Clock, dispatch, trial_schedule
 from schedgap.models.ring.methods import METHODS as ALL
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.solvers.children import clock as clocks
@@ -27,7 +28,7 @@ CHOICES: dict[str, Choose] = {
     "fa-ffp": fa_ffp,
     "lbsgf": lbsgf,
     "pack": pack,
-    "least loaded": least_loaded,
+    "least loaded": list_scheduling,
 }
 NAMES = (
     "sjf-bco", "lpt-pack", "random-orders", "first-fit", "list-scheduling", "random",
@@ -66,8 +67,8 @@ def test_an_order_is_kept_strictly() -> None:
 
 def test_a_limit_that_no_gpu_keeps_ends_the_run() -> None:
     """W2, limit 5: 3 | 3, then 3 + 2 on both, and 2 more would be 7."""
-    trial = dispatch(rate_table(W2), range(5), least_loaded, limit=5)
-    assert not trial.feasible and (trial.passed, trial.failed) == (5, 7)
+    trial = dispatch(rate_table(W2), range(5), list_scheduling, limit=5)
+    assert not trial.feasible and (trial.largest_accepted, trial.smallest_refused) == (5, 7)
     assert trial.holds_for(6.9) and not trial.holds_for(7) and not trial.holds_for(4)
 
 
@@ -84,7 +85,9 @@ def test_estimates_are_rounded_up_to_slots() -> None:
     jobs = [job("a", 1, 14), job("b", 1, 28), job("c", 1, 14), job("d", 1, 14)]
     hints = (0.9, 1.8, 0.9, 1.0)
     jobs = [each | {"estimated_slots": hint} for each, hint in zip(jobs, hints, strict=True)]
-    trial = dispatch(rate_table(instance_of(jobs, [2])), range(4), least_loaded, clock="estimated")
+    trial = dispatch(
+        rate_table(instance_of(jobs, [2])), range(4), list_scheduling, clock="estimated"
+    )
     assert [int(gpus[0]) for gpus in trial.gpus] == [0, 1, 0, 0]
     assert trial.starts == (1, 1, 2, 3)
 
@@ -109,7 +112,7 @@ def test_every_run_is_a_schedule_with_numbers(
     if not trial.feasible:
         return
     assert trial.load <= limit + 1e-6
-    runs = schedule(instance, trial).runs
+    runs = trial_schedule(instance, trial).runs
     names = [server.id for server in instance.servers]
     placed = [
         {names.index(server): count for server, count in runs[each.id].placement.items()}
@@ -140,7 +143,7 @@ def test_a_run_is_the_same_for_every_limit_that_it_names(
         return
     table, order = rate_table(instance), list(range(len(instance.jobs)))
     limits = data.draw(st.lists(st.integers(1, 60), min_size=2, max_size=6))
-    kept = Trials(table, order, lambda kappa: CHOICES[name])
+    kept = TrialCache(table, order, lambda kappa: CHOICES[name])
     for limit in limits:
         anew = dispatch(table, order, CHOICES[name], limit=limit)
         trial = kept(limit, None)
@@ -238,7 +241,7 @@ def test_no_run_within_the_horizon_is_said_so(name: str) -> None:
 def test_first_fit_goes_from_server_to_server() -> None:
     """Servers of 1 and 3: a ring of 2 takes the GPU of s1 and one of s2; by load all are alike."""
     table = rate_table(instance_of([job("a", 2, 10)], [1, 3]))
-    best = first_fit(table).best
+    best = search_with(table, first_fit).best
     assert best is not None and best.trial.gpus[0].tolist() == [0, 1]
 
 
@@ -256,7 +259,7 @@ def test_a_baseline_takes_jobs_in_list_order_or_smallest_first(name: str) -> Non
 def test_list_scheduling_looks_at_loads_alone() -> None:
     """a loads GPU 0; b and c take GPUs 1 and 2; d the least loaded idle one when it comes."""
     jobs = [job("a", 1, 42), job("b", 1, 14), job("c", 1, 28), job("d", 1, 14)]
-    best = list_scheduling(rate_table(instance_of(jobs, [2, 1]))).best
+    best = search_with(rate_table(instance_of(jobs, [2, 1])), list_scheduling).best
     assert best is not None
     assert [gpus.tolist() for gpus in best.trial.gpus] == [[0], [1], [2], [1]]
 
@@ -287,7 +290,7 @@ def test_random_placement_draws_servers_and_then_gpus() -> None:
     """Servers of 1 and 9: a worker lands on s1 in half of the draws, not in a tenth."""
     table = rate_table(instance_of([job("a", 1, 10)], [1, 9]))
     hits = sum(
-        dispatch(table, [0], at_random(np.random.default_rng(seed))).gpus[0][0] == 0
+        dispatch(table, [0], random_choice(np.random.default_rng(seed))).gpus[0][0] == 0
         for seed in range(200)
     )
     assert 70 <= hits <= 130

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from schedgap.errors import ScaleError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import RunContext
-from schedgap.models.ring.exact.interval_stages import climb_stage, in_order
-from schedgap.models.ring.heuristics.initial import first_bracket
+from schedgap.models.ring.exact.interval_stages import destructive_bound_stage, dispatch_in_order
+from schedgap.models.ring.heuristics.initial import initial_state
 from schedgap.models.ring.methods import METHODS
 from schedgap.models.ring.programs import intervals, printed
 from schedgap.models.ring.rates import rate_table
@@ -116,9 +116,9 @@ def test_a_ring_that_meets_two_others_goes_through_all_stages() -> None:
 def test_overlaps_of_jobs_that_exclude_each_other_add_up() -> None:
     """Three rings of 4 on 9 GPUs: two at a time. The middle one meets both, one after the other."""
     table = rate_table(instance_of([job(name, 4, 24, 4 / 3) for name in "abc"], [3, 3, 3]))
-    assert intervals.one_by_one(table, 0, [1, 2]) == [(1, 2)]
+    assert intervals.exclusive_groups(table, 0, [1, 2]) == [(1, 2)]
     table = rate_table(instance_of([job(name, 3, 24, 4 / 3) for name in "abc"], [3, 3, 3]))
-    assert intervals.one_by_one(table, 0, [1, 2]) == [(1,), (2,)]
+    assert intervals.exclusive_groups(table, 0, [1, 2]) == [(1,), (2,)]
 
 
 def test_a_job_without_a_way_to_end_in_time_leaves_no_program() -> None:
@@ -146,15 +146,17 @@ def ends_by(instance: RingInstance, horizon: int, detail: str, **more: bool) -> 
 def test_makespans_are_refuted_one_by_one(detail: str) -> None:
     """W1, from 4 up: 4, 5 and 6 are refuted, 7 is met."""
     heard = Heard()
-    found = first_bracket(W1, RunContext({}, "cp-sat", Clock(60), 0, heard))
-    found.child("makespans", climb_stage, W1, found.schedule, 4, detail, engine="cp-sat")
+    found = initial_state(W1, RunContext({}, "cp-sat", Clock(60), 0, heard))
+    found.child(
+        "makespans", destructive_bound_stage, W1, found.schedule, 4, detail, engine="cp-sat"
+    )
     assert (found.lower, found.upper) == (7, 7)
     assert heard.makespans == [8, 7] and heard.bounds == [4, 5, 6, 7]
 
 
 def test_a_plan_that_collides_is_executed_in_its_order() -> None:
     """Both rings of W1 from slot 1 on all of two servers: the second waits for the first's end."""
-    made = in_order(W1, [1, 2], [{0: 2, 1: 2}, {0: 2, 1: 2}])
+    made = dispatch_in_order(W1, [1, 2], [{0: 2, 1: 2}, {0: 2, 1: 2}])
     assert made is not None
     assert [(run.start, run.end) for run in made.runs.values()] == [(1, 4), (5, 8)]
 
@@ -167,11 +169,13 @@ def test_progress_beyond_whole_numbers_is_left_out_not_rounded() -> None:
     instance = instance_of(
         [*jobs, long], [3] * 10, horizon=100_000, rate_scale=10_000, overhead_per_server=0.0
     )
-    assert max(rate_table(instance).need) == 10**13
+    assert max(rate_table(instance).required_progress) == 10**13
     with pytest.raises(ScaleError, match="beyond CP-SAT's whole numbers"):
         ends_by(instance, 90_000, "meetings")
-    found = first_bracket(instance, RunContext({}, "cp-sat", Clock(60), 0, Heard()))
-    report = found.child("m", climb_stage, instance, None, 1, "meetings", engine="cp-sat")
+    found = initial_state(instance, RunContext({}, "cp-sat", Clock(60), 0, Heard()))
+    report = found.child(
+        "m", destructive_bound_stage, instance, None, 1, "meetings", engine="cp-sat"
+    )
     assert report is not None and not report.infeasible and not report.complete
     assert "whole numbers" in report.trace["left_out"]
 

@@ -1,7 +1,7 @@
 """What is shown and told of a schedule of family `ring`."""
 
 from schedgap.models.ring.gantt import chart
-from schedgap.models.ring.simulator import measures, metrics, schedule_of
+from schedgap.models.ring.simulator import metrics, schedule_metrics, schedule_of
 from strategies.ring_examples import W1, instance_of, job
 
 
@@ -25,7 +25,7 @@ def test_a_job_inside_one_server_says_so():
 
 def test_measures():
     # ends 4 and 7, each 4 slots where one server would take ceil(24 / 10) = 3
-    assert measures(W1, best()) == {
+    assert schedule_metrics(W1, best()) == {
         "makespan_eq9": 8,
         "mean_end": 5.5,
         "extra_share": {"max": 0.25, "mean": 0.25},

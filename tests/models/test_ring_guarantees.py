@@ -8,13 +8,25 @@ from hypothesis import given, settings
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring.algorithms.guarantees import theorem_5
-from schedgap.models.ring.algorithms.list_bounds import facts, greedy, list_bound, list_factor
+from schedgap.models.ring.algorithms.list_bounds import (
+    greedy_trials,
+    guarantee_trace,
+    list_bound,
+    list_factor,
+)
 from schedgap.models.ring.algorithms.packing import lpt_pack
 from schedgap.models.ring.algorithms.sjf_bco import search_runs
 from schedgap.models.ring.baselines.first_fit import first_fit
 from schedgap.models.ring.baselines.list_scheduling import list_scheduling
 from schedgap.models.ring.baselines.random_placement import random_placement
-from schedgap.models.ring.rates import RateTable, factors, increments, no_schedule, rate_table
+from schedgap.models.ring.baselines.within_limit import search_with
+from schedgap.models.ring.rates import (
+    RateTable,
+    guarantee_constants,
+    load_increments,
+    no_schedule,
+    rate_table,
+)
 from strategies.ring import ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 
@@ -29,26 +41,26 @@ def unit_jobs(machines: int) -> RingInstance:
 
 def test_the_factors_of_w1() -> None:
     """d = 4, D = 8, rho-hat = 24 x 0.14 = 3.36: u = 1, l = 0.42, phi = 2; n_g = 4."""
-    known = factors(rate_table(W1))
-    assert (known.largest, known.over, known.stretch) == (4, 1, 2)
-    assert known.under == pytest.approx(0.42)
+    known = guarantee_constants(rate_table(W1))
+    assert (known.max_gpus, known.overestimate, known.slowdown) == (4, 1, 2)
+    assert known.underestimate == pytest.approx(0.42)
     assert known.theorem_5 == pytest.approx(4 * 2 / 0.42)
-    assert increments(rate_table(W1)) == pytest.approx((3.36, 3.36))
+    assert load_increments(rate_table(W1)) == pytest.approx((3.36, 3.36))
 
 
 def test_estimates_that_are_too_long_are_divided_by_u() -> None:
     """d = 3 (40 iterations at 14 per slot) and 2; estimates 6 and 2: u = 2, l = 1."""
     jobs = [job("a", 1, 40, estimated_slots=6.0), job("b", 1, 28, estimated_slots=2.0)]
-    known = factors(rate_table(instance_of(jobs, [1])))
-    assert (known.over, known.under, known.stretch) == (2, 1, 1)
+    known = guarantee_constants(rate_table(instance_of(jobs, [1])))
+    assert (known.overestimate, known.underestimate, known.slowdown) == (2, 1, 1)
     assert known.theorem_5 == 2  # n_g phi u / l
-    assert increments(rate_table(instance_of(jobs, [1]))) == (3, 1)
+    assert load_increments(rate_table(instance_of(jobs, [1]))) == (3, 1)
 
 
 def test_a_job_that_can_come_to_a_standstill_makes_the_factor_infinite() -> None:
     """Two rings that share a link of bandwidth 5: tau = 2 x 3.5 / 5 and more, above one slot."""
-    known = factors(rate_table(W1.from_data(W1.to_data() | {"bandwidth_between": 5.0})))
-    assert math.isinf(known.theorem_5) and known.under == 0 and math.isinf(known.stretch)
+    known = guarantee_constants(rate_table(W1.from_data(W1.to_data() | {"bandwidth_between": 5.0})))
+    assert math.isinf(known.theorem_5) and known.underestimate == 0 and math.isinf(known.slowdown)
 
 
 def test_theorem_5_is_refuted_by_w2() -> None:
@@ -63,7 +75,7 @@ def test_theorem_5_is_off_by_up_to_two(machines: int) -> None:
     """The unit jobs fill m - 1 slots, then the long job takes m: 2m - 1 against m."""
     table = rate_table(unit_jobs(machines))
     best = search_runs(table).best
-    assert factors(table).theorem_5 == 1 and max(table.longest, table.area) == machines
+    assert guarantee_constants(table).theorem_5 == 1 and max(table.longest, table.area) == machines
     assert best is not None and best.trial.makespan == 2 * machines - 1
     assert list_factor(table) == Fraction(2 * machines - 1, machines)
     assert list_bound(table, best.trial) == 2 * machines - 1
@@ -113,20 +125,20 @@ def test_greedy_runs_have_no_limit_that_bites_and_no_large_jobs() -> None:
 
     the limit 7 keeps the last one from a GPU with 1 + 4 slots, and it finds two others.
     """
-    assert greedy(rate_table(W1), search_runs(rate_table(W1), kappa=1).attempts) == []
+    assert greedy_trials(rate_table(W1), search_runs(rate_table(W1), kappa=1).attempts) == []
     table = rate_table(instance_of([job(str(n), 2, 14 * n) for n in (1, 4, 3)], [3]))
     tried = search_runs(table, bisection="scan", kappa=2).attempts
     (bitten,) = [each for each in tried if each.trial.feasible and each.trial.filtered]
-    assert bitten.limit == 7 and greedy(table, [bitten]) == []
+    assert bitten.limit == 7 and greedy_trials(table, [bitten]) == []
 
 
 def holds(table: RateTable) -> int:
     """Check both bounds of every greedy run; return how many there were."""
     floor = max(table.longest, table.area)
-    stretch = factors(table).stretch
-    runs = [(trial, True) for trial in greedy(table, search_runs(table).attempts)]
-    others = [attempt.trial for attempt in first_fit(table).attempts]
-    others += [attempt.trial for attempt in list_scheduling(table).attempts]
+    stretch = guarantee_constants(table).slowdown
+    runs = [(trial, True) for trial in greedy_trials(table, search_runs(table).attempts)]
+    others = [attempt.trial for attempt in search_with(table, first_fit).attempts]
+    others += [attempt.trial for attempt in search_with(table, list_scheduling).attempts]
     others += [random_placement(table, seed) for seed in range(2)] + [lpt_pack(table)]
     runs += [(trial, False) for trial in others]
     count = 0
@@ -171,7 +183,7 @@ def test_theorem_5_holds_where_it_is_said_to(instance: RingInstance) -> None:
 
 def test_a_trace_says_what_was_proved() -> None:
     table = rate_table(W3)
-    found = facts(table, search_runs(table).attempts)
+    found = guarantee_trace(table, search_runs(table).attempts)
     assert found["n_g"] == 4 and found["u"] == 1
     assert found["list_bound"] >= 8 and found["list_factor"] == pytest.approx(2 * found["phi"])
 

@@ -10,7 +10,7 @@ from schedgap.models.ring.bounds.certificates import check_certificate
 from schedgap.models.ring.exact import exact as recipe
 from schedgap.models.ring.exact.exact import exact
 from schedgap.models.ring.heuristics import initial
-from schedgap.models.ring.heuristics.initial import first_bracket, settled, starting_schedule
+from schedgap.models.ring.heuristics.initial import initial_state, settled_result, starting_schedule
 from schedgap.models.ring.heuristics.local_search import search_stage
 from schedgap.models.ring.methods import METHODS
 from schedgap.models.ring.rates import no_schedule, rate_table
@@ -51,12 +51,12 @@ def test_without_time_there_is_still_a_list_and_a_bound(instance: RingInstance) 
 def test_lists_stop_when_time_is_up() -> None:
     """W1: all of them end in slot 8; the longest job takes 4, and nothing here shows more."""
     clock = StopAt(10**6)
-    first_bracket(W1, RunContext({}, None, clock, 0, Heard()))
+    initial_state(W1, RunContext({}, None, clock, 0, Heard()))
     needed = 10**6 - clock.readings_left
     assert needed > 60  # random orders, and runs of SJF-BCO
     for k in range(needed):
         clock = StopAt(k)
-        found = first_bracket(W1, RunContext({}, None, clock, 0, Heard()))
+        found = initial_state(W1, RunContext({}, None, clock, 0, Heard()))
         assert (found.lower, found.upper) == (4, 8) and found.certificate["kind"] == "longest"
         assert -5 <= clock.left[0] <= 0  # a few more readings until it is noticed
 
@@ -78,7 +78,7 @@ def test_a_search_says_why_it_ended() -> None:
     for name, instance, clock in (
         ("met", W2, Clock()), ("rounds", W1, Clock()), ("time", W3, StopAt(3))
     ):  # fmt: skip
-        found = first_bracket(instance, RunContext({}, None, Clock(), 0, Heard()))
+        found = initial_state(instance, RunContext({}, None, Clock(), 0, Heard()))
         known, lower = found.schedule, int(found.lower)
         report = search_stage(found, instance, known, lower, clock=clock, seed=0, threads=1)
         ends[name] = report.trace["end"]
@@ -98,9 +98,9 @@ def test_programs_for_too_many_ways_are_not_built(monkeypatch: pytest.MonkeyPatc
 
 def test_a_bracket_that_is_open_has_no_outcome() -> None:
     call = RunContext({}, None, Clock(), 0, Heard())
-    assert settled(W1, first_bracket(W1, call)) is None
-    closed = first_bracket(W2, call)
+    assert settled_result(W1, initial_state(W1, call)) is None
+    closed = initial_state(W2, call)
     assert closed.upper == 6  # area 6
-    outcome = settled(W2, closed)
+    outcome = settled_result(W2, closed)
     assert outcome is not None and outcome.schedule.makespan == 6
     assert starting_schedule(W2) is not None and starting_schedule(WIDE) is None

@@ -11,7 +11,7 @@ from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import MethodResult, Progress, RunContext
 from schedgap.models.ring import rules
 from schedgap.models.ring.algorithms.packing import lpt_pack
-from schedgap.models.ring.heuristics.large_jobs_first import prefixes
+from schedgap.models.ring.heuristics.large_jobs_first import large_jobs_schedules
 from schedgap.models.ring.heuristics.local_search import local_search
 from schedgap.models.ring.methods import METHODS
 from schedgap.models.ring.rates import rate_table
@@ -72,10 +72,10 @@ def test_jobs_that_no_server_holds_come_first() -> None:
     assert run(W1, moves=10)[0].schedule.makespan == 8
     jobs = [job("a", 4, 24, 4 / 3), job("c", 1, 14), job("d", 3, 14)]
     instance = instance_of(jobs, [3, 3])
-    (prefix, *_) = prefixes(rate_table(instance), Random(0))
-    assert prefix.ends == {0: 4}
-    assert prefix.starts == {0: 1} and prefix.placements == {0: {0: 3, 1: 1}}
-    assert prefix.free == ((4, 4, 4), (4, 0, 0))
+    (large_jobs, *_) = large_jobs_schedules(rate_table(instance), Random(0))
+    assert large_jobs.ends == {0: 4}
+    assert large_jobs.starts == {0: 1} and large_jobs.placements == {0: {0: 3, 1: 1}}
+    assert large_jobs.free == ((4, 4, 4), (4, 0, 0))
     assert run(instance, moves=10)[0].schedule.makespan == 5
 
 

@@ -6,7 +6,7 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.ring.figures import experiments
 from schedgap.models.ring.paper import PAPER
 from schedgap.models.ring.programs import schedule_pool
-from schedgap.models.ring.rates import increments, rate_table
+from schedgap.models.ring.rates import load_increments, rate_table
 from schedgap.models.ring.rules import check, objective
 from schedgap.models.ring.simulator import schedule_of, simulate
 from schedgap.solvers import Clock, solve
@@ -25,7 +25,7 @@ def test_a_finer_scale_loses_less() -> None:
     """E4: tau = 0.07: 14 iterations a slot, or 142 tenths; 100 of them take 8 slots or 7.04."""
     literal = instance_of([job("a", 1, 100)], [1])
     finer = RingInstance.from_data(literal.to_data() | {"rate_scale": 10})
-    assert rate_table(literal).row(0, 1) == (14,) and rate_table(finer).row(0, 1) == (142,)
+    assert rate_table(literal).rates(0, 1) == (14,) and rate_table(finer).rates(0, 1) == (142,)
     assert simulate(rate_table(literal), [1], [(0,)]) == [8]
     many = {"iterations": 99, "id": "a"}
     quick = RingInstance.from_data(
@@ -36,7 +36,7 @@ def test_a_finer_scale_loses_less() -> None:
 
 def test_to_charge_every_gpu_with_every_job_bounds_nothing() -> None:
     """E10: W2's estimates add up to 12 on each GPU, where 3 + 3 | 2 + 2 + 2 needs 6."""
-    assert sum(increments(rate_table(W2))) == 12
+    assert sum(load_increments(rate_table(W2))) == 12
     starts, gpu = [1, 4, 1, 3, 5], [0, 0, 0, 0, 0]
     best = schedule_of(W2, starts, [{s: 1} for s in gpu])
     assert best is not None and best.makespan == 6

@@ -95,9 +95,9 @@ def test_work_that_a_tolerance_could_forgive_is_refused() -> None:
 def test_rates_and_need_are_divided_by_what_they_share() -> None:
     # 24 iterations at 10, 7, 3, 6 a slot share nothing; 60 at 14 share 2
     table = rate_table(W1)
-    assert printed.divisor(table, 0) == 1
+    assert printed.progress_divisor(table, 0) == 1
     alone = rate_table(instance_of([job("a", 1, 60)], [1]))
-    assert alone.row(0, 1) == (14,) and printed.divisor(alone, 0) == 2
+    assert alone.rates(0, 1) == (14,) and printed.progress_divisor(alone, 0) == 2
 
 
 def test_equal_jobs_start_in_list_order() -> None:

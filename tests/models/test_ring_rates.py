@@ -17,7 +17,7 @@ def test_w1_has_its_rates():
     assert table.iteration_slots(0, 1) == pytest.approx([0.1])
     assert table.iteration_slots(0, 2) == pytest.approx([0.14, 0.265])
     assert table.iteration_slots(0, 3) == pytest.approx([0.15, 0.275])
-    assert [table.row(0, n) for n in (1, 2, 3)] == [(10,), (0, 7, 3), (0, 6, 3)]
+    assert [table.rates(0, n) for n in (1, 2, 3)] == [(10,), (0, 7, 3), (0, 6, 3)]
     assert table.rate(0, 2, 3) == 0  # three rings never meet
 
 
@@ -38,9 +38,9 @@ def test_w2_is_scheduling_on_two_machines():
 
 def test_w3_has_its_rates():
     table = rate_table(W3)
-    assert table.row(0, 1) == table.row(4, 1) == (14,)
+    assert table.rates(0, 1) == table.rates(4, 1) == (14,)
     for j in (1, 2, 3):
-        assert table.row(j, 1) == (10,) and table.row(j, 2) == (0, 7, 4, 3)
+        assert table.rates(j, 1) == (10,) and table.rates(j, 2) == (0, 7, 4, 3)
     assert table.best_slots == (5, 6, 3, 3, 2) and table.area == 7  # ceil(37/6)
 
 
@@ -48,13 +48,13 @@ def test_a_quotient_just_under_a_whole_number_is_it():
     # 1 / 0.05 is 20; 0.1 + 0.2 is just above 0.3, so 3 / (0.1 + 0.2) just below 10
     passes = {"batch_size": 1, "forward_time_per_sample": 0.1, "backward_time": 0.2}
     one = instance_of([job("a", 1, 100, **passes)], [1], rate_scale=3, overhead_per_server=0)
-    assert rate_table(one).row(0, 1) == (10,)
+    assert rate_table(one).rates(0, 1) == (10,)
 
 
 def test_a_rate_is_at_most_what_there_is_to_do():
     quick = {"batch_size": 1, "forward_time_per_sample": 0, "backward_time": 1e-300}
     one = instance_of([job("a", 1, 10**9, **quick)], [1], rate_scale=10_000, overhead_per_server=0)
-    assert rate_table(one).row(0, 1) == (10**13,) and rate_table(one).best_slots == (1,)
+    assert rate_table(one).rates(0, 1) == (10**13,) and rate_table(one).best_slots == (1,)
 
 
 @given(ring_instances())
@@ -63,7 +63,7 @@ def test_the_table_is_equation_8_to_the_bit(instance):
     table = rate_table(instance)
     for j in range(len(instance.jobs)):
         for n in range(1, table.most_servers[j] + 1):
-            for p in [0] if n == 1 else range(1, table.most_crowded + 1):
+            for p in [0] if n == 1 else range(1, table.max_contention + 1):
                 assert table.rate(j, n, p) == plain_rate(instance, j, n, p)
 
 
@@ -72,7 +72,7 @@ def test_the_table_is_equation_8_to_the_bit(instance):
 def test_rates_fall_with_servers_and_with_neighbors(instance):
     table = rate_table(instance)
     for j in range(len(instance.jobs)):
-        rows = [table.row(j, n) for n in range(1, table.most_servers[j] + 1)]
+        rows = [table.rates(j, n) for n in range(1, table.most_servers[j] + 1)]
         states = [(1, 0)] + [(n, 1) for n in range(2, len(rows) + 1)]
         alone = [table.rate(j, *state) for state in states]
         assert alone == sorted(alone, reverse=True)

@@ -7,17 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring.heuristics.large_jobs_first import prefixes
-from schedgap.models.ring.heuristics.server_lanes import Lanes, lane_widths
+from schedgap.models.ring.heuristics.large_jobs_first import large_jobs_schedules
+from schedgap.models.ring.heuristics.server_lanes import LaneAssignment, lane_widths
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import schedule_of
 from strategies.ring import ring_instances
 from strategies.ring_examples import instance_of, job
 
 
-def lanes_of(instance: RingInstance, target: int = 1) -> Lanes:
+def lanes_of(instance: RingInstance, target: int = 1) -> LaneAssignment:
     table = rate_table(instance)
-    return Lanes(table, prefixes(table, Random(0))[0], target)
+    return LaneAssignment(table, large_jobs_schedules(table, Random(0))[0], target)
 
 
 def test_lanes_are_as_wide_as_the_jobs_with_the_most_work() -> None:
@@ -58,11 +58,11 @@ def test_lanes_wait_for_the_jobs_that_run_before() -> None:
 @settings(max_examples=100, deadline=None)
 def test_the_plan_is_what_happens(instance: RingInstance, seed: int) -> None:
     """After any moves the schedule is feasible, and all is as if it had been counted anew."""
-    if no_schedule(instance) or not prefixes(rate_table(instance), Random(0)):
+    if no_schedule(instance) or not large_jobs_schedules(rate_table(instance), Random(0)):
         return  # the jobs that no server holds may not end within the horizon
     plan = lanes_of(instance)
     rng = Random(seed)
-    total = plan.aim(max(1, plan.prefix.makespan + rng.randrange(9)))
+    total = plan.aim(max(1, plan.large_jobs.makespan + rng.randrange(9)))
     for _ in range(40 if plan.jobs else 0):
         before = state(plan)
         change = plan.try_move(rng)
@@ -83,5 +83,5 @@ def test_the_plan_is_what_happens(instance: RingInstance, seed: int) -> None:
         assert tuple(found.runs[each.id].end for each in instance.jobs) == says.ends
 
 
-def state(plan: Lanes) -> Any:
+def state(plan: LaneAssignment) -> Any:
     return [list(part) for part in (plan.end, plan.load, plan.excess, plan.lane, *plan.own)]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring.algorithms.sjf_bco import search_runs, sjf_bco, smallest_first
-from schedgap.models.ring.dispatch import schedule
-from schedgap.models.ring.rates import factors, no_schedule, rate_table
+from schedgap.models.ring.dispatch import trial_schedule
+from schedgap.models.ring.rates import guarantee_constants, no_schedule, rate_table
 from strategies.ring import plain_rate, ring_instances, slot_by_slot
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 
@@ -24,7 +24,7 @@ def test_the_rings_of_w1_meet() -> None:
     """Limit 15 first; a takes s1 and one GPU of s2, b the next least loaded: both at rate 3."""
     best = search_runs(rate_table(W1)).best
     assert best is not None and (best.limit, best.kappa) == (15, 1)
-    data = schedule(W1, best.trial, theta=best.limit, kappa=best.kappa).to_data(W1)
+    data = trial_schedule(W1, best.trial, theta=best.limit, kappa=best.kappa).to_data(W1)
     assert data == {
         "jobs": [
             {
@@ -99,7 +99,7 @@ def agree(instance: RingInstance, packed: bool, by_server: bool) -> None:
         assert expected is None
         return
     assert expected == (found.trial.makespan, found.limit, found.kappa, found.trial.starts)
-    runs = schedule(instance, found.trial).runs
+    runs = trial_schedule(instance, found.trial).runs
     names = [server.id for server in instance.servers]
     placed = [
         {names.index(server): count for server, count in runs[job.id].placement.items()}
@@ -130,13 +130,13 @@ def plain_run(
 ) -> tuple[int, tuple[int, ...]] | None:
     """Slot by slot: who is through leaves, then jobs start in order until one cannot."""
     table = rate_table(instance)
-    u = factors(table).over
+    u = guarantee_constants(table).overestimate
     rooms = [server.gpus for server in instance.servers]
     gpus = [(s, g) for s, room in enumerate(rooms) for g in range(room)]
     load = dict.fromkeys(gpus, 0.0)
     of_server = [0.0] * len(rooms)
     waiting = sorted(range(len(instance.jobs)), key=lambda j: instance.jobs[j].gpus)
-    left = list(table.need)
+    left = list(table.required_progress)
     held: dict[int, list[tuple[int, int]]] = {}
     starts: dict[int, int] = {}
     for t in range(1, instance.horizon + 1):

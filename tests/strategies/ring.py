@@ -201,10 +201,10 @@ def optimum(instance: RingInstance) -> int | None:
         nonlocal best
         after = {}
         for j, (placed, left) in running.items():
-            crowds = [
+            contentions = [
                 sum(s in other and len(other) > 1 for other, _ in running.values()) for s in placed
             ]
-            p = max(crowds) if len(placed) > 1 else 0
+            p = max(contentions) if len(placed) > 1 else 0
             left -= plain_rate(instance, j, len(placed), p)
             if left > 0:
                 after[j] = placed, left

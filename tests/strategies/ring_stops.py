@@ -10,9 +10,9 @@ from schedgap.models.ring import rules
 from schedgap.models.ring.algorithms.packing import pack
 from schedgap.models.ring.bounds.certificates import check_certificate
 from schedgap.models.ring.dispatch import Trial, dispatch
-from schedgap.models.ring.exact.interval_stages import climb_stage, relax_stage
+from schedgap.models.ring.exact.interval_stages import destructive_bound_stage, relaxation_stage
 from schedgap.models.ring.heuristics import initial
-from schedgap.models.ring.heuristics.initial import first_bracket, settled
+from schedgap.models.ring.heuristics.initial import initial_state, settled_result
 from schedgap.models.ring.methods import METHODS as ALL
 from schedgap.models.ring.rates import RateTable, no_schedule
 from schedgap.models.search_state import StageResult
@@ -22,12 +22,12 @@ from strategies.clocks import LONG, StopAt
 
 def _climb(instance: RingInstance, call: RunContext) -> MethodResult:
     """Refute makespans from the free bounds on, in this process."""
-    return _stage(climb_stage, "free", instance, call)
+    return _stage(destructive_bound_stage, "free", instance, call)
 
 
 def _meetings(instance: RingInstance, call: RunContext) -> MethodResult:
     """Minimise the whole program by meetings, in this process."""
-    return _stage(relax_stage, "meetings", instance, call)
+    return _stage(relaxation_stage, "meetings", instance, call)
 
 
 def _stage(
@@ -38,8 +38,8 @@ def _stage(
 ) -> MethodResult:
     if reason := no_schedule(instance):
         return MethodResult(infeasible=True, note=reason)
-    found = first_bracket(instance, call)
-    if end := settled(instance, found):
+    found = initial_state(instance, call)
+    if end := settled_result(instance, found):
         return end
     lower = int(found.lower)
     report = stage(
@@ -48,7 +48,7 @@ def _stage(
     )  # fmt: skip
     found.take("stage", report)
     assert found.closed or not report.complete
-    return settled(instance, found) or found.outcome()
+    return settled_result(instance, found) or found.outcome()
 
 
 METHODS: dict[str, Method] = {method.name: method for method in ALL}
@@ -122,12 +122,12 @@ def _nothing(
 @contextmanager
 def starting_with(start: str) -> Iterator[None]:
     """Let searches begin with the usual lists, with a bad one, or with none."""
-    usual: Lists = initial.run_lists
-    initial.run_lists = {"usual": usual, "bad": _one_by_one, "none": _nothing}[start]
+    usual: Lists = initial.run_list_algorithms
+    initial.run_list_algorithms = {"usual": usual, "bad": _one_by_one, "none": _nothing}[start]
     try:
         yield
     finally:
-        initial.run_lists = usual
+        initial.run_list_algorithms = usual
 
 
 def attempt(

@@ -1,32 +1,32 @@
-"""What a run of SJF-BCO did, step by step: its events, as plain data that JSON can hold.
+"""Events of a run of SJF-BCO, step by step, as plain JSON data.
 
 Each event is a dict with `line`, the line of the pseudocode, `event`, its name, and the keys below.
-Times are slots from 1, theta (the limit on loads) and loads are slots of estimated work, GPUs are
-numbers from 0 by server id. Jobs and servers go by their ids.
+Times are slots from 1; theta, the limit on loads, and loads are slots of estimated work; GPUs are
+numbers from 0 by server id. Jobs and servers are given by id.
 
 | event | line | keys |
 | --- | --- | --- |
 | `order` | A1 L3 | `jobs`: in the order in which every run dispatches them |
-| `limit` | A1 L6 | `theta`; `left`, `right`: the limits that are not ruled out yet |
+| `limit` | A1 L6 | `theta`; `left`, `right`: range of the limits that are not ruled out |
 | `run` | A1 L7 | `theta`, `kappa`: a run of all jobs begins in slot 1, all loads are 0 |
-| `repeat` | A1 L7 | `theta`, `kappa`, `like`: the run is that of the limit `like`, step by step |
-| `place` | A2 L4, A3 L7 | `time`, `job`, `gpus`; `load`: what each of its GPUs is given, \
-`most`: the largest load of them then |
-| `wait` | A2 L8, A3 L11 | `time`, `job`; `until`: when it is looked at again, `exited`: the jobs \
-that left; no job, and `until` is None, where none will leave in time |
-| `fail` | A1 L14 | `theta`, `kappa`, `job`: the one that found no place; None where all did, and \
+| `repeat` | A1 L7 | `theta`, `kappa`, `like`: the run is identical to that of the limit `like` |
+| `place` | A2 L4, A3 L7 | `time`, `job`, `gpus`; `load`: added to each of its GPUs, \
+`most`: largest load among them afterwards |
+| `wait` | A2 L8, A3 L11 | `time`, `job`; `until`: slot in which it is considered again, `exited`: \
+jobs that leave until then; empty, and `until` None, if none leaves in time |
+| `fail` | A1 L14 | `theta`, `kappa`, `job`: the job that was not placed; None if all were, but \
 some job ends after the horizon |
-| `finish` | A1 L17 | `theta`, `kappa`, `starts`, `ends`: slots by job, `makespan`, `load`: the \
-largest of all loads |
-| `improve` | A1 L20 | `theta`, `kappa`, `makespan`, `before`: the best makespan so far, or None |
-| `lower` | A1 L21 | `right`: the largest limit that is left |
-| `raise` | A1 L23 | `left`: the least limit that is left |
+| `finish` | A1 L17 | `theta`, `kappa`, `starts`, `ends`: slots by job, `makespan`, `load`: \
+largest load of a GPU |
+| `improve` | A1 L20 | `theta`, `kappa`, `makespan`, `before`: previous best makespan, or None |
+| `lower` | A1 L21 | `right`: largest limit not ruled out |
+| `raise` | A1 L23 | `left`: smallest limit not ruled out |
 | `stop` | A1 L7 | `theta`, `kappa`: time is up before this run |
 | `answer` | A1 L24 | `theta`, `kappa`, `makespan` of the run that is returned; all \
-None where there is none, then `reason` says why |
+None if there is none, and `reason` says why |
 
-With the clock `estimated`, `time`, `until` and `exited` are reckoned from estimates; `starts` and
-`ends` are what the plan leads to. With the clock `actual`, `time` of a job's `place` is its start.
+With the clock `estimated`, `time`, `until` and `exited` follow the estimates, while `starts` and
+`ends` are those of the executed plan. With the clock `actual`, `time` of `place` is the start.
 """
 
 from typing import Any
@@ -36,40 +36,87 @@ from schedgap.models.ring.rates import RateTable
 
 
 class Journal:
-    """The events of one run of SJF-BCO, in order; it is told each step as it is made."""
+    """Recorder of the events of one run of SJF-BCO; its methods are called at each step.
+
+    Jobs are passed as indices in list order, and noted by id.
+    """
 
     def __init__(self, table: RateTable) -> None:
         self.events: list[dict[str, Any]] = []
         self._table = table
         self._jobs = [job.id for job in table.instance.jobs]
-        self._run: dict[str, int | None] = {}  # theta and kappa of the present run
+        self._run: dict[str, int | None] = {}  # theta and kappa of the current run
         self._kappa: int | None = None
-        self._stuck: int | None = None  # the job that no other will make room for
-        self._limits: dict[Trial, int] = {}  # the limit at which each was made
+        self._stuck: int | None = None  # job that was not placed in the current run
+        self._limits: dict[Trial, int] = {}  # the limit at which each run was made
 
     def _note(self, line: str, event: str, **keys: Any) -> None:
         self.events.append({"line": line, "event": event, **keys})
 
     def order(self, jobs: list[int]) -> None:
-        """Note the order of the jobs."""
+        """Note the order of the jobs.
+
+        Parameters
+        ----------
+        jobs : list of int
+            Jobs in the order of dispatch.
+        """
         self._note("A1 L3", "order", jobs=[self._jobs[j] for j in jobs])
 
     def limit(self, theta: int, left: int, right: int) -> None:
-        """Note that a limit is tried."""
+        """Note that a limit is tried.
+
+        Parameters
+        ----------
+        theta : int
+            Limit on loads, slots.
+        left, right : int
+            Range of the limits that are not ruled out.
+        """
         self._note("A1 L6", "limit", theta=theta, left=left, right=right)
 
     def run(self, theta: int, kappa: int | None) -> None:
-        """Note that the dispatcher begins."""
+        """Note that a run begins.
+
+        Parameters
+        ----------
+        theta : int
+            Limit on loads, slots.
+        kappa : int or None
+            Threshold on G_j.
+        """
         self._run, self._kappa, self._stuck = {"theta": theta, "kappa": kappa}, kappa, None
         self._note("A1 L7", "run", **self._run)
 
     def repeat(self, theta: int, kappa: int | None, trial: Trial) -> None:
-        """Note that a run would be one that is known."""
+        """Note that a run is identical to an earlier one.
+
+        Parameters
+        ----------
+        theta : int
+            Limit on loads, slots.
+        kappa : int or None
+            Threshold on G_j.
+        trial : Trial
+            The earlier run.
+        """
         like = self._limits[trial]
         self._note("A1 L7", "repeat", theta=theta, kappa=kappa, like=like)
 
     def placed(self, job: int, slot: int, gpus: Ints, cluster: Cluster) -> None:
-        """Note where a job starts."""
+        """Note where a job starts; parameters as in `DispatchObserver`.
+
+        Parameters
+        ----------
+        job : int
+            Index of the job.
+        slot : int
+            Its first slot.
+        gpus : array of int
+            Global indices of its GPUs.
+        cluster : Cluster
+            State after the start.
+        """
         self._note(
             "A2 L4" if self._is_small(job) else "A3 L7",
             "place",
@@ -84,7 +131,17 @@ class Journal:
         )
 
     def waited(self, job: int, slot: int, until: int, exited: list[int]) -> None:
-        """Note that a job waits, and for whom."""
+        """Note that a job waits; parameters as in `DispatchObserver`.
+
+        Parameters
+        ----------
+        job : int
+            Index of the job.
+        slot, until : int
+            Slots in which it is considered now and next.
+        exited : list of int
+            Jobs that leave in between; empty if none leaves in time.
+        """
         if not exited:
             self._stuck = job
         self._note(
@@ -97,7 +154,13 @@ class Journal:
         )
 
     def result(self, trial: Trial) -> None:
-        """Note what a run of the dispatcher came to."""
+        """Note the result of a run.
+
+        Parameters
+        ----------
+        trial : Trial
+            The run, feasible or not.
+        """
         theta = self._run["theta"]
         assert theta is not None
         self._limits[trial] = theta
@@ -116,31 +179,79 @@ class Journal:
         )
 
     def improve(self, theta: int, kappa: int | None, new: Trial, old: Trial | None) -> None:
-        """Note that the best run of a limit is the best so far."""
+        """Note that the best run of a limit improves on all earlier ones.
+
+        Parameters
+        ----------
+        theta : int
+            Limit on loads, slots.
+        kappa : int or None
+            Threshold on G_j.
+        new : Trial
+            The better run.
+        old : Trial or None
+            The best run before.
+        """
         before = None if old is None else int(old.makespan)
         makespan = int(new.makespan)
         self._note("A1 L20", "improve", theta=theta, kappa=kappa, makespan=makespan, before=before)
 
     def lower(self, right: int) -> None:
-        """Note that the search goes on below."""
+        """Note that the search continues with lower limits.
+
+        Parameters
+        ----------
+        right : int
+            Largest limit not ruled out.
+        """
         self._note("A1 L21", "lower", right=right)
 
     def higher(self, left: int) -> None:
-        """Note that the search goes on above."""
+        """Note that the search continues with higher limits.
+
+        Parameters
+        ----------
+        left : int
+            Smallest limit not ruled out.
+        """
         self._note("A1 L23", "raise", left=left)
 
     def stop(self, theta: int, kappa: int | None) -> None:
-        """Note that time is up."""
+        """Note that time is up.
+
+        Parameters
+        ----------
+        theta : int
+            Limit on loads, slots.
+        kappa : int or None
+            Threshold on G_j.
+        """
         self._note("A1 L7", "stop", theta=theta, kappa=kappa)
 
     def answer(self, theta: int, kappa: int | None, trial: Trial) -> None:
-        """Note which run is returned."""
+        """Note which run is returned.
+
+        Parameters
+        ----------
+        theta : int
+            Limit on loads, slots.
+        kappa : int or None
+            Threshold on G_j.
+        trial : Trial
+            The run.
+        """
         self._note("A1 L24", "answer", theta=theta, kappa=kappa, makespan=int(trial.makespan))
 
     def nothing(self, reason: str) -> None:
-        """Note that no run is returned."""
+        """Note that no run is returned.
+
+        Parameters
+        ----------
+        reason : str
+            One line for the user.
+        """
         self._note("A1 L24", "answer", theta=None, kappa=None, makespan=None, reason=reason)
 
     def _is_small(self, job: int) -> bool:
-        """Whether the job goes by FA-FFP."""
+        """Whether FA-FFP places the job."""
         return self._kappa is not None and self._table.size[job] <= self._kappa

@@ -1,4 +1,4 @@
-"""FA-FFP (Algorithm 2): the least loaded idle GPUs; and as its name says, shared servers first."""
+"""FA-FFP (Algorithm 2): the least loaded idle GPUs; and the packing rule that its name suggests."""
 
 import numpy as np
 
@@ -9,19 +9,19 @@ from schedgap.models.ring.dispatch import Cluster, Ints
 def fa_ffp(job: int, cluster: Cluster) -> Ints | None:
     """Choose the least loaded idle GPUs within the limit (Algorithm 2).
 
-    Ties: servers that have had work before others, then global index.
+    Ties go to servers that have already had jobs, then to the smaller global index.
 
     Parameters
     ----------
     job : int
-        Its index in list order.
+        Index of the job in list order.
     cluster : Cluster
-        Which GPUs are idle, their loads, and the limit.
+        State of the GPUs, and the limit on their loads.
 
     Returns
     -------
     array of int or None
-        Global indices of as many GPUs as the job asks for; None to wait for some job to exit.
+        Global indices of G_j GPUs; None to wait for some job to exit.
 
     Notes
     -----
@@ -30,7 +30,7 @@ def fa_ffp(job: int, cluster: Cluster) -> Ints | None:
     size = cluster.table.size[job]  # A2 L1
     idle = np.flatnonzero(cluster.idle)
     if len(idle) < size:
-        return None  # A2 L8-L10: fewer still within the limit
+        return None  # A2 L8-L10; the limit only excludes more
     gpus = cluster.within(job, idle)  # A2 L2
     if len(gpus) < size:  # A2 L3
         return None  # A2 L8-L10
@@ -39,9 +39,21 @@ def fa_ffp(job: int, cluster: Cluster) -> Ints | None:
 
 
 def fa_ffp_pack(job: int, cluster: Cluster) -> Ints | None:
-    """Choose GPUs as the name and the prose of Algorithm 2 say: shared servers first (ours, E19).
+    """Choose GPUs as the name and the text of Algorithm 2 suggest: shared servers first (E19).
 
-    One server where one can hold the job, one that has had work if possible, then one with the
-    fewest GPUs left over; else servers with the most idle GPUs. Ties: list order.
+    A single server if one can host the job: preferably one that has already had jobs, then the one
+    with the fewest idle GPUs. Otherwise the servers with the most idle GPUs. Ties go to list order.
+
+    Parameters
+    ----------
+    job : int
+        Index of the job in list order.
+    cluster : Cluster
+        State of the GPUs, and the limit on their loads.
+
+    Returns
+    -------
+    array of int or None
+        As for `fa_ffp`.
     """
     return pack(job, cluster)

@@ -11,27 +11,27 @@ def lbsgf(job: int, cluster: Cluster, *, by_server: bool = False) -> Ints | None
     Parameters
     ----------
     job : int
-        Its index in list order.
+        Index of the job in list order.
     cluster : Cluster
-        Which GPUs are idle, their loads, and the limit.
+        State of the GPUs, and the limit on their loads.
     by_server : bool
-        Server after server instead of the least loaded GPUs of all of them (E22).
+        Take GPUs server by server instead of the least loaded ones of all servers (E22).
 
     Returns
     -------
     array of int or None
-        Global indices of as many GPUs as the job asks for; None to wait for some job to exit.
+        Global indices of G_j GPUs; None to wait for some job to exit.
 
     Notes
     -----
     Source: Algorithm 3; E20-E22.
     """
     table = cluster.table  # A3 L1
-    size, wanted = table.size[job], cluster.table.instance.jobs[job].spread_factor
-    mean = np.array(cluster.server_load) / table.room
+    size, spread_factor = table.size[job], table.instance.jobs[job].spread_factor
+    mean = np.array(cluster.server_load) / table.server_gpus
     ranked = np.argsort(mean, kind="stable")
-    room = np.cumsum(np.array(table.room)[ranked])
-    number = int(np.searchsorted(room, wanted * size)) + 1  # A3 L2; all where never reached, E21
+    covered = np.cumsum(np.array(table.server_gpus)[ranked])
+    number = int(np.searchsorted(covered, spread_factor * size)) + 1  # A3 L2; else all, E21
     selected = ranked[:number]
     if int(cluster.idle_on[selected].sum()) < size:
         return None  # A3 L11-L13
@@ -41,6 +41,6 @@ def lbsgf(job: int, cluster: Cluster, *, by_server: bool = False) -> Ints | None
     gpus = cluster.within(job, idle)  # A3 L5
     if len(gpus) < size:  # A3 L6
         return None  # A3 L11-L13
-    load, place = cluster.load[gpus], rank[cluster.server[gpus]]
-    keys = (load, place) if by_server else (place, load)  # the last key counts first
+    load, server_rank = cluster.load[gpus], rank[cluster.server[gpus]]
+    keys = (load, server_rank) if by_server else (server_rank, load)  # the last key is primary
     return gpus[np.lexsort(keys)[:size]]  # A3 L7, E22

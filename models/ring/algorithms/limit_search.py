@@ -1,6 +1,6 @@
-"""The search for the least limit on the loads of GPUs: lines 4-23 of Algorithm 1.
+"""Search for the limit on the loads of GPUs, Algorithm 1, lines 4-23.
 
-The baselines are given their limit by the same search.
+The baselines use the same search for their limits.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,37 +10,50 @@ from typing import Any, Literal
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.models.ring.algorithms.events import Journal
-from schedgap.models.ring.dispatch import NO_PLACE, Choose, Clock, Trial, dispatch, schedule
+from schedgap.models.ring.dispatch import NO_PLACE, Choose, Clock, Trial, dispatch, trial_schedule
 from schedgap.models.ring.rates import RateTable
-from schedgap.models.ring.simulator import measures
+from schedgap.models.ring.simulator import schedule_metrics
 
 Bisection = Literal["improvement", "feasibility", "scan"]
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """One trial of the search: its limit, its threshold, and what came of it."""
+class LimitAttempt:
+    """One attempt of the search: a limit, a threshold, and the run of the dispatcher with both."""
 
-    limit: int  # theta_u
-    kappa: int | None  # None where the policy has no threshold
+    limit: int  # theta_u, slots
+    kappa: int | None  # None for a policy without a threshold
     trial: Trial
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """What a search over limits found: the best attempt or None, and all of them in order."""
+class LimitSearchResult:
+    """The best attempt of a search, or None if no run was feasible, and all attempts in order."""
 
-    best: Attempt | None
-    attempts: tuple[Attempt, ...]
-
-
-OnBetter = Callable[[Attempt], None]
+    best: LimitAttempt | None
+    attempts: tuple[LimitAttempt, ...]
 
 
-class Trials:
-    """Runs of the dispatcher by threshold and limit; a run that would be the same is not repeated.
+OnBetter = Callable[[LimitAttempt], None]
 
-    Loads start from 0 in each (E30).
+
+class TrialCache:
+    """Runs of the dispatcher by limit and threshold; identical runs are made once.
+
+    Loads start from 0 in each run (E30).
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    order : list of int
+        Jobs in the order of dispatch.
+    policy : callable
+        kappa -> the choice of GPUs with this threshold.
+    clock : "actual" or "estimated"
+        As for `dispatch`.
+    journal : Journal, optional
+        Receiver of every step.
     """
 
     def __init__(
@@ -53,30 +66,38 @@ class Trials:
     ) -> None:
         self._table, self._order, self._policy, self._clock = table, order, policy, clock
         self._journal = journal
-        self._known: dict[int | None, list[Trial]] = {}
+        self._trials: dict[int | None, list[Trial]] = {}  # by kappa
 
     def __call__(self, limit: int, kappa: int | None) -> Trial:
-        """Return the run with this limit and this threshold."""
-        known, journal = self._known.setdefault(kappa, []), self._journal
-        for trial in reversed(known):
+        """Return the run with this limit and this threshold.
+
+        Parameters
+        ----------
+        limit : int
+            theta_u, slots.
+        kappa : int or None
+            Threshold on the size of a job; None for a policy without one.
+        """
+        earlier, journal = self._trials.setdefault(kappa, []), self._journal
+        for trial in reversed(earlier):
             if trial.holds_for(limit):
                 if journal is not None:
                     journal.repeat(limit, kappa, trial)
                 return trial
         if journal is not None:
             journal.run(limit, kappa)
-        new = dispatch(
+        trial = dispatch(
             self._table,
             self._order,
             self._policy(kappa),
             limit=limit,
             clock=self._clock,
-            watch=journal,
+            observer=journal,
         )
         if journal is not None:
-            journal.result(new)
-        known.append(new)
-        return new
+            journal.result(trial)
+        earlier.append(trial)
+        return trial
 
 
 def search_limit(
@@ -88,62 +109,62 @@ def search_limit(
     stop: Callable[[], bool] = lambda: False,
     on_better: OnBetter = lambda attempt: None,
     journal: Journal | None = None,
-) -> Search:
-    """Search the limit theta_u, with all thresholds at each (Algorithm 1, lines 4-23).
+) -> LimitSearchResult:
+    """Search the limit theta_u, with all thresholds at each limit (Algorithm 1, lines 4-23).
 
     Parameters
     ----------
     horizon : int
-        T.
+        T, the largest limit, slots.
     trials : callable
         (theta_u, kappa) -> run.
-    kappas : iterable
-        Thresholds in the order in which they are tried; of equal makespans the first is kept.
+    kappas : iterable of int or None
+        Thresholds in the order in which they are tried; among equal makespans the first is kept.
     bisection : "improvement", "feasibility" or "scan"
-        The limit falls when the best makespan has improved (as printed, E17), or when some run is
-        feasible; or every limit is tried.
+        Lower the limit when the best makespan has improved (as printed, E17), or when some run is
+        feasible; "scan" tries every limit.
     stop : callable
         Asked between two runs whether time is up.
     on_better : callable
         Called with every attempt that is better than all before it.
     journal : Journal, optional
-        Told of every step.
+        Receiver of every step.
 
     Returns
     -------
-    Search
-        The best of the runs, and all of them.
+    LimitSearchResult
+        The best attempt, and all attempts.
 
     Notes
     -----
-    A run that found no schedule counts for nothing (E13), and a makespan of T is accepted (E14).
+    Infeasible runs are discarded (E13), and a makespan of T is accepted (E14).
     """
     thresholds = list(kappas)
-    best: Attempt | None = None  # A1 L4, E14
-    attempts: list[Attempt] = []
+    best: LimitAttempt | None = None  # A1 L4, E14
+    attempts: list[LimitAttempt] = []
     left, right = 1, horizon  # A1 L4
     while left <= right:  # A1 L5
         theta = left if bisection == "scan" else (left + right) // 2  # A1 L6, E18
         if journal is not None:
             journal.limit(theta, left, right)
-        here: Attempt | None = None  # A1 L6 m_theta, y_theta
+        best_here: LimitAttempt | None = None  # A1 L6 m_theta, y_theta
         for kappa in thresholds:  # A1 L7
             if stop():
-                last, best = best, _better(best, here)
+                before, best = best, _better(best, best_here)
                 if journal is not None:
-                    _note_better(journal, best, last)
+                    _note_better(journal, best, before)
                     journal.stop(theta, kappa)
-                return Search(best, tuple(attempts))
-            attempt = Attempt(theta, kappa, trials(theta, kappa))  # A1 L8-L16
+                return LimitSearchResult(best, tuple(attempts))
+            attempt = LimitAttempt(theta, kappa, trials(theta, kappa))  # A1 L8-L16
             attempts.append(attempt)
-            here = _better(here, attempt)  # A1 L17-L18, E13, E15
-            if here is attempt and _better(best, attempt) is attempt:
+            best_here = _better(best_here, attempt)  # A1 L17-L18, E13, E15
+            if best_here is attempt and _better(best, attempt) is attempt:
                 on_better(attempt)
-        last, best = best, _better(best, here)  # A1 L19-L20
+        before, best = best, _better(best, best_here)  # A1 L19-L20
         if journal is not None:
-            _note_better(journal, best, last)
-        falls = best is not last if bisection == "improvement" else here is not None
-        if falls and bisection != "scan":
+            _note_better(journal, best, before)
+        lower = best is not before if bisection == "improvement" else best_here is not None
+        if lower and bisection != "scan":
             right = theta - 1  # A1 L21
             if journal is not None:
                 journal.lower(right)
@@ -151,53 +172,66 @@ def search_limit(
             left = theta + 1  # A1 L23
             if journal is not None:
                 journal.higher(left)
-    return Search(best, tuple(attempts))
+    return LimitSearchResult(best, tuple(attempts))
 
 
-def _better(known: Attempt | None, new: Attempt | None) -> Attempt | None:
-    """Return the known attempt unless the new one has a schedule, and a shorter one."""
+def _better(best: LimitAttempt | None, new: LimitAttempt | None) -> LimitAttempt | None:
+    """Return the new attempt if it is feasible and has a smaller makespan, else `best`."""
     if new is None or not new.trial.feasible:
-        return known
-    if known is None or new.trial.makespan < known.trial.makespan:
+        return best
+    if best is None or new.trial.makespan < best.trial.makespan:
         return new
-    return known
+    return best
 
 
-def _note_better(journal: Journal, best: Attempt | None, last: Attempt | None) -> None:
-    if best is not None and best is not last:
-        old = None if last is None else last.trial
+def _note_better(journal: Journal, best: LimitAttempt | None, before: LimitAttempt | None) -> None:
+    if best is not None and best is not before:
+        old = None if before is None else before.trial
         journal.improve(best.limit, best.kappa, best.trial, old)
 
 
-def best_run(
+def algorithm_run(
     instance: RingInstance,
-    found: Search,
+    result: LimitSearchResult,
     trace: Mapping[str, Any],
     events: Iterable[Mapping[str, Any]] = (),
 ) -> AlgorithmRun:
-    """Return the schedule of the best run of a search over limits, its measures, and its log.
+    """Return the schedule of the best attempt with its metrics and the log of all runs.
 
-    `trace` goes before the log, `events` are what the search did.
+    Parameters
+    ----------
+    result : LimitSearchResult
+        Result of a search on the instance.
+    trace : mapping
+        Plain JSON data that is added to the trace.
+    events : iterable of mapping
+        Events of the search.
     """
-    trace = {**trace, "runs": log(found.attempts)}
-    if found.best is None:
+    trace = {**trace, "runs": _run_log(result.attempts)}
+    if result.best is None:
         return AlgorithmRun(None, tuple(events), trace)
-    best = found.best
+    best = result.best
     facts: dict[str, Any] = {"theta": best.limit}
     if best.kappa is not None:
         facts["kappa"] = best.kappa
-    made = schedule(instance, best.trial, **facts)
-    return AlgorithmRun(made, tuple(events), measures(instance, made) | trace)
+    schedule = trial_schedule(instance, best.trial, **facts)
+    return AlgorithmRun(schedule, tuple(events), schedule_metrics(instance, schedule) | trace)
 
 
-def result_of(run: AlgorithmRun) -> MethodResult:
-    """Return a run as what a method found."""
+def method_result(run: AlgorithmRun) -> MethodResult:
+    """Return the run of an algorithm as the result of a method.
+
+    Parameters
+    ----------
+    run : AlgorithmRun
+        Without a schedule if no run of the dispatcher was feasible.
+    """
     note = NO_PLACE if run.schedule is None else ""
     return MethodResult(run.schedule, note=note, trace=run.trace)
 
 
-def log(attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
-    """Return the runs of a search, each once, at the limit where it was made."""
+def _run_log(attempts: Sequence[LimitAttempt]) -> list[dict[str, Any]]:
+    """Return one row for each distinct run of a search, at the limit of its first use."""
     rows, seen = [], set()
     for attempt in attempts:
         trial = attempt.trial
@@ -213,11 +247,11 @@ def log(attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
     return rows
 
 
-def reporter(instance: RingInstance, call: RunContext) -> Callable[[Attempt], None]:
-    """Return what tells the caller of a better attempt."""
+def incumbent_reporter(instance: RingInstance, call: RunContext) -> OnBetter:
+    """Return a callback that reports the schedule of a better attempt as an incumbent."""
 
-    def report(attempt: Attempt) -> None:
-        made = schedule(instance, attempt.trial)
-        call.progress.incumbent(made, made.makespan)
+    def report(attempt: LimitAttempt) -> None:
+        schedule = trial_schedule(instance, attempt.trial)
+        call.progress.incumbent(schedule, schedule.makespan)
 
     return report

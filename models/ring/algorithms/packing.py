@@ -1,35 +1,44 @@
-"""Packing idle GPUs tightly, and two list algorithms that do (ours)."""
+"""Tight packing of jobs onto idle GPUs, and two list algorithms that use it (ours)."""
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.dispatch import (
-    Choose,
     Cluster,
     Ints,
     Trial,
-    deliver,
     dispatch,
-    schedule,
+    trial_result,
+    trial_schedule,
 )
 from schedgap.models.ring.rates import RateTable, rate_table, refuted
 
 
 def pack(job: int, cluster: Cluster, most_servers: float = math.inf) -> Ints | None:
-    """Choose idle GPUs within the limit so that few servers are used, and few pieces left over.
+    """Choose idle GPUs within the limit: few servers, and few GPUs left over (best fit).
 
-    Among the servers that can hold the whole job: those that have had work first, then the one with
-    the fewest idle GPUs. If there is none: servers with the most idle GPUs, one after the other.
-    Ties: list order; on a server the least loaded GPUs.
+    Of the servers that can host the whole job, the one chosen has preferably had jobs before, then
+    the fewest idle GPUs. If there is none, servers are filled in order of decreasing idle GPUs.
+    Ties go to list order; on a server, to the least loaded GPUs.
 
     Parameters
     ----------
+    job : int
+        Index of the job in list order.
+    cluster : Cluster
+        State of the GPUs, and the limit on their loads.
     most_servers : float
-        Wait rather than use more servers than this, and than the job needs on an empty cluster.
+        Largest number of servers; a job may always use as many as it needs on an empty cluster.
+
+    Returns
+    -------
+    array of int or None
+        Global indices of G_j GPUs; None to wait for some job to exit.
     """
     table = cluster.table
     size = table.size[job]
@@ -39,11 +48,11 @@ def pack(job: int, cluster: Cluster, most_servers: float = math.inf) -> Ints | N
     gpus = cluster.within(job, idle)
     if len(gpus) < size:
         return None
-    counts = np.bincount(cluster.server[gpus], minlength=len(table.room))
-    whole = np.flatnonzero(counts >= size)
-    if len(whole):
-        best = np.lexsort((counts[whole], ~cluster.opened[whole]))[0]
-        servers = whole[best : best + 1]
+    counts = np.bincount(cluster.server[gpus], minlength=len(table.server_gpus))
+    hosts = np.flatnonzero(counts >= size)
+    if len(hosts):
+        best = np.lexsort((counts[hosts], ~cluster.opened[hosts]))[0]
+        servers = hosts[best : best + 1]
     else:
         ranked = np.argsort(-counts, kind="stable")
         number = int(np.searchsorted(np.cumsum(counts[ranked]), size)) + 1
@@ -52,12 +61,18 @@ def pack(job: int, cluster: Cluster, most_servers: float = math.inf) -> Ints | N
         servers = ranked[:number]
     rank = np.full(len(counts), len(counts))
     rank[servers] = np.arange(len(servers))
-    place = rank[cluster.server[gpus]]
-    return gpus[np.lexsort((cluster.load[gpus], place))[:size]]
+    server_rank = rank[cluster.server[gpus]]
+    return gpus[np.lexsort((cluster.load[gpus], server_rank))[:size]]
 
 
 def longest_first(table: RateTable) -> list[list[int]]:
-    """Return three orders: by d_j, by G_j d_j, by (G_j, d_j), each descending; ties: list order."""
+    """Return three orders of the jobs: by d_j, by G_j d_j and by (G_j, d_j), each descending.
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance; ties go to list order.
+    """
     jobs = range(len(table.size))
     size, slots = table.size, table.best_slots
     keys: list[Callable[[int], tuple[float, ...]]] = [
@@ -69,7 +84,13 @@ def longest_first(table: RateTable) -> list[list[int]]:
 
 
 def lpt_pack(table: RateTable) -> Trial:
-    """Dispatch the jobs longest first, packed tightly; the best of three orders (ours)."""
+    """Return the best run of the three orders of `longest_first`, packed tightly.
+
+    Parameters
+    ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
+    """
     return min(
         (dispatch(table, order, pack) for order in longest_first(table)),
         key=lambda trial: trial.makespan,
@@ -84,10 +105,26 @@ def random_orders(
     stop: Callable[[], bool] = lambda: False,
     on_better: Callable[[Trial], None] = lambda trial: None,
 ) -> Trial | None:
-    """Dispatch the jobs in random orders, packed tightly; the best of several tries (ours).
+    """Dispatch the jobs in random orders, packed tightly; return the best run (ours).
 
-    In each try jobs wait rather than use more than one, two, or any number of servers, at random;
-    but as many as they need on an empty cluster they may always use.
+    For each order the largest number of servers of a job is drawn from 1, 2 and infinity; jobs may
+    always use as many as they need on an empty cluster.
+
+    Parameters
+    ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
+    tries : int
+        Number of orders.
+    stop : callable
+        Asked after each order whether time is up.
+    on_better : callable
+        Called with every feasible run that is better than all before it.
+
+    Returns
+    -------
+    Trial or None
+        Best run, infeasible if all are; None if `tries` is 0.
     """
     rng = np.random.default_rng(seed)
     best: Trial | None = None
@@ -95,8 +132,9 @@ def random_orders(
         if best is not None and stop():
             break
         order: list[int] = rng.permutation(len(table.size)).tolist()
-        most = (1, 2, math.inf)[rng.integers(3)]
-        trial = dispatch(table, order, _packing_on(most))
+        most_servers = (1, 2, math.inf)[rng.integers(3)]
+        choose = partial(pack, most_servers=most_servers)
+        trial = dispatch(table, order, choose)
         if best is None or trial.makespan < best.makespan:
             best = trial
             if trial.feasible:
@@ -104,22 +142,18 @@ def random_orders(
     return best
 
 
-def _packing_on(most: float) -> Choose:
-    return lambda job, cluster: pack(job, cluster, most)
-
-
 def run_lpt_pack(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run `lpt-pack`."""
-    return refuted(instance) or deliver(instance, lpt_pack(rate_table(instance)), {})
+    """Run method `lpt-pack`."""
+    return refuted(instance) or trial_result(instance, lpt_pack(rate_table(instance)), {})
 
 
 def run_random_orders(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run `random-orders`."""
+    """Run method `random-orders`."""
     if proof := refuted(instance):
         return proof
 
     def report(trial: Trial) -> None:
-        call.progress.incumbent(schedule(instance, trial), trial.makespan)
+        call.progress.incumbent(trial_schedule(instance, trial), trial.makespan)
 
     trial = random_orders(
         rate_table(instance),
@@ -128,4 +162,4 @@ def run_random_orders(instance: RingInstance, call: RunContext) -> MethodResult:
         stop=call.clock.expired,
         on_better=report,
     )
-    return deliver(instance, trial, {})
+    return trial_result(instance, trial, {})

@@ -1,6 +1,6 @@
-"""SJF-BCO (Algorithm 1): smallest jobs first, each by FA-FFP or, above a size kappa, by LBSGF.
+"""SJF-BCO (Algorithm 1): smallest job first, by FA-FFP up to a size kappa and by LBSGF above it.
 
-What its events are is said in `events`.
+Module `events` describes the events of a run.
 """
 
 from collections.abc import Callable
@@ -12,17 +12,17 @@ from schedgap.models.ring.algorithms.events import Journal
 from schedgap.models.ring.algorithms.fa_ffp import fa_ffp, fa_ffp_pack
 from schedgap.models.ring.algorithms.lbsgf import lbsgf
 from schedgap.models.ring.algorithms.limit_search import (
-    Attempt,
     Bisection,
+    LimitAttempt,
+    LimitSearchResult,
     OnBetter,
-    Search,
-    Trials,
-    best_run,
-    result_of,
+    TrialCache,
+    algorithm_run,
+    method_result,
     search_limit,
 )
-from schedgap.models.ring.algorithms.list_bounds import facts
-from schedgap.models.ring.dispatch import NO_PLACE, Choose, Clock, Cluster, Ints, schedule
+from schedgap.models.ring.algorithms.list_bounds import guarantee_trace
+from schedgap.models.ring.dispatch import NO_PLACE, Choose, Clock, Cluster, Ints, trial_schedule
 from schedgap.models.ring.rates import RateTable, no_schedule, rate_table, refuted
 
 Kappa = int | Literal["all"]
@@ -46,19 +46,19 @@ def sjf_bco(
     ----------
     instance : RingInstance
     events : bool
-        Whether to keep what it does, step by step; `events` lists the steps and their keys.
+        Whether to record every step; module `events` lists the steps and their keys.
     bisection : "improvement", "feasibility" or "scan"
-        When the limit falls: the best makespan has improved (as printed, E17), or some run is
-        feasible; or every limit is tried.
+        Lower the limit when the best makespan has improved (as printed, E17), or when some run is
+        feasible; "scan" tries every limit.
     kappa : int or "all"
-        This threshold alone, or all of 1..max G_j that make a difference: jobs up to it go by
-        FA-FFP, others by LBSGF (E23).
+        Threshold on G_j: FA-FFP places jobs up to it, LBSGF the others (E23). "all" tries every
+        threshold in 1..max G_j that makes a difference.
     ffp_rule : "literal" or "pack"
         FA-FFP takes the least loaded GPUs, or packs (E19).
     lbsgf_rule : "literal" or "list"
         LBSGF takes the least loaded GPUs of its servers, or server by server (E22).
     clock : "actual" or "estimated"
-        When jobs leave: at their simulated ends, or (ours) after their estimates.
+        Whether jobs release their GPUs at their simulated ends or (ours) after their estimates.
     stop : callable
         Asked between two runs whether time is up.
     hear : callable, optional
@@ -67,14 +67,14 @@ def sjf_bco(
     Returns
     -------
     AlgorithmRun
-        `schedule`: of the best run, or None where no run is feasible. `trace`: its measures, with
-        the clock "actual" what is proved of it (`list_bounds.facts`), and `runs`, each run once;
-        empty where nothing was tried, because no schedule can exist.
+        `schedule`: of the best run, or None if no run is feasible. `trace`: its metrics; with the
+        clock "actual" also the bounds of `list_bounds.guarantee_trace`; and `runs`, one row per
+        distinct run. The trace is empty if no schedule can exist, because nothing is run then.
 
     Notes
     -----
     Source: Algorithm 1. Guarantee: see `guarantees`.
-    Time: runs x jobs x O(N log N), and the simulation (Theorem 6 leaves that out).
+    Time: runs x jobs x O(N log N) plus the simulation, which Theorem 6 leaves out.
     """
     table = rate_table(instance)
     journal = Journal(table) if events else None
@@ -83,11 +83,11 @@ def sjf_bco(
             journal.nothing(reason)
         return AlgorithmRun(None, tuple(journal.events) if journal is not None else ())
 
-    def report(attempt: Attempt) -> None:
+    def report(attempt: LimitAttempt) -> None:
         if hear is not None:
-            hear(schedule(instance, attempt.trial))
+            hear(trial_schedule(instance, attempt.trial))
 
-    found = search_runs(
+    result = search_runs(
         table,
         bisection=bisection,
         kappa=kappa,
@@ -98,9 +98,9 @@ def sjf_bco(
         on_better=report,
         journal=journal,
     )
-    proved = facts(table, found.attempts) if clock == "actual" else {}
-    return best_run(  # A1 L24
-        instance, found, proved, journal.events if journal is not None else ()
+    proved = guarantee_trace(table, result.attempts) if clock == "actual" else {}
+    return algorithm_run(  # A1 L24
+        instance, result, proved, journal.events if journal is not None else ()
     )
 
 
@@ -115,8 +115,8 @@ def search_runs(
     stop: Callable[[], bool] = lambda: False,
     on_better: OnBetter = lambda attempt: None,
     journal: Journal | None = None,
-) -> Search:
-    """Return all runs of SJF-BCO, for who looks at more than the best.
+) -> LimitSearchResult:
+    """Run SJF-BCO and return all of its runs, not only the best.
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ def search_runs(
 
     Returns
     -------
-    Search
-        The best run, and all of them in order.
+    LimitSearchResult
+        The best attempt, and all attempts in order.
 
     Notes
     -----
@@ -155,31 +155,37 @@ def search_runs(
     order = smallest_first(table)  # A1 L3
     if journal is not None:
         journal.order(order)
-    trials = Trials(table, order, policy, clock, journal)  # A1 L2: U = 0 in each
-    # A1 L7: a run depends on kappa only through which jobs are at most as large
+    trials = TrialCache(table, order, policy, clock, journal)  # A1 L2: U = 0 in each run
+    # A1 L7: a run depends on kappa only through the set of jobs with G_j <= kappa
     kappas = sorted({1, *table.size}) if kappa == "all" else [kappa]
-    found = search_limit(  # A1 L5-L23
+    result = search_limit(  # A1 L5-L23
         table.horizon, trials, kappas, bisection, stop=stop, on_better=on_better, journal=journal
     )
     if journal is not None:
-        if found.best is None:
+        if result.best is None:
             journal.nothing(NO_PLACE)
         else:
-            journal.answer(found.best.limit, found.best.kappa, found.best.trial)
-    return found
+            journal.answer(result.best.limit, result.best.kappa, result.best.trial)
+    return result
 
 
 def smallest_first(table: RateTable) -> list[int]:
-    """Return the jobs by G_j ascending, ties in list order (Algorithm 1, line 3)."""
+    """Return the jobs by ascending G_j, ties in list order (Algorithm 1, line 3).
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    """
     return sorted(range(len(table.size)), key=table.size.__getitem__)
 
 
 def run_sjf_bco(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run `sjf-bco`."""
+    """Run method `sjf-bco`."""
     if proof := refuted(instance):
         return proof
 
-    def hear(made: RingSchedule) -> None:
-        call.progress.incumbent(made, made.makespan)
+    def hear(schedule: RingSchedule) -> None:
+        call.progress.incumbent(schedule, schedule.makespan)
 
-    return result_of(sjf_bco(instance, **call.options, stop=call.clock.expired, hear=hear))
+    return method_result(sjf_bco(instance, **call.options, stop=call.clock.expired, hear=hear))

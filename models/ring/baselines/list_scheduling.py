@@ -1,54 +1,29 @@
-"""List-Scheduling (LS): the least loaded idle GPUs of the cluster."""
-
-from collections.abc import Callable
+"""List-Scheduling (LS), Section 7, 2): the least loaded idle GPUs of the cluster."""
 
 import numpy as np
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
-from schedgap.models.ring.algorithms.limit_search import (
-    OnBetter,
-    Search,
-    best_run,
-    reporter,
-    result_of,
-)
-from schedgap.models.ring.baselines.within_limit import Order, allowed, searched
+from schedgap.models.ring.baselines.within_limit import allowed_gpus, run_search
 from schedgap.models.ring.dispatch import Cluster, Ints
-from schedgap.models.ring.rates import RateTable, rate_table, refuted
 
 
-def least_loaded(job: int, cluster: Cluster) -> Ints | None:
-    """Choose the least loaded idle GPUs within the limit; ties: global index."""
-    size = cluster.table.size[job]
-    gpus = allowed(job, cluster)
-    return None if gpus is None else gpus[np.argsort(cluster.load[gpus], kind="stable")[:size]]
+def list_scheduling(job: int, cluster: Cluster) -> Ints | None:
+    """Choose the least loaded idle GPUs within the limit; ties go to the smaller global index.
 
-
-def list_scheduling(
-    table: RateTable,
-    order: Order = "list",
-    *,
-    stop: Callable[[], bool] = lambda: False,
-    on_better: OnBetter = lambda attempt: None,
-) -> Search:
-    """Run List-Scheduling with the least limit that a search as in Algorithm 1 finds.
-
-    Notes
-    -----
-    Source: Section 7, 2), LS.
+    Parameters
+    ----------
+    job : int
+        Index of the job in list order.
+    cluster : Cluster
+        State of the GPUs, and the limit on their loads.
     """
-    return searched(table, order, least_loaded, stop, on_better)
+    gpus = allowed_gpus(job, cluster)
+    if gpus is None:
+        return None
+    return gpus[np.argsort(cluster.load[gpus], kind="stable")[: cluster.table.size[job]]]
 
 
 def run_list_scheduling(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run `list-scheduling`."""
-    if proof := refuted(instance):
-        return proof
-    found = list_scheduling(
-        rate_table(instance),
-        call.options["order"],
-        stop=call.clock.expired,
-        on_better=reporter(instance, call),
-    )
-    return result_of(best_run(instance, found, {}))
+    """Run method `list-scheduling`: LS with the limit found as in Algorithm 1."""
+    return run_search(instance, call, list_scheduling)

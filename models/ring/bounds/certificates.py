@@ -8,8 +8,8 @@ from pydantic import Field
 from schedgap.instances.records import Id, NonNegative
 from schedgap.instances.ring import RingInstance
 from schedgap.models.certificates import Certificate, proved, read
-from schedgap.models.ring.bounds.class_lp import ClassPrices, certified, class_program
-from schedgap.models.ring.bounds.elementary import rounded_sizes, work_needed
+from schedgap.models.ring.bounds.class_lp import ClassDuals, class_program, dual_bound
+from schedgap.models.ring.bounds.elementary import area_bound, dff_sizes
 from schedgap.models.ring.bounds.pattern_lp import Refutation, refutes
 from schedgap.models.ring.rates import RateTable, no_schedule, rate_table
 
@@ -83,7 +83,7 @@ def _bound(instance: RingInstance, record: Certificate) -> float:
         case WidthDff(k=k):
             if 2 * k > table.gpus + 1:
                 raise ValueError("k is at most half of the GPUs, rounded up")
-            return work_needed(table, rounded_sizes(table.size, table.gpus, k))
+            return area_bound(table, dff_sizes(table.size, table.gpus, k))
         case ClassLp():
             return _by_classes(instance, table, record)
         case PatternLp(slots=slots):
@@ -91,7 +91,7 @@ def _bound(instance: RingInstance, record: Certificate) -> float:
             if not refutes(table, refutation):
                 raise ValueError("the prices refute nothing")
             return slots + 1
-    return work_needed(table, table.size)
+    return area_bound(table, table.size)
 
 
 def _by_classes(instance: RingInstance, table: RateTable, record: ClassLp) -> float:
@@ -99,8 +99,8 @@ def _by_classes(instance: RingInstance, table: RateTable, record: ClassLp) -> fl
     unknown = record.classes.keys() - {row.name for row in program.rows}
     if unknown:
         raise ValueError(f"no class {min(unknown)}")
-    given = ClassPrices(record.classes, _by_job(instance, record.jobs, 0.0))
-    return certified(program, given)
+    given = ClassDuals(record.classes, _by_job(instance, record.jobs, 0.0))
+    return dual_bound(program, given)
 
 
 def _by_job(

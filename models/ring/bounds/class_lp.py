@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.models.ring.bounds.elementary import (
+    dff_sizes,
+    dff_thresholds,
     inside_slots,
-    rounded_sizes,
-    roundings,
     spread_slots,
 )
 from schedgap.models.ring.rates import NEVER, RateTable
@@ -63,11 +63,11 @@ class ClassProgram:
         if row.room != column.room or (row.k and column.spread):
             return 0
         size = self.table.size[column.job]  # of a spread job it may exceed the room
-        return rounded_sizes([size], row.room, row.k)[0] if row.k else size
+        return dff_sizes([size], row.room, row.k)[0] if row.k else size
 
     def capacity(self, row: Row) -> int:
         """Return m_c c, the GPUs of the row's class."""
-        return self.table.room.count(row.room) * row.room
+        return self.table.server_gpus.count(row.room) * row.room
 
 
 def class_program(table: RateTable) -> ClassProgram:
@@ -79,9 +79,9 @@ def class_program(table: RateTable) -> ClassProgram:
     jobs are powers of two, nor where they would be too many.
     """
     inside, spread = inside_slots(table), spread_slots(table)
-    rooms = sorted(set(table.room))
+    rooms = sorted(set(table.server_gpus))
     rows = [Row(room, 0) for room in rooms]
-    rounded = [Row(room, k) for room in rooms for k in roundings(table.size, room)]
+    rounded = [Row(room, k) for room in rooms for k in dff_thresholds(table.size, room)]
     if len(rounded) * len(table.size) <= _MOST_ROUNDED:
         rows += rounded
     columns = []
@@ -124,22 +124,22 @@ def build(program: ClassProgram) -> LinearProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassPrices:
+class ClassDuals:
     """Dual prices, >= 0; any prove some bound."""
 
     rows: Mapping[str, float]  # mu, by the row's name
     jobs: tuple[float, ...]  # nu [j]
 
 
-def prices(program: ClassProgram, duals: Floats) -> ClassPrices:
+def prices(program: ClassProgram, duals: Floats) -> ClassDuals:
     """Return the prices in an engine's duals; those that bind from above are negative there."""
     J, R = len(program.table.size), len(program.rows)
     mu = np.maximum(-duals[J : J + R], 0.0).tolist()
     nu = np.maximum(-duals[J + R :], 0.0).tolist()
-    return ClassPrices({row.name: m for row, m in zip(program.rows, mu, strict=True)}, tuple(nu))
+    return ClassDuals({row.name: m for row, m in zip(program.rows, mu, strict=True)}, tuple(nu))
 
 
-def certified(program: ClassProgram, given: ClassPrices) -> int:
+def dual_bound(program: ClassProgram, given: ClassDuals) -> int:
     """Return the bound on the makespan that prices prove, evaluated in whole numbers.
 
     Scaled such that sum_c m_c c mu_c + sum_j nu_j = 1, it is the ceiling of sum_j sigma_j with

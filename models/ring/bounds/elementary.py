@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 def inside_slots(table: RateTable) -> tuple[float, ...]:
     """Return execution times inside one server [j], slots; NEVER where no server has the GPUs."""
-    largest = max(table.room)
+    largest = max(table.server_gpus)
     return tuple(
         table.slots(j, 1, 0) if size <= largest else NEVER for j, size in enumerate(table.size)
     )
@@ -28,13 +28,13 @@ def spread_slots(table: RateTable) -> tuple[float, ...]:
     return tuple(found)
 
 
-def work_needed(table: RateTable, sizes: Sequence[int]) -> int:
+def area_bound(table: RateTable, sizes: Sequence[int]) -> int:
     """Return ceil(sum_j sizes_j d_j / N): all GPUs busy with jobs of these sizes at their best."""
     work = sum(size * int(d) for size, d in zip(sizes, table.best_slots, strict=True))
     return -(-work // table.gpus)
 
 
-def rounded_sizes(sizes: Sequence[int], room: int, k: int) -> list[int]:
+def dff_sizes(sizes: Sequence[int], room: int, k: int) -> list[int]:
     """Return f_k(G_j), G_j <= room: all of it for a size that leaves less than k, 0 below k.
 
     Whatever fits together still does: beside a size above room - k only sizes below k have a place.
@@ -43,7 +43,7 @@ def rounded_sizes(sizes: Sequence[int], room: int, k: int) -> list[int]:
     return [room if size > room - k else size if size >= k else 0 for size in sizes]
 
 
-def roundings(sizes: Sequence[int], room: int) -> list[int]:
+def dff_thresholds(sizes: Sequence[int], room: int) -> list[int]:
     """Return the k >= 2 of `rounded_sizes` that can say more than the sizes themselves.
 
     With k from room - G_j + 1 on a job of size G_j takes all of the room. Between two such k a
@@ -59,7 +59,7 @@ def width_dff(table: RateTable) -> tuple[int, int]:
     -----
     Every best execution time must be finite. With k = 0 it is `area`.
     """
-    ks = [0, *roundings(table.size, table.gpus)]
-    values = [work_needed(table, rounded_sizes(table.size, table.gpus, k)) for k in ks]
+    ks = [0, *dff_thresholds(table.size, table.gpus)]
+    values = [area_bound(table, dff_sizes(table.size, table.gpus, k)) for k in ks]
     best = max(range(len(ks)), key=values.__getitem__)
     return values[best], ks[best]

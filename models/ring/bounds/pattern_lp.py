@@ -29,21 +29,21 @@ _ARTIFICIAL = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Class:
+class ServerClass:
     """Servers on whose GPUs a job takes the same time."""
 
     gpus: int  # of all of them
     slots: tuple[float, ...]  # [j] least execution time of a job with a worker here, or NEVER
 
 
-def classes(table: RateTable) -> tuple[Class, ...]:
+def server_classes(table: RateTable) -> tuple[ServerClass, ...]:
     """Return the servers by the jobs that fit into one of them."""
     inside, spread = inside_slots(table), spread_slots(table)
     gpus: dict[tuple[float, ...], int] = {}
-    for room in table.room:
+    for room in table.server_gpus:
         times = tuple(inside[j] if size <= room else spread[j] for j, size in enumerate(table.size))
         gpus[times] = gpus.get(times, 0) + room
-    return tuple(Class(number, times) for times, number in gpus.items())
+    return tuple(ServerClass(number, times) for times, number in gpus.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +65,21 @@ def refutes(table: RateTable, given: Refutation) -> bool:
     if asked > 2**62 or given.slots < 1:
         return False
     served = 0
-    for kind in classes(table):
+    for kind in server_classes(table):
         lengths, capacity = _steps(kind, given.slots)
         served += kind.gpus * int(_values(lengths, np.array(price, dtype=np.int64), capacity)[-1])
     return served < asked
 
 
 @dataclass(slots=True)
-class Memory:
+class WarmStart:
     """What one makespan leaves to the next."""
 
     prices: Floats | None = None  # [j + c] of the rows
     patterns: dict[tuple[int, tuple[int, ...]], None] = field(default_factory=dict)  # class, jobs
 
 
-def refute(table: RateTable, slots: int, clock: Clock, memory: Memory) -> Refutation | None:
+def refute(table: RateTable, slots: int, clock: Clock, memory: WarmStart) -> Refutation | None:
     """Look for prices that refute a makespan of so many slots; None where there are none.
 
     Parameters
@@ -92,7 +92,7 @@ def refute(table: RateTable, slots: int, clock: Clock, memory: Memory) -> Refuta
     Master: theta = least share of all GPUs that, filled with patterns, serves all jobs. H is
     refuted where theta > 1.
     """
-    kinds, J = classes(table), len(table.size)
+    kinds, J = server_classes(table), len(table.size)
     knapsacks = [_steps(kind, slots) for kind in kinds]
     size = np.array(table.size, dtype=np.float64)
     rows = J + len(kinds)
@@ -166,7 +166,7 @@ def pattern_bound(
     on_refuted : callable
         Called with each refutation that raises the bound.
     """
-    step, memory = 1, Memory()
+    step, memory = 1, WarmStart()
     ceiling = upper  # no refutation was found for it
     while lower < ceiling and not clock.expired():
         middle = (lower + ceiling) // 2 if ceiling < upper else min(lower + step - 1, upper - 1)
@@ -207,7 +207,7 @@ def _values(lengths: Sequence[int], price: Ints, capacity: int) -> Ints:
     return value
 
 
-def _steps(kind: Class, slots: int) -> tuple[list[int], int]:
+def _steps(kind: ServerClass, slots: int) -> tuple[list[int], int]:
     """Return execution times and H in steps of several slots where H is large; -1: too long.
 
     Both are rounded down: what fits in slots fits in steps, and a job of no step fits anywhere.

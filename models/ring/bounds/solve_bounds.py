@@ -59,7 +59,7 @@ def run_class_lp(instance: RingInstance, call: RunContext) -> MethodResult:
         "classes": dict(prices.rows),
         "jobs": {job.id: nu for job, nu in zip(instance.jobs, prices.jobs, strict=True) if nu},
     }
-    value = class_lp.certified(program, prices)
+    value = class_lp.dual_bound(program, prices)
     return within_horizon(instance, _proved(value, certificate, lp=result.objective))
 
 

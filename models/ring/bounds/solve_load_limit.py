@@ -12,12 +12,10 @@ from schedgap.models.search_state import solve_program
 MOST_COLUMNS = 200_000
 
 
-def bound_by_limit(
-    instance: RingInstance, call: RunContext, loads: tuple[float, ...]
-) -> MethodResult:
+def limit_bound(instance: RingInstance, call: RunContext, loads: tuple[float, ...]) -> MethodResult:
     """Bound the makespan by the least limit on loads."""
     table = rate_table(instance)
-    free = load_limit.least_limit(table, loads)
+    free = load_limit.trivial_limit(table, loads)
     call.progress.bound(float(free))
     kinds = len(set(zip(table.size, loads, strict=True)))
     trace: dict[str, Any] = {"kinds": kinds, "free": free}
@@ -41,4 +39,4 @@ def bound_by_limit(
 
 def load_ilp(instance: RingInstance, call: RunContext) -> MethodResult:
     """Bound by the least limit where each job counts for its least execution time."""
-    return refuted(instance) or bound_by_limit(instance, call, rate_table(instance).best_slots)
+    return refuted(instance) or limit_bound(instance, call, rate_table(instance).best_slots)

@@ -23,7 +23,7 @@ def count_plans(instance: RingInstance, latest: int) -> int:
     """
     table, number = rate_table(instance), 1
     for size in table.size:
-        ways = sum(1 for _ in islice(_placements(table.room, size), MOST_PLANS))
+        ways = sum(1 for _ in islice(_placements(table.server_gpus, size), MOST_PLANS))
         number *= latest * ways
         if number > MOST_PLANS:
             return MOST_PLANS + 1
@@ -90,9 +90,11 @@ def limit_pool(
                     for j, placed in enumerate(placements)
                     if s in placed
                 )
-                for s in range(len(table.room))
+                for s in range(len(table.server_gpus))
             ]
-            numbered = [numbering(room, here) for room, here in zip(table.room, on, strict=True)]
+            numbered = [
+                numbering(room, here) for room, here in zip(table.server_gpus, on, strict=True)
+            ]
             limit = max(each.load for each in numbered)
             if limit < least:
                 least = limit
@@ -134,7 +136,7 @@ def _plans(
 ) -> Iterator[tuple[tuple[int, ...], tuple[Placement, ...]]]:
     """Yield all starts and placements of which no job alone would end after `latest`."""
     table = rate_table(instance)
-    ways = [list(_placements(table.room, size)) for size in table.size]
+    ways = [list(_placements(table.server_gpus, size)) for size in table.size]
     for placements in product(*ways):
         fastest = [
             table.slots(j, len(placed), min(len(placed) - 1, 1))

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import MethodResult, RunContext
-from schedgap.models.ring.bounds.elementary import rounded_sizes, roundings
-from schedgap.models.ring.heuristics.initial import first_bracket, settled
+from schedgap.models.ring.bounds.elementary import dff_sizes, dff_thresholds
+from schedgap.models.ring.heuristics.initial import initial_state, settled_result
 from schedgap.models.ring.programs.printed import equal_jobs
 from schedgap.models.ring.rates import RateTable, rate_table, refuted
 from schedgap.models.ring.simulator import schedule_of
@@ -141,8 +141,8 @@ class _Tree:
         self.table: RateTable = rate_table(instance)
         self.below = below
         self.best_slots = [int(slots) for slots in self.table.best_slots]
-        ks = [0, *roundings(self.table.size, self.table.gpus)]
-        self.sizes = [rounded_sizes(self.table.size, self.table.gpus, k) for k in ks]  # [k][j]
+        ks = [0, *dff_thresholds(self.table.size, self.table.gpus)]
+        self.sizes = [dff_sizes(self.table.size, self.table.gpus, k) for k in ks]  # [k][j]
         self.twin = {later: earlier for earlier, later in equal_jobs(instance)}
         self._seen: dict[object, int] = {}  # state -> earliest slot
 
@@ -163,7 +163,7 @@ class _Tree:
         Servers of equal size are sorted by what is on them.
         """
         columns = zip(
-            self.table.room,
+            self.table.server_gpus,
             *(state.before or ()),
             *(active.counts for active in state.active),
             strict=True,
@@ -193,7 +193,7 @@ class _Tree:
     def _free(self, active: tuple[Active, ...]) -> Counts:
         """Return [s] the GPUs that no active job holds."""
         return tuple(
-            room - sum(a.counts[s] for a in active) for s, room in enumerate(self.table.room)
+            room - sum(a.counts[s] for a in active) for s, room in enumerate(self.table.server_gpus)
         )
 
     def _starts(
@@ -215,7 +215,7 @@ class _Tree:
                 if _could_start_earlier(counts, number, state.before):
                     continue
                 rest = tuple(room - count for room, count in zip(free, counts, strict=True))
-                more = (*active, Active(j, self.table.need[j], counts, number))
+                more = (*active, Active(j, self.table.required_progress[j], counts, number))
                 decision = Start(j, state.slot, counts, started)
                 yield from self._starts(state, k + 1, rest, more, decision)
         yield from self._starts(state, k + 1, free, active, started)
@@ -227,7 +227,7 @@ class _Tree:
         size, table = self.table.size[j], self.table
         alike: list[int | None] = []  # [s] an earlier server with the same on it
         seen: dict[object, int] = {}
-        for s, room in enumerate(table.room):
+        for s, room in enumerate(table.server_gpus):
             before = [column[s] for column in state.before or ()]
             key = (room, *before, *(a.counts[s] for a in active))
             alike.append(seen.get(key))
@@ -272,12 +272,14 @@ class _Tree:
         table = self.table
         waiting = tuple(j for j in state.waiting if all(a.job != j for a in active))
         rings = [a for a in active if a.number > 1]
-        crowd = [sum(a.counts[s] > 0 for a in rings) for s in range(len(table.room))]
+        contention = [sum(a.counts[s] > 0 for a in rings) for s in range(len(table.server_gpus))]
         rates = [
             table.rate(
                 a.job,
                 a.number,
-                0 if a.number == 1 else max(c for c, n in zip(crowd, a.counts, strict=True) if n),
+                0
+                if a.number == 1
+                else max(c for c, n in zip(contention, a.counts, strict=True) if n),
             )
             for a in active
         ]
@@ -295,7 +297,7 @@ class _Tree:
                 if (rest := a.left - rate * slots) > 0
             )
         )
-        crossed = tuple(count > 0 for count in crowd)
+        crossed = tuple(count > 0 for count in contention)
         return State(
             state.slot + slots, after, waiting, Before(self._free(active), crossed), started
         )
@@ -327,8 +329,8 @@ def branch_simulate(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run the search from what the lists have."""
     if proof := refuted(instance):
         return proof
-    found = first_bracket(instance, call)
-    if end := settled(instance, found):
+    found = initial_state(instance, call)
+    if end := settled_result(instance, found):
         return end
     call.progress.phase("searching from slot to slot")
     search = branch_and_simulate(

@@ -7,12 +7,16 @@ from typing import Any
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.bounds.solve_bounds import run_pattern_lp
-from schedgap.models.ring.exact.interval_stages import climb_stage, inside_stage, relax_stage
-from schedgap.models.ring.heuristics.initial import first_bracket, settled
+from schedgap.models.ring.exact.interval_stages import (
+    destructive_bound_stage,
+    relaxation_stage,
+    single_server_stage,
+)
+from schedgap.models.ring.heuristics.initial import initial_state, settled_result
 from schedgap.models.ring.heuristics.local_search import search_stage
 from schedgap.models.ring.programs import intervals
+from schedgap.models.ring.programs.concurrent_sets import concurrent_sets
 from schedgap.models.ring.programs.intervals import Detail
-from schedgap.models.ring.programs.rings_at_once import rings_at_once
 from schedgap.models.ring.rates import rate_table, refuted
 from schedgap.models.search_state import Finder, SearchState, StageResult
 from schedgap.solvers import Clock
@@ -33,17 +37,17 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
     if proof := refuted(instance):
         return proof
     call.progress.phase("bounds and list schedules")
-    found = first_bracket(instance, call)
-    if end := settled(instance, found):
+    found = initial_state(instance, call)
+    if end := settled_result(instance, found):
         return end
     found.child(
         "pattern-lp",
-        bound_stage,
+        pattern_bound_stage,
         instance,
         clock=call.clock.share(BOUND_SHARE, most=BOUND_SECONDS),
         engine="highs",
     )
-    if end := settled(instance, found):
+    if end := settled_result(instance, found):
         return end
     many = len(instance.jobs) >= MANY_JOBS
     call.progress.phase("local search")
@@ -69,7 +73,7 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
     if many:
         call.progress.phase("jobs inside single servers")
         clock = call.clock.share(INSIDE_SHARE)
-        _cp_sat(instance, found, "inside", inside_stage, clock)
+        _cp_sat(instance, found, "inside", single_server_stage, clock)
     details: tuple[Detail, ...] = ("free", "pairs")
     if _rings_prevail(instance):
         details = (*details, "meetings")
@@ -78,10 +82,10 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
             name = _NAMES[detail]
             call.progress.phase(name)
             clock = call.clock.share(RELAX_SHARE, most=RELAX_SECONDS)
-            _cp_sat(instance, found, name, relax_stage, clock, detail)
+            _cp_sat(instance, found, name, relaxation_stage, clock, detail)
     if not found.closed:
         call.progress.phase("refuting makespans")
-        _cp_sat(instance, found, "makespans", climb_stage, call.clock, details[-1])
+        _cp_sat(instance, found, "makespans", destructive_bound_stage, call.clock, details[-1])
     return found.outcome()
 
 
@@ -94,7 +98,7 @@ def _rings_prevail(instance: RingInstance) -> bool:
     table = rate_table(instance)
     work = [size * d for size, d in zip(table.size, table.best_slots, strict=True)]
     rings = [j for j, n in enumerate(table.fewest_servers) if n > 1]
-    few = rings_at_once(table, rings, intervals.MOST_SETS) is not None
+    few = concurrent_sets(table, rings, intervals.MOST_SETS) is not None
     return few and sum(work[j] for j in rings) >= MOSTLY * sum(work)
 
 
@@ -118,7 +122,7 @@ def _cp_sat(
     )
 
 
-def bound_stage(
+def pattern_bound_stage(
     found: Finder, instance: RingInstance, *, clock: Clock, seed: int, threads: int
 ) -> StageResult:
     """Prove what the linear relaxations prove."""

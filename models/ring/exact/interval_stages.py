@@ -13,7 +13,7 @@ import numpy as np
 
 from schedgap.errors import ContradictionError, ScaleError
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.ring.dispatch import Cluster, Ints, dispatch, schedule
+from schedgap.models.ring.dispatch import Cluster, Ints, dispatch, trial_schedule
 from schedgap.models.ring.programs import intervals
 from schedgap.models.ring.programs.intervals import Detail
 from schedgap.models.ring.rates import rate_table
@@ -25,7 +25,7 @@ from schedgap.solvers.engines.confirm import confirm
 STEP_SHARE = 0.3  # of what is left, for each makespan that is asked about
 
 
-def _where_numbers_hold(stage: Callable[..., StageResult]) -> Callable[..., StageResult]:
+def _skip_if_out_of_range(stage: Callable[..., StageResult]) -> Callable[..., StageResult]:
     """Let a stage end with what it has where a program's numbers are too large."""
 
     @wraps(stage)
@@ -38,8 +38,8 @@ def _where_numbers_hold(stage: Callable[..., StageResult]) -> Callable[..., Stag
     return careful
 
 
-@_where_numbers_hold
-def relax_stage(
+@_skip_if_out_of_range
+def relaxation_stage(
     found: Finder,
     instance: RingInstance,
     known: RingSchedule | None,
@@ -101,7 +101,7 @@ def relax_stage(
     )
 
 
-def inside_stage(
+def single_server_stage(
     found: Finder,
     instance: RingInstance,
     known: RingSchedule | None,
@@ -131,8 +131,8 @@ def inside_stage(
     return StageResult(trace={"asked": asked, "seconds": round(clock.elapsed(), 3)})
 
 
-@_where_numbers_hold
-def climb_stage(
+@_skip_if_out_of_range
+def destructive_bound_stage(
     found: Finder,
     instance: RingInstance,
     known: RingSchedule | None,
@@ -210,13 +210,13 @@ def offer_plan(
     """Offer what starts and placements lead to; where they collide, the jobs in that order."""
     made = schedule_of(instance, starts, placements)
     if made is None:
-        made = in_order(instance, starts, placements)
+        made = dispatch_in_order(instance, starts, placements)
     if made is not None:
         found.offer(made)
     return made
 
 
-def in_order(
+def dispatch_in_order(
     instance: RingInstance, starts: Sequence[int], placements: Sequence[Placement]
 ) -> RingSchedule | None:
     """Return the schedule of jobs in the order of their starts, each as soon as its place is free.
@@ -235,4 +235,4 @@ def in_order(
 
     order = sorted(range(len(starts)), key=lambda j: (starts[j], j))
     trial = dispatch(rate_table(instance), order, choose)
-    return schedule(instance, trial) if trial.feasible else None
+    return trial_schedule(instance, trial) if trial.feasible else None

@@ -6,7 +6,7 @@ from typing import Any
 from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
-from schedgap.models.ring.bounds.solve_load_limit import bound_by_limit
+from schedgap.models.ring.bounds.solve_load_limit import limit_bound
 from schedgap.models.ring.dispatch import NO_PLACE
 from schedgap.models.ring.exact import all_schedules
 from schedgap.models.ring.heuristics.initial import starting_schedule
@@ -14,7 +14,7 @@ from schedgap.models.ring.heuristics.pool_of_runs import default_pool
 from schedgap.models.ring.programs import schedule_pool as pools
 from schedgap.models.ring.programs.load_limit import estimated_loads
 from schedgap.models.ring.rates import rate_table, refuted
-from schedgap.models.ring.simulator import measures
+from schedgap.models.ring.simulator import schedule_metrics
 from schedgap.solvers import solve
 
 NO_PLAN = "no start and placement of all jobs is feasible"
@@ -67,7 +67,7 @@ def _choose(instance: RingInstance, call: RunContext, complete: bool) -> MethodR
     return MethodResult(
         chosen,
         bound=float(min(kept.makespan for kept in pool)) if complete else None,
-        trace=trace | measures(instance, chosen),
+        trace=trace | schedule_metrics(instance, chosen),
     )
 
 
@@ -96,7 +96,7 @@ def theta_feasible(instance: RingInstance, call: RunContext) -> MethodResult:
         return proof
     if call.options["form"] == "pool":
         return _limit_of_pool(instance, call)
-    return bound_by_limit(instance, call, estimated_loads(rate_table(instance)))
+    return limit_bound(instance, call, estimated_loads(rate_table(instance)))
 
 
 def _limit_of_pool(instance: RingInstance, call: RunContext) -> MethodResult:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, NullProgress, RunContext
 from schedgap.models.ring.bounds.solve_bounds import BoundsOnly
-from schedgap.models.ring.exact.interval_stages import relax_stage
-from schedgap.models.ring.heuristics.initial import first_bracket, settled
+from schedgap.models.ring.exact.interval_stages import relaxation_stage
+from schedgap.models.ring.heuristics.initial import initial_state, settled_result
 from schedgap.models.ring.programs import intervals, printed
 from schedgap.models.ring.rates import refuted
 from schedgap.models.ring.simulator import schedule_of
@@ -17,8 +17,8 @@ def rar_ddls(instance: RingInstance, call: RunContext) -> MethodResult:
     """Solve (1)-(9) as printed, up to the makespan of a first schedule."""
     if proof := refuted(instance):
         return proof
-    found = first_bracket(instance, call)
-    if end := settled(instance, found):
+    found = initial_state(instance, call)
+    if end := settled_result(instance, found):
         return end
     horizon = instance.horizon if found.schedule is None else found.schedule.makespan
     columns = printed.size(instance, horizon)
@@ -36,8 +36,8 @@ def rar_ddls_cp(instance: RingInstance, call: RunContext) -> MethodResult:
     """Solve (1)-(9) by intervals, the rates slot by slot."""
     if proof := refuted(instance):
         return proof
-    found = first_bracket(instance, call)
-    if end := settled(instance, found):
+    found = initial_state(instance, call)
+    if end := settled_result(instance, found):
         return end
     call.progress.phase("building the program")
     known = found.schedule
@@ -64,13 +64,13 @@ def _relaxed(detail: intervals.Detail) -> Callable[[RingInstance, RunContext], M
     def run(instance: RingInstance, call: RunContext) -> MethodResult:
         if proof := refuted(instance):
             return proof
-        known = first_bracket(instance, replace(call, progress=NullProgress()))
+        known = initial_state(instance, replace(call, progress=NullProgress()))
         lower = int(known.lower)
         call.progress.bound(lower, known.certificate)
         if lower > instance.horizon:
-            return settled(instance, known) or MethodResult(bound=lower)
+            return settled_result(instance, known) or MethodResult(bound=lower)
         kept = BoundsOnly(call.progress, lower)
-        report = relax_stage(
+        report = relaxation_stage(
             kept,
             instance,
             known.schedule,

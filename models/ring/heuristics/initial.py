@@ -8,7 +8,7 @@ from schedgap.models.method import MethodResult, NullProgress, RunContext
 from schedgap.models.ring.algorithms.packing import longest_first, pack, random_orders
 from schedgap.models.ring.algorithms.sjf_bco import search_runs
 from schedgap.models.ring.bounds.elementary import width_dff
-from schedgap.models.ring.dispatch import Trial, dispatch, schedule
+from schedgap.models.ring.dispatch import Trial, dispatch, trial_schedule
 from schedgap.models.ring.rates import RateTable, past_horizon, rate_table
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.children.clock import Clock
@@ -24,11 +24,11 @@ def starting_schedule(
     There must be one at all: `rates.no_schedule` is asked first.
     """
     call = RunContext({}, None, Clock() if clock is None else clock, seed, NullProgress())
-    found: RingSchedule | None = first_bracket(instance, call).schedule
+    found: RingSchedule | None = initial_state(instance, call).schedule
     return found
 
 
-def first_bracket(instance: RingInstance, call: RunContext) -> SearchState:
+def initial_state(instance: RingInstance, call: RunContext) -> SearchState:
     """Return the bracket of what is known at once.
 
     A list's schedule is in it as soon as it is made; no list follows one that meets the bound. The
@@ -52,13 +52,13 @@ def first_bracket(instance: RingInstance, call: RunContext) -> SearchState:
 
     def offer(trial: Trial) -> None:
         if trial.feasible:
-            found.offer(schedule(instance, trial))
+            found.offer(trial_schedule(instance, trial))
 
-    run_lists(table, call.seed, offer, lambda: found.closed or clock.expired())
+    run_list_algorithms(table, call.seed, offer, lambda: found.closed or clock.expired())
     return found
 
 
-def run_lists(
+def run_list_algorithms(
     table: RateTable, seed: int, offer: Callable[[Trial], None], stop: Callable[[], bool]
 ) -> None:
     """Offer the schedules of `lpt-pack`, SJF-BCO and random orders as they come.
@@ -74,7 +74,7 @@ def run_lists(
         random_orders(table, seed, stop=stop, on_better=offer)
 
 
-def settled(instance: RingInstance, found: SearchState) -> MethodResult | None:
+def settled_result(instance: RingInstance, found: SearchState) -> MethodResult | None:
     """Return the outcome of a bracket that leaves nothing to prove, or None.
 
     A bound past the horizon leaves no schedule.

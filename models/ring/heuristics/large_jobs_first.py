@@ -15,7 +15,7 @@ _TRIES = 30  # orders of the jobs
 
 
 @dataclass(frozen=True, slots=True)
-class Prefix:
+class LargeJobsSchedule:
     """Jobs that run before all others, and where the rest begins."""
 
     starts: dict[int, int]  # by job, slot
@@ -29,32 +29,34 @@ class Prefix:
         return sum(map(sum, self.free)), self.makespan
 
 
-def prefixes(table: RateTable, rng: Random, tries: int = _TRIES) -> list[Prefix]:
+def large_jobs_schedules(
+    table: RateTable, rng: Random, tries: int = _TRIES
+) -> list[LargeJobsSchedule]:
     """Return ways to run the jobs that no server can hold, in several orders, packed.
 
     Those come first that block the fewest GPU-slots.
     """
     outside = {j for j, slots in enumerate(inside_slots(table)) if slots == NEVER}
     if not outside:
-        return [Prefix({}, {}, {}, 0, tuple((0,) * room for room in table.room))]
+        return [LargeJobsSchedule({}, {}, {}, 0, tuple((0,) * room for room in table.server_gpus))]
     orders = [[j for j in order if j in outside] for order in longest_first(table)]
     while len(orders) < tries:
         orders.append(rng.sample(orders[0], len(orders[0])))
-    found: dict[tuple[Free, ...], Prefix] = {}
+    found: dict[tuple[Free, ...], LargeJobsSchedule] = {}
     for order in orders:
         for most in (1, math.inf):
-            prefix = _prefix(table, order, most)
-            if prefix is not None:
-                found.setdefault(prefix.free, prefix)
-    return sorted(found.values(), key=Prefix.blocked)
+            large_jobs = _packed(table, order, most)
+            if large_jobs is not None:
+                found.setdefault(large_jobs.free, large_jobs)
+    return sorted(found.values(), key=LargeJobsSchedule.blocked)
 
 
-def _prefix(table: RateTable, order: list[int], most: float) -> Prefix | None:
+def _packed(table: RateTable, order: list[int], most: float) -> LargeJobsSchedule | None:
     trial = dispatch(table, order, lambda j, cluster: pack(j, cluster, most))
     if not trial.feasible:
         return None
     first = [0]
-    for room in table.room:
+    for room in table.server_gpus:
         first.append(first[-1] + room)
     free = [0] * table.gpus
     placements: dict[int, dict[int, int]] = {}
@@ -68,8 +70,9 @@ def _prefix(table: RateTable, order: list[int], most: float) -> Prefix | None:
             free[gpu] = max(free[gpu], trial.ends[j])
         placements[j] = placed
     by_server = tuple(
-        tuple(sorted(free[first[s] : first[s + 1]], reverse=True)) for s in range(len(table.room))
+        tuple(sorted(free[first[s] : first[s + 1]], reverse=True))
+        for s in range(len(table.server_gpus))
     )
     starts = {j: trial.starts[j] for j in order}
     ends = {j: trial.ends[j] for j in order}
-    return Prefix(starts, ends, placements, int(trial.makespan), by_server)
+    return LargeJobsSchedule(starts, ends, placements, int(trial.makespan), by_server)

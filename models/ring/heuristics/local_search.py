@@ -16,12 +16,12 @@ from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.algorithms.packing import lpt_pack
 from schedgap.models.ring.bounds.elementary import width_dff
-from schedgap.models.ring.dispatch import NO_PLACE, schedule
-from schedgap.models.ring.heuristics.large_jobs_first import prefixes
-from schedgap.models.ring.heuristics.server_lanes import Lanes
-from schedgap.models.ring.heuristics.timetable import Found, order_search
+from schedgap.models.ring.dispatch import NO_PLACE, trial_schedule
+from schedgap.models.ring.heuristics.large_jobs_first import large_jobs_schedules
+from schedgap.models.ring.heuristics.serial_schedules import PlacedSchedule, order_search
+from schedgap.models.ring.heuristics.server_lanes import LaneAssignment
 from schedgap.models.ring.rates import RateTable, past_horizon, rate_table, refuted
-from schedgap.models.ring.simulator import measures, schedule_of
+from schedgap.models.ring.simulator import schedule_metrics, schedule_of
 from schedgap.models.search_state import Finder, SearchState, StageResult
 from schedgap.solvers.children.clock import Clock
 
@@ -34,14 +34,14 @@ _PAUSE = 256  # moves between two looks at the clock
 
 
 def anneal(
-    plan: Lanes,
+    plan: LaneAssignment,
     target: int,
     moves: int,
     heat: float,
     rng: Random,
     *,
     clock: Clock,
-    on_better: Callable[[Lanes], None] = lambda plan: None,
+    on_better: Callable[[LaneAssignment], None] = lambda plan: None,
 ) -> bool:
     """Move jobs until nothing lies beyond the target; return whether that was reached.
 
@@ -92,8 +92,8 @@ def local_search(
     moves: int = 2000,
     rounds: int = 2,
     clock: Clock,
-    on_better: Callable[[Found], None] = lambda found: None,
-) -> Found | None:
+    on_better: Callable[[PlacedSchedule], None] = lambda found: None,
+) -> PlacedSchedule | None:
     """Look for a makespan below `upper`; None where there was none, else the best.
 
     Parameters
@@ -118,31 +118,31 @@ def local_search(
     Targets halve the distance between the lowest that may be possible and the best makespan. A
     target that was not reached proves nothing; while it was missed, the makespan may still fall.
     """
-    best: Found | None = None
+    best: PlacedSchedule | None = None
 
-    def take(found: Found) -> None:
+    def take(found: PlacedSchedule) -> None:
         nonlocal best, upper
         if found.makespan < upper:
             upper, best = found.makespan, found
             on_better(found)
 
-    def note(plan: Lanes) -> None:
+    def note(plan: LaneAssignment) -> None:
         take(plan.found())
 
     rng = Random(seed)
-    if len(table.size) * len(table.room) * upper <= _TIMETABLE:
+    if len(table.size) * len(table.server_gpus) * upper <= _TIMETABLE:
         tries = orders * len(table.size)
         order_search(table, lower, upper, rng, tries=tries, clock=clock.share(0.5), on_better=take)
     if too_large(table):
         return best
     heat = max(1.0, sum(map(float, table.best_slots)) / len(table.size) / 2)
-    begins = prefixes(table, rng)[:_KEPT]
+    begins = large_jobs_schedules(table, rng)[:_KEPT]
     for again in range(1, rounds + 1):
-        for prefix in begins:
-            low = max(lower, prefix.makespan)
+        for large_jobs in begins:
+            low = max(lower, large_jobs.makespan)
             if low >= upper or clock.expired():
                 continue
-            plan = Lanes(table, prefix, low)
+            plan = LaneAssignment(table, large_jobs, low)
             note(plan)
             while plan.jobs and low < upper and not clock.expired():
                 target = (low + upper - 1) // 2
@@ -174,7 +174,7 @@ def run_local_search(instance: RingInstance, call: RunContext) -> MethodResult:
     call.progress.phase("packing the longest jobs first")
     first = lpt_pack(table)
     if first.feasible:
-        found.offer(schedule(instance, first))
+        found.offer(trial_schedule(instance, first))
     call.progress.phase("moving jobs")
     report = search_stage(
         found,
@@ -190,7 +190,7 @@ def run_local_search(instance: RingInstance, call: RunContext) -> MethodResult:
         return MethodResult(note=NO_PLACE)
     trace = {"lpt_pack": first.makespan if first.feasible else None, "lower": lower}
     trace["end"] = report.trace["end"]
-    return MethodResult(found.schedule, trace=measures(instance, found.schedule) | trace)
+    return MethodResult(found.schedule, trace=schedule_metrics(instance, found.schedule) | trace)
 
 
 def search_stage(
@@ -206,7 +206,7 @@ def search_stage(
 ) -> StageResult:
     """Look for schedules that are better than the known one; `options` are `local_search`'s."""
 
-    def offer(better: Found) -> None:
+    def offer(better: PlacedSchedule) -> None:
         made = schedule_of(instance, better.starts, better.placements)
         if made is not None:
             found.offer(made)

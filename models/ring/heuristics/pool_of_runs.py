@@ -9,7 +9,8 @@ from schedgap.models.ring.algorithms.sjf_bco import search_runs
 from schedgap.models.ring.baselines.first_fit import first_fit
 from schedgap.models.ring.baselines.list_scheduling import list_scheduling
 from schedgap.models.ring.baselines.random_placement import random_placement
-from schedgap.models.ring.dispatch import Trial, schedule
+from schedgap.models.ring.baselines.within_limit import search_with
+from schedgap.models.ring.dispatch import Trial, trial_schedule
 from schedgap.models.ring.rates import rate_table
 
 RANDOM_RUNS = 50
@@ -23,8 +24,8 @@ def default_pool(
     trials = [lpt_pack(table)]
     for search in (
         partial(search_runs, table, stop=stop),
-        partial(first_fit, table, "list", stop=stop),
-        partial(list_scheduling, table, "list", stop=stop),
+        partial(search_with, table, first_fit, stop=stop),
+        partial(search_with, table, list_scheduling, stop=stop),
     ):
         trials += [attempt.trial for attempt in search().attempts]
     for number in range(RANDOM_RUNS):
@@ -35,4 +36,4 @@ def default_pool(
     for trial in trials:
         if trial.feasible:
             distinct.setdefault(trial.ends, trial)
-    return [schedule(instance, trial) for trial in distinct.values()]
+    return [trial_schedule(instance, trial) for trial in distinct.values()]

@@ -9,8 +9,8 @@ from the server down, and what changes in a lane changes nothing outside it.
 from random import Random
 
 from schedgap.models.ring.bounds.elementary import inside_slots
-from schedgap.models.ring.heuristics.large_jobs_first import Prefix
-from schedgap.models.ring.heuristics.timetable import Found
+from schedgap.models.ring.heuristics.large_jobs_first import LargeJobsSchedule
+from schedgap.models.ring.heuristics.serial_schedules import PlacedSchedule
 from schedgap.models.ring.rates import NEVER, RateTable
 
 _ALONE = 0.3  # share of moves to which nothing is moved in return
@@ -32,16 +32,16 @@ def lane_widths(table: RateTable) -> list[int]:
     return max(best.values(), default=(0, []))[1]
 
 
-class Lanes:
+class LaneAssignment:
     """Jobs by lane, and the work beyond a target that they leave.
 
     Lanes are numbered from a server down: those inside lane i are the next ones, before `stop[i]`.
     """
 
-    def __init__(self, table: RateTable, prefix: Prefix, target: int) -> None:
-        self.table, self.prefix, self.target = table, prefix, target
+    def __init__(self, table: RateTable, large_jobs: LargeJobsSchedule, target: int) -> None:
+        self.table, self.large_jobs, self.target = table, large_jobs, target
         self.slots = [0 if each == NEVER else int(each) for each in inside_slots(table)]
-        self.jobs = [j for j in range(len(table.size)) if j not in prefix.starts]
+        self.jobs = [j for j in range(len(table.size)) if j not in large_jobs.starts]
         self.server: list[int] = []  # [i]
         self.width: list[int] = []  # [i] GPUs
         self.gpus: list[int] = []  # [i] the same, 0 where it is cut into others
@@ -50,7 +50,7 @@ class Lanes:
         self.parts: list[list[int]] = []  # [i] the lanes that it is cut into
         self.stop: list[int] = []  # [i]
         widths = lane_widths(table)
-        for s, room in enumerate(table.room):
+        for s, room in enumerate(table.server_gpus):
             self._cut(s, range(room), widths, -1)
         lanes = len(self.width)
         self.own: list[list[int]] = [[] for _ in range(lanes)]  # [i] jobs
@@ -71,7 +71,7 @@ class Lanes:
         self.server.append(s)
         self.width.append(len(gpus))
         self.gpus.append(0)
-        self.ready.append(max(self.prefix.free[s][g] for g in gpus))
+        self.ready.append(max(self.large_jobs.free[s][g] for g in gpus))
         self.around.append(around)
         self.parts.append([])
         self.stop.append(0)
@@ -197,10 +197,10 @@ class Lanes:
             for part in parts:
                 self._layer(part, rng, found)
 
-    def found(self) -> Found:
+    def found(self) -> PlacedSchedule:
         """Return the schedule of all jobs, those of the prefix too."""
-        starts, ends = dict(self.prefix.starts), dict(self.prefix.ends)
-        placed = dict(self.prefix.placements)
+        starts, ends = dict(self.large_jobs.starts), dict(self.large_jobs.ends)
+        placed = dict(self.large_jobs.placements)
         for i, own in enumerate(self.own):
             now = max(self.end[self.around[i]], self.ready[i])
             for j in own:
@@ -208,7 +208,7 @@ class Lanes:
                 ends[j] = now
                 placed[j] = {self.server[i]: self.table.size[j]}
         every = range(len(self.lane))
-        return Found(
+        return PlacedSchedule(
             tuple(starts[j] for j in every),
             tuple(ends[j] for j in every),
             tuple(placed[j] for j in every),

@@ -19,9 +19,9 @@ from typing import Any, Literal
 
 from schedgap.errors import ScaleError
 from schedgap.instances.ring import RingInstance
+from schedgap.models.ring.programs.concurrent_sets import add_contention_by_sets, concurrent_sets
 from schedgap.models.ring.programs.jobs_as_intervals import Program, intervals
 from schedgap.models.ring.programs.printed import equal_jobs
-from schedgap.models.ring.programs.rings_at_once import add_meetings, rings_at_once
 from schedgap.models.ring.rates import RateTable, rate_table
 
 Detail = Literal["free", "pairs", "meetings", "slots"]
@@ -73,12 +73,12 @@ def build(
             model.add(made.makespan + 1 >= end)
         model.minimize(made.makespan)
     if detail == "meetings":
-        sets = rings_at_once(table, sorted(made.spread), MOST_SETS)
+        sets = concurrent_sets(table, sorted(made.spread), MOST_SETS)
         if sets is None:
             detail = "slots"
         else:
             _hold(made, table, 2 * len(sets) + 1, horizon)
-            add_meetings(made, table, horizon, sets)
+            add_contention_by_sets(made, table, horizon, sets)
     if detail in ("pairs", "slots"):
         _hold(made, table, len(made.spread) + 1, horizon)
     if detail == "pairs" or (detail == "slots" and pair_cuts):
@@ -107,7 +107,7 @@ def _pairs(made: Program, table: RateTable, horizon: int) -> None:
     at rate(n, 2) or less: rate(n, 1) duration - (rate(n, 1) - rate(n, 2)) overlap >= need. Jobs no
     two of which fit beside j have overlaps with it one after another: these add up.
     """
-    model, S = made.model, range(len(table.room))
+    model, S = made.model, range(len(table.server_gpus))
     rings = sorted(made.spread)
     overlap: dict[tuple[int, int], Any] = {}
     for place, j in enumerate(rings):
@@ -125,16 +125,16 @@ def _pairs(made: Program, table: RateTable, horizon: int) -> None:
             model.add(met >= last - first).only_enforce_if(share)
             overlap[j, k] = overlap[k, j] = met
     for j in rings:
-        for group in one_by_one(table, j, [k for k in rings if (j, k) in overlap]):
+        for group in exclusive_groups(table, j, [k for k in rings if (j, k) in overlap]):
             crowded = sum(overlap[j, k] for k in group)
             for n, chosen in made.numbers(j):
                 alone, met = table.rate(j, n, 1), table.rate(j, n, 2)
                 model.add(
-                    alone * made.duration[j] - (alone - met) * crowded >= table.need[j]
+                    alone * made.duration[j] - (alone - met) * crowded >= table.required_progress[j]
                 ).only_enforce_if(chosen)
 
 
-def one_by_one(table: RateTable, job: int, others: Sequence[int]) -> list[tuple[int, ...]]:
+def exclusive_groups(table: RateTable, job: int, others: Sequence[int]) -> list[tuple[int, ...]]:
     """Return groups of jobs no two of which fit into the cluster beside the job; all are in one."""
     groups: dict[tuple[int, ...], None] = {}
     large = sorted(others, key=lambda k: (-table.size[k], k))
@@ -151,9 +151,9 @@ def one_by_one(table: RateTable, job: int, others: Sequence[int]) -> list[tuple[
 
 def _levels(made: Program, table: RateTable, horizon: int) -> None:
     """Add the rates of every slot, (6)-(9)."""
-    model, S, T = made.model, range(len(table.room)), range(1, horizon + 1)
+    model, S, T = made.model, range(len(table.server_gpus)), range(1, horizon + 1)
     rings = sorted(made.spread)
-    most = [min(table.room[s], len(rings)) for s in S]  # so many rings at most meet on s
+    most = [min(table.server_gpus[s], len(rings)) for s in S]  # so many rings at most meet on s
     P = max(most, default=0)
     on: dict[tuple[int, int], list[Any]] = {(s, t): [] for s in S for t in T}
     act: dict[tuple[int, int], Any] = {}
@@ -186,5 +186,6 @@ def _levels(made: Program, table: RateTable, horizon: int) -> None:
             steps = [table.rate(j, n, p) - table.rate(j, n, p + 1) for p in range(1, P)]
             steps.append(table.rate(j, n, P))
             model.add(
-                sum(steps[p - 1] * low for (t, p), low in level.items()) >= table.need[j]
+                sum(steps[p - 1] * low for (t, p), low in level.items())
+                >= table.required_progress[j]
             ).only_enforce_if(chosen)  # (9)

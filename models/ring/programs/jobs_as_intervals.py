@@ -91,7 +91,7 @@ def intervals(instance: RingInstance, horizon: int, *, one_server: bool = False)
     from ortools.sat.python import cp_model
 
     table = rate_table(instance)
-    J, S = range(len(table.size)), range(len(table.room))
+    J, S = range(len(table.size)), range(len(table.server_gpus))
     model = cp_model.CpModel()
     made = Program(instance, model)
     length = [modes(table, j, horizon) for j in J]  # [j][n] least slots
@@ -99,7 +99,7 @@ def intervals(instance: RingInstance, horizon: int, *, one_server: bool = False)
     whole: list[Any] = []  # [j] interval
     for j in J:
         G = table.size[j]
-        hosts = [s for s in S if table.room[s] >= G] if 1 in length[j] else []
+        hosts = [s for s in S if table.server_gpus[s] >= G] if 1 in length[j] else []
         wide = {n: d for n, d in length[j].items() if n >= 2 and not (one_server and hosts)}
         if not hosts and not wide:
             return None
@@ -134,7 +134,7 @@ def intervals(instance: RingInstance, horizon: int, *, one_server: bool = False)
         model.add_exactly_one(ways)
     for s in S:
         if held[s]:
-            model.add_cumulative(*zip(*held[s], strict=True), table.room[s])  # (2)
+            model.add_cumulative(*zip(*held[s], strict=True), table.server_gpus[s])  # (2)
     model.add_cumulative(whole, table.size, table.gpus)
     return made
 
@@ -148,10 +148,10 @@ def _spread(
 ) -> None:
     """Add job j's workers on several servers; `wide` has its least slots by number of servers."""
     model, G, spread = made.model, table.size[j], made.spread[j]
-    S = range(len(table.room))
+    S = range(len(table.server_gpus))
     for s in S:
         use = made.use[j, s] = model.new_bool_var(f"use[{j},{s}]")
-        most = min(G - 1, table.room[s])
+        most = min(G - 1, table.server_gpus[s])
         count = made.workers[j, s] = model.new_int_var(0, most, f"workers[{j},{s}]")
         model.add(count >= 1).only_enforce_if(use)
         model.add(count == 0).only_enforce_if(use.negated())

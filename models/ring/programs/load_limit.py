@@ -13,17 +13,17 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from schedgap.models.ring.rates import RateTable, increments
+from schedgap.models.ring.rates import RateTable, load_increments
 from schedgap.solvers.programs.arrays import LinearProgram
 
 
 def estimated_loads(table: RateTable) -> tuple[float, ...]:
     """Return what (15) charges each job's GPUs with [j], in slots; at most d_j, for round-off."""
-    pairs = zip(increments(table), table.best_slots, strict=True)
+    pairs = zip(load_increments(table), table.best_slots, strict=True)
     return tuple(min(work, best) for work, best in pairs)
 
 
-def least_limit(table: RateTable, loads: Sequence[float]) -> int:
+def trivial_limit(table: RateTable, loads: Sequence[float]) -> int:
     """Return a limit that holds without any choice: of the heaviest job, and of all GPUs alike."""
     work = math.fsum(size * load for size, load in zip(table.size, loads, strict=True))
     return max(math.ceil(max(loads) - 1e-6), math.ceil(work / table.gpus - 1e-6))
@@ -75,7 +75,7 @@ def build(table: RateTable, loads: Sequence[float]) -> LinearProgram:
     cost[theta] = 1.0
     return LinearProgram(
         cost=cost,
-        lower=np.append(np.zeros(theta), least_limit(table, loads)),
+        lower=np.append(np.zeros(theta), trivial_limit(table, loads)),
         upper=np.append(most, math.ceil(sum(loads))),
         matrix=sparse.csr_array((value, (row, column)), shape=(len(names), theta + 1)),
         row_lower=np.array(lower, dtype=float),

@@ -46,20 +46,20 @@ def modes(table: RateTable, job: int, horizon: int) -> dict[int, int]:
     return {n: int(slots) for n, slots in least.items() if slots != NEVER and slots <= horizon}
 
 
-def divisor(table: RateTable, job: int) -> int:
+def progress_divisor(table: RateTable, job: int) -> int:
     """Return the greatest common divisor of what a job needs and of all of its rates."""
-    rows = [table.row(job, n) for n in range(1, table.most_servers[job] + 1)]
-    return math.gcd(table.need[job], *(rate for row in rows for rate in row))
+    rows = [table.rates(job, n) for n in range(1, table.most_servers[job] + 1)]
+    return math.gcd(table.required_progress[job], *(rate for row in rows for rate in row))
 
 
 def unsupported_reason(instance: RingInstance) -> str | None:
     """Say why an engine's tolerance could forgive a job some of its work, or None."""
     table = rate_table(instance)
     for j, job in enumerate(instance.jobs):
-        if table.need[j] // divisor(table, j) > LARGEST:
+        if table.required_progress[j] // progress_divisor(table, j) > LARGEST:
             return (
-                f"job {job.id} needs {table.need[j]} units of progress, more than a MIP engine's "
-                "tolerance holds: use rar-ddls-cp or a smaller rate_scale"
+                f"job {job.id} needs {table.required_progress[j]} units of progress, more than a "
+                "MIP engine's tolerance holds: use rar-ddls-cp or a smaller rate_scale"
             )
     return None
 
@@ -104,9 +104,9 @@ def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> 
         least = int(max(table.longest, table.area))
 
     J, S, T = range(len(instance.jobs)), range(len(instance.servers)), range(1, horizon + 1)
-    G, room = table.size, table.room
+    G, room = table.size, table.server_gpus
     rings = [j for j in J if G[j] >= 2]  # jobs that can be spread
-    P = table.most_crowded
+    P = table.max_contention
     P_s = [max(1, min(room[s], len(rings))) for s in S]  # so many rings at most meet on s
     length = [modes(table, j, horizon) for j in J]  # [j][n] least slots
     inside = {(j, s) for j in J if 1 in length[j] for s in S if room[s] >= G[j]}  # one server
@@ -234,12 +234,12 @@ def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> 
         lambda j, t, p: model.lev[j, t, p - 1] <= model.lev[j, t, p],
         "at most p - 1 rings are at most p",
     )
-    unit = [divisor(table, j) for j in J]
+    unit = [progress_divisor(table, j) for j in J]
     model.eq_9_one = rows(
         (j for j in J if 1 in length[j]),
         lambda j: (
             table.rate(j, 1, 0) // unit[j] * sum(model.act[j, t] for t in T)
-            >= table.need[j] // unit[j] * model.num[j, 1]
+            >= table.required_progress[j] // unit[j] * model.num[j, 1]
         ),
         "all iterations inside one server",
     )
@@ -252,7 +252,7 @@ def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> 
                 if (step := table.rate(j, n, p) - table.rate(j, n, p + 1))
                 for t in T
             )
-            >= table.need[j] // unit[j] * model.num[j, n]
+            >= table.required_progress[j] // unit[j] * model.num[j, n]
         ),
         "all iterations at the rates of (7) and (8); the steps from p + 1 to p add up to rate p",
     )
@@ -296,7 +296,7 @@ def _equal_servers(table: RateTable) -> list[tuple[int, int]]:
     """Return neighbors among servers with the same number of GPUs."""
     seen: dict[int, int] = {}
     pairs = []
-    for s, room in enumerate(table.room):
+    for s, room in enumerate(table.server_gpus):
         if room in seen:
             pairs.append((seen[room], s))
         seen[room] = s

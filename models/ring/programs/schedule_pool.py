@@ -47,7 +47,7 @@ def build_limit(instance: RingInstance, pool: Pool) -> Any:
     table = rate_table(instance)
     work = estimated_loads(table)
     users = [_users(instance, kept) for kept in pool]  # [k] (server, GPU) -> jobs
-    gpus = [(s, g) for s, room in enumerate(table.room) for g in range(room)]
+    gpus = [(s, g) for s, room in enumerate(table.server_gpus) for g in range(room)]
     model.theta = pyo.Var(domain=pyo.NonNegativeReals, doc="limit on the load of every GPU")
     model.objective = pyo.Objective(expr=model.theta, doc="the least limit of (14)")
     model.eq_16 = pyo.Constraint(

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring.heuristics.timetable import (
-    Found,
-    Mode,
-    Timetable,
+from schedgap.models.ring.heuristics.serial_schedules import (
+    PlacedSchedule,
+    ServerMode,
+    ServerProfiles,
     modes,
     order_search,
-    serial,
+    serial_schedule,
 )
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import schedule_of
@@ -27,13 +27,13 @@ def test_modes_by_number_of_servers() -> None:
 
     W3, two servers: b has 10 per slot inside, 7 on both: 6 and 9 slots.
     """
-    assert modes(rate_table(W1))[0] == (Mode(2, 4), Mode(3, 4))
-    assert modes(rate_table(W3))[:2] == ((Mode(1, 5),), (Mode(1, 6), Mode(2, 9)))
+    assert modes(rate_table(W1))[0] == (ServerMode(2, 4), ServerMode(3, 4))
+    assert modes(rate_table(W3))[:2] == ((ServerMode(1, 5),), (ServerMode(1, 6), ServerMode(2, 9)))
 
 
 def test_rings_are_kept_apart() -> None:
     """W1: any two rings share a server of 3, so b waits for a: 8 slots."""
-    found = serial(rate_table(W1), [0, 1], 30)
+    found = serial_schedule(rate_table(W1), [0, 1], 30)
     assert found is not None
     assert (found.starts, found.ends) == ((1, 5), (4, 8))
     assert found.placements == ({0: 3, 1: 1}, {0: 3, 1: 1})
@@ -42,7 +42,7 @@ def test_rings_are_kept_apart() -> None:
 def test_a_later_job_may_start_earlier() -> None:
     """One server of 2: a for 2 slots on one GPU, b on both after it, c beside a in slot 1."""
     jobs = [job("a", 1, 28), job("b", 2, 14), job("c", 1, 14)]
-    found = serial(rate_table(instance_of(jobs, [2])), [0, 1, 2], 30)
+    found = serial_schedule(rate_table(instance_of(jobs, [2])), [0, 1, 2], 30)
     assert found is not None and found.starts == (1, 3, 1)
 
 
@@ -52,7 +52,7 @@ def test_a_ring_may_pass_beside_jobs_inside() -> None:
     c inside would end in slot 3 + 1, spread (tau = 0.08, 12 per slot) in slot 1.
     """
     jobs = [job("a", 1, 42), job("b", 1, 42), job("c", 2, 12)]
-    plan = Timetable(rate_table(instance_of(jobs, [2, 2])), 10)
+    plan = ServerProfiles(rate_table(instance_of(jobs, [2, 2])), 10)
     assert plan.place(0) == (1, 3, {0: 1})
     plan.free[1, :3] -= 1
     plan.linked[1, :3] -= 1
@@ -61,18 +61,18 @@ def test_a_ring_may_pass_beside_jobs_inside() -> None:
 
 
 def test_inside_the_tightest_server_is_taken() -> None:
-    found = serial(rate_table(instance_of([job("a", 2, 14)], [4, 2, 3])), [0], 10)
+    found = serial_schedule(rate_table(instance_of([job("a", 2, 14)], [4, 2, 3])), [0], 10)
     assert found is not None and found.placements == ({1: 2},)
 
 
 def test_no_place_within_the_slots() -> None:
-    assert serial(rate_table(W1), [0, 1], 7) is None
-    assert serial(rate_table(W1), [0, 1], 3) is None
+    assert serial_schedule(rate_table(W1), [0, 1], 7) is None
+    assert serial_schedule(rate_table(W1), [0, 1], 3) is None
 
 
 def test_beyond_counts_gpu_slots() -> None:
     """Ends 4 and 8 of rings of 4: beyond 6 only the second, by 2 slots."""
-    found = serial(rate_table(W1), [0, 1], 30)
+    found = serial_schedule(rate_table(W1), [0, 1], 30)
     assert found is not None and found.beyond(6, rate_table(W1).size) == 8
 
 
@@ -88,7 +88,7 @@ def test_a_timetable_is_what_happens(instance: RingInstance, rng: Any) -> None:
         return
     order = list(range(len(instance.jobs)))
     rng.shuffle(order)
-    found = serial(table, order, instance.horizon)
+    found = serial_schedule(table, order, instance.horizon)
     if found is None:
         return
     schedule = schedule_of(instance, found.starts, found.placements)
@@ -102,7 +102,7 @@ def test_a_timetable_is_what_happens(instance: RingInstance, rng: Any) -> None:
 def test_orders_are_searched_down_to_the_bound(instance: RingInstance) -> None:
     if no_schedule(instance):
         return
-    table, told = rate_table(instance), list[Found]()
+    table, told = rate_table(instance), list[PlacedSchedule]()
     lower, upper = int(max(table.longest, table.area)), instance.horizon + 1
     least = order_search(
         table, lower, upper, Random(0), tries=12, clock=Clock(), on_better=told.append

@@ -17,7 +17,7 @@ from schedgap.models.ring.rates import RateTable
 Rings = tuple[int, ...]  # jobs, ascending
 
 
-def rings_at_once(table: RateTable, rings: Sequence[int], most: int) -> list[Rings] | None:
+def concurrent_sets(table: RateTable, rings: Sequence[int], most: int) -> list[Rings] | None:
     """Return the sets of rings that the cluster has GPUs for, small sets first.
 
     None where there are more than `most`. `rings` are ascending.
@@ -38,7 +38,7 @@ def rings_at_once(table: RateTable, rings: Sequence[int], most: int) -> list[Rin
     return found
 
 
-def must_meet(table: RateTable, job: int, others: Sequence[int]) -> bool:
+def must_share_server(table: RateTable, job: int, others: Sequence[int]) -> bool:
     """Return whether a ring surely shares a server with one of others that run beside it.
 
     It does unless some two servers or more have GPUs for it, and two or more of the rest for the
@@ -57,7 +57,7 @@ def _shares(table: RateTable) -> int:
     """Return as bits the numbers of GPUs that two servers or more have, of all but two or more."""
     some = (0, 1, 2)  # servers among these, and among the others: 0, 1, 2 or more
     sums = {(one, other): int(one == other == 0) for one in some for other in some}
-    for room in table.room:
+    for room in table.server_gpus:
         after = dict.fromkeys(sums, 0)
         for (one, other), bits in sums.items():
             after[min(one + 1, 2), other] |= bits << room
@@ -66,7 +66,9 @@ def _shares(table: RateTable) -> int:
     return sums[2, 2]
 
 
-def add_meetings(made: Program, table: RateTable, horizon: int, sets: Sequence[Rings]) -> None:
+def add_contention_by_sets(
+    made: Program, table: RateTable, horizon: int, sets: Sequence[Rings]
+) -> None:
     """Add (6)-(9) by sets of rings that run at the same time.
 
     Parameters
@@ -94,33 +96,33 @@ def add_meetings(made: Program, table: RateTable, horizon: int, sets: Sequence[R
                 within[part].append(own)
     shared = {part: _overlap(made, part, within[part], horizon) for part in sets}
     model.add(sum(slots.values()) <= (horizon if made.makespan is None else made.makespan))
-    most = max(table.room)  # so many rings at most meet on a server
+    most = max(table.server_gpus)  # so many rings at most meet on a server
     slowed: dict[tuple[int, int], list[Any]] = {}  # (job, crowd) -> slots
     bound: dict[int, list[Any]] = {j: [] for j in made.spread}
     for c, own in slots.items():
         for j in c:
             others = [k for k in c if k != j]
-            surely = must_meet(table, j, others)
+            surely = must_share_server(table, j, others)
             fewest = min(n for n, _ in made.numbers(j))
             bound[j].append(table.rate(j, fewest, 2 if surely else 1) * own)
-            for crowd in range(2, min(most, len(c)) + 1):
-                if crowd == 2 and surely:
+            for contention in range(2, min(most, len(c)) + 1):
+                if contention == 2 and surely:
                     slowed.setdefault((j, 2), []).append(own)
                     continue
-                late = model.new_int_var(0, horizon, f"slowed[{j},{crowd}]{c}")
-                slowed.setdefault((j, crowd), []).append(late)
-                for more in combinations(others, crowd - 1):
+                late = model.new_int_var(0, horizon, f"slowed[{j},{contention}]{c}")
+                slowed.setdefault((j, contention), []).append(late)
+                for more in combinations(others, contention - 1):
                     met = shared[tuple(sorted((j, *more)))]
                     model.add(late >= own).only_enforce_if(met)
     for j, spread in made.spread.items():
         # implied, but linear whatever the number of servers is
-        model.add(sum(bound[j]) >= table.need[j] * (1 if made.always(j) else spread))
+        model.add(sum(bound[j]) >= table.required_progress[j] * (1 if made.always(j) else spread))
         for n, chosen in made.numbers(j):
             done = table.rate(j, n, 1) * sum(within[(j,)])
-            for crowd in range(2, most + 1):
-                drop = table.rate(j, n, crowd - 1) - table.rate(j, n, crowd)
-                done -= drop * sum(slowed.get((j, crowd), ()))
-            model.add(done >= table.need[j]).only_enforce_if(chosen)  # (9)
+            for contention in range(2, most + 1):
+                drop = table.rate(j, n, contention - 1) - table.rate(j, n, contention)
+                done -= drop * sum(slowed.get((j, contention), ()))
+            model.add(done >= table.required_progress[j]).only_enforce_if(chosen)  # (9)
 
 
 def _overlap(made: Program, part: Rings, slots: Sequence[Any], horizon: int) -> Any:

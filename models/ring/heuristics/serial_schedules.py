@@ -32,7 +32,7 @@ _LAST_HEAT = 0.01  # temperature of the last order, in that of the first
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PlacedSchedule:
     """A schedule by its starts and placements [j], all jobs included."""
 
     starts: tuple[int, ...]
@@ -52,7 +52,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
+class ServerMode:
     """A job's number of servers, and the slots that it then takes without neighbors."""
 
     servers: int
@@ -60,29 +60,29 @@ class Mode:
 
 
 @lru_cache(maxsize=16)
-def modes(table: RateTable) -> tuple[tuple[Mode, ...], ...]:
+def modes(table: RateTable) -> tuple[tuple[ServerMode, ...], ...]:
     """Return the ways to run each job [j], on few servers first."""
     inside = inside_slots(table)
     found = []
     for j, fewest in enumerate(table.fewest_servers):
-        own = [] if inside[j] == NEVER else [Mode(1, int(inside[j]))]
+        own = [] if inside[j] == NEVER else [ServerMode(1, int(inside[j]))]
         first = max(2, fewest)
         for n in range(first, min(first + _MORE_SERVERS, table.most_servers[j]) + 1):
             slots = table.slots(j, n, 1)
             if slots != NEVER:
-                own.append(Mode(n, int(slots)))
+                own.append(ServerMode(n, int(slots)))
         found.append(tuple(own))
     return tuple(found)
 
 
-class Timetable:
+class ServerProfiles:
     """What is free on each server in each slot."""
 
     def __init__(self, table: RateTable, slots: int) -> None:
         """Begin with all servers empty in slots 1..`slots`."""
         self.size = table.size
         self.modes = modes(table)
-        room = np.array(table.room, dtype=np.int64)
+        room = np.array(table.server_gpus, dtype=np.int64)
         self.free: Ints = np.repeat(room[:, None], slots, axis=1)  # [s, t - 1]
         self.linked: Ints = self.free.copy()  # [s, t - 1] the same; 0 where a ring is
 
@@ -92,7 +92,7 @@ class Timetable:
         Of equal ends the fewest servers win; inside, the server with the fewest GPUs left over,
         spread, servers with the most. None where it ends nowhere within the slots.
         """
-        best: tuple[int, int, Mode] | None = None
+        best: tuple[int, int, ServerMode] | None = None
         for mode in self.modes[j]:
             t = self._first(j, mode, None if best is None else best[0] - 1)
             if t is not None:
@@ -119,7 +119,7 @@ class Timetable:
             )
         return t + 1, end, placed
 
-    def _first(self, j: int, mode: Mode, end: int | None) -> int | None:
+    def _first(self, j: int, mode: ServerMode, end: int | None) -> int | None:
         """Return after how many slots the job can start in this mode, to be complete by `end`."""
         least = (self.free if mode.servers == 1 else self.linked)[:, :end]
         if mode.slots > least.shape[1]:
@@ -138,9 +138,9 @@ class Timetable:
         return t if able[t] else None
 
 
-def serial(table: RateTable, order: Sequence[int], slots: int) -> Found | None:
+def serial_schedule(table: RateTable, order: Sequence[int], slots: int) -> PlacedSchedule | None:
     """Place the jobs in this order; None where one ends nowhere in slots 1..`slots`."""
-    plan = Timetable(table, slots)
+    plan = ServerProfiles(table, slots)
     starts, ends = [0] * len(table.size), [0] * len(table.size)
     placements: list[dict[int, int]] = [{} for _ in table.size]
     for j in order:
@@ -148,7 +148,7 @@ def serial(table: RateTable, order: Sequence[int], slots: int) -> Found | None:
         if placed is None:
             return None
         starts[j], ends[j], placements[j] = placed
-    return Found(tuple(starts), tuple(ends), tuple(placements))
+    return PlacedSchedule(tuple(starts), tuple(ends), tuple(placements))
 
 
 def order_search(
@@ -159,7 +159,7 @@ def order_search(
     *,
     tries: int,
     clock: Clock,
-    on_better: Callable[[Found], None] = lambda found: None,
+    on_better: Callable[[PlacedSchedule], None] = lambda found: None,
 ) -> int:
     """Search orders by annealing; return the best makespan, `upper` where none is better.
 
@@ -185,7 +185,7 @@ def order_search(
     reach = upper + max(own[0].slots for own in ways)
     orders = longest_first(table)
     order, found = min(
-        ((each, serial(table, each, reach)) for each in orders),
+        ((each, serial_schedule(table, each, reach)) for each in orders),
         key=lambda pair: math.inf if pair[1] is None else pair[1].makespan,
     )
     heat = _HEAT * sum(work) / len(work)
@@ -196,7 +196,7 @@ def order_search(
         if tried == tries or upper <= lower or len(order) < 2 or clock.expired():
             break
         other = _changed(order, rng)
-        new = serial(table, other, reach)
+        new = serial_schedule(table, other, reach)
         if new is None:
             continue
         if found is not None:
