@@ -243,7 +243,9 @@ def _simulate(instance: RingInstance, rows: Sequence[JobRow]) -> list[int | None
             progress[r] = rates[r, contention]
         # until the first completion, the slot before the next start, or the horizon
         until = min([instance.horizon, *(start - 1 for start in starts[-1:])])
-        slots = min([until - t, *(-(-remaining[r] // rate) for r, rate in progress.items() if rate)])
+        slots = min(
+            [until - t, *(-(-remaining[r] // rate) for r, rate in progress.items() if rate)]
+        )
         t += slots
         for r, rate in list(progress.items()):
             remaining[r] -= slots * rate

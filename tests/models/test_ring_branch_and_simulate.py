@@ -22,17 +22,17 @@ def test_the_search_finds_the_optima_of_the_examples(instance: RingInstance, bes
 
 
 def test_nothing_is_better_than_the_optimum() -> None:
-    assert branch_and_simulate(W1, below=7).schedule is None
-    assert branch_and_simulate(W1, below=7).complete
+    assert branch_and_simulate(W1, cutoff=7).schedule is None
+    assert branch_and_simulate(W1, cutoff=7).complete
     better = []
-    found = branch_and_simulate(W1, below=8, on_better=better.append)
+    found = branch_and_simulate(W1, cutoff=8, on_better=better.append)
     assert better == [found.schedule] and found.schedule.makespan == 7
 
 
 def test_a_bound_that_is_met_ends_the_search() -> None:
-    assert branch_and_simulate(W2, reach=6).states <= branch_and_simulate(W2).states
+    assert branch_and_simulate(W2, lower=6).states <= branch_and_simulate(W2).states
     better = []
-    branch_and_simulate(W1, reach=7, on_better=lambda found: better.append(found.makespan))
+    branch_and_simulate(W1, lower=7, on_better=lambda found: better.append(found.makespan))
     assert better == [8, 7]  # not before
 
 

@@ -132,7 +132,7 @@ def test_jobs_that_cannot_be_spread_in_time_do_not_count_as_rings() -> None:
     """a as in W1 takes 4 slots beside b, whose 8 iterations take 4 inside s2 and 8 if spread."""
     instance = instance_of([job("a", 4, 24, 4 / 3), job("b", 2, 8, 20.0)], [3, 3])
     assert ends_by(instance, 4, "slots") is True
-    assert ends_by(instance, 4, "meetings") is True
+    assert ends_by(instance, 4, "sets") is True
 
 
 def ends_by(instance: RingInstance, horizon: int, detail: str, **more: bool) -> bool | None:
@@ -142,7 +142,7 @@ def ends_by(instance: RingInstance, horizon: int, detail: str, **more: bool) -> 
     return found
 
 
-@pytest.mark.parametrize("detail", ["free", "meetings"])
+@pytest.mark.parametrize("detail", ["free", "sets"])
 def test_makespans_are_refuted_one_by_one(detail: str) -> None:
     """W1, from 4 up: 4, 5 and 6 are refuted, 7 is met."""
     heard = Heard()
@@ -171,11 +171,9 @@ def test_progress_beyond_whole_numbers_is_left_out_not_rounded() -> None:
     )
     assert max(rate_table(instance).required_progress) == 10**13
     with pytest.raises(ScaleError, match="beyond CP-SAT's whole numbers"):
-        ends_by(instance, 90_000, "meetings")
+        ends_by(instance, 90_000, "sets")
     found = initial_state(instance, RunContext({}, "cp-sat", Clock(60), 0, Heard()))
-    report = found.child(
-        "m", destructive_bound_stage, instance, None, 1, "meetings", engine="cp-sat"
-    )
+    report = found.child("m", destructive_bound_stage, instance, None, 1, "sets", engine="cp-sat")
     assert report is not None and not report.infeasible and not report.complete
     assert "whole numbers" in report.trace["left_out"]
 

@@ -89,7 +89,7 @@ def test_a_search_says_why_it_ended() -> None:
 
 def test_programs_for_too_many_ways_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if W1's two jobs on three servers were too many: its search has all of the time."""
-    monkeypatch.setattr(recipe, "MOST_WAYS", 5)
+    monkeypatch.setattr(recipe, "MOST_PAIRS", 5)
     found = exact(W1, RunContext({}, None, Clock(20), 0, Heard()))
     assert found.schedule.makespan == 8 and found.bound == 4
     assert found.trace["makespans"] == "left out: more than 5 pairs of job and server"

@@ -11,9 +11,9 @@ from schedgap.models.ring.heuristics.serial_schedules import (
     PlacedSchedule,
     ServerMode,
     ServerProfiles,
-    modes,
     order_search,
     serial_schedule,
+    server_modes,
 )
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import schedule_of
@@ -27,8 +27,11 @@ def test_modes_by_number_of_servers() -> None:
 
     W3, two servers: b has 10 per slot inside, 7 on both: 6 and 9 slots.
     """
-    assert modes(rate_table(W1))[0] == (ServerMode(2, 4), ServerMode(3, 4))
-    assert modes(rate_table(W3))[:2] == ((ServerMode(1, 5),), (ServerMode(1, 6), ServerMode(2, 9)))
+    assert server_modes(rate_table(W1))[0] == (ServerMode(2, 4), ServerMode(3, 4))
+    assert server_modes(rate_table(W3))[:2] == (
+        (ServerMode(1, 5),),
+        (ServerMode(1, 6), ServerMode(2, 9)),
+    )
 
 
 def test_rings_are_kept_apart() -> None:
@@ -55,9 +58,9 @@ def test_a_ring_may_pass_beside_jobs_inside() -> None:
     plan = ServerProfiles(rate_table(instance_of(jobs, [2, 2])), 10)
     assert plan.place(0) == (1, 3, {0: 1})
     plan.free[1, :3] -= 1
-    plan.linked[1, :3] -= 1
+    plan.free_for_rings[1, :3] -= 1
     assert plan.place(2) == (1, 1, {0: 1, 1: 1})
-    assert plan.linked[:, 0].tolist() == [0, 0] and plan.linked[:, 1].tolist() == [1, 1]
+    assert plan.free_for_rings[:, :2].T.tolist() == [[0, 0], [1, 1]]
 
 
 def test_inside_the_tightest_server_is_taken() -> None:
@@ -70,10 +73,10 @@ def test_no_place_within_the_slots() -> None:
     assert serial_schedule(rate_table(W1), [0, 1], 3) is None
 
 
-def test_beyond_counts_gpu_slots() -> None:
+def test_excess_counts_gpu_slots() -> None:
     """Ends 4 and 8 of rings of 4: beyond 6 only the second, by 2 slots."""
     found = serial_schedule(rate_table(W1), [0, 1], 30)
-    assert found is not None and found.beyond(6, rate_table(W1).size) == 8
+    assert found is not None and found.excess(6, rate_table(W1).size) == 8
 
 
 @given(ring_instances(max_jobs=6, placeable=True), st.randoms(use_true_random=False))
@@ -84,7 +87,7 @@ def test_a_timetable_is_what_happens(instance: RingInstance, rng: Any) -> None:
     Earlier where fewer servers than planned were needed.
     """
     table = rate_table(instance)
-    if no_schedule(instance) or not all(modes(table)):
+    if no_schedule(instance) or not all(server_modes(table)):
         return
     order = list(range(len(instance.jobs)))
     rng.shuffle(order)
@@ -124,6 +127,6 @@ def test_orders_of_w2_and_w3() -> None:
 def test_a_job_that_no_mode_serves_is_left_to_others() -> None:
     """Five workers on five servers of 1: a ring over five, which is within the limit of modes."""
     table = rate_table(instance_of([job("a", 5, 10)], [1] * 5))
-    assert [mode.servers for mode in modes(table)[0]] == [5]
+    assert [mode.servers for mode in server_modes(table)[0]] == [5]
     slow = rate_table(W1.from_data(W1.to_data() | {"bandwidth_between": 0.5}))
     assert order_search(slow, 1, 30, Random(0), tries=5, clock=Clock()) == 30

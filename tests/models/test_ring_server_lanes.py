@@ -32,8 +32,8 @@ def test_a_server_is_cut_into_lanes_and_what_is_left_over() -> None:
     """7 GPUs for jobs of 4 and 1: a lane of 4 and three of 1; the lane of 4 into four of 1."""
     plan = lanes_of(instance_of([job("a", 4, 50), job("b", 1, 42), job("c", 3, 10)], [7]))
     assert plan.width == [7, 4, 1, 1, 1, 1, 1, 1, 1]
-    assert plan.around == [-1, 0, 1, 1, 1, 1, 0, 0, 0]
-    assert plan.stop == [9, 6, 3, 4, 5, 6, 7, 8, 9]
+    assert plan.parent == [-1, 0, 1, 1, 1, 1, 0, 0, 0]
+    assert plan.subtree_end == [9, 6, 3, 4, 5, 6, 7, 8, 9]
     assert [plan.width[plan.lane[j]] for j in range(3)] == [4, 1, 4]
 
 
@@ -41,8 +41,8 @@ def test_jobs_begin_longest_first_where_they_fit_best() -> None:
     """One GPU each: 6 slots alone, 3 behind 3; the last 2 behind 3 + 3 would be 8, behind 6 too."""
     jobs = [job(f"j{n}", 1, 14 * slots) for n, slots in enumerate((6, 3, 3, 2))]
     plan = lanes_of(instance_of(jobs, [1, 1]), 6)
-    assert sorted(map(sorted, plan.own)) == [[0, 3], [1, 2]]
-    assert plan.aim(6) == 2 and plan.aim(8) == 0
+    assert sorted(map(sorted, plan.jobs_in)) == [[0, 3], [1, 2]]
+    assert plan.set_target(6) == 2 and plan.set_target(8) == 0
 
 
 def test_lanes_wait_for_the_jobs_that_run_before() -> None:
@@ -50,7 +50,7 @@ def test_lanes_wait_for_the_jobs_that_run_before() -> None:
     jobs = [job("a", 4, 24, 4 / 3), job("c", 1, 14), job("d", 3, 14)]
     plan = lanes_of(instance_of(jobs, [3, 3]), 5)
     assert plan.ready == [4, 4, 4, 4, 4, 4, 0, 0]
-    found = plan.found()
+    found = plan.schedule()
     assert found.makespan == 5 and found.starts[0] == 1 and found.starts[2] == 5
 
 
@@ -62,18 +62,18 @@ def test_the_plan_is_what_happens(instance: RingInstance, seed: int) -> None:
         return  # the jobs that no server holds may not end within the horizon
     plan = lanes_of(instance)
     rng = Random(seed)
-    total = plan.aim(max(1, plan.large_jobs.makespan + rng.randrange(9)))
+    total = plan.set_target(max(1, plan.large_jobs.makespan + rng.randrange(9)))
     for _ in range(40 if plan.jobs else 0):
         before = state(plan)
         change = plan.try_move(rng)
         if change is not None and rng.random() < 0.5:
-            plan.keep()
+            plan.accept()
             total += change
         elif change is not None:
-            plan.drop()
+            plan.reject()
             assert state(plan) == before
-    assert sum(plan.excess) == plan.aim(plan.target) == total
-    says = plan.found()
+    assert sum(plan.excess) == plan.set_target(plan.target) == total
+    says = plan.schedule()
     assert (total == 0) == (says.makespan <= plan.target) or not plan.jobs
     found = schedule_of(instance, says.starts, says.placements)
     if says.makespan > instance.horizon:
@@ -84,4 +84,4 @@ def test_the_plan_is_what_happens(instance: RingInstance, seed: int) -> None:
 
 
 def state(plan: LaneAssignment) -> Any:
-    return [list(part) for part in (plan.end, plan.load, plan.excess, plan.lane, *plan.own)]
+    return [list(part) for part in (plan.end, plan.load, plan.excess, plan.lane, *plan.jobs_in)]

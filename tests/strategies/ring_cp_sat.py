@@ -59,7 +59,7 @@ def by_meetings(instance: RingInstance) -> float | None:
         return None
     known = starting_schedule(instance)
     horizon = instance.horizon if known is None else known.makespan
-    made = intervals.build(instance, horizon=horizon, detail="meetings", least=1)
+    made = intervals.build(instance, horizon=horizon, detail="sets", lower=1)
     if made is None:
         return None
     result = solve(made.model, "cp-sat", clock=Clock())

@@ -27,7 +27,7 @@ def _climb(instance: RingInstance, call: RunContext) -> MethodResult:
 
 def _meetings(instance: RingInstance, call: RunContext) -> MethodResult:
     """Minimise the whole program by meetings, in this process."""
-    return _stage(relaxation_stage, "meetings", instance, call)
+    return _stage(relaxation_stage, "sets", instance, call)
 
 
 def _stage(

@@ -1,1 +1,1 @@
-"""Relaxations of `ring`, and the prices that prove them."""
+"""Lower bounds on the makespan of `ring`, and the certificates that prove them."""

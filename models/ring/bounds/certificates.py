@@ -1,7 +1,14 @@
-"""Bounds evaluated again from their certificates: no engine, only the instance and its prices."""
+"""Evaluation of bounds from their certificates: exact arithmetic, and no engine.
+
+References
+----------
+A. Neumaier, O. Shcherbina. Safe bounds in linear and mixed-integer linear programming. Mathematical
+Programming 99, 2004: dual values of any quality prove a bound. The inequalities of each kind are in
+the modules `elementary`, `class_lp` and `pattern_lp`.
+"""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import Field
 
@@ -14,31 +21,31 @@ from schedgap.models.ring.bounds.pattern_lp import Refutation, refutes
 from schedgap.models.ring.rates import RateTable, no_schedule, rate_table
 
 
-class Longest(Certificate):
-    """One job at its best."""
+class LongestCertificate(Certificate):
+    """A job; the bound is its best execution time."""
 
     job: Id
 
 
-class Area(Certificate):
-    """All GPUs busy with all jobs at their best."""
+class AreaCertificate(Certificate):
+    """No data; the bound is the GPU time of all jobs over the number of GPUs."""
 
 
-class WidthDff(Certificate):
-    """The same with sizes rounded."""
+class WidthDffCertificate(Certificate):
+    """Threshold of the dual-feasible function f_k that is applied to the sizes."""
 
     k: Annotated[int, Field(ge=0)]
 
 
-class ClassLp(Certificate):
-    """Prices of the rows of `class_lp` by name, and of jobs by id; 0 where left out."""
+class ClassLpCertificate(Certificate):
+    """Dual values of the class rows by name, and of jobs by id; 0 for those left out."""
 
     classes: dict[str, NonNegative]
     jobs: dict[str, NonNegative]
 
 
-class PatternLp(Certificate):
-    """Whole prices of a GPU for each job, by id, that refute a makespan of so many slots."""
+class PatternLpCertificate(Certificate):
+    """Integer prices of jobs by id, 0 for those left out, that refute a makespan of `slots`."""
 
     slots: Annotated[int, Field(ge=1, le=10**9)]
     jobs: dict[str, Annotated[int, Field(ge=0, le=2**62)]]
@@ -47,27 +54,26 @@ class PatternLp(Certificate):
 Price = TypeVar("Price", int, float)
 
 KINDS: Mapping[str, type[Certificate]] = {
-    "longest": Longest,
-    "area": Area,
-    "width-dff": WidthDff,
-    "class-lp": ClassLp,
-    "pattern-lp": PatternLp,
+    "longest": LongestCertificate,
+    "area": AreaCertificate,
+    "width-dff": WidthDffCertificate,
+    "class-lp": ClassLpCertificate,
+    "pattern-lp": PatternLpCertificate,
 }
 
 
-def check_certificate(instance: RingInstance, certificate: Mapping[str, Any]) -> float:
+def check_certificate(instance: RingInstance, certificate: Mapping[str, object]) -> float:
     """Return the bound on the makespan that a certificate proves, in slots.
 
     Parameters
     ----------
-    instance : RingInstance
-    certificate : Mapping
-        `kind`, and what its record above adds. Any prices >= 0 prove some bound.
+    certificate : mapping
+        `kind`, and the data of the record above for that kind. Any prices >= 0 prove some bound.
 
     Raises
     ------
     InputError
-        When the certificate is not one of this family, or does not fit the instance.
+        If the certificate is malformed, or does not fit the instance.
     """
     record = read(certificate, KINDS)
     return proved(lambda: _bound(instance, record))
@@ -78,40 +84,39 @@ def _bound(instance: RingInstance, record: Certificate) -> float:
     if reason := no_schedule(instance):
         raise ValueError(reason)
     match record:
-        case Longest(job=job):
-            return table.best_slots[_jobs(instance)[job]]
-        case WidthDff(k=k):
+        case LongestCertificate(job=job):
+            return table.best_slots[_positions(instance)[job]]
+        case WidthDffCertificate(k=k):
             if 2 * k > table.gpus + 1:
                 raise ValueError("k is at most half of the GPUs, rounded up")
             return area_bound(table, dff_sizes(table.size, table.gpus, k))
-        case ClassLp():
-            return _by_classes(instance, table, record)
-        case PatternLp(slots=slots):
-            refutation = Refutation(slots, _by_job(instance, record.jobs, 0))
+        case ClassLpCertificate():
+            return _class_bound(instance, table, record)
+        case PatternLpCertificate(slots=slots):
+            refutation = Refutation(slots, _by_position(instance, record.jobs, 0))
             if not refutes(table, refutation):
                 raise ValueError("the prices refute nothing")
             return slots + 1
     return area_bound(table, table.size)
 
 
-def _by_classes(instance: RingInstance, table: RateTable, record: ClassLp) -> float:
+def _class_bound(instance: RingInstance, table: RateTable, record: ClassLpCertificate) -> float:
     program = class_program(table)
     unknown = record.classes.keys() - {row.name for row in program.rows}
     if unknown:
         raise ValueError(f"no class {min(unknown)}")
-    given = ClassDuals(record.classes, _by_job(instance, record.jobs, 0.0))
-    return dual_bound(program, given)
+    return dual_bound(program, ClassDuals(record.classes, _by_position(instance, record.jobs, 0.0)))
 
 
-def _by_job(
-    instance: RingInstance, prices: Mapping[str, Price], nothing: Price
+def _by_position(
+    instance: RingInstance, prices: Mapping[str, Price], default: Price
 ) -> tuple[Price, ...]:
-    """Return prices [j]; ValueError for one of no job."""
-    unknown = prices.keys() - _jobs(instance).keys()
+    """Return the prices [j] of jobs given by id; ValueError for an unknown id."""
+    unknown = prices.keys() - _positions(instance).keys()
     if unknown:
         raise ValueError(f"no job {min(unknown)}")
-    return tuple(prices.get(job.id, nothing) for job in instance.jobs)
+    return tuple(prices.get(job.id, default) for job in instance.jobs)
 
 
-def _jobs(instance: RingInstance) -> dict[str, int]:
+def _positions(instance: RingInstance) -> dict[str, int]:
     return {job.id: j for j, job in enumerate(instance.jobs)}

@@ -1,7 +1,23 @@
-"""`class-lp`: a linear relaxation over classes of equal servers, with exact dual bounds.
+"""`class-lp`: a linear relaxation over classes of equal servers, with exact dual bounds (ours).
 
-A fraction of a job's workers sits on servers of a class, in whole jobs inside one server (mode 1)
-or as pieces of spread jobs (mode 2). GPUs of a class do no more work than they have slots for.
+Servers with the same number c of GPUs form a class of m_c servers. x(j, c, mode) is the fraction of
+the workers of job j that are on servers of class c, with the whole job inside one server (mode
+`inside`) or as a part of a spread job (mode `spread`); d_j(mode) is the shortest execution time.
+
+    min H  subject to
+        sum over columns of j:  x = 1                            for each job j
+        sum over columns of c:  w_j d_j(mode) x <= m_c c H       for each class c, w_j = G_j
+        sum over columns of j:  d_j(mode) x <= H                 for each job j
+
+The class rows also hold with w_j = f_k(G_j) for a dual-feasible function f_k of capacity c, if the
+columns of spread jobs are left out, because parts of a spread job may be smaller than k.
+
+References
+----------
+S. P. Fekete, J. Schepers. New classes of fast lower bounds for bin packing problems. Mathematical
+Programming 91, 2001: the functions f_k.
+A. Neumaier, O. Shcherbina. Safe bounds in linear and mixed-integer linear programming. Mathematical
+Programming 99, 2004: bounds from approximate dual values that hold regardless of round-off.
 """
 
 from collections.abc import Mapping
@@ -20,90 +36,112 @@ from schedgap.models.ring.bounds.elementary import (
 from schedgap.models.ring.rates import NEVER, RateTable
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
-_MOST_ROUNDED = 10**6  # rounded rows x jobs
-_UNITS = 2**1074  # of a price: doubles are multiples of 2**-1074
+_MOST_DFF_ENTRIES = 10**6  # rows with k > 0, times jobs
+_PRICE_UNITS = 2**1074  # every double is a multiple of 2**-1074
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """Work on the servers of one class: sizes, or sizes rounded by f_k without pieces."""
+class ClassRow:
+    """Row that limits the work on the servers of one class, with sizes f_k(G_j)."""
 
-    room: int  # c, GPUs of each server
+    server_gpus: int  # c
     k: int  # 0: plain sizes
 
     @property
     def name(self) -> str:
-        """Return the row's name in a certificate."""
-        return f"{self.room}" if self.k == 0 else f"{self.room}:{self.k}"
+        """Name of the row in a certificate."""
+        return f"{self.server_gpus}" if self.k == 0 else f"{self.server_gpus}:{self.k}"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A way for a job's workers: on a class, inside one server or as a piece."""
+class ClassColumn:
+    """Column x(j, c, mode): share of a job on a class of servers, inside one or spread."""
 
     job: int
-    room: int
-    slots: int
+    server_gpus: int  # c
+    slots: int  # d_j(mode)
     spread: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassProgram:
-    """The program: columns x >= 0, then H, which it minimises."""
+    """The program: columns x >= 0, then H, which is minimised."""
 
     table: RateTable
-    rows: tuple[Row, ...]
-    columns: tuple[Column, ...]
+    rows: tuple[ClassRow, ...]
+    columns: tuple[ClassColumn, ...]
 
-    def weight(self, row: Row, column: Column) -> int:
-        """Return how many GPUs of the row's class the column's job counts for; 0: it does not.
+    def weight(self, row: ClassRow, column: ClassColumn) -> int:
+        """Return the size w_j of the column's job in a class row, 0 if the column is not in it.
 
-        A piece of a spread job may be smaller than k, so the rounded rows leave pieces out.
+        Parameters
+        ----------
+        row : ClassRow
+            Row of the program.
+        column : ClassColumn
+            Column of the program.
         """
-        if row.room != column.room or (row.k and column.spread):
+        if row.server_gpus != column.server_gpus or (row.k and column.spread):
             return 0
-        size = self.table.size[column.job]  # of a spread job it may exceed the room
-        return dff_sizes([size], row.room, row.k)[0] if row.k else size
+        size = self.table.size[column.job]  # may exceed c for a spread job
+        return dff_sizes([size], row.server_gpus, row.k)[0] if row.k else size
 
-    def capacity(self, row: Row) -> int:
-        """Return m_c c, the GPUs of the row's class."""
-        return self.table.server_gpus.count(row.room) * row.room
+    def capacity(self, row: ClassRow) -> int:
+        """Return m_c c, the number of GPUs of the row's class.
+
+        Parameters
+        ----------
+        row : ClassRow
+            Row of the program.
+        """
+        return self.table.server_gpus.count(row.server_gpus) * row.server_gpus
 
 
 def class_program(table: RateTable) -> ClassProgram:
-    """Return the program of an instance in which every job can make progress.
+    """Return the rows and columns of the program.
+
+    Parameters
+    ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
 
     Notes
     -----
-    Rounded rows stand for the k of `roundings` alone: there are none where sizes of servers and
-    jobs are powers of two, nor where they would be too many.
+    There are rows for the k of `dff_thresholds` only: none if all sizes of servers and jobs are
+    powers of two, and none if they would be too many.
     """
     inside, spread = inside_slots(table), spread_slots(table)
-    rooms = sorted(set(table.server_gpus))
-    rows = [Row(room, 0) for room in rooms]
-    rounded = [Row(room, k) for room in rooms for k in dff_thresholds(table.size, room)]
-    if len(rounded) * len(table.size) <= _MOST_ROUNDED:
-        rows += rounded
+    classes = sorted(set(table.server_gpus))
+    rows = [ClassRow(c, 0) for c in classes]
+    dff_rows = [ClassRow(c, k) for c in classes for k in dff_thresholds(table.size, c)]
+    if len(dff_rows) * len(table.size) <= _MOST_DFF_ENTRIES:
+        rows += dff_rows
     columns = []
     for j, size in enumerate(table.size):
-        for room in rooms:
-            if room >= size and inside[j] != NEVER:
-                columns.append(Column(j, room, int(inside[j]), False))
+        for c in classes:
+            if c >= size and inside[j] != NEVER:
+                columns.append(ClassColumn(j, c, int(inside[j]), False))
             if spread[j] != NEVER:
-                columns.append(Column(j, room, int(spread[j]), True))
+                columns.append(ClassColumn(j, c, int(spread[j]), True))
     return ClassProgram(table, tuple(rows), tuple(columns))
 
 
 def build(program: ClassProgram) -> LinearProgram:
-    """Return the arrays: rows for jobs (all workers), for classes, for jobs (all in time)."""
+    """Return the program as arrays; rows in the order of the module's text.
+
+    Parameters
+    ----------
+    program : ClassProgram
+        Rows and columns.
+    """
     J, width = len(program.table.size), len(program.columns) + 1
-    entries: list[tuple[int, int, float]] = []
-    by_room: dict[int, list[int]] = {}
+    entries: list[tuple[int, int, float]] = []  # row, column, value
+    rows_of: dict[int, list[int]] = {}  # class -> rows
     for r, row in enumerate(program.rows):
-        by_room.setdefault(row.room, []).append(r)
+        rows_of.setdefault(row.server_gpus, []).append(r)
     for x, column in enumerate(program.columns):
         entries.append((column.job, x, 1.0))
-        for r in by_room[column.room]:
+        for r in rows_of[column.server_gpus]:
             if weight := program.weight(program.rows[r], column):
                 entries.append((J + r, x, float(weight * column.slots)))
         entries.append((J + len(program.rows) + column.job, x, float(column.slots)))
@@ -111,13 +149,13 @@ def build(program: ClassProgram) -> LinearProgram:
         entries.append((J + r, width - 1, -float(program.capacity(row))))
     for j in range(J):
         entries.append((J + len(program.rows) + j, width - 1, -1.0))
-    i, at, values = zip(*entries, strict=True)
+    row_of, column_of, values = zip(*entries, strict=True)
     height = 2 * J + len(program.rows)
     cost = np.zeros(width)
     cost[-1] = 1.0
     return LinearProgram.nonnegative(
         cost,
-        sparse.csr_array((values, (i, at)), shape=(height, width)),
+        sparse.csr_array((values, (row_of, column_of)), shape=(height, width)),
         row_lower=np.concatenate([np.ones(J), np.full(height - J, -np.inf)]),
         row_upper=np.concatenate([np.ones(J), np.zeros(height - J)]),
     )
@@ -125,44 +163,63 @@ def build(program: ClassProgram) -> LinearProgram:
 
 @dataclass(frozen=True, slots=True)
 class ClassDuals:
-    """Dual prices, >= 0; any prove some bound."""
+    """Dual values >= 0 of the class rows and of the rows d x <= H; any of them prove a bound."""
 
-    rows: Mapping[str, float]  # mu, by the row's name
+    rows: Mapping[str, float]  # mu, by the name of the class row
     jobs: tuple[float, ...]  # nu [j]
 
 
-def prices(program: ClassProgram, duals: Floats) -> ClassDuals:
-    """Return the prices in an engine's duals; those that bind from above are negative there."""
+def class_duals(program: ClassProgram, duals: Floats) -> ClassDuals:
+    """Return mu and nu from an engine's dual values, in which rows `<=` have the other sign.
+
+    Parameters
+    ----------
+    program : ClassProgram
+        Rows and columns.
+    duals : array
+        Dual value of each row of `build`.
+    """
     J, R = len(program.table.size), len(program.rows)
     mu = np.maximum(-duals[J : J + R], 0.0).tolist()
     nu = np.maximum(-duals[J + R :], 0.0).tolist()
     return ClassDuals({row.name: m for row, m in zip(program.rows, mu, strict=True)}, tuple(nu))
 
 
-def dual_bound(program: ClassProgram, given: ClassDuals) -> int:
-    """Return the bound on the makespan that prices prove, evaluated in whole numbers.
+def dual_bound(program: ClassProgram, duals: ClassDuals) -> int:
+    """Return the bound on the makespan that dual values prove, in exact arithmetic.
 
-    Scaled such that sum_c m_c c mu_c + sum_j nu_j = 1, it is the ceiling of sum_j sigma_j with
-    sigma_j the least of (sum of a column's prices + nu_j) x slots over the job's columns.
+    Parameters
+    ----------
+    program : ClassProgram
+        Rows and columns.
+    duals : ClassDuals
+        Any values; negative ones count as 0.
+
+    Notes
+    -----
+    Let sigma_j be the minimum of (sum_r w_jr mu_r + nu_j) d_j(mode) over the columns of job j.
+    Multiplying the class rows by mu and the rows d x <= H by nu gives
+    sum_j sigma_j <= (sum_r m_c c mu_r + sum_j nu_j) H. All prices are integer multiples of
+    2**-1074.
     """
-    mu = {row: _whole(given.rows.get(row.name, 0.0)) for row in program.rows}
-    nu = [_whole(price) for price in given.jobs]
+    mu = {row: _in_units(duals.rows.get(row.name, 0.0)) for row in program.rows}
+    nu = [_in_units(price) for price in duals.jobs]
     total = sum(program.capacity(row) * price for row, price in mu.items()) + sum(nu)
     if total == 0:
         return 0
-    by_room: dict[int, list[Row]] = {}
+    priced_rows: dict[int, list[ClassRow]] = {}  # class -> rows with mu > 0
     for row in program.rows:
         if mu[row]:
-            by_room.setdefault(row.room, []).append(row)
-    least: dict[int, int] = {}
+            priced_rows.setdefault(row.server_gpus, []).append(row)
+    sigma: dict[int, int] = {}
     for column in program.columns:
-        rows = by_room.get(column.room, ())
-        paid = nu[column.job] + sum(program.weight(row, column) * mu[row] for row in rows)
-        paid *= column.slots
-        least[column.job] = min(paid, least.get(column.job, paid))
-    return -(-sum(least.values()) // total)
+        rows = priced_rows.get(column.server_gpus, ())
+        price = nu[column.job] + sum(program.weight(row, column) * mu[row] for row in rows)
+        cost = price * column.slots
+        sigma[column.job] = min(cost, sigma.get(column.job, cost))
+    return -(-sum(sigma.values()) // total)
 
 
-def _whole(price: float) -> int:
-    """Return a price in units of which every double is a whole number; 0 for a negative one."""
-    return int(Fraction(max(0.0, price)) * _UNITS)
+def _in_units(price: float) -> int:
+    """Return a price as an integer in units of 2**-1074, which is exact; 0 for a negative one."""
+    return int(Fraction(max(0.0, price)) * _PRICE_UNITS)

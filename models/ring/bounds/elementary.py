@@ -1,17 +1,28 @@
-"""Bounds on the makespan that cost nothing, and the execution times that all bounds start from."""
+"""Closed-form bounds on the makespan, and the execution times on which all bounds are based.
+
+The area bound with job sizes mapped by dual-feasible functions.
+
+References
+----------
+S. P. Fekete, J. Schepers. New classes of fast lower bounds for bin packing problems. Mathematical
+Programming 91, 2001: the functions f_k below are their class U.
+S. Martello, P. Toth. Lower bounds and reduction procedures for the bin packing problem. Discrete
+Applied Mathematics 28, 1990: the bound L2 with the same functions.
+"""
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from schedgap.models.ring.rates import NEVER, RateTable
-
-Ints = NDArray[np.int64]
 
 
 def inside_slots(table: RateTable) -> tuple[float, ...]:
-    """Return execution times inside one server [j], slots; NEVER where no server has the GPUs."""
+    """Return the execution time [j] inside one server, slots; NEVER if no server is large enough.
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    """
     largest = max(table.server_gpus)
     return tuple(
         table.slots(j, 1, 0) if size <= largest else NEVER for j, size in enumerate(table.size)
@@ -19,47 +30,87 @@ def inside_slots(table: RateTable) -> tuple[float, ...]:
 
 
 def spread_slots(table: RateTable) -> tuple[float, ...]:
-    """Return the least execution times on several servers [j], slots; NEVER where impossible."""
-    found = []
+    """Return the shortest execution time [j] over several servers, slots; NEVER if impossible.
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    """
+    slots = []
     for j, fewest in enumerate(table.fewest_servers):
         n = max(2, fewest)
         possible = fewest and n <= table.most_servers[j]
-        found.append(table.slots(j, n, 1) if possible else NEVER)
-    return tuple(found)
+        slots.append(table.slots(j, n, 1) if possible else NEVER)
+    return tuple(slots)
 
 
 def area_bound(table: RateTable, sizes: Sequence[int]) -> int:
-    """Return ceil(sum_j sizes_j d_j / N): all GPUs busy with jobs of these sizes at their best."""
+    """Return ceil(sum_j sizes_j d_j / N), a bound for the sizes or their dual-feasible images.
+
+    Parameters
+    ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
+    sizes : sequence of int
+        [j] G_j or f(G_j), where f maps any sizes with sum N or less to sizes with sum N or less.
+    """
     work = sum(size * int(d) for size, d in zip(sizes, table.best_slots, strict=True))
     return -(-work // table.gpus)
 
 
-def dff_sizes(sizes: Sequence[int], room: int, k: int) -> list[int]:
-    """Return f_k(G_j), G_j <= room: all of it for a size that leaves less than k, 0 below k.
+def dff_sizes(sizes: Sequence[int], capacity: int, k: int) -> list[int]:
+    """Return f_k of each size: `capacity` if it is above capacity - k, 0 if it is below k.
 
-    Whatever fits together still does: beside a size above room - k only sizes below k have a place.
-    f_0 = f_1 is the identity; k is at most half of the room, rounded up.
+    Other sizes stay as they are. f_k is dual feasible: sizes with sum `capacity` or less are mapped
+    to sizes with sum `capacity` or less, because beside one above capacity - k there is room only
+    for sizes below k. f_0 = f_1 is the identity.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Sizes in 1..capacity.
+    capacity : int
+        Number of GPUs.
+    k : int
+        In 0..(capacity + 1) / 2.
     """
-    return [room if size > room - k else size if size >= k else 0 for size in sizes]
+    return [capacity if size > capacity - k else size if size >= k else 0 for size in sizes]
 
 
-def dff_thresholds(sizes: Sequence[int], room: int) -> list[int]:
-    """Return the k >= 2 of `rounded_sizes` that can say more than the sizes themselves.
+def dff_thresholds(sizes: Sequence[int], capacity: int) -> list[int]:
+    """Return the values k >= 2 for which f_k may give a better bound than the sizes themselves.
 
-    With k from room - G_j + 1 on a job of size G_j takes all of the room. Between two such k a
-    larger one only loses.
+    From k = capacity - G_j + 1 on, f_k maps a size G_j to the capacity. Between two such values of
+    k the smaller one is the better.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Sizes, >= 1.
+    capacity : int
+        Number of GPUs.
     """
-    return sorted({room - size + 1 for size in sizes if room < 2 * size and size < room})
+    return sorted(
+        {capacity - size + 1 for size in sizes if capacity < 2 * size and size < capacity}
+    )
 
 
 def width_dff(table: RateTable) -> tuple[int, int]:
-    """Return the bound `width-dff` in slots, and the k of `rounded_sizes` that gives it.
+    """Return the bound `width-dff` in slots, and the k of `dff_sizes` that attains it.
+
+    Parameters
+    ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
 
     Notes
     -----
-    Every best execution time must be finite. With k = 0 it is `area`.
+    k = 0 gives `area`.
     """
-    ks = [0, *dff_thresholds(table.size, table.gpus)]
-    values = [area_bound(table, dff_sizes(table.size, table.gpus, k)) for k in ks]
-    best = max(range(len(ks)), key=values.__getitem__)
-    return values[best], ks[best]
+    bounds = {
+        k: area_bound(table, dff_sizes(table.size, table.gpus, k))
+        for k in (0, *dff_thresholds(table.size, table.gpus))
+    }
+    best = max(bounds, key=bounds.__getitem__)
+    return bounds[best], best

@@ -1,10 +1,27 @@
-"""`pattern-lp`: no makespan of H slots, for the GPUs cannot be filled with whole jobs (ours).
+"""`pattern-lp`: makespans refuted by column generation over GPU patterns (ours).
 
-A GPU serves jobs one after the other; those that it serves, its pattern, take at most H slots
-together. There are as many patterns as GPUs, and each job needs as many as it asks for GPUs. Where
-jobs are long beside H, a pattern holds few of them and leaves room that no job can use; `area` and
-`class-lp` do not see that. The linear relaxation is solved by column generation, a knapsack for
-each class of servers; its dual prices, rounded to whole numbers, refute H in exact arithmetic.
+A GPU serves whole jobs one after the other. The jobs that it serves, its pattern, take at most H
+slots together if the makespan is H. There are as many patterns as GPUs, and job j must be in G_j of
+them. If jobs are long relative to H, a pattern holds few of them and leaves a remainder that no job
+can use; `area` and `class-lp` do not see this. Servers on which all jobs take the same time form a
+class c with N_c GPUs, and P_c is the set of its patterns. The master program is
+
+    theta(H) = min theta  subject to
+        sum over classes and patterns with j:  x_cp >= G_j         for each job j
+        sum over patterns p in P_c:            x_cp <= N_c theta   for each class c
+
+and H is refuted, that is, every schedule takes more than H slots, if theta(H) > 1. The pricing
+problem is a knapsack of capacity H for each class. The dual values of the jobs, rounded to
+integers, refute H in exact arithmetic: see `refutes`.
+
+References
+----------
+P. C. Gilmore, R. E. Gomory. A linear programming approach to the cutting-stock problem. Operations
+Research 9(6), 1961: patterns, and their generation by knapsacks.
+A. A. Farley. A note on bounding a class of linear programming problems, including cutting stock
+problems. Operations Research 38(5), 1990: the bound from the values of the pricing problems.
+R. Klein, A. Scholl. Computing lower bounds by destructive improvement: an application to
+resource-constrained project scheduling. European Journal of Operational Research 112, 1999.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,129 +38,151 @@ from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
 Ints = NDArray[np.int64]
 
-_FINE = 10**12  # whole prices add up to about this
-_STEPS = 4096  # capacity of a knapsack, at most: beyond it slots are taken together
-_ROUNDS = 400
-_KEPT = 1500  # patterns that one makespan leaves to the next
-_ARTIFICIAL = 10.0
+_PRICE_SUM = 10**12  # approximate sum of G_j price_j after rounding to integers
+_MOST_STEPS = 4096  # largest capacity of a knapsack; beyond it several slots are one step
+_ROUNDS = 400  # of column generation
+_MOST_PATTERNS = 1500  # patterns kept for the next makespan
+_ARTIFICIAL = 10.0  # cost of not placing a worker, in units of theta
 
 
 @dataclass(frozen=True, slots=True)
 class ServerClass:
-    """Servers on whose GPUs a job takes the same time."""
+    """Servers on whose GPUs every job takes the same time."""
 
-    gpus: int  # of all of them
-    slots: tuple[float, ...]  # [j] least execution time of a job with a worker here, or NEVER
+    gpus: int  # N_c
+    slots: tuple[float, ...]  # [j] shortest execution time of a job with a worker here, or NEVER
 
 
 def server_classes(table: RateTable) -> tuple[ServerClass, ...]:
-    """Return the servers by the jobs that fit into one of them."""
+    """Return the classes: servers that can host the same jobs.
+
+    Parameters
+    ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
+    """
     inside, spread = inside_slots(table), spread_slots(table)
     gpus: dict[tuple[float, ...], int] = {}
-    for room in table.server_gpus:
-        times = tuple(inside[j] if size <= room else spread[j] for j, size in enumerate(table.size))
-        gpus[times] = gpus.get(times, 0) + room
+    for capacity in table.server_gpus:
+        times = tuple(
+            inside[j] if size <= capacity else spread[j] for j, size in enumerate(table.size)
+        )
+        gpus[times] = gpus.get(times, 0) + capacity
     return tuple(ServerClass(number, times) for times, number in gpus.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Refutation:
-    """Whole prices of a GPU for each job [j] that show: every schedule takes more than `slots`."""
+    """Integer prices [j] of a GPU that prove that every schedule takes more than `slots`."""
 
     slots: int
     prices: tuple[int, ...]
 
 
-def refutes(table: RateTable, given: Refutation) -> bool:
+def refutes(table: RateTable, refutation: Refutation) -> bool:
     """Return whether the prices prove that no schedule ends by the end of slot `slots`.
 
-    The jobs ask for sum G_j price_j; a GPU serves at most the value of the best knapsack of its
-    class. In whole numbers throughout.
+    They do if the value of all workers, sum_j G_j price_j, exceeds sum_c N_c v_c, where v_c is the
+    largest value of a pattern of class c. Integer arithmetic throughout.
+
+    Parameters
+    ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
+    refutation : Refutation
+        Any slots and prices; negative prices count as 0.
     """
-    price = [max(0, int(each)) for each in given.prices]
-    asked = sum(size * each for size, each in zip(table.size, price, strict=True))
-    if asked > 2**62 or given.slots < 1:
+    prices = [max(0, int(price)) for price in refutation.prices]
+    required = sum(size * price for size, price in zip(table.size, prices, strict=True))
+    if required > 2**62 or refutation.slots < 1:
         return False
-    served = 0
-    for kind in server_classes(table):
-        lengths, capacity = _steps(kind, given.slots)
-        served += kind.gpus * int(_values(lengths, np.array(price, dtype=np.int64), capacity)[-1])
-    return served < asked
+    available = 0
+    for servers in server_classes(table):
+        lengths, capacity = _in_steps(servers, refutation.slots)
+        values = _knapsack_values(lengths, np.array(prices, dtype=np.int64), capacity)
+        available += servers.gpus * int(values[-1])
+    return available < required
 
 
 @dataclass(slots=True)
 class WarmStart:
-    """What one makespan leaves to the next."""
+    """Dual values and patterns kept from one makespan to the next."""
 
-    prices: Floats | None = None  # [j + c] of the rows
-    patterns: dict[tuple[int, tuple[int, ...]], None] = field(default_factory=dict)  # class, jobs
+    prices: Floats | None = None  # of the rows of the master, jobs then classes
+    patterns: dict[tuple[int, tuple[int, ...]], None] = field(default_factory=dict)  # (c, jobs)
 
 
-def refute(table: RateTable, slots: int, clock: Clock, memory: WarmStart) -> Refutation | None:
-    """Look for prices that refute a makespan of so many slots; None where there are none.
+def refute(table: RateTable, slots: int, clock: Clock, warm_start: WarmStart) -> Refutation | None:
+    """Solve the master program for a makespan; return a refutation, or None if there is none.
 
     Parameters
     ----------
-    memory : Memory
-        Of other makespans, to begin with; prices of a refutation and patterns are added.
-
-    Notes
-    -----
-    Master: theta = least share of all GPUs that, filled with patterns, serves all jobs. H is
-    refuted where theta > 1.
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
+    slots : int
+        H, at least max_j d_j.
+    clock : Clock
+        When to stop; None is returned then.
+    warm_start : WarmStart
+        From other makespans; the patterns of this one are added, and the prices of a refutation.
     """
-    kinds, J = server_classes(table), len(table.size)
-    knapsacks = [_steps(kind, slots) for kind in kinds]
+    classes, J = server_classes(table), len(table.size)
+    knapsacks = [_in_steps(servers, slots) for servers in classes]
     size = np.array(table.size, dtype=np.float64)
-    rows = J + len(kinds)
-    known = [
+    rows = J + len(classes)
+    initial = [  # patterns of other makespans that fit into this one
         (c, jobs)
-        for c, jobs in memory.patterns
+        for c, jobs in warm_start.patterns
         if sum(knapsacks[c][0][j] for j in jobs) <= knapsacks[c][1]
         and all(knapsacks[c][0][j] >= 0 for j in jobs)
     ]
-    width = 1 + J + len(known)
+    # columns: theta, an artificial one for each job, patterns
+    width = 1 + J + len(initial)
     matrix = np.zeros((rows, width))
     matrix[:J, 1 : 1 + J] = np.eye(J)
-    matrix[J:, 0] = [-kind.gpus for kind in kinds]
-    for x, (c, jobs) in enumerate(known, 1 + J):
+    matrix[J:, 0] = [-servers.gpus for servers in classes]
+    for x, (c, jobs) in enumerate(initial, 1 + J):
         matrix[[*jobs, J + c], x] = 1.0
     master = LinearProgram.nonnegative(
-        np.concatenate([[1.0], np.full(J, _ARTIFICIAL), np.zeros(len(known))]),
+        np.concatenate([[1.0], np.full(J, _ARTIFICIAL), np.zeros(len(initial))]),
         matrix,
-        row_lower=np.concatenate([size, np.full(len(kinds), -np.inf)]),
-        row_upper=np.concatenate([np.full(J, np.inf), np.zeros(len(kinds))]),
+        row_lower=np.concatenate([size, np.full(len(classes), -np.inf)]),
+        row_upper=np.concatenate([np.full(J, np.inf), np.zeros(len(classes))]),
     )
 
     def price(duals: Floats) -> Priced:
-        paid = np.maximum(duals[:J], 0.0)
-        columns = np.zeros((rows, len(kinds)))
+        """Return the best pattern of each class, and Farley's bound on theta."""
+        prices = np.maximum(duals[:J], 0.0)
+        columns = np.zeros((rows, len(classes)))
         tags = []
-        served = 0.0
-        for c, (kind, (lengths, capacity)) in enumerate(zip(kinds, knapsacks, strict=True)):
-            value, chosen = best_pattern(lengths, paid, capacity)
-            served += kind.gpus * value
-            columns[chosen, c] = 1.0
+        available = 0.0  # sum_c N_c v_c
+        for c, (servers, (lengths, capacity)) in enumerate(zip(classes, knapsacks, strict=True)):
+            value, jobs = best_pattern(lengths, prices, capacity)
+            available += servers.gpus * value
+            columns[jobs, c] = 1.0
             columns[J + c, c] = 1.0
-            tags.append((c, tuple(chosen)))
-        asked = float(size @ paid)
-        bound = asked / served if served > 0 else 0.0
-        if bound > 1 + 1e-6 or asked <= 1 + 1e-9:  # refuted, or at the master's prices never
+            tags.append((c, tuple(jobs)))
+        required = float(size @ prices)  # sum_j G_j price_j
+        # prices / available are dual feasible, so required / available <= theta(H)
+        bound = required / available if available > 0 else 0.0
+        # at the dual values of the master, required = its value >= theta(H): no refutation at 1
+        if bound > 1 + 1e-6 or required <= 1 + 1e-9:
             return Priced(None, bound)
-        return Priced(Columns(np.zeros(len(kinds)), columns, tags), bound)
+        return Priced(Columns(np.zeros(len(classes)), columns, tags), bound)
 
-    found = generate_columns(master, price, clock=clock, rounds=_ROUNDS, prices=memory.prices)
-    memory.patterns |= dict.fromkeys(found.tags)
-    for oldest in list(memory.patterns)[: max(0, len(memory.patterns) - _KEPT)]:
-        del memory.patterns[oldest]
-    if found.bound is None or found.prices is None or found.bound <= 1:
+    result = generate_columns(master, price, clock=clock, rounds=_ROUNDS, prices=warm_start.prices)
+    warm_start.patterns |= dict.fromkeys(result.tags)
+    excess = max(0, len(warm_start.patterns) - _MOST_PATTERNS)
+    for oldest in list(warm_start.patterns)[:excess]:
+        del warm_start.patterns[oldest]
+    if result.bound is None or result.prices is None or result.bound <= 1:
         return None
-    paid = np.maximum(found.prices[:J], 0.0)
-    whole = np.floor(paid * (_FINE / float(size @ paid)) + 0.5).astype(np.int64)
-    refutation = Refutation(slots, tuple(whole.tolist()))
+    prices = np.maximum(result.prices[:J], 0.0)
+    rounded = np.floor(prices * (_PRICE_SUM / float(size @ prices)) + 0.5).astype(np.int64)
+    refutation = Refutation(slots, tuple(rounded.tolist()))
     if not refutes(table, refutation):
         return None
-    memory.prices = found.prices
+    warm_start.prices = result.prices
     return refutation
 
 
@@ -155,63 +194,86 @@ def pattern_bound(
     *,
     on_refuted: Callable[[Refutation], None] = lambda refutation: None,
 ) -> int:
-    """Return the largest bound found in lower..upper; every H below it is refuted.
+    """Return a lower bound on the makespan in lower..upper by refuting makespans below it.
+
+    Makespans are tried at doubling distances from `lower`, then by bisection.
 
     Parameters
     ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
     lower : int
-        A bound on the makespan, in slots; at least `job-alone`.
+        Lower bound on the makespan, slots; at least `job-alone`.
     upper : int
-        More is of no use: the makespan of a schedule, or one slot more than the horizon.
+        Larger bounds are of no use, slots: the makespan of a schedule, or the horizon plus 1.
+    clock : Clock
+        When to stop with the bound reached so far.
     on_refuted : callable
         Called with each refutation that raises the bound.
     """
-    step, memory = 1, WarmStart()
-    ceiling = upper  # no refutation was found for it
+    step, warm_start = 1, WarmStart()
+    ceiling = upper  # smallest makespan tried that was not refuted
     while lower < ceiling and not clock.expired():
-        middle = (lower + ceiling) // 2 if ceiling < upper else min(lower + step - 1, upper - 1)
-        refutation = refute(table, middle, clock, memory)
+        target = (lower + ceiling) // 2 if ceiling < upper else min(lower + step - 1, upper - 1)
+        refutation = refute(table, target, clock, warm_start)
         if refutation is None:
-            ceiling = middle
+            ceiling = target
         else:
-            lower, step = middle + 1, 2 * step
+            lower, step = target + 1, 2 * step
             on_refuted(refutation)
     return lower
 
 
-def best_pattern(lengths: Sequence[int], price: Floats, capacity: int) -> tuple[float, list[int]]:
-    """Return the value of the best pattern and its jobs; lengths [j], -1: too long."""
-    value = np.zeros(capacity + 1)
-    taken: list[tuple[int, NDArray[np.bool_]]] = []
-    for j, (length, paid) in enumerate(zip(lengths, price.tolist(), strict=True)):
-        if paid <= 0 or not 0 <= length <= capacity:
+def best_pattern(lengths: Sequence[int], prices: Floats, capacity: int) -> tuple[float, list[int]]:
+    """Solve the 0-1 knapsack problem of a class by dynamic programming.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        [j] execution time in steps; -1 for a job that cannot be in a pattern.
+    prices : array
+        [j] value of a job; jobs without a positive value are left out.
+    capacity : int
+        Steps of the makespan.
+
+    Returns
+    -------
+    float
+        Value of the best pattern.
+    list of int
+        Its jobs.
+    """
+    value = np.zeros(capacity + 1)  # [steps] of the best pattern of the jobs so far
+    improved: list[tuple[int, NDArray[np.bool_]]] = []  # (j, [steps - length] whether j is taken)
+    for j, (length, price) in enumerate(zip(lengths, prices.tolist(), strict=True)):
+        if price <= 0 or not 0 <= length <= capacity:
             continue
-        with_it = value[: capacity + 1 - length] + paid
-        better = with_it > value[length:]
-        taken.append((j, better))
-        np.copyto(value[length:], with_it, where=better)
-    left, chosen = capacity, []
-    for j, better in reversed(taken):
-        if left >= lengths[j] and better[left - lengths[j]]:
-            chosen.append(j)
-            left -= lengths[j]
-    return float(value[capacity]), chosen
+        with_job = value[: capacity + 1 - length] + price
+        better = with_job > value[length:]
+        improved.append((j, better))
+        np.copyto(value[length:], with_job, where=better)
+    steps, jobs = capacity, []
+    for j, better in reversed(improved):
+        if steps >= lengths[j] and better[steps - lengths[j]]:
+            jobs.append(j)
+            steps -= lengths[j]
+    return float(value[capacity]), jobs
 
 
-def _values(lengths: Sequence[int], price: Ints, capacity: int) -> Ints:
-    """Return the value of the best pattern of each capacity, in whole numbers."""
+def _knapsack_values(lengths: Sequence[int], prices: Ints, capacity: int) -> Ints:
+    """Return the value of the best pattern for each capacity, in integers."""
     value = np.zeros(capacity + 1, dtype=np.int64)
-    for length, paid in zip(lengths, price.tolist(), strict=True):
-        if paid > 0 and 0 <= length <= capacity:
-            value[length:] = np.maximum(value[length:], value[: capacity + 1 - length] + paid)
+    for length, price in zip(lengths, prices.tolist(), strict=True):
+        if price > 0 and 0 <= length <= capacity:
+            value[length:] = np.maximum(value[length:], value[: capacity + 1 - length] + price)
     return value
 
 
-def _steps(kind: ServerClass, slots: int) -> tuple[list[int], int]:
-    """Return execution times and H in steps of several slots where H is large; -1: too long.
+def _in_steps(servers: ServerClass, slots: int) -> tuple[list[int], int]:
+    """Return execution times [j] (-1: longer than `slots`) and H, in steps of one or more slots.
 
-    Both are rounded down: what fits in slots fits in steps, and a job of no step fits anywhere.
+    Both are rounded down, which relaxes the knapsack: floor(a) + floor(b) <= floor(a + b).
     """
-    step = -(-slots // _STEPS)
-    lengths = [-1 if each > slots else int(each) // step for each in kind.slots]
+    step = -(-slots // _MOST_STEPS)
+    lengths = [-1 if time > slots else int(time) // step for time in servers.slots]
     return lengths, slots // step

@@ -1,4 +1,7 @@
-"""The bounds as methods, each with a certificate that is evaluated without an engine."""
+"""The bounds as methods, each with a certificate that is evaluated without an engine.
+
+Joins `elementary`, `class_lp` and `pattern_lp` to the clock, the engine and the certificates.
+"""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +16,7 @@ from schedgap.models.ring.bounds.pattern_lp import Refutation, pattern_bound
 from schedgap.models.ring.rates import past_horizon, rate_table, refuted
 from schedgap.solvers import solve
 
-_SEARCHING = 0.9  # of the time; the rest is for what is under way, and for its proof
+_SEARCH_SHARE = 0.9  # of the remaining time; the rest is for the last makespan and its proof
 
 
 def _proved(bound: float, certificate: dict[str, Any], **trace: Any) -> MethodResult:
@@ -22,7 +25,7 @@ def _proved(bound: float, certificate: dict[str, Any], **trace: Any) -> MethodRe
 
 
 def run_job_alone(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run `job-alone`: the longest job, by itself at its best."""
+    """Run method `job-alone`: max_j d_j."""
     if proof := refuted(instance):
         return proof
     best = rate_table(instance).best_slots
@@ -31,12 +34,12 @@ def run_job_alone(instance: RingInstance, call: RunContext) -> MethodResult:
 
 
 def run_area(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run `area`."""
+    """Run method `area`: ceil(sum_j G_j d_j / N)."""
     return refuted(instance) or _proved(rate_table(instance).area, {"kind": "area"})
 
 
 def run_width_dff(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run `width-dff`."""
+    """Run method `width-dff`: the best area bound with sizes f_k(G_j)."""
     if proof := refuted(instance):
         return proof
     value, k = width_dff(rate_table(instance))
@@ -44,7 +47,7 @@ def run_width_dff(instance: RingInstance, call: RunContext) -> MethodResult:
 
 
 def run_class_lp(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run `class-lp`."""
+    """Run method `class-lp`."""
     if proof := refuted(instance):
         return proof
     program = class_lp.class_program(rate_table(instance))
@@ -53,18 +56,18 @@ def run_class_lp(instance: RingInstance, call: RunContext) -> MethodResult:
     )
     if result.duals is None:
         return MethodResult(note="stopped before the first bound")
-    prices = class_lp.prices(program, result.duals)
+    duals = class_lp.class_duals(program, result.duals)
     certificate = {
         "kind": "class-lp",
-        "classes": dict(prices.rows),
-        "jobs": {job.id: nu for job, nu in zip(instance.jobs, prices.jobs, strict=True) if nu},
+        "classes": dict(duals.rows),
+        "jobs": {job.id: nu for job, nu in zip(instance.jobs, duals.jobs, strict=True) if nu},
     }
-    value = class_lp.dual_bound(program, prices)
+    value = class_lp.dual_bound(program, duals)
     return within_horizon(instance, _proved(value, certificate, lp=result.objective))
 
 
 def run_bounds(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run `bounds`: the best of `job-alone`, `area`, `width-dff` and `class-lp`."""
+    """Run method `bounds`: the best of `job-alone`, `area`, `width-dff` and `class-lp`."""
     best = MethodResult(note="stopped before the first bound")
     trace = {}
     for name, run in (
@@ -73,18 +76,18 @@ def run_bounds(instance: RingInstance, call: RunContext) -> MethodResult:
         ("width-dff", run_width_dff),
         ("class-lp", run_class_lp),
     ):
-        found = run(instance, call)
-        if found.infeasible:
-            return found
-        trace[name] = found.bound
-        if found.bound is not None and (best.bound is None or found.bound > best.bound):
-            best = found
-            call.progress.bound(found.bound, found.certificate)
+        result = run(instance, call)
+        if result.infeasible:
+            return result
+        trace[name] = result.bound
+        if result.bound is not None and (best.bound is None or result.bound > best.bound):
+            best = result
+            call.progress.bound(result.bound, result.certificate)
     return MethodResult(bound=best.bound, certificate=best.certificate, note=best.note, trace=trace)
 
 
 def run_pattern_lp(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run `pattern-lp`, from the best of `bounds` up to the makespan of `lpt-pack`."""
+    """Run method `pattern-lp`, between the result of `bounds` and the makespan of `lpt-pack`."""
     start = run_bounds(instance, call)
     if start.infeasible or start.bound is None:
         return start
@@ -105,24 +108,39 @@ def run_pattern_lp(instance: RingInstance, call: RunContext) -> MethodResult:
         call.progress.bound(refutation.slots + 1.0, best.certificate)
 
     call.progress.phase("refuting makespans")
-    pattern_bound(table, int(start.bound), upper, call.clock.share(_SEARCHING), on_refuted=report)
+    clock = call.clock.share(_SEARCH_SHARE)
+    pattern_bound(table, int(start.bound), upper, clock, on_refuted=report)
     return within_horizon(instance, best)
 
 
-def within_horizon(instance: RingInstance, found: MethodResult) -> MethodResult:
-    """Return a bound, or the proof that it exceeds the horizon."""
-    if found.bound is not None and found.bound > instance.horizon:
+def within_horizon(instance: RingInstance, result: MethodResult) -> MethodResult:
+    """Return the result of a bound, turned into a proof of infeasibility if beyond the horizon.
+
+    Parameters
+    ----------
+    result : MethodResult
+        Bound in slots with its certificate and trace.
+    """
+    if result.bound is not None and result.bound > instance.horizon:
         return MethodResult(
             infeasible=True,
-            note=past_horizon(instance, found.bound),
-            certificate=found.certificate,
-            trace=found.trace,
+            note=past_horizon(instance, result.bound),
+            certificate=result.certificate,
+            trace=result.trace,
         )
-    return found
+    return result
 
 
 class BoundsOnly(NullProgress):
-    """Where a bound sends what it finds: schedules are not its business."""
+    """Progress for methods of kind bound: reports confirmed bounds and ignores schedules.
+
+    Parameters
+    ----------
+    progress : Progress
+        Of the method.
+    lower : int
+        Bound known at the beginning, slots.
+    """
 
     def __init__(self, progress: Progress, lower: int) -> None:
         self._progress = progress
@@ -138,7 +156,17 @@ class BoundsOnly(NullProgress):
         *,
         confirmed: bool = True,
     ) -> None:
-        """Pass it on, unless it is an engine's word."""
+        """Report a bound, rounded up to a whole slot, if it is better than all before.
+
+        Parameters
+        ----------
+        value : float
+            Slots.
+        certificate : mapping or None
+            Its proof.
+        confirmed : bool
+            False for the unconfirmed word of an engine, which is ignored.
+        """
         lower = math.ceil(value - 1e-6)
         if confirmed and lower > self.lower:
             self.lower = lower

@@ -1,4 +1,7 @@
-"""The least limit on the loads of GPUs, (14)-(16) in compact form, as a bound on the makespan."""
+"""The least limit on the loads of GPUs, (14)-(16) in compact form, as a bound on the makespan.
+
+Joins `programs.load_limit`, which proves that the limit is a bound, to an engine.
+"""
 
 from typing import Any
 
@@ -13,18 +16,24 @@ MOST_COLUMNS = 200_000
 
 
 def limit_bound(instance: RingInstance, call: RunContext, loads: tuple[float, ...]) -> MethodResult:
-    """Bound the makespan by the least limit on loads."""
+    """Bound the makespan by the least limit on the loads of GPUs.
+
+    Parameters
+    ----------
+    loads : tuple of float
+        [j] slots that a job adds to the load of each of its GPUs, at most d_j.
+    """
     table = rate_table(instance)
-    free = load_limit.trivial_limit(table, loads)
-    call.progress.bound(float(free))
+    trivial = load_limit.trivial_limit(table, loads)
+    call.progress.bound(float(trivial))
     kinds = len(set(zip(table.size, loads, strict=True)))
-    trace: dict[str, Any] = {"kinds": kinds, "free": free}
+    trace: dict[str, Any] = {"kinds": kinds, "free": trivial}
     if kinds * table.gpus > MOST_COLUMNS:
-        return MethodResult(bound=float(free), note="too large: free bound only", trace=trace)
+        return MethodResult(bound=float(trivial), note="too large: free bound only", trace=trace)
     call.progress.phase("solving with highs")
-    kept = BoundsOnly(call.progress, free)
+    bounds = BoundsOnly(call.progress, trivial)
     _, report = solve_program(
-        kept,
+        bounds,
         load_limit.build(table, loads),
         "highs",
         clock=call.clock,
@@ -34,9 +43,9 @@ def limit_bound(instance: RingInstance, call: RunContext, loads: tuple[float, ..
         grid=1,
     )
     trace |= {"exact": report.complete, **report.trace}
-    return within_horizon(instance, MethodResult(bound=float(kept.lower), trace=trace))
+    return within_horizon(instance, MethodResult(bound=float(bounds.lower), trace=trace))
 
 
 def load_ilp(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Bound by the least limit where each job counts for its least execution time."""
+    """Run method `load-ilp`: loads are the best execution times d_j."""
     return refuted(instance) or limit_bound(instance, call, rate_table(instance).best_slots)

@@ -1,1 +1,1 @@
-"""What stands behind `exact` of `ring`: ours, not the paper's."""
+"""The steps of `exact`, and other exact methods: ours, not the paper's."""

@@ -1,6 +1,11 @@
 """All schedules of a tiny instance: every start and placement, and GPU numbers of least load.
 
-The pool that the paper has in mind in (10)-(16).
+This is the pool that the paper has in mind in (10)-(16).
+
+References
+----------
+Plain enumeration, no source. Ends follow from starts and placements by simulation, so that
+enumerating these two reaches every schedule.
 """
 
 import math
@@ -13,25 +18,35 @@ from schedgap.models.ring.programs.load_limit import estimated_loads
 from schedgap.models.ring.rates import NEVER, RateTable, rate_table
 from schedgap.models.ring.simulator import Placement, fits, schedule_of, simulate
 
-MOST_PLANS = 200_000  # starts and placements of a complete pool
+MOST_PLANS = 200_000  # combinations of starts and placements
+
+JobOnServer = tuple[int, int, int, int]  # first slot, job, workers, last slot
 
 
 def count_plans(instance: RingInstance, latest: int) -> int:
-    """Return how many starts, up to `latest`, and placements there are for all jobs together.
+    """Return the number of combinations of starts up to a slot and placements of all jobs.
 
-    Counting ends at `MOST_PLANS` + 1.
+    Parameters
+    ----------
+    latest : int
+        Last slot in which a job may start.
+
+    Returns
+    -------
+    int
+        `MOST_PLANS` + 1 if there are more than `MOST_PLANS`.
     """
     table, number = rate_table(instance), 1
     for size in table.size:
-        ways = sum(1 for _ in islice(_placements(table.server_gpus, size), MOST_PLANS))
-        number *= latest * ways
+        placements = sum(1 for _ in islice(_placements(table.server_gpus, size), MOST_PLANS))
+        number *= latest * placements
         if number > MOST_PLANS:
             return MOST_PLANS + 1
     return number
 
 
 def unsupported_reason(instance: RingInstance) -> str | None:
-    """Say why there are too many schedules to have them all, or None."""
+    """Return why there are too many schedules to enumerate, or None."""
     table = rate_table(instance)
     if table.longest == NEVER or count_plans(instance, int(table.longest)) <= MOST_PLANS:
         return None
@@ -41,41 +56,65 @@ def unsupported_reason(instance: RingInstance) -> str | None:
 def complete_pool(
     instance: RingInstance, latest: int, stop: Callable[[], bool] = lambda: False
 ) -> list[RingSchedule] | None:
-    """Return schedules with the ends of every schedule that ends by slot `latest`, each once.
+    """Return one schedule for each vector of ends up to a given slot.
 
-    None when it was stopped. It holds an optimum when some schedule ends by `latest`.
+    Parameters
+    ----------
+    latest : int
+        Last slot in which a job may end. If some schedule ends by it, the pool has an optimal one.
+    stop : callable
+        Asked after each schedule whether to stop.
+
+    Returns
+    -------
+    list or None
+        None if stopped.
     """
-    found: dict[tuple[int, ...], RingSchedule] = {}
+    pool: dict[tuple[int, ...], RingSchedule] = {}
     for starts, placements in _plans(instance, latest):
         if stop():
             return None
-        made = schedule_of(instance, starts, placements)
-        if made is not None and made.makespan <= latest:
-            found.setdefault(tuple(run.end for run in made.runs.values()), made)
-    return list(found.values())
+        schedule = schedule_of(instance, starts, placements)
+        if schedule is not None and schedule.makespan <= latest:
+            pool.setdefault(tuple(run.end for run in schedule.runs.values()), schedule)
+    return list(pool.values())
 
 
 def limit_pool(
     instance: RingInstance, latest: int, stop: Callable[[], bool] = lambda: False
 ) -> tuple[list[RingSchedule], float] | None:
-    """Return a schedule that keeps the least limit of (16), after those that keep ever lower ones.
+    """Return a schedule that attains the least limit of (16) over all schedules and GPU numbers.
 
-    Looked at are all schedules that end by slot `latest`, with all GPU numbers. The second is the
-    limit, infinite where there is no schedule. None when it was stopped.
+    Parameters
+    ----------
+    latest : int
+        Last slot in which a job may end.
+    stop : callable
+        Asked after each schedule whether to stop.
+
+    Returns
+    -------
+    list of RingSchedule
+        The schedules that improved on all before them; the last one attains the least limit.
+    float
+        The least limit, slots; infinite if there is no schedule.
+
+    Instead of both, None if stopped.
     """
     table = rate_table(instance)
-    work = estimated_loads(table)
-    known: dict[object, Numbering] = {}
+    loads = estimated_loads(table)
+    numberings: dict[object, Numbering] = {}
     pool: list[RingSchedule] = []
     least = math.inf
 
-    def numbering(room: int, here: list[tuple[int, int, int, int]]) -> Numbering:
-        held = tuple((j, count) for _, j, count, _ in here)
-        meets = overlaps([(first, last) for first, _, _, last in here])
-        key = room, held, meets
-        if key not in known:
-            known[key] = least_load(room, held, meets, work, stop)
-        return known[key]
+    def numbering(capacity: int, on_server: list[JobOnServer]) -> Numbering:
+        """Return the best GPU numbers on one server; cached by what they depend on."""
+        jobs = tuple((j, count) for _, j, count, _ in on_server)
+        overlap = overlaps([(first, last) for first, _, _, last in on_server])
+        key = capacity, jobs, overlap
+        if key not in numberings:
+            numberings[key] = least_load(capacity, jobs, overlap, loads, stop)
+        return numberings[key]
 
     try:
         for starts, placements in _plans(instance, latest):
@@ -84,7 +123,7 @@ def limit_pool(
             ends = _ends(table, starts, placements, latest)
             if ends is None:
                 continue
-            on = [
+            by_server = [
                 sorted(
                     (starts[j], j, placed[s], ends[j])
                     for j, placed in enumerate(placements)
@@ -92,13 +131,11 @@ def limit_pool(
                 )
                 for s in range(len(table.server_gpus))
             ]
-            numbered = [
-                numbering(room, here) for room, here in zip(table.server_gpus, on, strict=True)
-            ]
-            limit = max(each.load for each in numbered)
+            numbered = list(map(numbering, table.server_gpus, by_server))
+            limit = max(on_server.load for on_server in numbered)
             if limit < least:
                 least = limit
-                pool.append(_with_gpus(instance, starts, ends, on, numbered))
+                pool.append(_with_gpus(instance, starts, ends, by_server, numbered))
     except StoppedError:
         return None
     return pool, least
@@ -107,25 +144,28 @@ def limit_pool(
 def _ends(
     table: RateTable, starts: Sequence[int], placements: Sequence[Placement], latest: int
 ) -> list[int] | None:
-    """Return the last slots [j]; None where a job ends after `latest`, or GPUs do not suffice."""
+    """Return the last slots [j]; None if a job ends after `latest`, or GPUs do not suffice."""
     ends = simulate(table, starts, [tuple(placed) for placed in placements])
-    known = [end for end in ends if end is not None and end <= latest]
-    return known if len(known) == len(ends) and fits(table, starts, known, placements) else None
+    in_time = [end for end in ends if end is not None and end <= latest]
+    return (
+        in_time if len(in_time) == len(ends) and fits(table, starts, in_time, placements) else None
+    )
 
 
 def _with_gpus(
     instance: RingInstance,
     starts: Sequence[int],
     ends: Sequence[int],
-    on: Sequence[Sequence[tuple[int, int, int, int]]],
+    by_server: Sequence[Sequence[JobOnServer]],
     numbered: Sequence[Numbering],
 ) -> RingSchedule:
-    held: list[dict[str, tuple[int, ...]]] = [{} for _ in starts]
-    for server, here, numbering in zip(instance.servers, on, numbered, strict=True):
-        for (_, j, _, _), gpus in zip(here, numbering.gpus, strict=True):
-            held[j][server.id] = gpus
+    """Return the schedule with the GPU numbers of each server."""
+    gpus: list[dict[str, tuple[int, ...]]] = [{} for _ in starts]  # [j] by server id
+    for server, on_server, numbering in zip(instance.servers, by_server, numbered, strict=True):
+        for (_, j, _, _), numbers in zip(on_server, numbering.gpus, strict=True):
+            gpus[j][server.id] = numbers
     runs = {
-        job.id: Run(starts[j], ends[j], {s: len(gpus) for s, gpus in held[j].items()}, held[j])
+        job.id: Run(starts[j], ends[j], {s: len(held) for s, held in gpus[j].items()}, gpus[j])
         for j, job in enumerate(instance.jobs)
     }
     return RingSchedule(runs)
@@ -134,27 +174,27 @@ def _with_gpus(
 def _plans(
     instance: RingInstance, latest: int
 ) -> Iterator[tuple[tuple[int, ...], tuple[Placement, ...]]]:
-    """Yield all starts and placements of which no job alone would end after `latest`."""
+    """Yield all starts and placements, except those where a job even alone ends after `latest`."""
     table = rate_table(instance)
-    ways = [list(_placements(table.server_gpus, size)) for size in table.size]
-    for placements in product(*ways):
+    by_job = [list(_placements(table.server_gpus, size)) for size in table.size]
+    for placements in product(*by_job):
         fastest = [
             table.slots(j, len(placed), min(len(placed) - 1, 1))
             for j, placed in enumerate(placements)
         ]
         last = [latest + 1 - int(slots) if slots <= latest else 0 for slots in fastest]
-        for starts in product(*(range(1, each + 1) for each in last)):
+        for starts in product(*(range(1, slot + 1) for slot in last)):
             yield starts, placements
 
 
-def _placements(room: Sequence[int], size: int) -> Iterable[Placement]:
-    """Yield every way to put so many workers on servers."""
+def _placements(server_gpus: Sequence[int], size: int) -> Iterable[Placement]:
+    """Yield every way to distribute the workers of a job over the servers."""
 
-    def extend(s: int, left: int, placed: dict[int, int]) -> Iterable[dict[int, int]]:
-        if left == 0:
+    def extend(s: int, workers: int, placed: dict[int, int]) -> Iterable[dict[int, int]]:
+        if workers == 0:
             yield placed
-        elif s < len(room) and left <= sum(room[s:]):
-            for count in range(min(left, room[s]), -1, -1):
-                yield from extend(s + 1, left - count, placed | {s: count} if count else placed)
+        elif s < len(server_gpus) and workers <= sum(server_gpus[s:]):
+            for count in range(min(workers, server_gpus[s]), -1, -1):
+                yield from extend(s + 1, workers - count, placed | {s: count} if count else placed)
 
     return extend(0, size, {})

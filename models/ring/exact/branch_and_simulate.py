@@ -1,10 +1,19 @@
-"""Exact search without an engine (ours): in each slot what starts, and where; then time passes.
+"""Branch and bound on the simulation, without an engine (ours).
 
-Some optimal schedule cannot be shifted to the left: no job could start a slot earlier with the same
-placement and none end later. A job inside one server could, unless a server had no room for it in
-the slot before; a ring over several servers also stays where it would have met another ring there.
-So a job starts after a completion that made room for it, or in a slot in which such rings run; and
-where no ring can start the search leaps from completion to completion.
+A node is the beginning of a slot; its branches decide which jobs start in the slot, and where, and
+then time passes to the next slot in which something can start. Some optimal schedule has no left
+shift: no job could start one slot earlier, with the same placement, without another ending later. A
+job inside one server has a left shift unless one of its GPUs was taken in the previous slot; a ring
+over several servers also has none if it would have met another ring there. So a job starts after a
+completion that freed its GPUs, or in a slot in which such rings run; if no ring can start, time
+passes from completion to completion.
+
+References
+----------
+E. Demeulemeester, W. Herroelen. A branch-and-bound procedure for the multiple resource-constrained
+project scheduling problem. Management Science 38(12), 1992: branching in time, dominance by left
+shifts and by earlier partial schedules. The left-shift rule for contending rings is new here; it is
+valid because a shift that meets no other ring delays nobody.
 """
 
 import math
@@ -17,334 +26,332 @@ from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.bounds.elementary import dff_sizes, dff_thresholds
 from schedgap.models.ring.heuristics.initial import initial_state, settled_result
 from schedgap.models.ring.programs.printed import equal_jobs
-from schedgap.models.ring.rates import RateTable, rate_table, refuted
+from schedgap.models.ring.rates import rate_table, refuted
 from schedgap.models.ring.simulator import schedule_of
 
 Counts = tuple[int, ...]  # [s] of GPUs or workers
-MOST_SEEN = 300_000  # states that are remembered, about half a gigabyte
-_PAUSE = 1000  # steps of one placement between two questions whether to stop
+MOST_SEEN = 300_000  # stored nodes, about half a gigabyte
+_PAUSE = 1000  # steps of one enumeration of placements between two questions whether to stop
 
 
 class _StoppedError(Exception):
-    """The search was told to stop in the middle of a state."""
+    """The search was stopped while it expanded a node."""
 
 
-class Active(NamedTuple):
-    """A job that runs."""
+class RunningJob(NamedTuple):
+    """A job that runs at the beginning of a slot."""
 
     job: int
-    left: int  # progress to make
-    counts: Counts
-    number: int  # servers
+    remaining: int  # progress
+    workers: Counts  # [s]
+    servers: int
 
 
-class Start(NamedTuple):
-    """A decision, and the one before it."""
+class StartDecision(NamedTuple):
+    """The start of a job, linked to the previous decision on the path to the root."""
 
     job: int
     slot: int
-    counts: Counts
-    before: "Start | None"
+    workers: Counts  # [s]
+    previous: "StartDecision | None"
 
 
-class Before(NamedTuple):
-    """What a job would have found in the slot before."""
+class PreviousSlot(NamedTuple):
+    """State of the servers in the slot before a node."""
 
     free: Counts  # [s] GPUs
-    crossed: tuple[bool, ...]  # [s] whether a ring over several servers was there
+    has_ring: tuple[bool, ...]  # [s] whether a ring over several servers ran there
 
 
-class State(NamedTuple):
-    """The beginning of a slot, before anything starts in it."""
+class SlotNode(NamedTuple):
+    """A node of the tree: the beginning of a slot, before anything starts in it."""
 
     slot: int
-    active: tuple[Active, ...]  # by job
+    running: tuple[RunningJob, ...]  # by job
     waiting: tuple[int, ...]  # jobs in list order
-    before: "Before | None"  # the slot before; None in slot 1
-    started: Start | None
+    before: PreviousSlot | None  # None in slot 1
+    decision: StartDecision | None  # the last one
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """What was found; `complete`: nothing was left out, so no schedule is better."""
+class BranchingResult:
+    """Result of the search; if `complete`, no schedule is better than `schedule` and the cutoff."""
 
     schedule: RingSchedule | None
     complete: bool
-    states: int
+    states: int  # nodes
 
 
 def branch_and_simulate(
     instance: RingInstance,
     *,
-    below: int | None = None,
+    cutoff: int | None = None,
     stop: Callable[[], bool] = lambda: False,
     on_better: Callable[[RingSchedule], None] = lambda schedule: None,
-    reach: int = 1,
-) -> Search:
-    """Return a best schedule with a makespan less than `below`; None where there is none.
+    lower: int = 1,
+) -> BranchingResult:
+    """Search for the best schedule with a makespan below the cutoff.
 
     Parameters
     ----------
     instance : RingInstance
-        In which every job can make progress.
-    below : int or None
-        Such as a known makespan; None: one more than the horizon.
+        Not refuted by `no_schedule`.
+    cutoff : int or None
+        Such as the makespan of a known schedule, slots; by default the horizon plus 1.
     stop : callable
-        Whether to give up, asked after each state, and within one where it has many ways.
+        Asked at every node, and from time to time within one, whether to stop.
     on_better : callable
-        Told of each better schedule.
-    reach : int
-        A lower bound on the makespan: a schedule that meets it ends the search.
+        Called with each better schedule.
+    lower : int
+        Lower bound on the makespan, slots; a schedule that attains it ends the search.
 
     Notes
     -----
-    Pruned by what is left of the longest job and of all GPU time. A state that was reached before,
-    no later, is not searched again; equal servers are interchangeable, equal jobs start in list
-    order. Exponential: about 8 jobs.
+    Depth first. A node is fathomed if the longest remaining job or the remaining GPU time (with
+    dual-feasible functions) does not fit below the cutoff, or if the same state was reached in the
+    same or an earlier slot. Equal servers are interchangeable, and equal jobs start in list order.
+    Exponential: about 8 jobs.
     """
-    tree = _Tree(instance, instance.horizon + 1 if below is None else below, stop)
-    number = len(instance.jobs)
-    root = State(1, (), tuple(range(number)), None, None)
+    tree = _Tree(instance, instance.horizon + 1 if cutoff is None else cutoff, stop)
+    root = SlotNode(1, (), tuple(range(len(instance.jobs))), None, None)
     best: RingSchedule | None = None
     stack = [tree.children(root)]
-    states = 0
+    nodes = 0
     while stack:
         if stop():
-            return Search(best, False, states)
+            return BranchingResult(best, False, nodes)
         try:
-            state = next(stack[-1], None)
+            node = next(stack[-1], None)
         except _StoppedError:
-            return Search(best, False, states)
-        if state is None:
+            return BranchingResult(best, False, nodes)
+        if node is None:
             stack.pop()
             continue
-        states += 1
-        if state.waiting or state.active:
-            if not tree.hopeless(state) and tree.is_new(state):
-                stack.append(tree.children(state))
+        nodes += 1
+        if node.waiting or node.running:
+            if not tree.is_bounded(node) and tree.is_new(node):
+                stack.append(tree.children(node))
             continue
-        makespan = state.slot - 1  # all are complete, the last one in the slot before
-        if makespan < tree.below:
-            best, tree.below = tree.schedule(state), makespan
+        makespan = node.slot - 1  # all jobs are complete, the last one in the previous slot
+        if makespan < tree.cutoff:
+            best, tree.cutoff = tree.schedule(node), makespan
             on_better(best)
-            if makespan <= reach:
+            if makespan <= lower:
                 break
-    return Search(best, True, states)
+    return BranchingResult(best, True, nodes)
 
 
 class _Tree:
-    """The states of an instance; `below` only falls."""
+    """Branching, bounding and dominance for one instance; `cutoff` only decreases."""
 
-    def __init__(self, instance: RingInstance, below: int, stop: Callable[[], bool]) -> None:
+    def __init__(self, instance: RingInstance, cutoff: int, stop: Callable[[], bool]) -> None:
         self.instance = instance
         self._stop, self._steps = stop, 0
-        self.table: RateTable = rate_table(instance)
-        self.below = below
+        self.table = rate_table(instance)
+        self.cutoff = cutoff
         self.best_slots = [int(slots) for slots in self.table.best_slots]
         ks = [0, *dff_thresholds(self.table.size, self.table.gpus)]
         self.sizes = [dff_sizes(self.table.size, self.table.gpus, k) for k in ks]  # [k][j]
-        self.twin = {later: earlier for earlier, later in equal_jobs(instance)}
+        self.equal_before = {later: earlier for earlier, later in equal_jobs(instance)}
         self._seen: dict[object, int] = {}  # state -> earliest slot
 
-    def hopeless(self, state: State) -> bool:
-        """Return whether every schedule that goes on from here is too long."""
-        room = self.below - state.slot  # slots that are left for a better schedule
-        slots = {j: self.best_slots[j] for j in state.waiting}
-        for job, left, _, number in state.active:
-            slots[job] = -(-left // self.table.rate(job, number, min(number - 1, 1)))
-        return max(slots.values()) > room or any(
-            sum(size[j] * length for j, length in slots.items()) > room * self.table.gpus
+    def is_bounded(self, node: SlotNode) -> bool:
+        """Return whether every schedule below a node reaches the cutoff."""
+        slots_left = self.cutoff - node.slot
+        slots = {j: self.best_slots[j] for j in node.waiting}
+        for job, remaining, _, servers in node.running:
+            slots[job] = -(-remaining // self.table.rate(job, servers, min(servers - 1, 1)))
+        return max(slots.values()) > slots_left or any(
+            sum(size[j] * length for j, length in slots.items()) > slots_left * self.table.gpus
             for size in self.sizes
         )
 
-    def is_new(self, state: State) -> bool:
-        """Return whether a state has not been reached before, and note that it has now.
+    def is_new(self, node: SlotNode) -> bool:
+        """Return whether the state of a node was not reached by this slot before, and store it.
 
-        Servers of equal size are sorted by what is on them.
+        Servers of equal size are sorted by their content.
         """
-        columns = zip(
+        servers = zip(
             self.table.server_gpus,
-            *(state.before or ()),
-            *(active.counts for active in state.active),
+            *(node.before or ()),
+            *(running.workers for running in node.running),
             strict=True,
         )
         key = (
-            tuple((active.job, active.left) for active in state.active),
-            state.waiting,
-            state.before is None,
-            tuple(sorted(columns)),
+            tuple((running.job, running.remaining) for running in node.running),
+            node.waiting,
+            node.before is None,
+            tuple(sorted(servers)),
         )
-        if self._seen.get(key, math.inf) <= state.slot:
+        if self._seen.get(key, math.inf) <= node.slot:
             return False
         if key in self._seen or len(self._seen) < MOST_SEEN:
-            self._seen[key] = state.slot
+            self._seen[key] = node.slot
         return True
 
-    def children(self, state: State) -> Iterator[State]:
-        """Yield the states that some starts in this slot lead to."""
-        free = self._free(state.active)
-        for active, started in self._starts(state, 0, free, state.active, state.started):
-            if not active:
-                continue  # nothing runs: some job could have started
-            after = self._pass(state, active, started)
-            if after is not None:
-                yield after
+    def children(self, node: SlotNode) -> Iterator[SlotNode]:
+        """Yield a child for each combination of starts in the slot of a node."""
+        free = self._free(node.running)
+        for running, decision in self._starts(node, 0, free, node.running, node.decision):
+            if not running:
+                continue  # nothing runs, so some job could have started: a left shift
+            child = self._after(node, running, decision)
+            if child is not None:
+                yield child
 
-    def _free(self, active: tuple[Active, ...]) -> Counts:
-        """Return [s] the GPUs that no active job holds."""
+    def _free(self, running: tuple[RunningJob, ...]) -> Counts:
+        """Return the number of free GPUs [s]."""
         return tuple(
-            room - sum(a.counts[s] for a in active) for s, room in enumerate(self.table.server_gpus)
+            gpus - sum(each.workers[s] for each in running)
+            for s, gpus in enumerate(self.table.server_gpus)
         )
 
     def _starts(
         self,
-        state: State,
+        node: SlotNode,
         k: int,
         free: Counts,
-        active: tuple[Active, ...],
-        started: Start | None,
-    ) -> Iterator[tuple[tuple[Active, ...], Start | None]]:
-        """Yield what can be active in this slot: of waiting jobs from the k-th on some start."""
-        if k == len(state.waiting):
-            yield active, started
+        running: tuple[RunningJob, ...],
+        decision: StartDecision | None,
+    ) -> Iterator[tuple[tuple[RunningJob, ...], StartDecision | None]]:
+        """Yield the running jobs after each choice of starts among the waiting jobs from k on."""
+        if k == len(node.waiting):
+            yield running, decision
             return
-        j = state.waiting[k]
-        twin = self.twin.get(j)
-        if twin is None or twin not in state.waiting or any(a.job == twin for a in active):
-            for counts, number in self._placements(j, state, free, active):
-                if _could_start_earlier(counts, number, state.before):
+        j = node.waiting[k]
+        equal = self.equal_before.get(j)
+        if equal is None or equal not in node.waiting or any(r.job == equal for r in running):
+            for workers, servers in self._placements(j, node, free, running):
+                if _has_left_shift(workers, servers, node.before):
                     continue
-                rest = tuple(room - count for room, count in zip(free, counts, strict=True))
-                more = (*active, Active(j, self.table.required_progress[j], counts, number))
-                decision = Start(j, state.slot, counts, started)
-                yield from self._starts(state, k + 1, rest, more, decision)
-        yield from self._starts(state, k + 1, free, active, started)
+                rest = tuple(gpus - count for gpus, count in zip(free, workers, strict=True))
+                job = RunningJob(j, self.table.required_progress[j], workers, servers)
+                start = StartDecision(j, node.slot, workers, decision)
+                yield from self._starts(node, k + 1, rest, (*running, job), start)
+        yield from self._starts(node, k + 1, free, running, decision)
 
     def _placements(
-        self, j: int, state: State, free: Counts, active: tuple[Active, ...]
+        self, j: int, node: SlotNode, free: Counts, running: tuple[RunningJob, ...]
     ) -> Iterator[tuple[Counts, int]]:
-        """Yield ways to put a job on free GPUs, one of each kind that equal servers allow."""
+        """Yield workers [s] and number of servers of a job on free GPUs, up to equal servers.
+
+        Of servers with the same size and content, an earlier one gets no fewer workers.
+        """
         size, table = self.table.size[j], self.table
-        alike: list[int | None] = []  # [s] an earlier server with the same on it
-        seen: dict[object, int] = {}
-        for s, room in enumerate(table.server_gpus):
-            before = [column[s] for column in state.before or ()]
-            key = (room, *before, *(a.counts[s] for a in active))
-            alike.append(seen.get(key))
-            seen[key] = s
-        behind = [sum(free[s:]) for s in range(len(free) + 1)]
+        equal_server: list[int | None] = []  # [s] the last earlier server that is equal to s
+        last: dict[object, int] = {}
+        for s, gpus in enumerate(table.server_gpus):
+            before = [state[s] for state in node.before or ()]
+            key = (gpus, *before, *(each.workers[s] for each in running))
+            equal_server.append(last.get(key))
+            last[key] = s
+        free_from = [sum(free[s:]) for s in range(len(free) + 1)]
         most_servers = max(
             (
                 n
                 for n in range(1, table.most_servers[j] + 1)
-                if state.slot - 1 + table.slots(j, n, min(n - 1, 1)) < self.below
+                if node.slot - 1 + table.slots(j, n, min(n - 1, 1)) < self.cutoff
             ),
             default=0,
         )
 
-        def extend(s: int, counts: Counts, left: int, number: int) -> Iterator[Counts]:
-            """Yield ways to put `left` workers on so many of the servers from s on."""
+        def extend(s: int, workers: Counts, left: int, servers: int) -> Iterator[Counts]:
+            """Yield ways to put `left` workers on exactly `servers` of the servers from s on."""
             self._steps += 1
             if self._steps % _PAUSE == 0 and self._stop():
                 raise _StoppedError
             if left == 0:
-                if number == 0:
-                    yield counts + (0,) * (len(free) - s)
-            elif 0 < number <= min(left, len(free) - s) and left <= behind[s]:
-                twin = alike[s]
-                most = min(left, free[s], size if twin is None else counts[twin])
+                if servers == 0:
+                    yield workers + (0,) * (len(free) - s)
+            elif 0 < servers <= min(left, len(free) - s) and left <= free_from[s]:
+                equal = equal_server[s]
+                most = min(left, free[s], size if equal is None else workers[equal])
                 for count in range(most, 0, -1):
-                    yield from extend(s + 1, (*counts, count), left - count, number - 1)
-                yield from extend(s + 1, (*counts, 0), left, number)
+                    yield from extend(s + 1, (*workers, count), left - count, servers - 1)
+                yield from extend(s + 1, (*workers, 0), left, servers)
 
-        for number in range(1, most_servers + 1):
-            for counts in extend(0, (), size, number):
-                yield counts, number
+        for servers in range(1, most_servers + 1):
+            for workers in extend(0, (), size, servers):
+                yield workers, servers
 
-    def _pass(
-        self, state: State, active: tuple[Active, ...], started: Start | None
-    ) -> State | None:
-        """Let time pass to the next slot in which something may start; None if nothing ever ends.
+    def _after(
+        self, node: SlotNode, running: tuple[RunningJob, ...], decision: StartDecision | None
+    ) -> SlotNode | None:
+        """Let time pass to the next slot in which a job may start; None if nothing ever ends.
 
-        That is the first one after a completion; or the next one, where a ring runs and another one
-        waits.
+        That is the slot after the next completion, or the next slot if a ring runs and a waiting
+        job may be spread.
         """
         table = self.table
-        waiting = tuple(j for j in state.waiting if all(a.job != j for a in active))
-        rings = [a for a in active if a.number > 1]
-        contention = [sum(a.counts[s] > 0 for a in rings) for s in range(len(table.server_gpus))]
-        rates = [
-            table.rate(
-                a.job,
-                a.number,
-                0
-                if a.number == 1
-                else max(c for c, n in zip(contention, a.counts, strict=True) if n),
-            )
-            for a in active
+        waiting = tuple(j for j in node.waiting if all(each.job != j for each in running))
+        rings = [each for each in running if each.servers > 1]
+        rings_on = [sum(r.workers[s] > 0 for r in rings) for s in range(len(table.server_gpus))]
+        rates = []
+        for job, _, workers, servers in running:
+            levels = (p for p, count in zip(rings_on, workers, strict=True) if count)
+            rates.append(table.rate(job, servers, 0 if servers == 1 else max(levels)))
+        slots_left = [
+            -(-each.remaining // rate) for each, rate in zip(running, rates, strict=True) if rate
         ]
-        left = [a.left for a in active]
-        until = [-(-rest // rate) for rest, rate in zip(left, rates, strict=True) if rate]
-        if not until:
+        if not slots_left:
             return None
-        slots = min(until)
+        slots = min(slots_left)
         if rings and any(table.most_servers[j] > 1 for j in waiting):
             slots = 1
         after = tuple(
             sorted(
-                a._replace(left=rest)
-                for a, rate in zip(active, rates, strict=True)
-                if (rest := a.left - rate * slots) > 0
+                each._replace(remaining=remaining)
+                for each, rate in zip(running, rates, strict=True)
+                if (remaining := each.remaining - rate * slots) > 0
             )
         )
-        crossed = tuple(count > 0 for count in contention)
-        return State(
-            state.slot + slots, after, waiting, Before(self._free(active), crossed), started
-        )
+        before = PreviousSlot(self._free(running), tuple(number > 0 for number in rings_on))
+        return SlotNode(node.slot + slots, after, waiting, before, decision)
 
-    def schedule(self, state: State) -> RingSchedule:
-        """Return the schedule of the decisions that led to the end."""
+    def schedule(self, node: SlotNode) -> RingSchedule:
+        """Return the schedule of the decisions on the path to a leaf."""
         number = len(self.table.size)
         starts, placements = [0] * number, [dict[int, int]() for _ in range(number)]
-        start = state.started
-        while start is not None:
-            starts[start.job] = start.slot
-            placements[start.job] = {s: count for s, count in enumerate(start.counts) if count}
-            start = start.before
-        found = schedule_of(self.instance, starts, placements)
-        assert found is not None  # every start had room, and the end is within the horizon
-        return found
+        decision = node.decision
+        while decision is not None:
+            starts[decision.job] = decision.slot
+            workers = enumerate(decision.workers)
+            placements[decision.job] = {s: count for s, count in workers if count}
+            decision = decision.previous
+        schedule = schedule_of(self.instance, starts, placements)
+        assert schedule is not None  # the nodes keep to capacity and horizon
+        return schedule
 
 
-def _could_start_earlier(counts: Counts, number: int, before: Before | None) -> bool:
-    """Return whether a job had room in the slot before, and would have met no ring there."""
-    if before is None or any(n > room for n, room in zip(counts, before.free, strict=True)):
+def _has_left_shift(workers: Counts, servers: int, before: PreviousSlot | None) -> bool:
+    """Return whether a job fits into the previous slot, and would have met no ring there."""
+    if before is None or any(n > gpus for n, gpus in zip(workers, before.free, strict=True)):
         return False
-    return number == 1 or not any(
-        n and crossed for n, crossed in zip(counts, before.crossed, strict=True)
+    return servers == 1 or not any(
+        n and has_ring for n, has_ring in zip(workers, before.has_ring, strict=True)
     )
 
 
 def branch_simulate(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run the search from what the lists have."""
+    """Run method `branch-simulate` from the best list schedule."""
     if proof := refuted(instance):
         return proof
-    found = initial_state(instance, call)
-    if end := settled_result(instance, found):
+    state = initial_state(instance, call)
+    if end := settled_result(instance, state):
         return end
     call.progress.phase("searching from slot to slot")
-    search = branch_and_simulate(
+    result = branch_and_simulate(
         instance,
-        below=None if found.schedule is None else found.schedule.makespan,
+        cutoff=None if state.schedule is None else state.schedule.makespan,
         stop=call.clock.expired,
-        on_better=found.offer,
-        reach=int(found.lower),
+        on_better=state.offer,
+        lower=int(state.lower),
     )
-    found.trace["states"] = search.states
-    if search.complete:
-        found.proofs.append("complete search")
-        if found.schedule is None:
-            found.infeasible = True
+    state.trace["states"] = result.states
+    if result.complete:
+        state.proofs.append("complete search")
+        if state.schedule is None:
+            state.infeasible = True
         else:
-            found.bound(found.schedule.makespan)
-    return found.outcome()
+            state.bound(state.schedule.makespan)
+    return state.outcome()

@@ -1,32 +1,43 @@
-"""GPU numbers for a schedule's jobs such that no GPU is loaded more than it must be (ours).
+"""GPU numbers for the jobs of a schedule that minimise the largest load of a GPU (ours).
 
-Which GPUs of a server a job holds changes nothing but the loads of (15): a job's workers are
-counted by server in all other rows. Servers are independent of each other.
+The choice of GPUs within a server affects only the loads of (15); all other rows count workers by
+server. Servers are independent of each other.
+
+References
+----------
+New here: an exhaustive search over how many GPUs with the same jobs so far each job takes. GPUs
+with the same jobs are interchangeable, so no optimum is lost.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-_CLOSE = 1e-12  # relative: loads that are sums of the same numbers in another order
+_CLOSE = 1e-12  # relative: sums of the same loads in different orders differ by less
 _PAUSE = 2000  # steps between two questions whether to stop
 
-Held = tuple[int, int]  # a job and its workers on a server
+JobWorkers = tuple[int, int]  # a job and its workers on a server
 
 
 class StoppedError(Exception):
-    """Time was up."""
+    """The search was stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """The least largest load of a server's GPUs, and the GPUs of each of its jobs, that way."""
+    """GPU numbers of each job on a server, and the largest load of its GPUs, slots."""
 
     load: float
     gpus: tuple[tuple[int, ...], ...]
 
 
 def overlaps(spans: Sequence[tuple[int, int]]) -> tuple[int, ...]:
-    """Return for each span of slots which earlier ones in the list it meets, as bits."""
+    """Return for each span of slots which earlier spans it overlaps, as bits.
+
+    Parameters
+    ----------
+    spans : sequence of (int, int)
+        First and last slots.
+    """
     return tuple(
         sum(
             1 << k
@@ -38,86 +49,89 @@ def overlaps(spans: Sequence[tuple[int, int]]) -> tuple[int, ...]:
 
 
 def least_load(
-    room: int,
-    held: Sequence[Held],
-    meets: Sequence[int],
+    capacity: int,
+    jobs: Sequence[JobWorkers],
+    overlap: Sequence[int],
     loads: Sequence[float],
     stop: Callable[[], bool] = lambda: False,
 ) -> Numbering:
-    """Return GPUs of one server for its jobs, no GPU for two at once, the largest load least.
+    """Return GPU numbers on one server that minimise the largest load, no GPU used twice at once.
 
     Parameters
     ----------
-    room : int
-        O_s.
-    held : sequence
-        Jobs and their workers here, in order of their starts; they fit.
-    meets : sequence of int
-        `overlaps` of them.
+    capacity : int
+        O_s, the number of GPUs.
+    jobs : sequence of (int, int)
+        Jobs on the server and their workers, by start; the server has enough GPUs in every slot.
+    overlap : sequence of int
+        `overlaps` of their spans.
     loads : sequence of float
-        [j] what job j adds to the load of each of its GPUs.
+        [j] slots that job j adds to the load of each of its GPUs.
+    stop : callable
+        Asked from time to time whether to stop.
 
     Raises
     ------
     StoppedError
-        When `stop` says so.
+        If `stop` says so.
 
     Notes
     -----
-    A complete search over how many GPUs with the same jobs so far each job takes.
+    A state of the search maps each set of jobs, as bits, to the number of GPUs with these jobs.
     """
-    work = [loads[j] for j, _ in held]
-    total = sum(load * count for load, (_, count) in zip(work, held, strict=True))
-    floor = max([*work, total / room], default=0.0) * (1 + _CLOSE)
-    best = sum(work) * (1 + _CLOSE) + 1.0
-    found: dict[int, int] = {}
+    load = [loads[j] for j, _ in jobs]
+    total = sum(each * count for each, (_, count) in zip(load, jobs, strict=True))
+    lower = max([*load, total / capacity], default=0.0) * (1 + _CLOSE)
+    best_load = sum(load) * (1 + _CLOSE) + 1.0
+    best_groups: dict[int, int] = {}
     steps = 0
 
-    def place(i: int, groups: dict[int, int], most: float) -> None:
-        nonlocal best, found
-        if i == len(held):
-            best, found = most, groups
+    def place(i: int, groups: dict[int, int], largest: float) -> None:
+        """Place the jobs from i on, given the groups and the largest load so far."""
+        nonlocal best_load, best_groups
+        if i == len(jobs):
+            best_load, best_groups = largest, groups
             return
-        ways = [(mask, load_of(mask) + work[i]) for mask in groups if not mask & meets[i]]
-        ways.sort(key=lambda way: way[1])
-        for taken in shares(held[i][1], [groups[mask] for mask, _ in ways]):
-            after = max([most, *(load for (_, load), n in zip(ways, taken, strict=True) if n)])
-            if after * (1 + _CLOSE) >= best:
+        idle = [(mask, load_of(mask) + load[i]) for mask in groups if not mask & overlap[i]]
+        idle.sort(key=lambda group: group[1])
+        for taken in splits(jobs[i][1], [groups[mask] for mask, _ in idle]):
+            after = max([largest, *(u for (_, u), n in zip(idle, taken, strict=True) if n)])
+            if after * (1 + _CLOSE) >= best_load:
                 continue
-            more = dict(groups)
-            for (mask, _), n in zip(ways, taken, strict=True):
+            split = dict(groups)
+            for (mask, _), n in zip(idle, taken, strict=True):
                 if n:
-                    more[mask] -= n
-                    more[mask | 1 << i] = n
-            place(i + 1, {mask: n for mask, n in more.items() if n}, after)
-            if best <= floor:
+                    split[mask] -= n
+                    split[mask | 1 << i] = n
+            place(i + 1, {mask: n for mask, n in split.items() if n}, after)
+            if best_load <= lower:
                 return
 
     def load_of(mask: int) -> float:
-        return sum(work[k] for k in range(len(held)) if mask >> k & 1)
+        return sum(load[k] for k in range(len(jobs)) if mask >> k & 1)
 
-    def shares(count: int, rooms: Sequence[int]) -> Iterator[tuple[int, ...]]:
-        """Yield ways to take so many of groups, most of the first ones first."""
+    def splits(count: int, sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        """Yield the ways to take `count` GPUs from groups of these sizes, first groups first."""
         nonlocal steps
         steps += 1
         if steps % _PAUSE == 0 and stop():
             raise StoppedError
-        if not rooms:
+        if not sizes:
             if count == 0:
                 yield ()
             return
-        if count > sum(rooms):
+        if count > sum(sizes):
             return
-        for n in range(min(count, rooms[0]), -1, -1):
-            for rest in shares(count - n, rooms[1:]):
+        for n in range(min(count, sizes[0]), -1, -1):
+            for rest in splits(count - n, sizes[1:]):
                 yield (n, *rest)
 
-    place(0, {0: room}, 0.0)
-    gpus: list[list[int]] = [[] for _ in held]
+    place(0, {0: capacity}, 0.0)
+    gpus: list[list[int]] = [[] for _ in jobs]
     first = 0
-    for mask, n in found.items():
-        for k in range(len(held)):
+    for mask, n in best_groups.items():
+        for k in range(len(jobs)):
             if mask >> k & 1:
                 gpus[k] += range(first, first + n)
         first += n
-    return Numbering(best, tuple(map(tuple, gpus)))
+    return Numbering(best_load, tuple(map(tuple, gpus)))

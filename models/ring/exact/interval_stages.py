@@ -1,8 +1,13 @@
-"""The stages of `exact` that ask CP-SAT: relaxations minimised, makespans refuted one by one.
+"""Stages of `exact` with CP-SAT: relaxations, a restriction, and a destructive bound.
 
-Minimising the whole program from a list schedule down says little about the bound. Asked for a
-schedule that ends by H, with H small, most jobs cannot be spread any more, and there are few slots:
-such questions are answered, so the bound climbs from below (a destructive bound).
+Minimising the makespan in the whole program says little about the bound. Deciding whether a
+schedule ends by H is much easier for small H: most jobs cannot be spread any more, and there are
+few slots. So the bound is raised from below by refuting one makespan after another.
+
+References
+----------
+R. Klein, A. Scholl. Computing lower bounds by destructive improvement: an application to
+resource-constrained project scheduling. European Journal of Operational Research 112, 1999.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,33 +21,34 @@ from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.ring.dispatch import Cluster, Ints, dispatch, trial_schedule
 from schedgap.models.ring.programs import intervals
 from schedgap.models.ring.programs.intervals import Detail
+from schedgap.models.ring.programs.jobs_as_intervals import Plan
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.simulator import Placement, schedule_of
 from schedgap.models.search_state import Finder, StageResult
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.engines.confirm import confirm
 
-STEP_SHARE = 0.3  # of what is left, for each makespan that is asked about
+STEP_SHARE = 0.3  # of the remaining time, for each makespan
 
 
 def _skip_if_out_of_range(stage: Callable[..., StageResult]) -> Callable[..., StageResult]:
-    """Let a stage end with what it has where a program's numbers are too large."""
+    """Make a stage return with an explanation if numbers of its program are too large."""
 
     @wraps(stage)
-    def careful(*args: Any, **kwargs: Any) -> StageResult:
+    def guarded(*args: Any, **kwargs: Any) -> StageResult:
         try:
             return stage(*args, **kwargs)
         except ScaleError as error:
             return StageResult(trace={"left_out": str(error)})
 
-    return careful
+    return guarded
 
 
 @_skip_if_out_of_range
 def relaxation_stage(
-    found: Finder,
+    state: Finder,
     instance: RingInstance,
-    known: RingSchedule | None,
+    incumbent: RingSchedule | None,
     lower: int,
     detail: Detail,
     *,
@@ -50,48 +56,50 @@ def relaxation_stage(
     seed: int,
     threads: int,
 ) -> StageResult:
-    """Minimise the makespan in one program, mostly a relaxation, and execute the plans."""
-    horizon = instance.horizon if known is None else known.makespan
-    made = intervals.build(instance, horizon=horizon, detail=detail, least=lower)
-    if made is None:
+    """Minimise the makespan in an interval program, and simulate its plans.
+
+    Parameters
+    ----------
+    state : Finder
+        Receiver of schedules and bounds.
+    incumbent : RingSchedule or None
+        Best known schedule; no plan ends later.
+    lower : int
+        Lower bound on the makespan, slots.
+    detail : "free", "pairs", "sets" or "slots"
+        How contention is modelled; the first two are relaxations.
+    """
+    horizon = instance.horizon if incumbent is None else incumbent.makespan
+    program = intervals.build(instance, horizon=horizon, detail=detail, lower=lower)
+    if program is None:
         return StageResult(complete=True, infeasible=True)
-    program = made
+    plan_of = program.plan
 
     def better(value: float, values: Any) -> None:
-        offer_plan(found, instance, *program.plan(values))
+        offer_plan(state, instance, *plan_of(values))
 
+    settings: dict[str, Any] = {
+        "clock": clock, "threads": threads, "seed": seed, "grid": 1, "on_incumbent": better
+    }  # fmt: skip
     result = solve(
         program.model,
         "cp-sat",
-        clock=clock,
-        threads=threads,
-        seed=seed,
-        grid=1,
-        start=None if known is None else program.start_from(known),
-        on_incumbent=better,
-        on_bound=lambda bound: found.bound(bound, confirmed=False),
+        start=None if incumbent is None else program.start_from(incumbent),
+        on_bound=lambda bound: state.bound(bound, confirmed=False),
+        **settings,
     )
     if result.values is not None:
         better(0.0, result.values)
     if result.status in ("optimal", "infeasible"):
-        result, _ = confirm(
-            program.model,
-            "cp-sat",
-            result,
-            clock=clock,
-            threads=threads,
-            seed=seed,
-            grid=1,
-            on_incumbent=better,
-        )
+        result, _ = confirm(program.model, "cp-sat", result, **settings)
     done = result.status in ("optimal", "infeasible")
     if result.bound is not None:
-        found.bound(result.bound, confirmed=done)
-    refuted = result.status == "infeasible"
-    if refuted and known is not None:
+        state.bound(result.bound, confirmed=done)
+    infeasible = result.status == "infeasible"
+    if infeasible and incumbent is not None:
         raise ContradictionError(f"no plan ends by {horizon}, where a schedule does")
     return StageResult(
-        infeasible=refuted,
+        infeasible=infeasible,
         trace={
             "value": result.objective,
             "bound": result.bound,
@@ -102,29 +110,46 @@ def relaxation_stage(
 
 
 def single_server_stage(
-    found: Finder,
+    state: Finder,
     instance: RingInstance,
-    known: RingSchedule | None,
+    incumbent: RingSchedule | None,
     lower: int,
     *,
     clock: Clock,
     seed: int,
     threads: int,
 ) -> StageResult:
-    """Look for schedules in which no job is spread that fits into a server, by bisection.
+    """Search for schedules that spread only jobs no server can host, by bisection.
 
-    First at the bound, which would be a proof; a makespan at which nothing is found is no bound.
+    The first makespan asked for is the lower bound, which would prove optimality. A makespan for
+    which no schedule is found is no bound, because not spreading is a restriction.
+
+    Parameters
+    ----------
+    state : Finder
+        Receiver of schedules.
+    incumbent : RingSchedule or None
+        Best known schedule.
+    lower : int
+        Lower bound on the makespan, slots.
     """
-    low, high = lower, instance.horizon + 1 if known is None else known.makespan
+    low, high = lower, instance.horizon + 1 if incumbent is None else incumbent.makespan
     target, asked = lower, 0
     while low < high and not clock.expired():
         asked += 1
         _, plan = _ask(
-            instance, target, "free", known, clock.share(STEP_SHARE), seed, threads, inside=True
+            instance,
+            target,
+            "free",
+            incumbent,
+            clock.share(STEP_SHARE),
+            seed,
+            threads,
+            one_server=True,
         )
-        better = None if plan is None else offer_plan(found, instance, *plan)
+        better = None if plan is None else offer_plan(state, instance, *plan)
         if better is not None and better.makespan < high:
-            high, known = better.makespan, better
+            high, incumbent = better.makespan, better
         else:
             low = target + 1
         target = (low + high - 1) // 2
@@ -133,9 +158,9 @@ def single_server_stage(
 
 @_skip_if_out_of_range
 def destructive_bound_stage(
-    found: Finder,
+    state: Finder,
     instance: RingInstance,
-    known: RingSchedule | None,
+    incumbent: RingSchedule | None,
     lower: int,
     detail: Detail,
     *,
@@ -143,95 +168,127 @@ def destructive_bound_stage(
     seed: int,
     threads: int,
 ) -> StageResult:
-    """Ask whether there is a schedule of the least makespan that is not refuted, and go on.
+    """Refute one makespan after another until the bound meets the incumbent.
 
-    A makespan left open: then for any schedule that is better than the best. A `no` to that closes
-    all between. `detail` is what is asked first; where a relaxation has a plan that cannot be
-    executed in time, the whole program is asked from then on.
+    The target is the smallest makespan that is not refuted. If the engine does not decide it in
+    time, any schedule better than the incumbent is asked for next; a refutation of that closes the
+    gap at once.
+
+    Parameters
+    ----------
+    state : Finder
+        Receiver of schedules and bounds.
+    incumbent : RingSchedule or None
+        Best known schedule.
+    lower : int
+        Lower bound on the makespan, slots.
+    detail : "free", "pairs" or "sets"
+        How contention is modelled at first; after a plan of a relaxation that ends too late when
+        simulated, the whole program is used.
     """
     refuted = asked = 0
-    if known is None:
-        result, plan = _ask(instance, instance.horizon, "meetings", None, clock, seed, threads)
+    if incumbent is None:
+        result, plan = _ask(instance, instance.horizon, "sets", None, clock, seed, threads)
         if result.status == "infeasible":
             return StageResult(complete=True, infeasible=True)
-        known = None if plan is None else offer_plan(found, instance, *plan)
-        if known is None:
+        incumbent = None if plan is None else offer_plan(state, instance, *plan)
+        if incumbent is None:
             return StageResult(trace={"asked": 1, "seconds": round(clock.elapsed(), 3)})
-    share, below = STEP_SHARE, True
-    while lower < known.makespan and not clock.expired():
-        target = lower if below else known.makespan - 1
+    share, at_bound = STEP_SHARE, True  # at_bound: the target is the bound, not the incumbent
+    while lower < incumbent.makespan and not clock.expired():
+        target = lower if at_bound else incumbent.makespan - 1
         asked += 1
-        result, plan = _ask(instance, target, detail, known, clock.share(share), seed, threads)
-        better = None if plan is None else offer_plan(found, instance, *plan)
-        if better is not None and better.makespan < known.makespan:
-            known = better
+        result, plan = _ask(instance, target, detail, incumbent, clock.share(share), seed, threads)
+        better = None if plan is None else offer_plan(state, instance, *plan)
+        if better is not None and better.makespan < incumbent.makespan:
+            incumbent = better
         if result.status == "infeasible":
             refuted += 1
             lower = target + 1
-            found.bound(lower)
-        elif plan is not None and known.makespan > target:
-            if detail == "meetings":
+            state.bound(lower)
+        elif plan is not None and incumbent.makespan > target:
+            if detail == "sets":
                 raise ContradictionError(f"a plan that ends by {target} cannot be executed")
-            detail = "meetings"
+            detail = "sets"
         elif plan is None:
-            if not below:
+            if not at_bound:
                 share = min(1.0, 2 * share)
-            below = not below
+            at_bound = not at_bound
     trace = {"asked": asked, "refuted": refuted, "seconds": round(clock.elapsed(), 3)}
-    return StageResult(complete=lower >= known.makespan, trace=trace)
+    return StageResult(complete=lower >= incumbent.makespan, trace=trace)
 
 
 def _ask(
     instance: RingInstance,
     horizon: int,
     detail: Detail,
-    known: RingSchedule | None,
+    incumbent: RingSchedule | None,
     clock: Clock,
     seed: int,
     threads: int,
     *,
-    inside: bool = False,
-) -> tuple[EngineResult, tuple[list[int], list[Placement]] | None]:
-    """Ask for any plan that ends by `horizon`; hints from a schedule that ends later."""
-    made = intervals.build(instance, horizon=horizon, detail=detail, one_server=inside)
-    if made is None:
+    one_server: bool = False,
+) -> tuple[EngineResult, Plan | None]:
+    """Ask for any plan that ends by `horizon`, with the incumbent, which ends later, as hints."""
+    program = intervals.build(instance, horizon=horizon, detail=detail, one_server=one_server)
+    if program is None:
         return EngineResult("infeasible", None, None), None
-    hints = None if known is None else made.start_from(known)
+    hints = None if incumbent is None else program.start_from(incumbent)
     settings: dict[str, Any] = {"clock": clock, "threads": threads, "seed": seed, "start": hints}
-    result = solve(made.model, "cp-sat", **settings)
+    result = solve(program.model, "cp-sat", **settings)
     if result.status == "infeasible":
-        result, _ = confirm(made.model, "cp-sat", result, **settings)
-    return result, None if result.values is None else made.plan(result.values)
+        result, _ = confirm(program.model, "cp-sat", result, **settings)
+    return result, None if result.values is None else program.plan(result.values)
 
 
 def offer_plan(
-    found: Finder, instance: RingInstance, starts: Sequence[int], placements: Sequence[Placement]
+    state: Finder, instance: RingInstance, starts: Sequence[int], placements: Sequence[Placement]
 ) -> RingSchedule | None:
-    """Offer what starts and placements lead to; where they collide, the jobs in that order."""
-    made = schedule_of(instance, starts, placements)
-    if made is None:
-        made = dispatch_in_order(instance, starts, placements)
-    if made is not None:
-        found.offer(made)
-    return made
+    """Offer the simulated schedule of a plan; if that is infeasible, that of its order.
+
+    Parameters
+    ----------
+    state : Finder
+        Receiver of the schedule.
+    starts : sequence of int
+        [j] first slot.
+    placements : sequence of mapping
+        [j] workers by server.
+    """
+    schedule = schedule_of(instance, starts, placements)
+    if schedule is None:
+        schedule = dispatch_in_order(instance, starts, placements)
+    if schedule is not None:
+        state.offer(schedule)
+    return schedule
 
 
 def dispatch_in_order(
     instance: RingInstance, starts: Sequence[int], placements: Sequence[Placement]
 ) -> RingSchedule | None:
-    """Return the schedule of jobs in the order of their starts, each as soon as its place is free.
+    """Dispatch the jobs in the order of their planned starts, each when its servers have room.
 
-    None where the last one ends after the horizon.
+    Parameters
+    ----------
+    starts : sequence of int
+        [j] planned first slot.
+    placements : sequence of mapping
+        [j] workers by server.
+
+    Returns
+    -------
+    RingSchedule or None
+        None if a job ends after the horizon.
     """
 
     def choose(job: int, cluster: Cluster) -> Ints | None:
         if any(cluster.idle_on[s] < count for s, count in placements[job].items()):
             return None
-        taken = []
+        chosen = []
         for s, count in placements[job].items():
             idle = np.flatnonzero(cluster.idle[cluster.first[s] : cluster.first[s + 1]])
-            taken.append(cluster.first[s] + idle[:count])
-        return np.concatenate(taken)
+            chosen.append(cluster.first[s] + idle[:count])
+        return np.concatenate(chosen)
 
     order = sorted(range(len(starts)), key=lambda j: (starts[j], j))
     trial = dispatch(rate_table(instance), order, choose)

@@ -1,4 +1,7 @@
-"""The choice among given schedules, (10)-(13), and the least limit that one keeps, (14)-(16)."""
+"""The choice from a pool of schedules, (10)-(13), and the least limit, (14)-(16), as methods.
+
+Joins the pools (`all_schedules`, `heuristics.pool_of_runs`) and the programs to the engines.
+"""
 
 import math
 from typing import Any
@@ -21,22 +24,24 @@ NO_PLAN = "no start and placement of all jobs is feasible"
 
 
 def schedule_pool(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Solve (10)-(13) over the pool that is asked for."""
+    """Run method `schedule-pool`: (10)-(13) over the pool of option `pool`."""
     return _choose(instance, call, call.options["pool"] == "complete")
 
 
 def complete_pool(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Solve (10)-(13) over all schedules."""
+    """Run method `complete-pool`: (10)-(13) over all schedules."""
     return _choose(instance, call, True)
 
 
 def _choose(instance: RingInstance, call: RunContext, complete: bool) -> MethodResult:
+    """Solve (10)-(13); with the complete pool the result is optimal."""
     if proof := refuted(instance):
         return proof
     engine = call.engine or "highs"
     call.progress.phase("collecting schedules")
     if complete:
-        pool = _complete(instance, call)
+        latest = _latest(instance, call)
+        pool = all_schedules.complete_pool(instance, latest, call.clock.expired)
     else:
         pool = default_pool(instance, call.seed, call.clock.expired)
     if pool is None:
@@ -51,38 +56,34 @@ def _choose(instance: RingInstance, call: RunContext, complete: bool) -> MethodR
         "clock": call.clock, "threads": call.threads, "seed": call.seed, "grid": 1
     }  # fmt: skip
     if engine == "cp-sat":
-        program_of_choice = pools.build_cp_sat(instance, pool)
-        result = solve(program_of_choice, engine, **settings)
+        program = pools.build_cp_sat(instance, pool)
     else:
         relaxation = pools.build(instance, pool, relaxed=True)
         trace["lp_value"] = solve(relaxation, engine, **(settings | {"grid": None})).objective
-        program_of_choice = pools.build(instance, pool)
-        result = solve(program_of_choice, engine, **settings)
+        program = pools.build(instance, pool)
+    result = solve(program, engine, **settings)
     if result.objective is None:
         return MethodResult(note="stopped before the first choice", trace=trace)
     if engine == "cp-sat":
         chosen = pools.read_cp_sat(result.values, pool)
     else:
-        chosen = pools.read(program_of_choice, pool)
+        chosen = pools.read(program, pool)
     return MethodResult(
         chosen,
-        bound=float(min(kept.makespan for kept in pool)) if complete else None,
+        bound=float(min(schedule.makespan for schedule in pool)) if complete else None,
         trace=trace | schedule_metrics(instance, chosen),
     )
 
 
-def _complete(instance: RingInstance, call: RunContext) -> Any:
-    """Return all schedules that may be best; None when time was up."""
-    return all_schedules.complete_pool(instance, _latest(instance, call), call.clock.expired)
-
-
 def _latest(instance: RingInstance, call: RunContext) -> int:
-    """Return a slot by which a best schedule ends, where all schedules up to it can be had."""
+    """Return a slot by which an optimal schedule ends: the makespan of a first schedule.
+
+    UsageError if there are too many schedules up to that slot.
+    """
     first = starting_schedule(instance, call.seed, clock=call.clock)
     latest = instance.horizon if first is None else first.makespan
     most = all_schedules.MOST_PLANS
-    plans = all_schedules.count_plans(instance, latest)
-    if plans > most:
+    if all_schedules.count_plans(instance, latest) > most:
         raise UsageError(
             f"complete pool: more than {most} starts and placements up to slot {latest}: "
             "take fewer or shorter jobs, or a method without a pool"
@@ -91,18 +92,19 @@ def _latest(instance: RingInstance, call: RunContext) -> int:
 
 
 def theta_feasible(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Bound by theta_u* of (14)-(16), with the estimates of (15)."""
+    """Run method `theta-feasible`: the least limit of (14)-(16) with the estimates of (15)."""
     if proof := refuted(instance):
         return proof
     if call.options["form"] == "pool":
-        return _limit_of_pool(instance, call)
+        return _pool_limit_bound(instance, call)
     return limit_bound(instance, call, estimated_loads(rate_table(instance)))
 
 
-def _limit_of_pool(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Bound the makespan by the least limit that a schedule keeps: an optimal one is among them.
+def _pool_limit_bound(instance: RingInstance, call: RunContext) -> MethodResult:
+    """Bound the makespan by the least limit that some schedule keeps.
 
-    The schedules are enumerated, and so is the limit; the program over the best of them agrees.
+    It is a bound because an optimal schedule is among those enumerated. The limit is found by the
+    enumeration; the program over the best schedules is solved too, and gives the same value.
     """
     call.progress.phase("collecting schedules")
     found = all_schedules.limit_pool(instance, _latest(instance, call), call.clock.expired)

@@ -1,4 +1,7 @@
-"""The program (1)-(9) as exact methods, printed and by intervals, and two relaxations of it."""
+"""The program (1)-(9), printed and by intervals, as exact methods, and two relaxations as bounds.
+
+Joins `programs.printed` and `programs.intervals` to the initial state and the engines.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,66 +17,68 @@ from schedgap.models.ring.simulator import schedule_of
 
 
 def rar_ddls(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Solve (1)-(9) as printed, up to the makespan of a first schedule."""
+    """Run method `rar-ddls`: (1)-(9) slot by slot, up to the makespan of a first schedule."""
     if proof := refuted(instance):
         return proof
-    found = initial_state(instance, call)
-    if end := settled_result(instance, found):
+    state = initial_state(instance, call)
+    if end := settled_result(instance, state):
         return end
-    horizon = instance.horizon if found.schedule is None else found.schedule.makespan
+    horizon = instance.horizon if state.schedule is None else state.schedule.makespan
     columns = printed.size(instance, horizon)
     if columns > printed.MOST_COLUMNS:
-        return found.outcome(f"too large: about {columns} columns > {printed.MOST_COLUMNS}")
+        return state.outcome(f"too large: about {columns} columns > {printed.MOST_COLUMNS}")
     if columns > call.clock.remaining() * printed.COLUMNS_PER_SECOND:
-        return found.outcome(f"no time to build a program of about {columns} columns")
+        return state.outcome(f"no time to build a program of about {columns} columns")
     call.progress.phase("building the program")
-    model = printed.build(instance, horizon=horizon, least=int(found.lower))
-    found.solve(model, lambda values: printed.read(model, instance), grid=1)
-    return found.outcome()
+    model = printed.build(instance, horizon=horizon, lower=int(state.lower))
+    state.solve(model, lambda values: printed.read(model, instance), grid=1)
+    return state.outcome()
 
 
 def rar_ddls_cp(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Solve (1)-(9) by intervals, the rates slot by slot."""
+    """Run method `rar-ddls-cp`: (1)-(9) by intervals, with contention slot by slot."""
     if proof := refuted(instance):
         return proof
-    found = initial_state(instance, call)
-    if end := settled_result(instance, found):
+    state = initial_state(instance, call)
+    if end := settled_result(instance, state):
         return end
     call.progress.phase("building the program")
-    known = found.schedule
-    made = intervals.build(
+    incumbent = state.schedule
+    program = intervals.build(
         instance,
-        horizon=instance.horizon if known is None else known.makespan,
+        horizon=instance.horizon if incumbent is None else incumbent.makespan,
         detail="slots",
-        least=int(found.lower),
+        lower=int(state.lower),
         pair_cuts=call.options["pair_cuts"],
     )
-    if made is None:
+    if program is None:
         return MethodResult(infeasible=True, note="some job cannot end within the horizon")
-    program = made
-    found.solve(
+    plan_of = program.plan
+    state.solve(
         program.model,
-        lambda values: schedule_of(instance, *program.plan(values)),
+        lambda values: schedule_of(instance, *plan_of(values)),
         grid=1,
-        start=None if known is None else program.start_from(known),
+        start=None if incumbent is None else program.start_from(incumbent),
     )
-    return found.outcome()
+    return state.outcome()
 
 
 def _relaxed(detail: intervals.Detail) -> Callable[[RingInstance, RunContext], MethodResult]:
+    """Return the method that minimises the makespan in a relaxation of the interval program."""
+
     def run(instance: RingInstance, call: RunContext) -> MethodResult:
         if proof := refuted(instance):
             return proof
-        known = initial_state(instance, replace(call, progress=NullProgress()))
-        lower = int(known.lower)
-        call.progress.bound(lower, known.certificate)
+        initial = initial_state(instance, replace(call, progress=NullProgress()))
+        lower = int(initial.lower)
+        call.progress.bound(lower, initial.certificate)
         if lower > instance.horizon:
-            return settled_result(instance, known) or MethodResult(bound=lower)
-        kept = BoundsOnly(call.progress, lower)
+            return settled_result(instance, initial) or MethodResult(bound=lower)
+        bounds = BoundsOnly(call.progress, lower)
         report = relaxation_stage(
-            kept,
+            bounds,
             instance,
-            known.schedule,
+            initial.schedule,
             lower,
             detail,
             clock=call.clock,
@@ -83,8 +88,8 @@ def _relaxed(detail: intervals.Detail) -> Callable[[RingInstance, RunContext], M
         if report.infeasible:
             return MethodResult(infeasible=True, note="complete search", trace=dict(report.trace))
         return MethodResult(
-            bound=float(kept.lower),
-            certificate=known.certificate if kept.lower == lower else None,
+            bound=float(bounds.lower),
+            certificate=initial.certificate if bounds.lower == lower else None,
             trace=dict(report.trace),
         )
 

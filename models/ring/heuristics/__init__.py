@@ -1,1 +1,1 @@
-"""Schedules of `ring` without a proof: ours, not the paper's."""
+"""Schedules without a proof: list schedules, serial schedules, local search."""

@@ -1,4 +1,7 @@
-"""What is known of a `ring` instance before any search: free bounds, list schedules."""
+"""Initial state of a search: closed-form bounds and the best of several list schedules.
+
+Joins `bounds.elementary`, `algorithms.packing` and SJF-BCO to a search state.
+"""
 
 import math
 from collections.abc import Callable
@@ -13,29 +16,29 @@ from schedgap.models.ring.rates import RateTable, past_horizon, rate_table
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.children.clock import Clock
 
-_SHARE, _SECONDS = 0.2, 30.0  # for the lists, of the time that is left
+_SHARE, _SECONDS = 0.2, 30.0  # of the remaining time, for the list algorithms
 
 
 def starting_schedule(
     instance: RingInstance, seed: int = 0, *, clock: Clock | None = None
 ) -> RingSchedule | None:
-    """Return the best of a few list schedules; None where none ends within the horizon.
+    """Return the best of a few list schedules, or None if none ends within the horizon.
 
-    There must be one at all: `rates.no_schedule` is asked first.
+    The instance must not be refuted by `no_schedule`.
     """
     call = RunContext({}, None, Clock() if clock is None else clock, seed, NullProgress())
-    found: RingSchedule | None = initial_state(instance, call).schedule
-    return found
+    schedule: RingSchedule | None = initial_state(instance, call).schedule
+    return schedule
 
 
 def initial_state(instance: RingInstance, call: RunContext) -> SearchState:
-    """Return the bracket of what is known at once.
+    """Return a search state with the closed-form bounds and the best list schedule.
 
-    A list's schedule is in it as soon as it is made; no list follows one that meets the bound. The
-    first list is made however little time there is: it may be all that there ever is.
+    The schedule of each list is offered at once, and the first that meets the bound is the last. At
+    least one list is run, however little time is left, since its schedule may remain the only one.
     """
     table = rate_table(instance)
-    found = SearchState(
+    state = SearchState(
         call,
         lambda schedule: float(schedule.makespan),
         round_bound=lambda bound: math.ceil(bound - 1e-6),
@@ -43,27 +46,34 @@ def initial_state(instance: RingInstance, call: RunContext) -> SearchState:
     )
     longest = max(range(len(table.size)), key=table.best_slots.__getitem__)
     job = instance.jobs[longest].id
-    found.bound(table.best_slots[longest], {"kind": "longest", "job": job})
-    width, k = width_dff(table)
-    found.bound(width, {"kind": "width-dff", "k": k})
-    if found.lower > instance.horizon:
-        return found
+    state.bound(table.best_slots[longest], {"kind": "longest", "job": job})
+    value, k = width_dff(table)
+    state.bound(value, {"kind": "width-dff", "k": k})
+    if state.lower > instance.horizon:
+        return state
     clock = call.clock.share(_SHARE, most=_SECONDS)
 
     def offer(trial: Trial) -> None:
         if trial.feasible:
-            found.offer(trial_schedule(instance, trial))
+            state.offer(trial_schedule(instance, trial))
 
-    run_list_algorithms(table, call.seed, offer, lambda: found.closed or clock.expired())
-    return found
+    run_list_algorithms(table, call.seed, offer, lambda: state.closed or clock.expired())
+    return state
 
 
 def run_list_algorithms(
     table: RateTable, seed: int, offer: Callable[[Trial], None], stop: Callable[[], bool]
 ) -> None:
-    """Offer the schedules of `lpt-pack`, SJF-BCO and random orders as they come.
+    """Run the lists of `lpt-pack`, then SJF-BCO, then random orders.
 
-    `stop` is asked between any two runs.
+    Parameters
+    ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
+    offer : callable
+        Called with each run of a list, and with those of the others that are better than before.
+    stop : callable
+        Asked after each run whether to stop.
     """
     for order in longest_first(table):
         offer(dispatch(table, order, pack))
@@ -74,18 +84,21 @@ def run_list_algorithms(
         random_orders(table, seed, stop=stop, on_better=offer)
 
 
-def settled_result(instance: RingInstance, found: SearchState) -> MethodResult | None:
-    """Return the outcome of a bracket that leaves nothing to prove, or None.
+def settled_result(instance: RingInstance, state: SearchState) -> MethodResult | None:
+    """Return the result of a state in which nothing is left to prove, or None.
 
-    A bound past the horizon leaves no schedule.
+    Parameters
+    ----------
+    state : SearchState
+        Closed if bound and incumbent meet; infeasible if the bound exceeds the horizon.
     """
-    if found.closed:
-        return found.outcome()
-    if found.schedule is None and found.lower > instance.horizon:
+    if state.closed:
+        return state.outcome()
+    if state.schedule is None and state.lower > instance.horizon:
         return MethodResult(
             infeasible=True,
-            note=past_horizon(instance, found.lower),
-            certificate=found.certificate,
-            trace=found.trace,
+            note=past_horizon(instance, state.lower),
+            certificate=state.certificate,
+            trace=state.trace,
         )
     return None

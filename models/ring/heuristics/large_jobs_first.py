@@ -1,78 +1,89 @@
-"""Jobs that no server can hold, run before all others: where a local search begins (ours)."""
+"""Partial schedules of the jobs that no server can host, run before all other jobs (ours).
+
+References
+----------
+New here, as the starting point of a local search. Running these jobs first is a restriction, so the
+schedules are feasible, but nothing is proved by them.
+"""
 
 import math
+from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
+
+import numpy as np
 
 from schedgap.models.ring.algorithms.packing import longest_first, pack
 from schedgap.models.ring.bounds.elementary import inside_slots
 from schedgap.models.ring.dispatch import dispatch
 from schedgap.models.ring.rates import NEVER, RateTable
 
-Free = tuple[int, ...]  # slots after which each GPU of a server is free, the latest first
+FreeFrom = tuple[int, ...]  # slots until each GPU of a server is free, in descending order
 
 _TRIES = 30  # orders of the jobs
 
 
 @dataclass(frozen=True, slots=True)
 class LargeJobsSchedule:
-    """Jobs that run before all others, and where the rest begins."""
+    """Partial schedule of the large jobs, and the times from which GPUs are free for the others."""
 
-    starts: dict[int, int]  # by job, slot
-    ends: dict[int, int]
-    placements: dict[int, dict[int, int]]  # by job, workers by server
-    makespan: int
-    free: tuple[Free, ...]  # [s]
+    starts: dict[int, int]  # job -> first slot
+    ends: dict[int, int]  # job -> last slot
+    placements: dict[int, dict[int, int]]  # job -> workers by server
+    makespan: int  # 0 without large jobs
+    free: tuple[FreeFrom, ...]  # [s]
 
     def blocked(self) -> tuple[int, int]:
-        """Return the GPU-slots that are lost to the rest, and the makespan."""
+        """Return the GPU-slots that are not available to the other jobs, and the makespan."""
         return sum(map(sum, self.free)), self.makespan
 
 
 def large_jobs_schedules(
     table: RateTable, rng: Random, tries: int = _TRIES
 ) -> list[LargeJobsSchedule]:
-    """Return ways to run the jobs that no server can hold, in several orders, packed.
+    """Return partial schedules of the large jobs, those that block the fewest GPU-slots first.
 
-    Those come first that block the fewest GPU-slots.
+    Parameters
+    ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
+    rng : random.Random
+        Source of the random orders.
+    tries : int
+        Number of orders; the first ones are those of `longest_first`.
     """
-    outside = {j for j, slots in enumerate(inside_slots(table)) if slots == NEVER}
-    if not outside:
-        return [LargeJobsSchedule({}, {}, {}, 0, tuple((0,) * room for room in table.server_gpus))]
-    orders = [[j for j in order if j in outside] for order in longest_first(table)]
+    large = {j for j, slots in enumerate(inside_slots(table)) if slots == NEVER}
+    if not large:
+        return [LargeJobsSchedule({}, {}, {}, 0, tuple((0,) * gpus for gpus in table.server_gpus))]
+    orders = [[j for j in order if j in large] for order in longest_first(table)]
     while len(orders) < tries:
         orders.append(rng.sample(orders[0], len(orders[0])))
-    found: dict[tuple[Free, ...], LargeJobsSchedule] = {}
+    distinct: dict[tuple[FreeFrom, ...], LargeJobsSchedule] = {}
     for order in orders:
-        for most in (1, math.inf):
-            large_jobs = _packed(table, order, most)
-            if large_jobs is not None:
-                found.setdefault(large_jobs.free, large_jobs)
-    return sorted(found.values(), key=LargeJobsSchedule.blocked)
+        for most_servers in (1, math.inf):
+            schedule = _packed(table, order, most_servers)
+            if schedule is not None:
+                distinct.setdefault(schedule.free, schedule)
+    return sorted(distinct.values(), key=LargeJobsSchedule.blocked)
 
 
-def _packed(table: RateTable, order: list[int], most: float) -> LargeJobsSchedule | None:
-    trial = dispatch(table, order, lambda j, cluster: pack(j, cluster, most))
+def _packed(table: RateTable, order: list[int], most_servers: float) -> LargeJobsSchedule | None:
+    """Dispatch the jobs in the given order, packed tightly; None if one ends too late."""
+    trial = dispatch(table, order, lambda j, cluster: pack(j, cluster, most_servers))
     if not trial.feasible:
         return None
-    first = [0]
-    for room in table.server_gpus:
-        first.append(first[-1] + room)
-    free = [0] * table.gpus
+    first = np.cumsum([0, *table.server_gpus])  # [s] global index of GPU 0
+    free = np.zeros(table.gpus, dtype=np.int64)
     placements: dict[int, dict[int, int]] = {}
     for j in order:
-        placed: dict[int, int] = {}
-        server = 0
-        for gpu in trial.gpus[j].tolist():
-            while gpu >= first[server + 1]:
-                server += 1
-            placed[server] = placed.get(server, 0) + 1
-            free[gpu] = max(free[gpu], trial.ends[j])
-        placements[j] = placed
-    by_server = tuple(
-        tuple(sorted(free[first[s] : first[s + 1]], reverse=True))
-        for s in range(len(table.server_gpus))
+        servers = np.searchsorted(first, trial.gpus[j], side="right") - 1
+        placements[j] = dict(Counter(servers.tolist()))
+        free[trial.gpus[j]] = np.maximum(free[trial.gpus[j]], trial.ends[j])
+    return LargeJobsSchedule(
+        {j: trial.starts[j] for j in order},
+        {j: trial.ends[j] for j in order},
+        placements,
+        int(trial.makespan),
+        tuple(tuple(sorted(free[a:b].tolist(), reverse=True)) for a, b in pairwise(first.tolist())),
     )
-    starts = {j: trial.starts[j] for j in order}
-    ends = {j: trial.ends[j] for j in order}
-    return LargeJobsSchedule(starts, ends, placements, int(trial.makespan), by_server)

@@ -1,16 +1,18 @@
-"""Local search over which server serves which jobs (ours).
+"""Local search for schedules: orders of the jobs, then jobs assigned to lanes of GPUs (ours).
 
-Few jobs: orders of a timetable. Then: jobs inside one server meet nobody, so they are moved
-between lanes, see `server_lanes`. Jobs that no server can hold run before all others, see
-`large_jobs_first`; what they leave free is where the rest begins. The search is simulated annealing
-on the work that lies beyond a target makespan, and targets are tried between a bound and the best
-makespan so far.
+Small instances begin with a search over orders (`serial_schedules`). Then the jobs that fit into a
+server are moved between lanes (`server_lanes`), after those that do not, which run first
+(`large_jobs_first`). The search is simulated annealing on the excess, the work beyond a target
+makespan. Targets bisect the range between a lower bound and the best makespan.
+
+References
+----------
+S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi. Optimization by simulated annealing. Science 220, 1983.
 """
 
 import math
 from collections.abc import Callable
 from random import Random
-from typing import Any
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import MethodResult, RunContext
@@ -25,61 +27,67 @@ from schedgap.models.ring.simulator import schedule_metrics, schedule_of
 from schedgap.models.search_state import Finder, SearchState, StageResult
 from schedgap.solvers.children.clock import Clock
 
-_LAST_HEAT = 0.002  # temperature of the last move, in that of the first
-_TIMETABLE = 100_000  # jobs x servers x slots at most
-_LANES = 20_000_000  # jobs x GPUs at most
-_KEPT = 3  # prefixes that are gone on with
-_PART, _PART_SECONDS = 0.25, 2.0  # of the time that is left, for each target
+_COOLING = 0.002  # final over initial temperature
+_MOST_PROFILE_CELLS = 100_000  # jobs x servers x slots for a search over orders
+_MOST_LANE_CELLS = 20_000_000  # jobs x GPUs for a search over lanes
+_LARGE_JOBS_SCHEDULES = 3  # that the search begins with
+_TARGET_SHARE, _TARGET_SECONDS = 0.25, 2.0  # of the remaining time, for each target
 _PAUSE = 256  # moves between two looks at the clock
 
 
 def anneal(
-    plan: LaneAssignment,
+    lanes: LaneAssignment,
     target: int,
     moves: int,
-    heat: float,
+    temperature: float,
     rng: Random,
     *,
     clock: Clock,
-    on_better: Callable[[LaneAssignment], None] = lambda plan: None,
+    on_better: Callable[[LaneAssignment], None] = lambda lanes: None,
 ) -> bool:
-    """Move jobs until nothing lies beyond the target; return whether that was reached.
+    """Move jobs until the excess over a target makespan is 0; return whether it is.
 
     Parameters
     ----------
+    lanes : LaneAssignment
+        Assignment that is changed.
     target : int
-        Makespan, in slots; at least that of the jobs that come first.
+        Makespan, slots; at least that of the large jobs.
     moves : int
-        At most.
-    heat : float
-        Temperature of the first move, in GPU-slots beyond the target; it falls geometrically, with
-        the moves or with the clock, whichever is further.
+        Largest number of moves.
+    temperature : float
+        Initial temperature in GPU-slots of excess; it falls geometrically, with the moves or with
+        the clock, whichever is further.
+    rng : random.Random
+        Source of the moves.
+    clock : Clock
+        When to stop.
     on_better : callable
-        Called at first, and when less lies beyond the target than ever before.
+        Called at the start, and whenever the excess is smaller than ever before.
     """
-    total = least = plan.aim(target)
-    on_better(plan)
-    now = heat
+    excess = smallest = lanes.set_target(target)
+    on_better(lanes)
+    current = temperature
     for tried in range(moves):
-        if not total:
+        if not excess:
             break
         if tried % _PAUSE == 0:
             if clock.expired():
                 break
-            plan.look()
-            now = heat * _LAST_HEAT ** max(tried / moves, clock.spent())
-        change = plan.try_move(rng)
+            lanes.update_late_jobs()
+            current = temperature * _COOLING ** max(tried / moves, clock.spent())
+        change = lanes.try_move(rng)
         if change is None:
             continue
-        if change > 0 and rng.random() >= math.exp(-change / now):
-            plan.drop()
+        if change > 0 and rng.random() >= math.exp(-change / current):
+            lanes.reject()
             continue
-        plan.keep()
-        total += change
-        if total < least:
-            least = total
-            on_better(plan)
-    return not total
+        lanes.accept()
+        excess += change
+        if excess < smallest:
+            smallest = excess
+            on_better(lanes)
+    return not excess
 
 
 def local_search(
@@ -92,141 +100,167 @@ def local_search(
     moves: int = 2000,
     rounds: int = 2,
     clock: Clock,
-    on_better: Callable[[PlacedSchedule], None] = lambda found: None,
+    on_better: Callable[[PlacedSchedule], None] = lambda schedule: None,
 ) -> PlacedSchedule | None:
-    """Look for a makespan below `upper`; None where there was none, else the best.
+    """Return the best schedule with a makespan below `upper`, or None if none was found.
 
     Parameters
     ----------
     table : RateTable
         Of an instance that `no_schedule` does not refute.
     lower : int
-        A bound on the makespan, in slots: no target lies below it.
+        Lower bound on the makespan, slots; no target is below it.
     upper : int
-        Makespan of a known schedule, or one slot more than the horizon.
+        Makespan to improve on, slots: that of a known schedule, or the horizon plus 1.
     orders : int
-        Orders of a timetable for each job, where it is not too large.
+        Orders per job, for instances that are small enough to search over orders.
     moves : int
-        Of each job, for each target, at first; where the lanes are not too many.
+        Moves per job and target in the first round; r times as many in round r.
     rounds : int
-        How often the search begins, each time with more moves: once, twice, ... as many.
+        Number of rounds, in each of which the search begins anew.
     clock : Clock
-        Each part of the search has a share of what is left; without a limit a seed repeats it.
+        Each part of the search has a share of the remaining time; without a limit, the result
+        depends on the seed alone.
+    on_better : callable
+        Called with every schedule that is better than all before it.
 
     Notes
     -----
-    Targets halve the distance between the lowest that may be possible and the best makespan. A
-    target that was not reached proves nothing; while it was missed, the makespan may still fall.
+    A target that is not attained proves nothing; the makespan may still have improved.
     """
     best: PlacedSchedule | None = None
 
-    def take(found: PlacedSchedule) -> None:
+    def take(schedule: PlacedSchedule) -> None:
         nonlocal best, upper
-        if found.makespan < upper:
-            upper, best = found.makespan, found
-            on_better(found)
+        if schedule.makespan < upper:
+            upper, best = schedule.makespan, schedule
+            on_better(schedule)
 
-    def note(plan: LaneAssignment) -> None:
-        take(plan.found())
+    def take_lanes(lanes: LaneAssignment) -> None:
+        take(lanes.schedule())
 
     rng = Random(seed)
-    if len(table.size) * len(table.server_gpus) * upper <= _TIMETABLE:
+    if len(table.size) * len(table.server_gpus) * upper <= _MOST_PROFILE_CELLS:
         tries = orders * len(table.size)
         order_search(table, lower, upper, rng, tries=tries, clock=clock.share(0.5), on_better=take)
-    if too_large(table):
+    if _has_too_many_lanes(table):
         return best
-    heat = max(1.0, sum(map(float, table.best_slots)) / len(table.size) / 2)
-    begins = large_jobs_schedules(table, rng)[:_KEPT]
-    for again in range(1, rounds + 1):
-        for large_jobs in begins:
-            low = max(lower, large_jobs.makespan)
+    temperature = max(1.0, sum(map(float, table.best_slots)) / len(table.size) / 2)
+    starts = large_jobs_schedules(table, rng)[:_LARGE_JOBS_SCHEDULES]
+    for number in range(1, rounds + 1):
+        for large_jobs in starts:
+            low = max(lower, large_jobs.makespan)  # no lower target is attainable from this start
             if low >= upper or clock.expired():
                 continue
-            plan = LaneAssignment(table, large_jobs, low)
-            note(plan)
-            while plan.jobs and low < upper and not clock.expired():
+            lanes = LaneAssignment(table, large_jobs, low)
+            take_lanes(lanes)
+            while lanes.jobs and low < upper and not clock.expired():
                 target = (low + upper - 1) // 2
-                most = moves * len(plan.jobs) * again
-                if not anneal(plan, target, most, heat, rng, clock=_part(clock), on_better=note):
+                if not anneal(
+                    lanes,
+                    target,
+                    moves * len(lanes.jobs) * number,
+                    temperature,
+                    rng,
+                    clock=_target_clock(clock),
+                    on_better=take_lanes,
+                ):
                     low = target + 1
     return best
 
 
-def too_large(table: RateTable) -> bool:
-    """Return whether there are too many lanes to move the jobs between."""
-    return len(table.size) * table.gpus > _LANES
+def _has_too_many_lanes(table: RateTable) -> bool:
+    return len(table.size) * table.gpus > _MOST_LANE_CELLS
 
 
-def _part(clock: Clock) -> Clock:
-    """Return a quarter of what is left, and some seconds of it at least."""
-    return clock.share(min(1.0, max(_PART, _PART_SECONDS / max(clock.remaining(), 1e-9))))
+def _target_clock(clock: Clock) -> Clock:
+    """Return a clock with a quarter of the remaining time, and some seconds of it at least."""
+    least = _TARGET_SECONDS / max(clock.remaining(), 1e-9)
+    return clock.share(min(1.0, max(_TARGET_SHARE, least)))
 
 
 def run_local_search(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run `local-search`: from `lpt-pack` on, down to the bounds that cost nothing."""
+    """Run method `local-search` between the closed-form bounds and the schedule of `lpt-pack`."""
     if proof := refuted(instance):
         return proof
     table = rate_table(instance)
     lower = max(int(table.longest), width_dff(table)[0])
     if lower > instance.horizon:
         return MethodResult(infeasible=True, note=past_horizon(instance, lower))
-    found = SearchState(call, lambda made: float(made.makespan), tolerance=0.0)
+    state = SearchState(call, lambda schedule: float(schedule.makespan), tolerance=0.0)
     call.progress.phase("packing the longest jobs first")
     first = lpt_pack(table)
     if first.feasible:
-        found.offer(trial_schedule(instance, first))
+        state.offer(trial_schedule(instance, first))
     call.progress.phase("moving jobs")
     report = search_stage(
-        found,
+        state,
         instance,
-        found.schedule,
+        state.schedule,
         lower,
         clock=call.clock,
         seed=call.seed,
         threads=call.threads,
         **call.options,
     )
-    if found.schedule is None:
+    if state.schedule is None:
         return MethodResult(note=NO_PLACE)
     trace = {"lpt_pack": first.makespan if first.feasible else None, "lower": lower}
     trace["end"] = report.trace["end"]
-    return MethodResult(found.schedule, trace=schedule_metrics(instance, found.schedule) | trace)
+    return MethodResult(state.schedule, trace=schedule_metrics(instance, state.schedule) | trace)
 
 
 def search_stage(
-    found: Finder,
+    state: Finder,
     instance: RingInstance,
-    known: RingSchedule | None,
+    incumbent: RingSchedule | None,
     lower: int,
     *,
     clock: Clock,
     seed: int,
     threads: int,
-    **options: Any,
+    **options: int,
 ) -> StageResult:
-    """Look for schedules that are better than the known one; `options` are `local_search`'s."""
+    """Look for schedules that are better than the incumbent, by `local_search`.
+
+    Parameters
+    ----------
+    state : Finder
+        Receiver of the schedules.
+    incumbent : RingSchedule or None
+        Best known schedule.
+    lower : int
+        Lower bound on the makespan, slots.
+    **options
+        `orders`, `moves` and `rounds` of `local_search`.
+
+    Returns
+    -------
+    StageResult
+        `trace["end"]` says why the search ended.
+    """
 
     def offer(better: PlacedSchedule) -> None:
-        made = schedule_of(instance, better.starts, better.placements)
-        if made is not None:
-            found.offer(made)
+        schedule = schedule_of(instance, better.starts, better.placements)
+        if schedule is not None:
+            state.offer(schedule)
 
     table = rate_table(instance)
     best = local_search(
         table,
         lower,
-        instance.horizon + 1 if known is None else known.makespan,
+        instance.horizon + 1 if incumbent is None else incumbent.makespan,
         seed,
         clock=clock,
         on_better=offer,
         **options,
     )
-    reached = [each.makespan for each in (best, known) if each is not None]
-    if reached and min(reached) <= lower:
+    makespans = [schedule.makespan for schedule in (best, incumbent) if schedule is not None]
+    if makespans and min(makespans) <= lower:
         end = "the bound is met"
     elif clock.expired():
         end = "time is up"
-    elif too_large(table):
+    elif _has_too_many_lanes(table):
         end = "too many jobs and GPUs to move jobs between lanes"
     else:
         end = "all rounds are done"

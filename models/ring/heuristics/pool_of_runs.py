@@ -19,7 +19,15 @@ RANDOM_RUNS = 50
 def default_pool(
     instance: RingInstance, seed: int = 0, stop: Callable[[], bool] = lambda: False
 ) -> list[RingSchedule]:
-    """Return the feasible runs of SJF-BCO, of `lpt-pack` and of the baselines, each end once."""
+    """Return the feasible runs of SJF-BCO, `lpt-pack` and the baselines, one per vector of ends.
+
+    Parameters
+    ----------
+    instance : RingInstance
+        Not refuted by `no_schedule`.
+    stop : callable
+        Asked between two runs whether time is up.
+    """
     table = rate_table(instance)
     trials = [lpt_pack(table)]
     for search in (

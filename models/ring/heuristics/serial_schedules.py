@@ -1,13 +1,20 @@
-"""Serial scheduling with rings kept apart: jobs one by one, each where it ends first (ours).
+"""Serial schedule generation with separated rings, and a search over the order of the jobs (ours).
 
-A job may start in any slot beside those already placed, earlier ones too. Two rings never share a
-server at the same time, so every job runs as fast as its number of servers allows, and the
-timetable is what happens. A search over orders follows.
+The jobs of an order are placed one by one, each where it ends first, possibly before jobs placed
+earlier. Two rings never share a server at the same time, so every job runs at the rate without
+contention, and the schedule is exact.
 
-To let two rings share a server, each planned at the rate of two, did not pay. After as many seconds
-52, 40 and 44 slots became 53, 41 and 46 (30 jobs, mostly rings, on servers of 2-4 GPUs); of rings
-that two on a server do not slow, 52, 44 and 44 became 51, 45 and 44; and where rings must meet or
-wait (16 of 4-5 workers on five servers of 3) nothing changed.
+Allowing two rings on a server, each planned at the rate for two, did not pay. After as many seconds
+makespans of 52, 40 and 44 slots became 53, 41 and 46 (30 jobs, mostly rings, on servers of 2-4
+GPUs); for rings whose rate with two on a server is the same, 52, 44 and 44 became 51, 45 and 44;
+and where rings must share or wait (16 of 4-5 workers on five servers of 3) nothing changed.
+
+References
+----------
+R. Kolisch, S. Hartmann. Heuristic algorithms for the resource-constrained project scheduling
+problem: classification and computational analysis. In J. Weglarz (ed.), Project Scheduling, Kluwer,
+1999: the serial schedule generation scheme.
+S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi. Optimization by simulated annealing. Science 220, 1983.
 """
 
 import math
@@ -26,14 +33,14 @@ from schedgap.solvers.children.clock import Clock
 
 Ints = NDArray[np.int64]
 
-_MORE_SERVERS = 2  # a ring uses at most so many servers more than it must
-_HEAT = 0.3  # first temperature in mean GPU-slots of a job
-_LAST_HEAT = 0.01  # temperature of the last order, in that of the first
+_MORE_SERVERS = 2  # servers that a ring may use beyond the fewest possible
+_TEMPERATURE = 0.3  # initial, in units of the mean GPU-slots of a job
+_COOLING = 0.01  # final over initial temperature
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedSchedule:
-    """A schedule by its starts and placements [j], all jobs included."""
+    """A schedule of all jobs by first slots, last slots and workers by server, each [j]."""
 
     starts: tuple[int, ...]
     ends: tuple[int, ...]
@@ -44,8 +51,16 @@ class PlacedSchedule:
         """Last slot of the last job."""
         return max(self.ends)
 
-    def beyond(self, target: int, size: Sequence[int]) -> int:
-        """Return the GPU-slots of jobs that end after the target, from there to their ends."""
+    def excess(self, target: int, size: Sequence[int]) -> int:
+        """Return the GPU-slots between a target makespan and the later ends of jobs.
+
+        Parameters
+        ----------
+        target : int
+            Slots.
+        size : sequence of int
+            [j] GPUs.
+        """
         return sum(
             gpus * (end - target) for gpus, end in zip(size, self.ends, strict=True) if end > target
         )
@@ -53,98 +68,137 @@ class PlacedSchedule:
 
 @dataclass(frozen=True, slots=True)
 class ServerMode:
-    """A job's number of servers, and the slots that it then takes without neighbors."""
+    """A number of servers for a job, and its execution time on them without contention."""
 
     servers: int
     slots: int
 
 
 @lru_cache(maxsize=16)
-def modes(table: RateTable) -> tuple[tuple[ServerMode, ...], ...]:
-    """Return the ways to run each job [j], on few servers first."""
+def server_modes(table: RateTable) -> tuple[tuple[ServerMode, ...], ...]:
+    """Return the modes [j] that the search considers, by increasing number of servers.
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    """
     inside = inside_slots(table)
-    found = []
+    modes = []
     for j, fewest in enumerate(table.fewest_servers):
-        own = [] if inside[j] == NEVER else [ServerMode(1, int(inside[j]))]
+        of_job = [] if inside[j] == NEVER else [ServerMode(1, int(inside[j]))]
         first = max(2, fewest)
         for n in range(first, min(first + _MORE_SERVERS, table.most_servers[j]) + 1):
             slots = table.slots(j, n, 1)
             if slots != NEVER:
-                own.append(ServerMode(n, int(slots)))
-        found.append(tuple(own))
-    return tuple(found)
+                of_job.append(ServerMode(n, int(slots)))
+        modes.append(tuple(of_job))
+    return tuple(modes)
 
 
 class ServerProfiles:
-    """What is free on each server in each slot."""
+    """Capacity profiles of a partial schedule: free GPUs on each server in each slot.
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    slots : int
+        Length of the profiles; all servers are empty at first.
+    """
 
     def __init__(self, table: RateTable, slots: int) -> None:
-        """Begin with all servers empty in slots 1..`slots`."""
         self.size = table.size
-        self.modes = modes(table)
-        room = np.array(table.server_gpus, dtype=np.int64)
-        self.free: Ints = np.repeat(room[:, None], slots, axis=1)  # [s, t - 1]
-        self.linked: Ints = self.free.copy()  # [s, t - 1] the same; 0 where a ring is
+        self.modes = server_modes(table)
+        capacity = np.array(table.server_gpus, dtype=np.int64)
+        self.free: Ints = np.repeat(capacity[:, None], slots, axis=1)  # [s, t - 1] free GPUs
+        self.free_for_rings: Ints = self.free.copy()  # [s, t - 1] the same, 0 where a ring runs
 
     def place(self, j: int) -> tuple[int, int, dict[int, int]] | None:
-        """Run a job where it ends first; return its start, its end and its workers by server.
+        """Place a job where it ends first.
 
-        Of equal ends the fewest servers win; inside, the server with the fewest GPUs left over,
-        spread, servers with the most. None where it ends nowhere within the slots.
+        Among equal ends the mode with the fewest servers is taken. Inside one server, that is the
+        one with the fewest GPUs left over; spread, the servers with the most free GPUs.
+
+        Parameters
+        ----------
+        j : int
+            Index of the job.
+
+        Returns
+        -------
+        tuple or None
+            First slot, last slot, workers by server. None if the job cannot end within the slots.
         """
         best: tuple[int, int, ServerMode] | None = None
         for mode in self.modes[j]:
-            t = self._first(j, mode, None if best is None else best[0] - 1)
+            t = self._earliest_start(j, mode, None if best is None else best[0] - 1)
             if t is not None:
                 best = t + mode.slots, t, mode
         if best is None:
             return None
         end, t, mode = best
-        least = (self.free if mode.servers == 1 else self.linked)[:, t:end].min(axis=1)
-        placed = {}
+        free = (self.free if mode.servers == 1 else self.free_for_rings)[:, t:end].min(axis=1)
+        placement = {}
         if mode.servers == 1:
-            able = np.flatnonzero(least >= self.size[j])
-            placed[int(able[least[able].argmin()])] = self.size[j]
+            hosts = np.flatnonzero(free >= self.size[j])
+            placement[int(hosts[free[hosts].argmin()])] = self.size[j]
         else:
-            lacking = self.size[j]
-            for s in np.argsort(-least, kind="stable").tolist():
-                if not lacking:
+            missing = self.size[j]
+            for s in np.argsort(-free, kind="stable").tolist():
+                if not missing:
                     break
-                placed[s] = min(lacking, int(least[s]))
-                lacking -= placed[s]
-        for s, workers in placed.items():
+                placement[s] = min(missing, int(free[s]))
+                missing -= placement[s]
+        for s, workers in placement.items():
             self.free[s, t:end] -= workers
-            self.linked[s, t:end] = (
-                0 if mode.servers > 1 else np.maximum(self.linked[s, t:end] - workers, 0)
+            self.free_for_rings[s, t:end] = (
+                0 if mode.servers > 1 else np.maximum(self.free_for_rings[s, t:end] - workers, 0)
             )
-        return t + 1, end, placed
+        return t + 1, end, placement
 
-    def _first(self, j: int, mode: ServerMode, end: int | None) -> int | None:
-        """Return after how many slots the job can start in this mode, to be complete by `end`."""
-        least = (self.free if mode.servers == 1 else self.linked)[:, :end]
+    def _earliest_start(self, j: int, mode: ServerMode, end: int | None) -> int | None:
+        """Return the fewest slots before a start of the job in this mode, complete by `end`."""
+        least = (self.free if mode.servers == 1 else self.free_for_rings)[:, :end]
         if mode.slots > least.shape[1]:
             return None
-        seen = 1  # slots from each on that the least is of
-        while seen < mode.slots:
-            more = min(seen, mode.slots - seen)
+        # least[s, t] becomes the minimum over slots t..t + window - 1; each step at most doubles it
+        window = 1
+        while window < mode.slots:
+            more = min(window, mode.slots - window)
             least = np.minimum(least[:, :-more], least[:, more:])
-            seen += more
+            window += more
         if mode.servers == 1:
-            able = least.max(axis=0) >= self.size[j]
+            possible = least.max(axis=0) >= self.size[j]
         else:
-            widest = np.partition(least, len(least) - mode.servers, axis=0)[-mode.servers :]
-            able = widest.sum(axis=0) >= self.size[j]
-        t = int(able.argmax())
-        return t if able[t] else None
+            largest = np.partition(least, len(least) - mode.servers, axis=0)[-mode.servers :]
+            possible = largest.sum(axis=0) >= self.size[j]
+        t = int(possible.argmax())
+        return t if possible[t] else None
 
 
 def serial_schedule(table: RateTable, order: Sequence[int], slots: int) -> PlacedSchedule | None:
-    """Place the jobs in this order; None where one ends nowhere in slots 1..`slots`."""
-    plan = ServerProfiles(table, slots)
+    """Place all jobs in the given order.
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    order : sequence of int
+        All jobs.
+    slots : int
+        Last slot in which a job may end.
+
+    Returns
+    -------
+    PlacedSchedule or None
+        None if some job cannot end in time.
+    """
+    profiles = ServerProfiles(table, slots)
     starts, ends = [0] * len(table.size), [0] * len(table.size)
     placements: list[dict[int, int]] = [{} for _ in table.size]
     for j in order:
-        placed = plan.place(j)
+        placed = profiles.place(j)
         if placed is None:
             return None
         starts[j], ends[j], placements[j] = placed
@@ -159,61 +213,73 @@ def order_search(
     *,
     tries: int,
     clock: Clock,
-    on_better: Callable[[PlacedSchedule], None] = lambda found: None,
+    on_better: Callable[[PlacedSchedule], None] = lambda schedule: None,
 ) -> int:
-    """Search orders by annealing; return the best makespan, `upper` where none is better.
+    """Search the orders of the jobs by simulated annealing.
 
     Parameters
     ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
     lower : int
-        A bound on the makespan, in slots: the search ends when it is met.
+        Lower bound on the makespan, slots; the search ends when it is attained.
     upper : int
-        Makespan of a known schedule, or one slot more than the horizon.
+        Makespan to improve on, slots: that of a known schedule, or the horizon plus 1.
+    rng : random.Random
+        Source of the moves.
     tries : int
-        Orders, at most; the first are by d_j, G_j d_j, (G_j, d_j), each descending.
+        Largest number of orders; the first ones are those of `longest_first`.
     clock : Clock
         The temperature falls with the orders or with the clock, whichever is further.
+    on_better : callable
+        Called with every schedule whose makespan is below all before it.
+
+    Returns
+    -------
+    int
+        The best makespan; `upper` if no better one was found.
 
     Notes
     -----
-    What is weighed is the work beyond the best makespan so far, in GPU-slots.
+    The cost of an order is the excess of its schedule over the best makespan less 1.
     """
-    ways = modes(table)
-    if not all(ways):
+    modes = server_modes(table)
+    if not all(modes):
         return upper
     work = [size * int(d) for size, d in zip(table.size, table.best_slots, strict=True)]
-    reach = upper + max(own[0].slots for own in ways)
+    slots = upper + max(of_job[0].slots for of_job in modes)
     orders = longest_first(table)
-    order, found = min(
-        ((each, serial_schedule(table, each, reach)) for each in orders),
+    order, current = min(
+        ((order, serial_schedule(table, order, slots)) for order in orders),
         key=lambda pair: math.inf if pair[1] is None else pair[1].makespan,
     )
-    heat = _HEAT * sum(work) / len(work)
+    initial = _TEMPERATURE * sum(work) / len(work)
     for tried in range(len(orders), tries + 1):
-        if found is not None and found.makespan < upper:
-            upper = found.makespan
-            on_better(found)
+        if current is not None and current.makespan < upper:
+            upper = current.makespan
+            on_better(current)
         if tried == tries or upper <= lower or len(order) < 2 or clock.expired():
             break
-        other = _changed(order, rng)
-        new = serial_schedule(table, other, reach)
-        if new is None:
+        neighbour = _neighbour(order, rng)
+        schedule = serial_schedule(table, neighbour, slots)
+        if schedule is None:
             continue
-        if found is not None:
-            more = new.beyond(upper - 1, table.size) - found.beyond(upper - 1, table.size)
-            now = heat * _LAST_HEAT ** max(tried / tries, clock.spent())
-            if more > 0 and rng.random() >= math.exp(-more / now):
+        if current is not None:
+            target = upper - 1
+            change = schedule.excess(target, table.size) - current.excess(target, table.size)
+            temperature = initial * _COOLING ** max(tried / tries, clock.spent())
+            if change > 0 and rng.random() >= math.exp(-change / temperature):
                 continue
-        order, found = other, new
+        order, current = neighbour, schedule
     return upper
 
 
-def _changed(order: Sequence[int], rng: Random) -> list[int]:
-    """Return the order with one job elsewhere, or with two jobs exchanged."""
+def _neighbour(order: Sequence[int], rng: Random) -> list[int]:
+    """Return the order with one job moved, or with two jobs exchanged."""
     i, k = rng.sample(range(len(order)), 2)
-    other = list(order)
+    neighbour = list(order)
     if rng.random() < 0.5:
-        other.insert(k, other.pop(i))
+        neighbour.insert(k, neighbour.pop(i))
     else:
-        other[i], other[k] = other[k], other[i]
-    return other
+        neighbour[i], neighbour[k] = neighbour[k], neighbour[i]
+    return neighbour

@@ -1,1 +1,1 @@
-"""The paper's programs as printed, and ours for the same problem."""
+"""The paper's programs as printed, and our own programs for the same problem."""

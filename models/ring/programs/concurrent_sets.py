@@ -1,151 +1,190 @@
-"""Contention without slots: which rings run at the same time, and for how long (ours).
+"""Contention without slots: sets of rings that run concurrently, and for how long (ours).
 
-A ring's progress depends on who runs beside it, not on when. Where few rings fit into the cluster
-at once, the sets of them are few: a variable for each says in how many slots just these rings run.
-By inclusion and exclusion these times follow from the starts and ends, so nothing is relaxed; and
-before anything is placed they add up to a linear bound that knows which rings must meet.
+The progress of a ring depends on the rings that run at the same time, but not on when. If few rings
+fit into the cluster at once, there are few such sets, and a variable for each counts the slots in
+which exactly its rings run. By inclusion and exclusion these variables are determined by the starts
+and ends, so the model is exact. They also give a linear bound that knows which rings must share a
+server before anything is placed.
+
+The idea to index by sets of concurrent jobs is that of A. Mingozzi, V. Maniezzo, S. Ricciardelli,
+L. Bianco. An exact algorithm for the resource-constrained project scheduling problem based on a new
+mathematical formulation. Management Science, 1998. The contention levels are new here.
 """
 
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING
 
-from schedgap.models.ring.programs.jobs_as_intervals import Program
+from schedgap.models.ring.programs.jobs_as_intervals import IntervalProgram
 from schedgap.models.ring.rates import RateTable
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import IntVar, LinearExpr
 
 Rings = tuple[int, ...]  # jobs, ascending
 
 
 def concurrent_sets(table: RateTable, rings: Sequence[int], most: int) -> list[Rings] | None:
-    """Return the sets of rings that the cluster has GPUs for, small sets first.
+    """Return all nonempty sets of rings whose total size is at most N, smaller sets first.
 
-    None where there are more than `most`. `rings` are ascending.
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    rings : sequence of int
+        Jobs that may be spread, ascending.
+    most : int
+        Largest number of sets.
+
+    Returns
+    -------
+    list or None
+        None if there are more than `most` sets.
     """
-    found: list[Rings] = []
+    sets: list[Rings] = []
     layer: list[Rings] = [()]
     while layer:
-        wider: list[Rings] = []
-        for held in layer:
-            idle = table.gpus - sum(table.size[j] for j in held)
-            wider += [
-                (*held, j) for j in rings if (not held or j > held[-1]) and table.size[j] <= idle
-            ]
-            if len(found) + len(wider) > most:
+        larger: list[Rings] = []
+        for c in layer:
+            idle = table.gpus - sum(table.size[j] for j in c)
+            larger += [(*c, j) for j in rings if (not c or j > c[-1]) and table.size[j] <= idle]
+            if len(sets) + len(larger) > most:
                 return None
-        found += wider
-        layer = wider
-    return found
+        sets += larger
+        layer = larger
+    return sets
 
 
 def must_share_server(table: RateTable, job: int, others: Sequence[int]) -> bool:
-    """Return whether a ring surely shares a server with one of others that run beside it.
+    """Return whether a ring necessarily shares a server with one of others that run concurrently.
 
-    It does unless some two servers or more have GPUs for it, and two or more of the rest for the
-    others: a necessary condition, by counting GPUs.
+    It does unless the servers can be split into two or more with enough GPUs for the ring and two
+    or more with enough GPUs for the others. Only GPUs are counted, so False proves nothing.
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    job : int
+        The ring.
+    others : sequence of int
+        Rings that run at the same time, each over several servers.
     """
     if not others:
         return False
     least, most = table.size[job], table.gpus - sum(table.size[k] for k in others)
     if most < least:
         return True
-    return not _shares(table) >> least & ((1 << most - least + 1) - 1)
+    return not _splits(table) >> least & ((1 << most - least + 1) - 1)
 
 
 @lru_cache(maxsize=16)
-def _shares(table: RateTable) -> int:
-    """Return as bits the numbers of GPUs that two servers or more have, of all but two or more."""
-    some = (0, 1, 2)  # servers among these, and among the others: 0, 1, 2 or more
-    sums = {(one, other): int(one == other == 0) for one in some for other in some}
-    for room in table.server_gpus:
-        after = dict.fromkeys(sums, 0)
-        for (one, other), bits in sums.items():
-            after[min(one + 1, 2), other] |= bits << room
-            after[one, min(other + 1, 2)] |= bits
-        sums = after
-    return sums[2, 2]
+def _splits(table: RateTable) -> int:
+    """Return, as bits, the numbers of GPUs of all sets of 2+ servers whose complement has 2+.
+
+    Bit g of reachable[a, b] is set if some split of the servers seen so far has g GPUs in the first
+    part, a servers there and b in the second part, where 2 stands for two or more.
+    """
+    counts = (0, 1, 2)
+    reachable = {(a, b): int(a == b == 0) for a in counts for b in counts}
+    for gpus in table.server_gpus:
+        extended = dict.fromkeys(reachable, 0)
+        for (a, b), bits in reachable.items():
+            extended[min(a + 1, 2), b] |= bits << gpus
+            extended[a, min(b + 1, 2)] |= bits
+        reachable = extended
+    return reachable[2, 2]
 
 
 def add_contention_by_sets(
-    made: Program, table: RateTable, horizon: int, sets: Sequence[Rings]
+    program: IntervalProgram, table: RateTable, horizon: int, sets: Sequence[Rings]
 ) -> None:
-    """Add (6)-(9) by sets of rings that run at the same time.
+    """Add (6)-(9), with a variable for each set of rings that run concurrently.
 
     Parameters
     ----------
-    made : Program
-        Jobs as intervals.
+    program : IntervalProgram
+        Model without contention, to which variables and constraints are added.
+    table : RateTable
+        Rates of the instance.
     horizon : int
-        H of the intervals.
-    sets : sequence
-        All sets of `rings_at_once` among the jobs that may be spread.
+        H of the model.
+    sets : sequence of tuple of int
+        All `concurrent_sets` of the jobs that may be spread.
 
     Notes
     -----
-    For each set c: the slots in which the rings of c, and no others, run. Over the sets that hold
-    all of some rings, these add up to the overlap of the rings. For job j in c and each crowd
-    q >= 2: the slots of c, if j and q - 1 others of c use one server; the rate falls by
-    rate(n, q - 1) - rate(n, q) in them.
+    slots[c] is the number of slots in which exactly the rings of c run. For every set b of rings,
+    the sum of slots[c] over c >= b is the overlap of the intervals of b (`_equate_overlap`); these
+    equations determine slots[c].
+
+    Progress of job j on n servers: rate(n, 1) in all of its slots, less
+    rate(n, p - 1) - rate(n, p) in each slot with contention level p or more. In a set c that level
+    is reached if j and p - 1 other rings of c use a common server; then slowed >= slots[c].
     """
-    model = made.model
+    model = program.model
     slots = {c: model.new_int_var(0, horizon, f"slots{c}") for c in sets}
-    within: dict[Rings, list[Any]] = {part: [] for part in sets}
-    for c, own in slots.items():
+    containing: dict[Rings, list[IntVar]] = {b: [] for b in sets}  # [b] slots[c] of c >= b
+    for c, slots_c in slots.items():
         for size in range(1, len(c) + 1):
-            for part in combinations(c, size):
-                within[part].append(own)
-    shared = {part: _overlap(made, part, within[part], horizon) for part in sets}
-    model.add(sum(slots.values()) <= (horizon if made.makespan is None else made.makespan))
-    most = max(table.server_gpus)  # so many rings at most meet on a server
-    slowed: dict[tuple[int, int], list[Any]] = {}  # (job, crowd) -> slots
-    bound: dict[int, list[Any]] = {j: [] for j in made.spread}
-    for c, own in slots.items():
+            for b in combinations(c, size):
+                containing[b].append(slots_c)
+    shared = {b: _equate_overlap(program, b, containing[b], horizon) for b in sets}
+    model.add(sum(slots.values()) <= (horizon if program.makespan is None else program.makespan))
+    most = max(table.server_gpus)  # largest number of rings on a server
+    slowed: dict[tuple[int, int], list[IntVar]] = {}  # [j, p] slots with level p or more
+    progress_bound: dict[int, list[LinearExpr]] = {j: [] for j in program.spread}
+    for c, slots_c in slots.items():
         for j in c:
             others = [k for k in c if k != j]
-            surely = must_share_server(table, j, others)
-            fewest = min(n for n, _ in made.numbers(j))
-            bound[j].append(table.rate(j, fewest, 2 if surely else 1) * own)
-            for contention in range(2, min(most, len(c)) + 1):
-                if contention == 2 and surely:
-                    slowed.setdefault((j, 2), []).append(own)
+            certain = must_share_server(table, j, others)
+            fewest = min(n for n, _ in program.server_counts(j))
+            progress_bound[j].append(table.rate(j, fewest, 2 if certain else 1) * slots_c)
+            for p in range(2, min(most, len(c)) + 1):
+                if p == 2 and certain:
+                    slowed.setdefault((j, 2), []).append(slots_c)
                     continue
-                late = model.new_int_var(0, horizon, f"slowed[{j},{contention}]{c}")
-                slowed.setdefault((j, contention), []).append(late)
-                for more in combinations(others, contention - 1):
-                    met = shared[tuple(sorted((j, *more)))]
-                    model.add(late >= own).only_enforce_if(met)
-    for j, spread in made.spread.items():
-        # implied, but linear whatever the number of servers is
-        model.add(sum(bound[j]) >= table.required_progress[j] * (1 if made.always(j) else spread))
-        for n, chosen in made.numbers(j):
-            done = table.rate(j, n, 1) * sum(within[(j,)])
-            for contention in range(2, most + 1):
-                drop = table.rate(j, n, contention - 1) - table.rate(j, n, contention)
-                done -= drop * sum(slowed.get((j, contention), ()))
-            model.add(done >= table.required_progress[j]).only_enforce_if(chosen)  # (9)
+                slowed_c = model.new_int_var(0, horizon, f"slowed[{j},{p}]{c}")
+                slowed.setdefault((j, p), []).append(slowed_c)
+                for rest in combinations(others, p - 1):
+                    share = shared[tuple(sorted((j, *rest)))]
+                    model.add(slowed_c >= slots_c).only_enforce_if(share)
+    for j, spread in program.spread.items():
+        # implied by the rows below, but linear without the choice of n
+        required = table.required_progress[j]
+        model.add(sum(progress_bound[j]) >= required * (1 if program.must_spread(j) else spread))
+        for n, chosen in program.server_counts(j):
+            progress = table.rate(j, n, 1) * sum(containing[(j,)])
+            for p in range(2, most + 1):
+                drop = table.rate(j, n, p - 1) - table.rate(j, n, p)
+                progress -= drop * sum(slowed.get((j, p), ()))
+            model.add(progress >= required).only_enforce_if(chosen)  # (9)
 
 
-def _overlap(made: Program, part: Rings, slots: Sequence[Any], horizon: int) -> Any:
-    """Let the slots of the sets that hold these rings add up to their overlap.
+def _equate_overlap(
+    program: IntervalProgram, rings: Rings, slots: Sequence["IntVar"], horizon: int
+) -> "IntVar | None":
+    """Make the total of `slots` the overlap of the rings' intervals, where all are spread.
 
-    Return the variable that is true where some server is used by all of them.
+    Return the variable that is true if some server is used by all of them; None for one ring.
     """
-    model, total = made.model, sum(slots)
-    maybe = [made.spread[j] for j in part if not made.always(j)]
-    if len(part) == 1:
-        (j,) = part
-        model.add(total == made.duration[j]).only_enforce_if(maybe)
-        for spread in maybe:
+    model, total = program.model, sum(slots)
+    optional = [program.spread[j] for j in rings if not program.must_spread(j)]
+    if len(rings) == 1:
+        (j,) = rings
+        model.add(total == program.duration[j]).only_enforce_if(optional)
+        for spread in optional:
             model.add(total == 0).only_enforce_if(spread.negated())
         return None
-    last = model.new_int_var(2, horizon + 1, f"last{part}")
-    first = model.new_int_var(1, horizon, f"first{part}")
-    model.add_min_equality(last, [made.end[j] for j in part])
-    model.add_max_equality(first, [made.start[j] for j in part])
-    overlap = model.new_int_var(0, horizon, f"overlap{part}")
+    last = model.new_int_var(2, horizon + 1, f"last{rings}")
+    first = model.new_int_var(1, horizon, f"first{rings}")
+    model.add_min_equality(last, [program.end[j] for j in rings])
+    model.add_max_equality(first, [program.start[j] for j in rings])
+    overlap = model.new_int_var(0, horizon, f"overlap{rings}")
     model.add_max_equality(overlap, [0, last - first])
-    model.add(total == overlap).only_enforce_if(maybe)
-    met = model.new_bool_var(f"met{part}")
-    for s in range(len(made.instance.servers)):
-        model.add_bool_or([*(made.use[j, s].negated() for j in part), met])
-    return met
+    model.add(total == overlap).only_enforce_if(optional)
+    share = model.new_bool_var(f"met{rings}")
+    for s in range(len(program.instance.servers)):
+        model.add_bool_or([*(program.use[j, s].negated() for j in rings), share])
+    return share

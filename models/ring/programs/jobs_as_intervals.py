@@ -1,38 +1,48 @@
-"""Jobs as intervals of time for CP-SAT: starts, servers, lengths of RAR-DDLS (ours).
+"""Jobs as interval variables of CP-SAT: starts, servers and lengths of RAR-DDLS (ours).
 
-Each job is one interval. On one server its length is a number; spread over several it is at least
-what the job takes where no other ring meets it. How much longer the others make it is said in
-`intervals`.
+Each job is one interval. Inside one server its length is fixed; spread over several servers it is
+at least the execution time without contention. Module `intervals` adds the effect of contention.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.ring.programs.printed import modes
+from schedgap.models.ring.programs.printed import durations_by_servers
 from schedgap.models.ring.rates import RateTable, rate_table
 from schedgap.models.ring.simulator import Placement
 
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import CpModel, IntervalVar, IntVar
+
+Plan = tuple[list[int], list[Placement]]  # starts [j] and placements [j]
+
 
 @dataclass(slots=True)
-class Program:
-    """A CP-SAT model and its variables by job j and server s."""
+class IntervalProgram:
+    """A CP-SAT model and its variables, by job j, server s and number n of servers."""
 
     instance: RingInstance
-    model: Any
-    start: list[Any] = field(default_factory=list)  # [j] first slot
-    end: list[Any] = field(default_factory=list)  # [j] slot after the last
-    duration: list[Any] = field(default_factory=list)  # [j] slots; a number where only one is
-    inside: dict[tuple[int, int], Any] = field(default_factory=dict)  # j is all on s
-    spread: dict[int, Any] = field(default_factory=dict)  # j is on several servers
-    number: dict[tuple[int, int], Any] = field(default_factory=dict)  # j is on n >= 2 servers
-    workers: dict[tuple[int, int], Any] = field(default_factory=dict)  # of a spread job on s
-    use: dict[tuple[int, int], Any] = field(default_factory=dict)  # a spread job has workers on s
-    makespan: Any = None
+    model: "CpModel"
+    start: list["IntVar"] = field(default_factory=list)  # [j] first slot
+    end: list["IntVar"] = field(default_factory=list)  # [j] slot after the last
+    duration: list["IntVar | int"] = field(default_factory=list)  # [j] slots; an int where fixed
+    inside: dict[tuple[int, int], "IntVar"] = field(default_factory=dict)  # [j, s] all of j is on s
+    spread: dict[int, "IntVar"] = field(default_factory=dict)  # [j] j is on several servers
+    number: dict[tuple[int, int], "IntVar"] = field(default_factory=dict)  # [j, n] on n >= 2
+    workers: dict[tuple[int, int], "IntVar"] = field(default_factory=dict)  # [j, s] if spread
+    use: dict[tuple[int, int], "IntVar"] = field(default_factory=dict)  # [j, s] workers[j, s] >= 1
+    makespan: "IntVar | None" = None
 
-    def plan(self, values: Sequence[int]) -> tuple[list[int], list[Placement]]:
-        """Return starts [j] and placements [j] of a solution, values by variable index."""
+    def plan(self, values: Sequence[int]) -> Plan:
+        """Return the starts and placements of a solution.
+
+        Parameters
+        ----------
+        values : sequence of int
+            Value of each variable, by its index in the model.
+        """
         placements: list[dict[int, int]] = [{} for _ in self.start]
         for (j, s), chosen in self.inside.items():
             if values[chosen.index]:
@@ -43,125 +53,148 @@ class Program:
         return [int(values[start.index]) for start in self.start], list(placements)
 
     def start_from(self, schedule: RingSchedule) -> list[float | None]:
-        """Return hints by variable index that put every job where a schedule has it."""
+        """Return hints, by index of the variable, that describe a schedule.
+
+        Parameters
+        ----------
+        schedule : RingSchedule
+            Feasible schedule of the instance.
+        """
         hints: list[float | None] = [None] * len(self.model.proto.variables)
         names = [server.id for server in self.instance.servers]
         for j, job in enumerate(self.instance.jobs):
             run = schedule.runs[job.id]
             hints[self.start[j].index], hints[self.end[j].index] = run.start, run.end + 1
-            wide = len(run.placement) > 1
+            is_spread = len(run.placement) > 1
             for s, name in enumerate(names):
                 count = run.placement.get(name, 0)
                 if (j, s) in self.inside:
-                    hints[self.inside[j, s].index] = int(count > 0 and not wide)
+                    hints[self.inside[j, s].index] = int(count > 0 and not is_spread)
                 if (j, s) in self.use:
-                    hints[self.use[j, s].index] = int(count > 0 and wide)
-                    hints[self.workers[j, s].index] = count if wide else 0
+                    hints[self.use[j, s].index] = int(count > 0 and is_spread)
+                    hints[self.workers[j, s].index] = count if is_spread else 0
             if j in self.spread:
-                hints[self.spread[j].index] = int(wide)
+                hints[self.spread[j].index] = int(is_spread)
         if self.makespan is not None:
             hints[self.makespan.index] = schedule.makespan
         return hints
 
-    def numbers(self, job: int) -> list[tuple[int, Any]]:
-        """Return the numbers of servers that a ring may use, with their variables."""
+    def server_counts(self, job: int) -> list[tuple[int, "IntVar"]]:
+        """Return the numbers n >= 2 of servers that a job may use, with their variables.
+
+        Parameters
+        ----------
+        job : int
+            Index of the job.
+        """
         return [(n, chosen) for (j, n), chosen in self.number.items() if j == job]
 
-    def always(self, job: int) -> bool:
-        """Whether a job can only be spread."""
+    def must_spread(self, job: int) -> bool:
+        """Return whether a job cannot be inside one server.
+
+        Parameters
+        ----------
+        job : int
+            Index of the job.
+        """
         return job in self.spread and not any(j == job for j, _ in self.inside)
 
 
-def intervals(instance: RingInstance, horizon: int, *, one_server: bool = False) -> Program | None:
-    """Return a model of jobs that fit on their servers at all times, rings free of each other.
-
-    None where some job has no way to end by the horizon.
+def interval_program(
+    instance: RingInstance, horizon: int, *, one_server: bool = False
+) -> IntervalProgram | None:
+    """Return a model in which servers have enough GPUs in all slots, and there is no contention.
 
     Parameters
     ----------
     horizon : int
-        H: no job ends later.
+        H, the last slot in which a job may end.
     one_server : bool
-        Jobs that fit into one server are not spread: a restriction, which bounds nothing.
+        Never spread a job that fits into one server. This is a restriction, so bounds of the model
+        are then not bounds of the problem.
+
+    Returns
+    -------
+    IntervalProgram or None
+        None if some job cannot end by the horizon.
 
     Notes
     -----
-    Source: (1)-(5). Booleans: J S.
+    Source: (1)-(5). About J S Boolean variables.
     """
     from ortools.sat.python import cp_model
 
     table = rate_table(instance)
     J, S = range(len(table.size)), range(len(table.server_gpus))
     model = cp_model.CpModel()
-    made = Program(instance, model)
-    length = [modes(table, j, horizon) for j in J]  # [j][n] least slots
-    held: list[list[tuple[Any, Any]]] = [[] for _ in S]  # [s] (interval, workers)
-    whole: list[Any] = []  # [j] interval
+    program = IntervalProgram(instance, model)
+    shortest = [durations_by_servers(table, j, horizon) for j in J]  # [j][n] slots
+    demands: list[list[tuple[IntervalVar, IntVar | int]]] = [[] for _ in S]  # [s] with workers
+    runs: list[IntervalVar] = []  # [j] interval of the whole job
     for j in J:
         G = table.size[j]
-        hosts = [s for s in S if table.server_gpus[s] >= G] if 1 in length[j] else []
-        wide = {n: d for n, d in length[j].items() if n >= 2 and not (one_server and hosts)}
-        if not hosts and not wide:
+        hosts = [s for s in S if table.server_gpus[s] >= G] if 1 in shortest[j] else []
+        if_spread = {n: d for n, d in shortest[j].items() if n >= 2 and not (one_server and hosts)}
+        if not hosts and not if_spread:
             return None
         start = model.new_int_var(1, horizon, f"start[{j}]")
         end = model.new_int_var(2, horizon + 1, f"end[{j}]")
-        made.start.append(start)
-        made.end.append(end)
-        shortest = min([*wide.values(), *([length[j][1]] if hosts else [])])
-        if wide:
-            made.duration.append(model.new_int_var(shortest, horizon, f"duration[{j}]"))
+        program.start.append(start)
+        program.end.append(end)
+        least = min([*if_spread.values(), *([shortest[j][1]] if hosts else [])])
+        if if_spread:
+            program.duration.append(model.new_int_var(least, horizon, f"duration[{j}]"))
         else:
-            made.duration.append(shortest)
-        whole.append(model.new_interval_var(start, made.duration[j], end, f"run[{j}]"))
-        ways = []
+            program.duration.append(least)
+        runs.append(model.new_interval_var(start, program.duration[j], end, f"run[{j}]"))
+        alternatives = []
         for s in hosts:
-            here = made.inside[j, s] = model.new_bool_var(f"inside[{j},{s}]")
-            ways.append(here)
-            held[s].append(
-                (
-                    model.new_optional_fixed_size_interval_var(
-                        start, length[j][1], here, f"inside[{j},{s}]"
-                    ),
-                    G,
-                )
+            here = program.inside[j, s] = model.new_bool_var(f"inside[{j},{s}]")
+            alternatives.append(here)
+            interval = model.new_optional_fixed_size_interval_var(
+                start, shortest[j][1], here, f"inside[{j},{s}]"
             )
-            if wide:
-                model.add(made.duration[j] == length[j][1]).only_enforce_if(here)
-        if wide:
-            spread = made.spread[j] = model.new_bool_var(f"spread[{j}]")
-            ways.append(spread)
-            _spread(made, table, j, wide, held)
-        model.add_exactly_one(ways)
+            demands[s].append((interval, G))
+            if if_spread:
+                model.add(program.duration[j] == shortest[j][1]).only_enforce_if(here)
+        if if_spread:
+            spread = program.spread[j] = model.new_bool_var(f"spread[{j}]")
+            alternatives.append(spread)
+            _add_spread_job(program, table, j, if_spread, demands)
+        model.add_exactly_one(alternatives)
     for s in S:
-        if held[s]:
-            model.add_cumulative(*zip(*held[s], strict=True), table.server_gpus[s])  # (2)
-    model.add_cumulative(whole, table.size, table.gpus)
-    return made
+        if demands[s]:
+            model.add_cumulative(*zip(*demands[s], strict=True), table.server_gpus[s])  # (2)
+    model.add_cumulative(runs, table.size, table.gpus)  # implied: GPUs of the whole cluster
+    return program
 
 
-def _spread(
-    made: Program,
+def _add_spread_job(
+    program: IntervalProgram,
     table: RateTable,
     j: int,
-    wide: dict[int, int],
-    held: list[list[tuple[Any, Any]]],
+    shortest: dict[int, int],
+    demands: list[list[tuple["IntervalVar", "IntVar | int"]]],
 ) -> None:
-    """Add job j's workers on several servers; `wide` has its least slots by number of servers."""
-    model, G, spread = made.model, table.size[j], made.spread[j]
+    """Add the workers of job j on several servers; `shortest` [n] is its time without contention.
+
+    The workers on each server go into `demands` [s].
+    """
+    model, G, spread = program.model, table.size[j], program.spread[j]
     S = range(len(table.server_gpus))
     for s in S:
-        use = made.use[j, s] = model.new_bool_var(f"use[{j},{s}]")
+        use = program.use[j, s] = model.new_bool_var(f"use[{j},{s}]")
         most = min(G - 1, table.server_gpus[s])
-        count = made.workers[j, s] = model.new_int_var(0, most, f"workers[{j},{s}]")
+        count = program.workers[j, s] = model.new_int_var(0, most, f"workers[{j},{s}]")
         model.add(count >= 1).only_enforce_if(use)
         model.add(count == 0).only_enforce_if(use.negated())
-        piece = model.new_optional_interval_var(
-            made.start[j], made.duration[j], made.end[j], use, f"piece[{j},{s}]"
+        interval = model.new_optional_interval_var(
+            program.start[j], program.duration[j], program.end[j], use, f"piece[{j},{s}]"
         )
-        held[s].append((piece, count))
-    for n, least in wide.items():
-        chosen = made.number[j, n] = model.new_bool_var(f"number[{j},{n}]")
-        model.add(made.duration[j] >= least).only_enforce_if(chosen)
-    model.add(sum(made.workers[j, s] for s in S) == G * spread)  # (1)
-    model.add(sum(made.number[j, n] for n in wide) == spread)
-    model.add(sum(made.use[j, s] for s in S) == sum(n * made.number[j, n] for n in wide))
+        demands[s].append((interval, count))
+    for n, slots in shortest.items():
+        chosen = program.number[j, n] = model.new_bool_var(f"number[{j},{n}]")
+        model.add(program.duration[j] >= slots).only_enforce_if(chosen)
+    model.add(sum(program.workers[j, s] for s in S) == G * spread)  # (1)
+    model.add(sum(program.number[j, n] for n in shortest) == spread)
+    model.add(sum(program.use[j, s] for s in S) == sum(n * program.number[j, n] for n in shortest))

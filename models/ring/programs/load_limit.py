@@ -1,9 +1,10 @@
-"""The least limit on the loads of GPUs, without regard to time: (14)-(16) in compact form (ours).
+"""The least limit on the loads of GPUs without regard to time: (14)-(16) in compact form (ours).
 
-Any schedule gives every job as many GPUs as it asks for; so a limit that no choice of GPUs meets is
-below the makespan of every schedule, where loads count no job for longer than it takes at its best.
-GPUs are alike, and so are jobs of equal size and length: the program counts how many jobs of a kind
-use a GPU. Such counts, none above the number of jobs of the kind, can always be dealt out to them.
+Every schedule gives each job the number of GPUs it asks for. If a job's load is at most its best
+execution time, no GPU has a load above the makespan; hence the least limit on loads over all
+choices of GPUs is a lower bound on the makespan. GPUs are identical, and so are jobs of equal size
+and load, which are called a kind: the program decides how many jobs of each kind use each GPU. If
+no count exceeds the number of jobs of the kind, the counts can always be split into the jobs.
 """
 
 import math
@@ -18,35 +19,52 @@ from schedgap.solvers.programs.arrays import LinearProgram
 
 
 def estimated_loads(table: RateTable) -> tuple[float, ...]:
-    """Return what (15) charges each job's GPUs with [j], in slots; at most d_j, for round-off."""
-    pairs = zip(load_increments(table), table.best_slots, strict=True)
-    return tuple(min(work, best) for work, best in pairs)
+    """Return the load [j], in slots, that each job adds to its GPUs in (15).
+
+    It is capped at d_j, which it can exceed by round-off only.
+
+    Parameters
+    ----------
+    table : RateTable
+        Of an instance that `no_schedule` does not refute.
+    """
+    return tuple(map(min, load_increments(table), table.best_slots))
 
 
 def trivial_limit(table: RateTable, loads: Sequence[float]) -> int:
-    """Return a limit that holds without any choice: of the heaviest job, and of all GPUs alike."""
+    """Return a lower bound on the least limit: the largest load of a job, or the mean over GPUs.
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    loads : sequence of float
+        [j] slots that a job adds to the load of each of its GPUs.
+    """
     work = math.fsum(size * load for size, load in zip(table.size, loads, strict=True))
     return max(math.ceil(max(loads) - 1e-6), math.ceil(work / table.gpus - 1e-6))
 
 
 def build(table: RateTable, loads: Sequence[float]) -> LinearProgram:
-    """Return the program that minimises the limit, a whole number of slots; it solves nothing.
+    """Return the program that minimises the limit, a whole number of slots, without solving it.
 
     Parameters
     ----------
     table : RateTable
+        Rates of the instance.
     loads : sequence of float
         [j] slots that a job adds to the load of each of its GPUs.
 
     Notes
     -----
-    Source: (11), (15), (16). Columns: kinds of jobs times GPUs, then theta. GPUs are in order of
-    their loads.
+    Source: (11), (15), (16). Columns: v[k, g], the number of jobs of kind k on GPU g, then theta.
+    Rows: sum_g v[k, g] = (number of jobs) x (size) for each kind; sum_k load_k v[k, g] <= theta for
+    each GPU; and GPUs in order of decreasing load, which breaks the symmetry.
     """
     kinds = Counter(zip(table.size, loads, strict=True))
     K, N = len(kinds), table.gpus
     theta = K * N
-    work = np.array([load for _, load in kinds])
+    load = np.array([load for _, load in kinds])
     entries: list[tuple[int, int, float]] = []  # row, column, value
     lower: list[float] = []
     upper: list[float] = []
@@ -57,26 +75,26 @@ def build(table: RateTable, loads: Sequence[float]) -> LinearProgram:
         upper.append(count * size)
         names.append(f"eq_11[{k}]")
     for g in range(N):
-        entries += [(len(names), k * N + g, work[k]) for k in range(K)]
+        entries += [(len(names), k * N + g, load[k]) for k in range(K)]
         entries.append((len(names), theta, -1.0))
         lower.append(-math.inf)
         upper.append(0)
         names.append(f"eq_16[{g}]")
     for g in range(N - 1):
         for k in range(K):
-            entries.append((len(names), k * N + g, work[k]))
-            entries.append((len(names), k * N + g + 1, -work[k]))
+            entries.append((len(names), k * N + g, load[k]))
+            entries.append((len(names), k * N + g + 1, -load[k]))
         lower.append(0)
         upper.append(math.inf)
         names.append(f"cut_order[{g}]")
     row, column, value = (np.array(part) for part in zip(*entries, strict=True))
-    most = np.repeat([float(count) for count in kinds.values()], N)
+    most_jobs = np.repeat([float(count) for count in kinds.values()], N)
     cost = np.zeros(theta + 1)
     cost[theta] = 1.0
     return LinearProgram(
         cost=cost,
         lower=np.append(np.zeros(theta), trivial_limit(table, loads)),
-        upper=np.append(most, math.ceil(sum(loads))),
+        upper=np.append(most_jobs, math.ceil(sum(loads))),
         matrix=sparse.csr_array((value, (row, column)), shape=(len(names), theta + 1)),
         row_lower=np.array(lower, dtype=float),
         row_upper=np.array(upper, dtype=float),

@@ -1,29 +1,34 @@
-"""RAR-DDLS (1)-(9) as a mixed-integer linear program, slot by slot.
+"""RAR-DDLS, (1)-(9), as a mixed-integer linear program with variables for every slot.
 
-The paper's program has products, a maximum, indicators and rates that depend on all of them. Two
-facts make it linear. Rates depend on two small numbers, so (7) and (8) are data. And time is
-monotone: a job that claims less progress or stays longer than it must never lets another end
-earlier; so (6) and (9) may be inequalities in one direction, and the simulated schedule of a
-solution is no worse than the solution.
+The paper's program has products, a maximum, indicators, and rates that depend on all of them. Two
+facts make it linear. First, rates depend on two small numbers, n and p, so (7) and (8) are data.
+Second, time is monotone: a job that claims less progress or stays longer than necessary never lets
+another job end earlier. So (6) and (9) may be inequalities in one direction, and the simulated
+schedule of a solution is no worse than the solution.
 
-Indices: j job, s server, t slot from 1, n servers of a job, p rings on the worst of them.
+Indices: job j, server s, slot t from 1, number n of servers of a job, contention level p.
 """
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.ring.rates import NEVER, RateTable, rate_table
 from schedgap.models.ring.simulator import schedule_of
 
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
 MOST_COLUMNS = 200_000
-COLUMNS_PER_SECOND = 10_000  # that are built, about; nothing can stop it in between
-LARGEST = 100_000  # of (9) over its gcd: an integer tolerance of 1e-6 cannot forgive a tenth of one
+COLUMNS_PER_SECOND = 10_000  # approximate speed of `build`, which cannot be interrupted
+LARGEST = 100_000  # right-hand side of (9) over its gcd: the tolerance 1e-6 then forgives nothing
 
 
 def equal_jobs(instance: RingInstance) -> list[tuple[int, int]]:
-    """Return neighbors (i, k), i < k, among jobs with the same model data."""
+    """Return pairs (i, k), i < k, of consecutive jobs with the same data, for symmetry breaking."""
     seen: dict[tuple[float, ...], int] = {}
     pairs = []
     for j, job in enumerate(instance.jobs):
@@ -37,23 +42,46 @@ def equal_jobs(instance: RingInstance) -> list[tuple[int, int]]:
     return pairs
 
 
-def modes(table: RateTable, job: int, horizon: int) -> dict[int, int]:
-    """Return for each number of servers the least slots of a job, where at most `horizon`."""
-    least = {
+def durations_by_servers(table: RateTable, job: int, horizon: int) -> dict[int, int]:
+    """Return the shortest execution time of a job for each possible number of servers.
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    job : int
+        Index of the job.
+    horizon : int
+        Longer execution times are left out, slots.
+
+    Returns
+    -------
+    dict
+        [n] slots, without contention.
+    """
+    shortest = {
         n: table.slots(job, n, min(n - 1, 1))
         for n in range(table.fewest_servers[job], table.most_servers[job] + 1)
     }
-    return {n: int(slots) for n, slots in least.items() if slots != NEVER and slots <= horizon}
+    return {n: int(slots) for n, slots in shortest.items() if slots != NEVER and slots <= horizon}
 
 
 def progress_divisor(table: RateTable, job: int) -> int:
-    """Return the greatest common divisor of what a job needs and of all of its rates."""
-    rows = [table.rates(job, n) for n in range(1, table.most_servers[job] + 1)]
-    return math.gcd(table.required_progress[job], *(rate for row in rows for rate in row))
+    """Return the greatest common divisor of the required progress and all rates of a job.
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    job : int
+        Index of the job.
+    """
+    rates = [table.rates(job, n) for n in range(1, table.most_servers[job] + 1)]
+    return math.gcd(table.required_progress[job], *chain.from_iterable(rates))
 
 
 def unsupported_reason(instance: RingInstance) -> str | None:
-    """Say why an engine's tolerance could forgive a job some of its work, or None."""
+    """Return why an engine's tolerance could forgive a job some of its work, or None."""
     table = rate_table(instance)
     for j, job in enumerate(instance.jobs):
         if table.required_progress[j] // progress_divisor(table, j) > LARGEST:
@@ -65,34 +93,43 @@ def unsupported_reason(instance: RingInstance) -> str | None:
 
 
 def size(instance: RingInstance, horizon: int) -> int:
-    """Return about how many columns the program has."""
+    """Return the approximate number of columns of the program.
+
+    Parameters
+    ----------
+    horizon : int
+        H, as for `build`.
+    """
     jobs, servers = len(instance.jobs), len(instance.servers)
     rings = sum(job.gpus >= 2 for job in instance.jobs)
     levels = min(instance.most_crowded, rings)
     return horizon * (jobs * (3 + servers) + rings * (servers + levels) + servers * levels)
 
 
-def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> Any:
-    """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
+def build(instance: RingInstance, *, horizon: int, lower: int | None = None) -> "pyo.ConcreteModel":
+    """Return the program as a Pyomo model, without solving it.
 
     Parameters
     ----------
     instance : RingInstance
-        That `no_schedule` does not refute.
+        Not refuted by `no_schedule`.
     horizon : int
-        H: no job ends later, as in the makespan of a known schedule; at least the longest job's
-        time at its best.
-    least : int or None
-        A lower bound on the makespan; None: the longest job, and the work of all GPUs.
+        H, the last slot in which a job may end, such as the makespan of a known schedule; at least
+        max_j d_j.
+    lower : int or None
+        Lower bound on the makespan, slots; by default the better of `longest` and `area`.
 
     Raises
     ------
     UsageError
-        When the program would be too large.
+        If the program would have more than `MOST_COLUMNS` columns.
 
     Notes
     -----
-    Source: RAR-DDLS, (1)-(9). Size: see `columns`.
+    Source: RAR-DDLS, (1)-(9). Number of columns: see `size`. Levels linearise (6): lev[j, t, p] may
+    be positive only if j is active in slot t with p_j[t] <= p. The progress in a slot is then
+    sum_p (rate(p) - rate(p + 1)) lev[j, t, p], which telescopes to the rate at p_j[t], and (9) sums
+    it over the slots. The rows `cut_*` are implied by the others or break symmetries.
     """
     import pyomo.environ as pyo
 
@@ -100,18 +137,20 @@ def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> 
     columns = size(instance, horizon)
     if columns > MOST_COLUMNS:
         raise UsageError(f"rar-ddls: about {columns} columns, at most {MOST_COLUMNS}")
-    if least is None:
-        least = int(max(table.longest, table.area))
+    if lower is None:
+        lower = int(max(table.longest, table.area))
 
     J, S, T = range(len(instance.jobs)), range(len(instance.servers)), range(1, horizon + 1)
-    G, room = table.size, table.server_gpus
+    G, server_gpus = table.size, table.server_gpus
     rings = [j for j in J if G[j] >= 2]  # jobs that can be spread
     P = table.max_contention
-    P_s = [max(1, min(room[s], len(rings))) for s in S]  # so many rings at most meet on s
-    length = [modes(table, j, horizon) for j in J]  # [j][n] least slots
-    inside = {(j, s) for j in J if 1 in length[j] for s in S if room[s] >= G[j]}  # one server
+    P_s = [max(1, min(server_gpus[s], len(rings))) for s in S]  # largest number of rings on s
+    length = [durations_by_servers(table, j, horizon) for j in J]  # [j][n] shortest time
+    inside = {
+        (j, s) for j in J if 1 in length[j] for s in S if server_gpus[s] >= G[j]
+    }  # on one server
     spread = [(j, n) for j in J for n in length[j] if n >= 2]
-    most = {(j, s): min(G[j], room[s]) for j in J for s in S}  # c(j, s)
+    most_workers = {(j, s): min(G[j], server_gpus[s]) for j in J for s in S}  # c(j, s)
 
     model = pyo.ConcreteModel(name=instance.name)
     model.z = pyo.Var(J, T, domain=pyo.Binary, doc="job j starts in slot t")
@@ -119,28 +158,30 @@ def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> 
     model.act = pyo.Var(J, T, bounds=(0, 1), doc="job j is active in slot t")
     model.y = pyo.Var(
         J, S, domain=pyo.NonNegativeIntegers, doc="workers of job j on server s",
-        bounds=lambda model, j, s: (0, most[j, s]),
+        bounds=lambda model, j, s: (0, most_workers[j, s]),
     )  # fmt: skip
     model.use = pyo.Var(J, S, domain=pyo.Binary, doc="job j has workers on server s")
-    model.full = pyo.Var(sorted(inside), domain=pyo.Binary, doc="job j is all on server s")
+    model.full = pyo.Var(sorted(inside), domain=pyo.Binary, doc="all of job j is on server s")
     model.num = pyo.Var(
         [(j, n) for j in J for n in length[j]], domain=pyo.Binary, doc="job j is on n servers"
     )
     model.w = pyo.Var(
-        J, S, T, doc="workers of job j on server s in slot t: y where active",
-        bounds=lambda model, j, s, t: (0, most[j, s]),
+        J, S, T, doc="workers of job j on server s in slot t: y if active, else 0",
+        bounds=lambda model, j, s, t: (0, most_workers[j, s]),
     )  # fmt: skip
-    model.cs = pyo.Var(rings, S, T, bounds=(0, 1), doc="ring of job j crosses s in slot t")
+    model.cs = pyo.Var(
+        rings, S, T, bounds=(0, 1), doc="ring over several servers of job j uses server s in slot t"
+    )
     model.L = pyo.Var(
         [(s, t, p) for s in S for t in T for p in range(1, P_s[s])], domain=pyo.Binary,
-        doc="at most p rings cross server s in slot t",
+        doc="at most p rings use server s in slot t",
     )  # fmt: skip
     model.lev = pyo.Var(
         rings, T, range(1, P + 1), bounds=(0, 1), doc="job j is active in slot t, p_j[t] <= p"
     )
-    model.mk = pyo.Var(bounds=(least, horizon), doc="makespan")
+    model.mk = pyo.Var(bounds=(lower, horizon), doc="makespan")
 
-    def rows(index: Any, rule: Any, doc: str) -> Any:
+    def rows(index: Iterable[Any], rule: Callable[..., Any], doc: str) -> "pyo.Constraint":
         return pyo.Constraint(list(index), doc=doc, rule=lambda model, *at: rule(*at))
 
     model.objective = pyo.Objective(expr=model.mk, doc="max_j T_j")
@@ -157,7 +198,7 @@ def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> 
             model.act[j, t]
             == (model.act[j, t - 1] - model.f[j, t - 1] if t > 1 else 0) + model.z[j, t]
         ),
-        "active from the start to the last slot, without interruption",
+        "active from the start to the last slot without interruption",
     )
     model.eq_1 = rows(J, lambda j: sum(model.y[j, s] for s in S) == G[j], "all workers of the ring")
     model.eq_1_t = rows(
@@ -168,23 +209,31 @@ def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> 
     placed = [(j, s, t) for j in J for s in S for t in T]
     model.eq_3_w = rows(
         placed,
-        lambda j, s, t: model.w[j, s, t] >= model.y[j, s] - most[j, s] * (1 - model.act[j, t]),
+        lambda j, s, t: (
+            model.w[j, s, t] >= model.y[j, s] - most_workers[j, s] * (1 - model.act[j, t])
+        ),
         "the same placement in all active slots",
     )
     model.eq_4 = rows(
         placed,
-        lambda j, s, t: model.w[j, s, t] <= most[j, s] * model.act[j, t],
+        lambda j, s, t: model.w[j, s, t] <= most_workers[j, s] * model.act[j, t],
         "no workers of a job that is not active",
     )
     model.eq_2 = rows(
         ((s, t) for s in S for t in T),
-        lambda s, t: sum(model.w[j, s, t] for j in J) <= room[s],
-        "GPUs of each server",
+        lambda s, t: sum(model.w[j, s, t] for j in J) <= server_gpus[s],
+        "no more workers than GPUs",
     )
     pairs = [(j, s) for j in J for s in S]
-    model.eq_5_use = rows(pairs, lambda j, s: model.use[j, s] <= model.y[j, s], "a worker there")
+    model.eq_5_use = rows(
+        pairs,
+        lambda j, s: model.use[j, s] <= model.y[j, s],
+        "at least one worker on a server in use",
+    )
     model.eq_5_most = rows(
-        pairs, lambda j, s: model.y[j, s] <= most[j, s] * model.use[j, s], "none elsewhere"
+        pairs,
+        lambda j, s: model.y[j, s] <= most_workers[j, s] * model.use[j, s],
+        "no workers on other servers",
     )
     model.eq_5_full = rows(
         sorted(inside),
@@ -194,15 +243,15 @@ def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> 
     model.eq_5_one = rows(
         (j for j in J if 1 in length[j]),
         lambda j: sum(model.full[j, s] for s in S if (j, s) in inside) == model.num[j, 1],
-        "if the job is on one server",
+        "all workers on one server if and only if n = 1",
     )
     model.eq_5_num = rows(
-        J, lambda j: sum(model.num[j, n] for n in length[j]) == 1, "a number of servers"
+        J, lambda j: sum(model.num[j, n] for n in length[j]) == 1, "one number of servers"
     )
     model.eq_5_count = rows(
         J,
         lambda j: sum(model.use[j, s] for s in S) == sum(n * model.num[j, n] for n in length[j]),
-        "those that are used",
+        "the number of servers in use",
     )
     model.eq_6_c = rows(
         ((j, s, t) for j in rings for s in S for t in T),
@@ -210,19 +259,19 @@ def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> 
             model.cs[j, s, t]
             >= model.use[j, s] + model.act[j, t] - 1 - (model.full[j, s] if (j, s) in inside else 0)
         ),
-        "a ring over several servers crosses each of them",
+        "an active ring over several servers counts on each of them",
     )
     model.eq_6_L = rows(
         model.L,
         lambda s, t, p: (
             sum(model.cs[j, s, t] for j in rings) <= p + (P_s[s] - p) * (1 - model.L[s, t, p])
         ),
-        "rings that meet on a server",
+        "number of rings on a server",
     )
     model.eq_6_lev = rows(
         ((j, s, t, p) for j in rings for s in S for t in T for p in range(1, P_s[s])),
         lambda j, s, t, p: model.lev[j, t, p] <= model.L[s, t, p] + 1 - model.use[j, s],
-        "p_j[t] is that of the worst server",
+        "p_j[t] is that of the most contended server",
     )
     model.eq_6_lev_act = rows(
         ((j, t) for j in rings for t in T),
@@ -232,7 +281,7 @@ def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> 
     model.eq_6_lev_up = rows(
         ((j, t, p) for j in rings for t in T for p in range(2, P + 1)),
         lambda j, t, p: model.lev[j, t, p - 1] <= model.lev[j, t, p],
-        "at most p - 1 rings are at most p",
+        "levels are nested: p_j[t] <= p - 1 implies p_j[t] <= p",
     )
     unit = [progress_divisor(table, j) for j in J]
     model.eq_9_one = rows(
@@ -254,20 +303,20 @@ def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> 
             )
             >= table.required_progress[j] // unit[j] * model.num[j, n]
         ),
-        "all iterations at the rates of (7) and (8); the steps from p + 1 to p add up to rate p",
+        "all iterations at the rates of (7), (8); rate steps p + 1 to p add up to the rate at p",
     )
-    # An integer tolerance of 1e-6 on num would forgive 1e-6 need_j of (9): these rows do not.
+    # An integer tolerance of 1e-6 on num forgives a fraction of (9); the next rows forgive nothing.
     model.cut_length = rows(
         J,
         lambda j: (
             sum(model.act[j, t] for t in T)
             >= sum(slots * model.num[j, n] for n, slots in length[j].items())
         ),
-        "a job takes its slots alone on so many servers",
+        "at least the shortest time on the number of servers",
     )
     model.cut_area = pyo.Constraint(
         expr=sum(G[j] * model.act[j, t] for j in J for t in T) <= table.gpus * model.mk,
-        doc="all GPUs up to the makespan",
+        doc="total GPU time up to the makespan",
     )
     model.cut_first = rows(
         ((j, t) for j in J for t in T if t > horizon - table.best_slots[j] + 1),
@@ -282,31 +331,39 @@ def build(instance: RingInstance, *, horizon: int, least: int | None = None) -> 
     model.cut_equal_jobs = rows(
         equal_jobs(instance),
         lambda i, k: sum(t * (model.z[k, t] - model.z[i, t]) for t in T) >= 0,
-        "of two equal jobs the first starts no later",
+        "the first of two equal jobs starts no later",
     )
     model.cut_equal_servers = rows(
         _equal_servers(table),
         lambda s, r: model.y[0, s] >= model.y[0, r],
-        "of two equal servers the first has no fewer workers of the first job",
+        "the first of two equal servers has no fewer workers of the first job",
     )
     return model
 
 
 def _equal_servers(table: RateTable) -> list[tuple[int, int]]:
-    """Return neighbors among servers with the same number of GPUs."""
+    """Return pairs of consecutive servers with the same number of GPUs."""
     seen: dict[int, int] = {}
     pairs = []
-    for s, room in enumerate(table.server_gpus):
-        if room in seen:
-            pairs.append((seen[room], s))
-        seen[room] = s
+    for s, server_gpus in enumerate(table.server_gpus):
+        if server_gpus in seen:
+            pairs.append((seen[server_gpus], s))
+        seen[server_gpus] = s
     return pairs
 
 
-def read(model: Any, instance: RingInstance) -> RingSchedule | None:
-    """Return the schedule of a solved model: its starts and placements, simulated.
+def read(model: "pyo.ConcreteModel", instance: RingInstance) -> RingSchedule | None:
+    """Return the simulated schedule of the starts and placements of a solved model.
 
-    None where they break a rule, as an engine's tolerance may let them.
+    Parameters
+    ----------
+    model : pyomo.environ.ConcreteModel
+        Result of `build`, with values.
+
+    Returns
+    -------
+    RingSchedule or None
+        None if they break a rule, which an engine's tolerance may allow.
     """
     J, S = range(len(instance.jobs)), range(len(instance.servers))
     starts = [0] * len(J)
