@@ -4,7 +4,6 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,15 +15,12 @@ from schedgap.models.ring.bounds import class_lp
 from schedgap.models.ring.bounds.certificates import KINDS, check_certificate
 from schedgap.models.ring.bounds.elementary import (
     area_bound,
-    dff_sizes,
-    dff_thresholds,
     inside_slots,
     spread_slots,
     width_dff,
 )
 from schedgap.models.ring.bounds.pattern_lp import (
     Refutation,
-    best_pattern,
     pattern_bound,
     refutes,
     server_classes,
@@ -111,18 +107,6 @@ def optimum_of(instance: RingInstance) -> int:
     return best
 
 
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(9, 18))
-def test_rounded_sizes_keep_what_fits(sizes: list[int], room: int) -> None:
-    """For every k: what fits in the room still does; and no k says more than those of roundings."""
-    fits = sum(sizes) <= room
-    totals = {k: sum(dff_sizes(sizes, room, k)) for k in range((room + 1) // 2 + 1)}
-    if fits:
-        assert max(totals.values()) <= room
-    kept = {0, *dff_thresholds(sizes, room)}
-    assert kept <= set(totals)
-    assert max(totals.values()) == max(totals[k] for k in kept)
-
-
 def test_class_lp_sees_which_servers_hold_a_job() -> None:
     """b^e = 0.5 stops rings that are spread. Two jobs of 4 GPUs and 5 slots on 4 + 1 + 1 + 1 + 1.
 
@@ -185,23 +169,6 @@ def test_one_pattern_serves_a_job_once() -> None:
     instance = of([slots(2, 3), slots(1, 3)], [2])
     assert server_classes(rate_table(instance))[0].gpus == 2
     assert run("pattern-lp", instance).bound == 6
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), min_size=1, max_size=8),
-    st.integers(0, 20),
-)
-def test_the_best_pattern_is_that_of_enumeration(items: list[tuple[int, int]], room: int) -> None:
-    lengths, price = [length for length, _ in items], np.array([float(paid) for _, paid in items])
-    value, chosen = best_pattern(lengths, price, room)
-    assert sum(lengths[j] for j in chosen) <= room
-    assert value == sum(price[j] for j in chosen)
-    best = 0.0
-    for mask in range(1 << len(items)):
-        taken = [j for j in range(len(items)) if mask >> j & 1]
-        if sum(lengths[j] for j in taken) <= room:
-            best = max(best, sum(price[j] for j in taken))
-    assert value == best
 
 
 def below(instance: RingInstance) -> None:

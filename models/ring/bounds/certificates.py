@@ -15,8 +15,9 @@ from pydantic import Field
 from schedgap.instances.records import Id, NonNegative
 from schedgap.instances.ring import RingInstance
 from schedgap.models.certificates import Certificate, proved, read
+from schedgap.models.mechanisms.dual_feasible_functions import threshold
 from schedgap.models.ring.bounds.class_lp import ClassDuals, class_program, dual_bound
-from schedgap.models.ring.bounds.elementary import area_bound, dff_sizes
+from schedgap.models.ring.bounds.elementary import area_bound
 from schedgap.models.ring.bounds.pattern_lp import Refutation, refutes
 from schedgap.models.ring.rates import RateTable, no_schedule, rate_table
 
@@ -89,7 +90,7 @@ def _bound(instance: RingInstance, record: Certificate) -> float:
         case WidthDffCertificate(k=k):
             if 2 * k > table.gpus + 1:
                 raise ValueError("k is at most half of the GPUs, rounded up")
-            return area_bound(table, dff_sizes(table.size, table.gpus, k))
+            return area_bound(table, threshold(table.size, table.gpus, k))
         case ClassLpCertificate():
             return _class_bound(instance, table, record)
         case PatternLpCertificate(slots=slots):

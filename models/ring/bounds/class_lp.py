@@ -25,16 +25,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy import sparse
 
-from schedgap.models.ring.bounds.elementary import (
-    dff_sizes,
-    dff_thresholds,
-    inside_slots,
-    spread_slots,
-)
+from schedgap.models.mechanisms.dual_feasible_functions import threshold, thresholds
+from schedgap.models.ring.bounds.elementary import inside_slots, spread_slots
 from schedgap.models.ring.rates import NEVER, RateTable
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.builder import ProgramBuilder
 
 _MOST_DFF_ENTRIES = 10**6  # rows with k > 0, times jobs
 _PRICE_UNITS = 2**1074  # every double is a multiple of 2**-1074
@@ -84,7 +80,7 @@ class ClassProgram:
         if row.server_gpus != column.server_gpus or (row.k and column.spread):
             return 0
         size = self.table.size[column.job]  # may exceed c for a spread job
-        return dff_sizes([size], row.server_gpus, row.k)[0] if row.k else size
+        return threshold([size], row.server_gpus, row.k)[0] if row.k else size
 
     def capacity(self, row: ClassRow) -> int:
         """Return m_c c, the number of GPUs of the row's class.
@@ -107,13 +103,13 @@ def class_program(table: RateTable) -> ClassProgram:
 
     Notes
     -----
-    There are rows for the k of `dff_thresholds` only: none if all sizes of servers and jobs are
+    There are rows for the k of `thresholds` only: none if all sizes of servers and jobs are
     powers of two, and none if they would be too many.
     """
     inside, spread = inside_slots(table), spread_slots(table)
     classes = sorted(set(table.server_gpus))
     rows = [ClassRow(c, 0) for c in classes]
-    dff_rows = [ClassRow(c, k) for c in classes for k in dff_thresholds(table.size, c)]
+    dff_rows = [ClassRow(c, k) for c in classes for k in thresholds(table.size, c)]
     if len(dff_rows) * len(table.size) <= _MOST_DFF_ENTRIES:
         rows += dff_rows
     columns = []
@@ -134,31 +130,29 @@ def build(program: ClassProgram) -> LinearProgram:
     program : ClassProgram
         Rows and columns.
     """
-    J, width = len(program.table.size), len(program.columns) + 1
-    entries: list[tuple[int, int, float]] = []  # row, column, value
+    J, R = len(program.table.size), len(program.rows)
     rows_of: dict[int, list[int]] = {}  # class -> rows
     for r, row in enumerate(program.rows):
         rows_of.setdefault(row.server_gpus, []).append(r)
-    for x, column in enumerate(program.columns):
-        entries.append((column.job, x, 1.0))
-        for r in rows_of[column.server_gpus]:
-            if weight := program.weight(program.rows[r], column):
-                entries.append((J + r, x, float(weight * column.slots)))
-        entries.append((J + len(program.rows) + column.job, x, float(column.slots)))
-    for r, row in enumerate(program.rows):
-        entries.append((J + r, width - 1, -float(program.capacity(row))))
-    for j in range(J):
-        entries.append((J + len(program.rows) + j, width - 1, -1.0))
-    row_of, column_of, values = zip(*entries, strict=True)
-    height = 2 * J + len(program.rows)
-    cost = np.zeros(width)
-    cost[-1] = 1.0
-    return LinearProgram.nonnegative(
-        cost,
-        sparse.csr_array((values, (row_of, column_of)), shape=(height, width)),
-        row_lower=np.concatenate([np.ones(J), np.full(height - J, -np.inf)]),
-        row_upper=np.concatenate([np.ones(J), np.zeros(height - J)]),
+    work = [  # (row, column, w_j d_j)
+        (r, x, float(weight * column.slots))
+        for x, column in enumerate(program.columns)
+        for r in rows_of[column.server_gpus]
+        if (weight := program.weight(program.rows[r], column))
+    ]
+    job = [column.job for column in program.columns]
+    slots = [float(column.slots) for column in program.columns]
+    gpus = [float(program.capacity(row)) for row in program.rows]
+    builder = ProgramBuilder()
+    x = builder.columns("x", len(program.columns)).positions
+    H = builder.columns("H", 1, cost=1.0).positions
+    builder.rows("workers", J, (job, x, 1.0), lower=1.0, upper=1.0)
+    row_of, column_of, values = zip(*work, strict=True)
+    builder.rows(
+        "classes", R, (row_of, column_of, values), (range(R), H, np.negative(gpus)), upper=0.0
     )
+    builder.rows("slots", J, (job, x, slots), (range(J), H, -1.0), upper=0.0)
+    return builder.program()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,18 @@
 """Closed-form bounds on the makespan, and the execution times on which all bounds are based.
 
-The area bound with job sizes mapped by dual-feasible functions.
+The area bound also holds with job sizes mapped by a dual-feasible function.
 
 References
 ----------
 S. P. Fekete, J. Schepers. New classes of fast lower bounds for bin packing problems. Mathematical
-Programming 91, 2001: the functions f_k below are their class U.
+Programming 91, 2001: dual-feasible functions, see `mechanisms.dual_feasible_functions`.
 S. Martello, P. Toth. Lower bounds and reduction procedures for the bin packing problem. Discrete
 Applied Mathematics 28, 1990: the bound L2 with the same functions.
 """
 
 from collections.abc import Sequence
 
+from schedgap.models.mechanisms.dual_feasible_functions import threshold, thresholds
 from schedgap.models.ring.rates import NEVER, RateTable
 
 
@@ -59,45 +60,8 @@ def area_bound(table: RateTable, sizes: Sequence[int]) -> int:
     return -(-work // table.gpus)
 
 
-def dff_sizes(sizes: Sequence[int], capacity: int, k: int) -> list[int]:
-    """Return f_k of each size: `capacity` if it is above capacity - k, 0 if it is below k.
-
-    Other sizes stay as they are. f_k is dual feasible: sizes with sum `capacity` or less are mapped
-    to sizes with sum `capacity` or less, because beside one above capacity - k there is room only
-    for sizes below k. f_0 = f_1 is the identity.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Sizes in 1..capacity.
-    capacity : int
-        Number of GPUs.
-    k : int
-        In 0..(capacity + 1) / 2.
-    """
-    return [capacity if size > capacity - k else size if size >= k else 0 for size in sizes]
-
-
-def dff_thresholds(sizes: Sequence[int], capacity: int) -> list[int]:
-    """Return the values k >= 2 for which f_k may give a better bound than the sizes themselves.
-
-    From k = capacity - G_j + 1 on, f_k maps a size G_j to the capacity. Between two such values of
-    k the smaller one is the better.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Sizes, >= 1.
-    capacity : int
-        Number of GPUs.
-    """
-    return sorted(
-        {capacity - size + 1 for size in sizes if capacity < 2 * size and size < capacity}
-    )
-
-
 def width_dff(table: RateTable) -> tuple[int, int]:
-    """Return the bound `width-dff` in slots, and the k of `dff_sizes` that attains it.
+    """Return the bound `width-dff` in slots, and the k of the function `threshold` that attains it.
 
     Parameters
     ----------
@@ -109,8 +73,8 @@ def width_dff(table: RateTable) -> tuple[int, int]:
     k = 0 gives `area`.
     """
     bounds = {
-        k: area_bound(table, dff_sizes(table.size, table.gpus, k))
-        for k in (0, *dff_thresholds(table.size, table.gpus))
+        k: area_bound(table, threshold(table.size, table.gpus, k))
+        for k in (0, *thresholds(table.size, table.gpus))
     }
     best = max(bounds, key=bounds.__getitem__)
     return bounds[best], best

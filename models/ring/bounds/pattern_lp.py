@@ -28,15 +28,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from schedgap.models.mechanisms.knapsack import best_subset, knapsack_values
+from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
 from schedgap.models.ring.bounds.elementary import inside_slots, spread_slots
 from schedgap.models.ring.rates import RateTable
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.loops.column_generation import Columns
+from schedgap.solvers.programs.arrays import Floats
 
-Ints = NDArray[np.int64]
+Pattern = tuple[int, tuple[int, ...]]  # class, jobs
 
 _PRICE_SUM = 10**12  # approximate sum of G_j price_j after rounding to integers
 _MOST_STEPS = 4096  # largest capacity of a knapsack; beyond it several slots are one step
@@ -99,7 +100,7 @@ def refutes(table: RateTable, refutation: Refutation) -> bool:
     available = 0
     for servers in server_classes(table):
         lengths, capacity = _in_steps(servers, refutation.slots)
-        values = _knapsack_values(lengths, np.array(prices, dtype=np.int64), capacity)
+        values = knapsack_values(lengths, np.array(prices, dtype=np.int64), capacity)
         available += servers.gpus * int(values[-1])
     return available < required
 
@@ -109,7 +110,7 @@ class WarmStart:
     """Dual values and patterns kept from one makespan to the next."""
 
     prices: Floats | None = None  # of the rows of the master, jobs then classes
-    patterns: dict[tuple[int, tuple[int, ...]], None] = field(default_factory=dict)  # (c, jobs)
+    patterns: dict[Pattern, None] = field(default_factory=dict)  # ordered by age
 
 
 def refute(table: RateTable, slots: int, clock: Clock, warm_start: WarmStart) -> Refutation | None:
@@ -126,63 +127,61 @@ def refute(table: RateTable, slots: int, clock: Clock, warm_start: WarmStart) ->
     warm_start : WarmStart
         From other makespans; the patterns of this one are added, and the prices of a refutation.
     """
-    classes, J = server_classes(table), len(table.size)
+    classes = server_classes(table)
     knapsacks = [_in_steps(servers, slots) for servers in classes]
     size = np.array(table.size, dtype=np.float64)
-    rows = J + len(classes)
-    initial = [  # patterns of other makespans that fit into this one
+    master = RestrictedMaster[Pattern]()
+    job_block = master.rows("jobs", len(size), lower=size)
+    class_block = master.rows("classes", len(classes), upper=0.0)
+    job_row, class_row = job_block.positions.tolist(), class_block.positions.tolist()
+
+    def columns(patterns: Sequence[Pattern]) -> Columns:
+        rows = ([*(job_row[j] for j in jobs), class_row[c]] for c, jobs in patterns)
+        entries = [dict.fromkeys(of_pattern, 1.0) for of_pattern in rows]
+        return master.columns(np.zeros(len(patterns)), entries, patterns)
+
+    gpus = [-float(servers.gpus) for servers in classes]
+    master.begin(master.columns([1.0], [dict(zip(class_row, gpus, strict=True))]))  # theta
+    master.begin(master.artificial(job_block, _ARTIFICIAL))
+    fitting = [  # patterns of other makespans that fit into this one
         (c, jobs)
         for c, jobs in warm_start.patterns
         if sum(knapsacks[c][0][j] for j in jobs) <= knapsacks[c][1]
         and all(knapsacks[c][0][j] >= 0 for j in jobs)
     ]
-    # columns: theta, an artificial one for each job, patterns
-    width = 1 + J + len(initial)
-    matrix = np.zeros((rows, width))
-    matrix[:J, 1 : 1 + J] = np.eye(J)
-    matrix[J:, 0] = [-servers.gpus for servers in classes]
-    for x, (c, jobs) in enumerate(initial, 1 + J):
-        matrix[[*jobs, J + c], x] = 1.0
-    master = LinearProgram.nonnegative(
-        np.concatenate([[1.0], np.full(J, _ARTIFICIAL), np.zeros(len(initial))]),
-        matrix,
-        row_lower=np.concatenate([size, np.full(len(classes), -np.inf)]),
-        row_upper=np.concatenate([np.full(J, np.inf), np.zeros(len(classes))]),
-    )
+    if fitting:
+        master.begin(columns(fitting))
 
     def price(duals: Floats) -> Priced:
         """Return the best pattern of each class, and Farley's bound on theta."""
-        prices = np.maximum(duals[:J], 0.0)
-        columns = np.zeros((rows, len(classes)))
-        tags = []
+        prices = np.maximum(job_block.of(duals), 0.0)
+        patterns: list[Pattern] = []
         available = 0.0  # sum_c N_c v_c
         for c, (servers, (lengths, capacity)) in enumerate(zip(classes, knapsacks, strict=True)):
-            value, jobs = best_pattern(lengths, prices, capacity)
+            value, jobs = best_subset(lengths, prices, capacity)
             available += servers.gpus * value
-            columns[jobs, c] = 1.0
-            columns[J + c, c] = 1.0
-            tags.append((c, tuple(jobs)))
+            patterns.append((c, tuple(jobs)))
         required = float(size @ prices)  # sum_j G_j price_j
         # prices / available are dual feasible, so required / available <= theta(H)
         bound = required / available if available > 0 else 0.0
         # at the dual values of the master, required = its value >= theta(H): no refutation at 1
         if bound > 1 + 1e-6 or required <= 1 + 1e-9:
             return Priced(None, bound)
-        return Priced(Columns(np.zeros(len(classes)), columns, tags), bound)
+        return Priced(columns(patterns), bound)
 
-    result = generate_columns(master, price, clock=clock, rounds=_ROUNDS, prices=warm_start.prices)
-    warm_start.patterns |= dict.fromkeys(result.tags)
+    solution = master.solve(price, clock=clock, rounds=_ROUNDS, duals=warm_start.prices)
+    warm_start.patterns |= dict.fromkeys(solution.result.tags)
     excess = max(0, len(warm_start.patterns) - _MOST_PATTERNS)
     for oldest in list(warm_start.patterns)[:excess]:
         del warm_start.patterns[oldest]
-    if result.bound is None or result.prices is None or result.bound <= 1:
+    if solution.bound is None or solution.duals is None or solution.bound <= 1:
         return None
-    prices = np.maximum(result.prices[:J], 0.0)
+    prices = np.maximum(job_block.of(solution.duals), 0.0)
     rounded = np.floor(prices * (_PRICE_SUM / float(size @ prices)) + 0.5).astype(np.int64)
     refutation = Refutation(slots, tuple(rounded.tolist()))
     if not refutes(table, refutation):
         return None
-    warm_start.prices = result.prices
+    warm_start.prices = solution.duals
     return refutation
 
 
@@ -222,51 +221,6 @@ def pattern_bound(
             lower, step = target + 1, 2 * step
             on_refuted(refutation)
     return lower
-
-
-def best_pattern(lengths: Sequence[int], prices: Floats, capacity: int) -> tuple[float, list[int]]:
-    """Solve the 0-1 knapsack problem of a class by dynamic programming.
-
-    Parameters
-    ----------
-    lengths : sequence of int
-        [j] execution time in steps; -1 for a job that cannot be in a pattern.
-    prices : array
-        [j] value of a job; jobs without a positive value are left out.
-    capacity : int
-        Steps of the makespan.
-
-    Returns
-    -------
-    float
-        Value of the best pattern.
-    list of int
-        Its jobs.
-    """
-    value = np.zeros(capacity + 1)  # [steps] of the best pattern of the jobs so far
-    improved: list[tuple[int, NDArray[np.bool_]]] = []  # (j, [steps - length] whether j is taken)
-    for j, (length, price) in enumerate(zip(lengths, prices.tolist(), strict=True)):
-        if price <= 0 or not 0 <= length <= capacity:
-            continue
-        with_job = value[: capacity + 1 - length] + price
-        better = with_job > value[length:]
-        improved.append((j, better))
-        np.copyto(value[length:], with_job, where=better)
-    steps, jobs = capacity, []
-    for j, better in reversed(improved):
-        if steps >= lengths[j] and better[steps - lengths[j]]:
-            jobs.append(j)
-            steps -= lengths[j]
-    return float(value[capacity]), jobs
-
-
-def _knapsack_values(lengths: Sequence[int], prices: Ints, capacity: int) -> Ints:
-    """Return the value of the best pattern for each capacity, in integers."""
-    value = np.zeros(capacity + 1, dtype=np.int64)
-    for length, price in zip(lengths, prices.tolist(), strict=True):
-        if price > 0 and 0 <= length <= capacity:
-            value[length:] = np.maximum(value[length:], value[: capacity + 1 - length] + price)
-    return value
 
 
 def _in_steps(servers: ServerClass, slots: int) -> tuple[list[int], int]:

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from schedgap.instances.ring import RingInstance, RingSchedule
+from schedgap.models.mechanisms.dual_feasible_functions import threshold, thresholds
 from schedgap.models.method import MethodResult, RunContext
-from schedgap.models.ring.bounds.elementary import dff_sizes, dff_thresholds
 from schedgap.models.ring.heuristics.initial import initial_state, settled_result
 from schedgap.models.ring.programs.printed import equal_jobs
 from schedgap.models.ring.rates import rate_table, refuted
@@ -150,8 +150,8 @@ class _Tree:
         self.table = rate_table(instance)
         self.cutoff = cutoff
         self.best_slots = [int(slots) for slots in self.table.best_slots]
-        ks = [0, *dff_thresholds(self.table.size, self.table.gpus)]
-        self.sizes = [dff_sizes(self.table.size, self.table.gpus, k) for k in ks]  # [k][j]
+        ks = [0, *thresholds(self.table.size, self.table.gpus)]
+        self.sizes = [threshold(self.table.size, self.table.gpus, k) for k in ks]  # [k][j]
         self.equal_before = {later: earlier for earlier, later in equal_jobs(instance)}
         self._seen: dict[object, int] = {}  # state -> earliest slot
 

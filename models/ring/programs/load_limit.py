@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.models.ring.rates import RateTable, load_increments
 from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.builder import ProgramBuilder
 
 
 def estimated_loads(table: RateTable) -> tuple[float, ...]:
@@ -63,42 +63,27 @@ def build(table: RateTable, loads: Sequence[float]) -> LinearProgram:
     """
     kinds = Counter(zip(table.size, loads, strict=True))
     K, N = len(kinds), table.gpus
-    theta = K * N
-    load = np.array([load for _, load in kinds])
-    entries: list[tuple[int, int, float]] = []  # row, column, value
-    lower: list[float] = []
-    upper: list[float] = []
-    names: list[str] = []
-    for k, ((size, _), count) in enumerate(kinds.items()):
-        entries += [(len(names), k * N + g, 1.0) for g in range(N)]
-        lower.append(count * size)
-        upper.append(count * size)
-        names.append(f"eq_11[{k}]")
-    for g in range(N):
-        entries += [(len(names), k * N + g, load[k]) for k in range(K)]
-        entries.append((len(names), theta, -1.0))
-        lower.append(-math.inf)
-        upper.append(0)
-        names.append(f"eq_16[{g}]")
-    for g in range(N - 1):
-        for k in range(K):
-            entries.append((len(names), k * N + g, load[k]))
-            entries.append((len(names), k * N + g + 1, -load[k]))
-        lower.append(0)
-        upper.append(math.inf)
-        names.append(f"cut_order[{g}]")
-    row, column, value = (np.array(part) for part in zip(*entries, strict=True))
-    most_jobs = np.repeat([float(count) for count in kinds.values()], N)
-    cost = np.zeros(theta + 1)
-    cost[theta] = 1.0
-    return LinearProgram(
-        cost=cost,
-        lower=np.append(np.zeros(theta), trivial_limit(table, loads)),
-        upper=np.append(most_jobs, math.ceil(sum(loads))),
-        matrix=sparse.csr_array((value, (row, column)), shape=(len(names), theta + 1)),
-        row_lower=np.array(lower, dtype=float),
-        row_upper=np.array(upper, dtype=float),
-        integer=np.ones(theta + 1, dtype=bool),
-        column_names=[f"v[{k},{g}]" for k in range(K) for g in range(N)] + ["theta"],
-        row_names=names,
+    size, load = (np.array(part)[:, None] for part in zip(*kinds, strict=True))  # [k, 0]
+    jobs = np.array(list(kinds.values()))[:, None]
+    k, g = np.indices((K, N))
+    builder = ProgramBuilder()
+    v = builder.columns("v", (K, N), upper=jobs, integer=True).positions
+    theta = builder.columns(
+        "theta",
+        1,
+        cost=1.0,
+        lower=trivial_limit(table, loads),
+        upper=math.ceil(sum(loads)),
+        integer=True,
+    ).positions
+    workers = (jobs * size)[:, 0]
+    builder.rows("eq_11", K, (k, v, 1.0), lower=workers, upper=workers)
+    builder.rows("eq_16", N, (g, v, load), (range(N), theta, -1.0), upper=0.0)
+    builder.rows(
+        "cut_order",
+        N - 1,
+        (g[:, :-1], v[:, :-1], load),
+        (g[:, :-1], v[:, 1:], -load),
+        lower=0.0,
     )
+    return builder.program(names=True)
