@@ -83,7 +83,8 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "bounds",
         "bound",
         _at("bounds.solve_bounds:run_bounds"),
-        "the best of job-alone, area, width-dff and class-lp",
+        "the best of job-alone, area, area with dual-feasible functions, and a linear relaxation "
+        "over classes of equal servers",
         "ours",
         ours=True,
         engines=("highs",),
@@ -103,23 +104,6 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         "total GPU time of all jobs at their best rates, over the number of GPUs",
         "ours",
         ours=True,
-    ),
-    Method(
-        "width-dff",
-        "bound",
-        _at("bounds.solve_bounds:run_width_dff"),
-        "as area, with job sizes mapped by dual-feasible functions",
-        "dual feasible functions",
-        ours=True,
-    ),
-    Method(
-        "class-lp",
-        "bound",
-        _at("bounds.solve_bounds:run_class_lp"),
-        "linear relaxation over classes of equal servers: jobs inside one server, or spread",
-        "linear relaxation",
-        ours=True,
-        engines=("highs",),
     ),
     Method(
         "pattern-lp",
@@ -151,26 +135,6 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         seeded=True,
     ),
     Method(
-        "load-ilp",
-        "bound",
-        _at("bounds.solve_load_limit:load_ilp"),
-        "as theta-feasible, with the shortest execution time of each job as its load",
-        "(14)-(16)",
-        ours=True,
-        engines=("highs",),
-        seeded=True,
-    ),
-    Method(
-        "contention-free",
-        "bound",
-        _at("exact.solve_programs:contention_free"),
-        "the intervals of rar-ddls-cp without contention",
-        "(1)-(9) relaxed",
-        ours=True,
-        engines=("cp-sat",),
-        seeded=True,
-    ),
-    Method(
         "pair-contention",
         "bound",
         _at("exact.solve_programs:pair_contention"),
@@ -180,7 +144,7 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
         engines=("cp-sat",),
         seeded=True,
     ),
-    # the paper's algorithm, its choice among schedules, and ours
+    # the paper's algorithm, and ours
     Method(
         "sjf-bco",
         "algorithm",
@@ -227,25 +191,6 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
                 choices=("actual", "estimated"),
             ),
         ),
-    ),
-    Method(
-        "schedule-pool",
-        "algorithm",
-        _at("exact.solve_pools:schedule_pool"),
-        "the paper's choice (10)-(13) among a pool of schedules; the pool is ours",
-        "(10)-(13)",
-        ours=True,
-        engines=(*_MIP, "cp-sat"),
-        options=(
-            Option(
-                "pool",
-                "choice",
-                "default",
-                "runs of the algorithms, or every start and placement as in complete-pool",
-                choices=("default", "complete"),
-            ),
-        ),
-        seeded=True,
     ),
     Method(
         "lpt-pack",
@@ -325,11 +270,16 @@ ALIASES = {
     "cp-sat": "rar-ddls-cp",
     "lp": "pattern-lp",
     "longest": "job-alone",
+    "width-dff": "bounds",
+    "class-lp": "bounds",
+    "load-ilp": "theta-feasible",
+    "contention-free": "pair-contention",
+    "schedule-pool": "local-search",
 }
 
 PROGRAMS: Mapping[str, Callable[[RingInstance], Any]] = {
     "rar-ddls": _at("exact.export:rar_ddls"),
-    "schedule-pool": _at("exact.export:schedule_pool"),
+    "complete-pool": _at("exact.export:complete_pool"),
 }
 
 

@@ -38,7 +38,7 @@ def answers(instances: list[RingInstance]) -> list[Answer]:
 def agree(instances: list[RingInstance]) -> None:
     for instance, found in zip(instances, answers(instances), strict=True):
         best = optimum(instance)
-        assert found.plain == found.cut == found.meetings == best
+        assert found.plain == found.cut == found.sets == best
         if best is None:
             continue
         assert found.free is not None and found.pairs is not None
@@ -69,7 +69,7 @@ def test_programs_agree_with_enumeration_at_length(instances: list[RingInstance]
 def test_the_worked_examples(instance: RingInstance, best: int, free: int) -> None:
     """W1: alone each ring takes 4 slots, so both could end in slot 4 if rings never met."""
     (found,) = answers([instance])
-    assert found.plain == found.cut == found.meetings == best
+    assert found.plain == found.cut == found.sets == best
     assert found.free is not None and free <= found.free <= best
     assert found.pairs == best  # no ring meets two others
 
@@ -110,7 +110,7 @@ def test_a_ring_that_meets_two_others_goes_through_all_stages() -> None:
     jobs = [job(name, 3, 12, 4 / 3) for name in "abc"]
     instance = instance_of(jobs, [2, 2, 2, 2, 2], horizon=40)
     (found,) = answers([instance])
-    assert found.plain == found.cut == found.meetings == exactly(instance)
+    assert found.plain == found.cut == found.sets == exactly(instance)
 
 
 def test_overlaps_of_jobs_that_exclude_each_other_add_up() -> None:
@@ -198,7 +198,7 @@ def test_a_wrong_last_word_of_cp_sat_is_not_believed() -> None:
     best = run(BY_NAME["branch-simulate"], instance)
     assert best.bound == best.schedule.makespan == 48
     (found,) = answers([instance])
-    assert found.plain == found.cut == found.meetings == exactly(instance) == 48
+    assert found.plain == found.cut == found.sets == exactly(instance) == 48
 
 
 def test_what_cannot_be_is_infeasible() -> None:

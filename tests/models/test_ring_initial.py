@@ -62,7 +62,7 @@ def test_lists_stop_when_time_is_up() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["exact", "rar-ddls-cp", "contention-free", "rar-ddls", "branch-simulate"]
+    "name", ["exact", "rar-ddls-cp", "pair-contention", "rar-ddls", "branch-simulate"]
 )
 def test_a_bound_past_the_horizon_leaves_no_schedule(name: str) -> None:
     """6 slots one after the other; nothing is searched, so no engine is needed."""

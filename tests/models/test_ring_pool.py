@@ -11,10 +11,8 @@ from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring import rules
 from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
-from schedgap.models.ring.baselines.random_placement import random_placement
 from schedgap.models.ring.exact import all_schedules
 from schedgap.models.ring.exact.gpu_numbers import StoppedError, least_load, overlaps
-from schedgap.models.ring.heuristics.pool_of_runs import default_pool
 from schedgap.models.ring.methods import METHODS
 from schedgap.models.ring.programs import load_limit, schedule_pool
 from schedgap.models.ring.rates import no_schedule, rate_table
@@ -40,7 +38,7 @@ def solved(model):
     return solve(model, "highs", clock=Clock(30)).objective
 
 
-# --- schedule-pool -------------------------------------------------------------------------------
+# --- complete-pool -------------------------------------------------------------------------------
 
 
 def test_the_best_of_a_pool_is_chosen():
@@ -66,7 +64,7 @@ def test_the_relaxation_mixes_schedules():
 
 
 def test_a_complete_pool_holds_the_optimum_and_proves_it():
-    outcome = run(BY_NAME["schedule-pool"], W1, pool="complete")
+    outcome = run(BY_NAME["complete-pool"], W1)
     assert outcome.schedule.makespan == 7 and outcome.bound == 7
     assert outcome.trace["lp_value"] <= 7 and outcome.trace["makespan_eq9"] == 8
 
@@ -82,31 +80,13 @@ def test_a_complete_pool_agrees_with_enumeration(instance):
     assert best is None or outcome.schedule.makespan == outcome.bound == best
 
 
-def test_the_default_pool_is_no_proof():
-    for instance in (W1, W2, W3):
-        outcome = run(BY_NAME["schedule-pool"], instance)
-        assert outcome.bound is None
-        assert outcome.schedule.makespan <= of_sjf_bco(instance).makespan
-
-
-def test_the_default_pool_has_every_ends_once():
-    pool = default_pool(W3)
-    assert len({tuple(run.end for run in kept.runs.values()) for kept in pool}) == len(pool) > 1
-
-
-def test_the_default_pool_has_fifty_random_runs():
-    ends = {tuple(run.end for run in kept.runs.values()) for kept in default_pool(W3)}
-    drawn = {random_placement(rate_table(W3), seed).ends for seed in range(50)}
-    assert len(drawn) > 2 and drawn <= ends
-
-
 def test_too_large_a_pool_is_refused():
     with pytest.raises(UsageError, match=r"complete pool: more than 200000.*: take fewer"):
-        run(BY_NAME["schedule-pool"], W3, pool="complete")
+        all_schedules.latest_end(W3)
 
 
 def test_cp_sat_chooses_alike():
-    found = apart("schedule-pool", W1, "cp-sat", pool="complete")
+    found = apart("complete-pool", W1, "cp-sat")
     assert found.schedule.makespan == found.bound == 7
 
 
@@ -117,7 +97,7 @@ def test_plans_are_counted():
     assert "for tiny instances only" in str(all_schedules.unsupported_reason(W3))
 
 
-# --- theta-feasible, load-ilp --------------------------------------------------------------------
+# --- theta-feasible ------------------------------------------------------------------------------
 
 
 def least_limit(instance: RingInstance, loads) -> float:
@@ -146,10 +126,10 @@ def test_w2_has_theta_star_6_where_sjf_bco_has_7():
 def test_equal_jobs_and_the_two_gpus_of_one_are_all_dealt_out():
     # three jobs of 3 slots on two GPUs: some GPU has two of them, 6, where 9 / 2 rounds up to 5
     equal = instance_of([job(name, 1, 42) for name in "abc"], [2])
-    assert run(BY_NAME["load-ilp"], equal).bound == 6
+    assert run(BY_NAME["theta-feasible"], equal).bound == 6
     # a job of 2 GPUs and a slot uses both, beside one of 10 slots: 11, where 12 / 2 = 6
     wide = instance_of([job("a", 2, 14), job("b", 1, 140)], [2])
-    assert run(BY_NAME["load-ilp"], wide).bound == 11
+    assert run(BY_NAME["theta-feasible"], wide).bound == 11
 
 
 def test_a_limit_of_a_complete_pool_is_not_below_the_compact_one():
@@ -239,16 +219,13 @@ def test_a_pool_that_is_stopped_proves_nothing():
 
 
 @settings(max_examples=40, **QUIET)
-@given(ring_instances(max_jobs=3, max_servers=2, max_slots=3, placeable=True), st.booleans())
-def test_limits_agree_with_trying_all_choices(instance, estimated):
+@given(ring_instances(max_jobs=3, max_servers=2, max_slots=3, placeable=True))
+def test_limits_agree_with_trying_all_choices(instance):
     if no_schedule(instance) is not None or instance.gpus > 6:
         return
-    table = rate_table(instance)
-    name, loads = "load-ilp", table.best_slots
-    if estimated:
-        name, loads = "theta-feasible", load_limit.estimated_loads(table)
+    loads = load_limit.estimated_loads(rate_table(instance))
     heard = Heard()
-    outcome = run(BY_NAME[name], instance, heard=heard)
+    outcome = run(BY_NAME["theta-feasible"], instance, heard=heard)
     expected = math.ceil(least_limit(instance, loads) - 1e-6)
     if expected > instance.horizon:
         assert outcome.infeasible
@@ -264,10 +241,10 @@ def test_limits_are_bounds(instance):
         return
     best = optimum(instance)
     tiny = all_schedules.count_plans(instance, instance.horizon) <= 2000
-    for name, options in (("theta-feasible", {}), ("load-ilp", {}), ("theta-feasible", POOL)):
+    for options in ({}, POOL):
         if options and not tiny:
             continue
-        outcome = run(BY_NAME[name], instance, **options)
+        outcome = run(BY_NAME["theta-feasible"], instance, **options)
         if outcome.infeasible:
             assert best is None
         elif best is not None:

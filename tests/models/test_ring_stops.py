@@ -17,8 +17,8 @@ THREE = instance_of([job(name, 3, 12, 4 / 3) for name in "abc"], [2] * 5, horizo
 LATE = instance_of([job(name, 4, 24, 4 / 3) for name in "ab"], [3, 3, 3], horizon=6)
 WIDE = instance_of([job(name, 2, 28) for name in "abc"], [3], horizon=5)
 EXAMPLES = [(W1, 7), (W2, 6), (W3, 8), (THREE, 3), (LATE, None), (WIDE, None)]
-OWN = ["branch-simulate", "pattern-lp", "class-lp", "bounds", "load-ilp", "theta-feasible"]
-RELAXED = ["contention-free", "pair-contention", "meetings"]
+OWN = ["branch-simulate", "pattern-lp", "bounds", "theta-feasible"]
+RELAXED = ["pair-contention", "meetings"]
 
 
 def test_the_optima_of_the_examples() -> None:

@@ -16,31 +16,31 @@ BY_NAME = {method.name: method for method in METHODS}
 
 
 class Answer(NamedTuple):
-    """Bounds, optima slot by slot without and with the cuts, and by meetings; None: infeasible."""
+    """Optima of relaxations and of the whole program in three forms; None: infeasible."""
 
     free: float | None
     pairs: float | None
     plain: float | None
     cut: float | None
-    meetings: float | None
+    sets: float | None
 
 
 def answers(send: Callable[[Any], None], instances: Sequence[RingInstance]) -> list[Answer]:
     """Return what the methods say of each instance."""
     return [
         Answer(
-            _bound("contention-free", instance),
-            _bound("pair-contention", instance),
+            optimum_of(instance, "free"),
+            _bound(instance),
             _optimum(instance, pair_cuts=False),
             _optimum(instance, pair_cuts=True),
-            by_meetings(instance),
+            optimum_of(instance, "sets"),
         )
         for instance in instances
     ]
 
 
-def _bound(name: str, instance: RingInstance) -> float | None:
-    outcome = run(BY_NAME[name], instance)
+def _bound(instance: RingInstance) -> float | None:
+    outcome = run(BY_NAME["pair-contention"], instance)
     assert outcome.schedule is None
     return None if outcome.infeasible else outcome.bound
 
@@ -53,20 +53,21 @@ def _optimum(instance: RingInstance, *, pair_cuts: bool) -> float | None:
     return outcome.bound
 
 
-def by_meetings(instance: RingInstance) -> float | None:
-    """Return the optimum of the program by sets of rings that run at once."""
+def optimum_of(instance: RingInstance, detail: intervals.Detail) -> float | None:
+    """Return the optimum of an interval program; for the whole program that of its schedule."""
     if no_schedule(instance):
         return None
     known = starting_schedule(instance)
     horizon = instance.horizon if known is None else known.makespan
-    made = intervals.build(instance, horizon=horizon, detail="sets", lower=1)
-    if made is None:
+    program = intervals.build(instance, horizon=horizon, detail=detail, lower=1)
+    if program is None:
         return None
-    result = solve(made.model, "cp-sat", clock=Clock())
+    result = solve(program.model, "cp-sat", clock=Clock())
     if result.status == "infeasible":
         return None
-    schedule = schedule_of(instance, *made.plan(result.values))
-    assert schedule is not None and schedule.makespan == result.objective == result.bound
+    if detail == "sets":
+        schedule = schedule_of(instance, *program.plan(result.values))
+        assert schedule is not None and schedule.makespan == result.objective == result.bound
     return result.objective
 
 

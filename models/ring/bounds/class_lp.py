@@ -1,4 +1,4 @@
-"""`class-lp`: a linear relaxation over classes of equal servers, with exact dual bounds (ours).
+"""A linear relaxation over classes of equal servers, with exact dual bounds (ours).
 
 Servers with the same number c of GPUs form a class of m_c servers. x(j, c, mode) is the fraction of
 the workers of job j that are on servers of class c, with the whole job inside one server (mode

@@ -38,18 +38,14 @@ def run_area(instance: RingInstance, call: RunContext) -> MethodResult:
     return refuted(instance) or _proved(rate_table(instance).area, {"kind": "area"})
 
 
-def run_width_dff(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run method `width-dff`: the best area bound with sizes f_k(G_j)."""
-    if proof := refuted(instance):
-        return proof
+def _width_dff(instance: RingInstance, call: RunContext) -> MethodResult:
+    """Return the best area bound with sizes f_k(G_j)."""
     value, k = width_dff(rate_table(instance))
     return within_horizon(instance, _proved(value, {"kind": "width-dff", "k": k}))
 
 
-def run_class_lp(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run method `class-lp`."""
-    if proof := refuted(instance):
-        return proof
+def _class_lp(instance: RingInstance, call: RunContext) -> MethodResult:
+    """Return the bound of the linear relaxation over classes of servers."""
     program = class_lp.class_program(rate_table(instance))
     result = solve(
         class_lp.build(program), "highs", clock=call.clock, threads=call.threads, seed=call.seed
@@ -67,14 +63,14 @@ def run_class_lp(instance: RingInstance, call: RunContext) -> MethodResult:
 
 
 def run_bounds(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run method `bounds`: the best of `job-alone`, `area`, `width-dff` and `class-lp`."""
+    """Run method `bounds`: the best of `job-alone`, `area`, `width_dff` and `class_lp`."""
     best = MethodResult(note="stopped before the first bound")
     trace = {}
     for name, run in (
         ("longest", run_job_alone),
         ("area", run_area),
-        ("width-dff", run_width_dff),
-        ("class-lp", run_class_lp),
+        ("width-dff", _width_dff),
+        ("class-lp", _class_lp),
     ):
         result = run(instance, call)
         if result.infeasible:

@@ -9,21 +9,19 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.bounds.solve_bounds import BoundsOnly, within_horizon
 from schedgap.models.ring.programs import load_limit
-from schedgap.models.ring.rates import rate_table, refuted
+from schedgap.models.ring.rates import rate_table
 from schedgap.models.search_state import solve_program
 
 MOST_COLUMNS = 200_000
 
 
-def limit_bound(instance: RingInstance, call: RunContext, loads: tuple[float, ...]) -> MethodResult:
-    """Bound the makespan by the least limit on the loads of GPUs.
+def limit_bound(instance: RingInstance, call: RunContext) -> MethodResult:
+    """Bound the makespan by the least limit on the estimated loads of GPUs.
 
-    Parameters
-    ----------
-    loads : tuple of float
-        [j] slots that a job adds to the load of each of its GPUs, at most d_j.
+    The instance must not be refuted by `no_schedule`.
     """
     table = rate_table(instance)
+    loads = load_limit.estimated_loads(table)
     trivial = load_limit.trivial_limit(table, loads)
     call.progress.bound(float(trivial))
     kinds = len(set(zip(table.size, loads, strict=True)))
@@ -44,8 +42,3 @@ def limit_bound(instance: RingInstance, call: RunContext, loads: tuple[float, ..
     )
     trace |= {"exact": report.complete, **report.trace}
     return within_horizon(instance, MethodResult(bound=float(bounds.lower), trace=trace))
-
-
-def load_ilp(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run method `load-ilp`: loads are the best execution times d_j."""
-    return refuted(instance) or limit_bound(instance, call, rate_table(instance).best_slots)

@@ -12,11 +12,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, product
 
+from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance, RingSchedule, Run
 from schedgap.models.ring.exact.gpu_numbers import Numbering, StoppedError, least_load, overlaps
+from schedgap.models.ring.heuristics.initial import starting_schedule
 from schedgap.models.ring.programs.load_limit import estimated_loads
 from schedgap.models.ring.rates import NEVER, RateTable, rate_table
 from schedgap.models.ring.simulator import Placement, fits, schedule_of, simulate
+from schedgap.solvers.children.clock import Clock
 
 MOST_PLANS = 200_000  # combinations of starts and placements
 
@@ -51,6 +54,24 @@ def unsupported_reason(instance: RingInstance) -> str | None:
     if table.longest == NEVER or count_plans(instance, int(table.longest)) <= MOST_PLANS:
         return None
     return f"more than {MOST_PLANS} starts and placements: for tiny instances only"
+
+
+def latest_end(instance: RingInstance, seed: int = 0, *, clock: Clock | None = None) -> int:
+    """Return a slot by which an optimal schedule ends: the makespan of a first schedule.
+
+    Raises
+    ------
+    UsageError
+        If there are more than `MOST_PLANS` starts and placements up to that slot.
+    """
+    first = starting_schedule(instance, seed, clock=clock)
+    latest = instance.horizon if first is None else first.makespan
+    if count_plans(instance, latest) > MOST_PLANS:
+        raise UsageError(
+            f"complete pool: more than {MOST_PLANS} starts and placements up to slot {latest}: "
+            "take fewer or shorter jobs, or a method without a pool"
+        )
+    return latest
 
 
 def complete_pool(

@@ -1,14 +1,14 @@
 """The programs that `schedgap export` writes, by the name of the method that solves them.
 
-Joins `programs` to the starting schedules that give horizon and pool.
+Joins `programs` to the starting schedule that gives the horizon, and to the pool.
 """
 
 from typing import TYPE_CHECKING
 
 from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance
+from schedgap.models.ring.exact import all_schedules
 from schedgap.models.ring.heuristics.initial import starting_schedule
-from schedgap.models.ring.heuristics.pool_of_runs import default_pool
 from schedgap.models.ring.programs import printed
 from schedgap.models.ring.programs import schedule_pool as pools
 from schedgap.models.ring.rates import no_schedule
@@ -25,12 +25,12 @@ def rar_ddls(instance: RingInstance) -> "pyo.ConcreteModel":
     return printed.build(instance, horizon=horizon)
 
 
-def schedule_pool(instance: RingInstance) -> "pyo.ConcreteModel":
-    """Return (10)-(13) over the runs of the algorithms."""
+def complete_pool(instance: RingInstance) -> "pyo.ConcreteModel":
+    """Return (10)-(13) over all schedules of a tiny instance."""
     _require_possible(instance)
-    pool = default_pool(instance)
+    pool = all_schedules.complete_pool(instance, all_schedules.latest_end(instance))
     if not pool:
-        raise UsageError("no program: no run found a schedule within the horizon")
+        raise UsageError("no program: no start and placement of all jobs is feasible")
     return pools.build(instance, pool)
 
 

@@ -1,55 +1,35 @@
-"""The choice from a pool of schedules, (10)-(13), and the least limit, (14)-(16), as methods.
+"""The choice among all schedules, (10)-(13), and the least limit, (14)-(16), as methods.
 
-Joins the pools (`all_schedules`, `heuristics.pool_of_runs`) and the programs to the engines.
+Joins the pools of `all_schedules` and the programs to the engines.
 """
 
 import math
 from typing import Any
 
-from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.bounds.solve_load_limit import limit_bound
-from schedgap.models.ring.dispatch import NO_PLACE
 from schedgap.models.ring.exact import all_schedules
-from schedgap.models.ring.heuristics.initial import starting_schedule
-from schedgap.models.ring.heuristics.pool_of_runs import default_pool
 from schedgap.models.ring.programs import schedule_pool as pools
-from schedgap.models.ring.programs.load_limit import estimated_loads
-from schedgap.models.ring.rates import rate_table, refuted
+from schedgap.models.ring.rates import refuted
 from schedgap.models.ring.simulator import schedule_metrics
 from schedgap.solvers import solve
 
 NO_PLAN = "no start and placement of all jobs is feasible"
 
 
-def schedule_pool(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run method `schedule-pool`: (10)-(13) over the pool of option `pool`."""
-    return _choose(instance, call, call.options["pool"] == "complete")
-
-
 def complete_pool(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `complete-pool`: (10)-(13) over all schedules."""
-    return _choose(instance, call, True)
-
-
-def _choose(instance: RingInstance, call: RunContext, complete: bool) -> MethodResult:
-    """Solve (10)-(13); with the complete pool the result is optimal."""
     if proof := refuted(instance):
         return proof
     engine = call.engine or "highs"
     call.progress.phase("collecting schedules")
-    if complete:
-        latest = _latest(instance, call)
-        pool = all_schedules.complete_pool(instance, latest, call.clock.expired)
-    else:
-        pool = default_pool(instance, call.seed, call.clock.expired)
+    latest = all_schedules.latest_end(instance, call.seed, clock=call.clock)
+    pool = all_schedules.complete_pool(instance, latest, call.clock.expired)
     if pool is None:
         return MethodResult(note="stopped before the pool was complete")
     if not pool:
-        if complete:
-            return MethodResult(infeasible=True, note=NO_PLAN)
-        return MethodResult(note=NO_PLACE)
+        return MethodResult(infeasible=True, note=NO_PLAN)
     trace: dict[str, Any] = {"schedules": len(pool)}
     call.progress.phase(f"solving with {engine}")
     settings: dict[str, Any] = {
@@ -70,25 +50,9 @@ def _choose(instance: RingInstance, call: RunContext, complete: bool) -> MethodR
         chosen = pools.read(program, pool)
     return MethodResult(
         chosen,
-        bound=float(min(schedule.makespan for schedule in pool)) if complete else None,
+        bound=float(min(schedule.makespan for schedule in pool)),
         trace=trace | schedule_metrics(instance, chosen),
     )
-
-
-def _latest(instance: RingInstance, call: RunContext) -> int:
-    """Return a slot by which an optimal schedule ends: the makespan of a first schedule.
-
-    UsageError if there are too many schedules up to that slot.
-    """
-    first = starting_schedule(instance, call.seed, clock=call.clock)
-    latest = instance.horizon if first is None else first.makespan
-    most = all_schedules.MOST_PLANS
-    if all_schedules.count_plans(instance, latest) > most:
-        raise UsageError(
-            f"complete pool: more than {most} starts and placements up to slot {latest}: "
-            "take fewer or shorter jobs, or a method without a pool"
-        )
-    return latest
 
 
 def theta_feasible(instance: RingInstance, call: RunContext) -> MethodResult:
@@ -97,7 +61,7 @@ def theta_feasible(instance: RingInstance, call: RunContext) -> MethodResult:
         return proof
     if call.options["form"] == "pool":
         return _pool_limit_bound(instance, call)
-    return limit_bound(instance, call, estimated_loads(rate_table(instance)))
+    return limit_bound(instance, call)
 
 
 def _pool_limit_bound(instance: RingInstance, call: RunContext) -> MethodResult:
@@ -107,7 +71,8 @@ def _pool_limit_bound(instance: RingInstance, call: RunContext) -> MethodResult:
     enumeration; the program over the best schedules is solved too, and gives the same value.
     """
     call.progress.phase("collecting schedules")
-    found = all_schedules.limit_pool(instance, _latest(instance, call), call.clock.expired)
+    latest = all_schedules.latest_end(instance, call.seed, clock=call.clock)
+    found = all_schedules.limit_pool(instance, latest, call.clock.expired)
     if found is None:
         return MethodResult(note="stopped before the pool was complete")
     pool, limit = found

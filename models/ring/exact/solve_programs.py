@@ -1,9 +1,8 @@
-"""The program (1)-(9), printed and by intervals, as exact methods, and two relaxations as bounds.
+"""The program (1)-(9), printed and by intervals, as exact methods, and a relaxation as a bound.
 
 Joins `programs.printed` and `programs.intervals` to the initial state and the engines.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from schedgap.instances.ring import RingInstance
@@ -63,37 +62,30 @@ def rar_ddls_cp(instance: RingInstance, call: RunContext) -> MethodResult:
     return state.outcome()
 
 
-def _relaxed(detail: intervals.Detail) -> Callable[[RingInstance, RunContext], MethodResult]:
-    """Return the method that minimises the makespan in a relaxation of the interval program."""
-
-    def run(instance: RingInstance, call: RunContext) -> MethodResult:
-        if proof := refuted(instance):
-            return proof
-        initial = initial_state(instance, replace(call, progress=NullProgress()))
-        lower = int(initial.lower)
-        call.progress.bound(lower, initial.certificate)
-        if lower > instance.horizon:
-            return settled_result(instance, initial) or MethodResult(bound=lower)
-        bounds = BoundsOnly(call.progress, lower)
-        report = relaxation_stage(
-            bounds,
-            instance,
-            initial.schedule,
-            lower,
-            detail,
-            clock=call.clock,
-            seed=call.seed,
-            threads=call.threads,
-        )
-        if report.infeasible:
-            return MethodResult(infeasible=True, note="complete search", trace=dict(report.trace))
-        return MethodResult(
-            bound=float(bounds.lower),
-            certificate=initial.certificate if bounds.lower == lower else None,
-            trace=dict(report.trace),
-        )
-
-    return run
-
-
-contention_free, pair_contention = _relaxed("free"), _relaxed("pairs")
+def pair_contention(instance: RingInstance, call: RunContext) -> MethodResult:
+    """Run method `pair-contention`: the interval program with contention between pairs only."""
+    if proof := refuted(instance):
+        return proof
+    initial = initial_state(instance, replace(call, progress=NullProgress()))
+    lower = int(initial.lower)
+    call.progress.bound(lower, initial.certificate)
+    if lower > instance.horizon:
+        return settled_result(instance, initial) or MethodResult(bound=lower)
+    bounds = BoundsOnly(call.progress, lower)
+    report = relaxation_stage(
+        bounds,
+        instance,
+        initial.schedule,
+        lower,
+        "pairs",
+        clock=call.clock,
+        seed=call.seed,
+        threads=call.threads,
+    )
+    if report.infeasible:
+        return MethodResult(infeasible=True, note="complete search", trace=dict(report.trace))
+    return MethodResult(
+        bound=float(bounds.lower),
+        certificate=initial.certificate if bounds.lower == lower else None,
+        trace=dict(report.trace),
+    )

@@ -2,7 +2,7 @@
 
 `jobs_as_intervals` has the model without contention. `Detail` says how contention is added:
 
-- `free`: not at all (`contention-free`);
+- `free`: not at all;
 - `pairs`: two rings that share a server slow each other in every slot of their overlap
   (`pair-contention`); exact unless a ring meets two others at once;
 - `sets`: by the sets of rings that run concurrently (`concurrent_sets`), the whole program;
