@@ -5,10 +5,10 @@ current slot is final when a job is placed, and decisions depend on the past alo
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -373,7 +373,7 @@ def gpus_by_server(instance: RingInstance, gpus: Ints) -> dict[str, tuple[int, .
     }
 
 
-def trial_schedule(instance: RingInstance, trial: Trial, **facts: Any) -> RingSchedule:
+def trial_schedule(instance: RingInstance, trial: Trial, **facts: object) -> RingSchedule:
     """Return the schedule of a run, with the GPUs that it chose.
 
     Parameters
@@ -393,7 +393,7 @@ def trial_schedule(instance: RingInstance, trial: Trial, **facts: Any) -> RingSc
 
 
 def trial_result(
-    instance: RingInstance, trial: Trial | None, trace: dict[str, Any]
+    instance: RingInstance, trial: Trial | None, trace: Mapping[str, object]
 ) -> MethodResult:
     """Return a run as the result of a method.
 
@@ -407,4 +407,4 @@ def trial_result(
     if trial is None or not trial.feasible:
         return MethodResult(note=NO_PLACE, trace=trace)
     schedule = trial_schedule(instance, trial)
-    return MethodResult(schedule, trace=schedule_metrics(instance, schedule) | trace)
+    return MethodResult(schedule, trace={**schedule_metrics(instance, schedule), **trace})

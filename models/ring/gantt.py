@@ -1,14 +1,13 @@
 """Gantt chart of a `ring` schedule: lanes for each server, with a bar for each job on it."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from schedgap.instances.ring import RingInstance, RingSchedule, Run
 from schedgap.models.family import Bar, Chart
 from schedgap.models.gantt import Span, stack
 
 
-def chart(instance: RingInstance, schedule: Mapping[str, Any]) -> Chart:
+def chart(instance: RingInstance, schedule: Mapping[str, object]) -> Chart:
     """Return the chart: servers in list order, each with as many lanes as jobs share it at once.
 
     Slot t is drawn from t - 1 to t. The text of a bar gives the number of workers on the server

@@ -168,7 +168,7 @@ def simulate(
 
 
 def schedule_of(
-    instance: RingInstance, starts: Sequence[int], placements: Sequence[Placement], **facts: Any
+    instance: RingInstance, starts: Sequence[int], placements: Sequence[Placement], **facts: object
 ) -> RingSchedule | None:
     """Return the simulated schedule of given starts and placements, with GPU numbers.
 
@@ -269,7 +269,7 @@ def schedule_metrics(instance: RingInstance, schedule: RingSchedule) -> dict[str
     }
 
 
-def metrics(instance: RingInstance, schedule: Mapping[str, Any]) -> dict[str, float]:
+def metrics(instance: RingInstance, schedule: Mapping[str, object]) -> dict[str, float]:
     """Return the metrics shown beside the makespan of a verified schedule, by title.
 
     Parameters

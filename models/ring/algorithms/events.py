@@ -29,8 +29,6 @@ With the clock `estimated`, `time`, `until` and `exited` follow the estimates, w
 `ends` are those of the executed plan. With the clock `actual`, `time` of `place` is the start.
 """
 
-from typing import Any
-
 from schedgap.models.ring.dispatch import Cluster, Ints, Trial, gpus_by_server
 from schedgap.models.ring.rates import RateTable
 
@@ -42,7 +40,7 @@ class Journal:
     """
 
     def __init__(self, table: RateTable) -> None:
-        self.events: list[dict[str, Any]] = []
+        self.events: list[dict[str, object]] = []
         self._table = table
         self._jobs = [job.id for job in table.instance.jobs]
         self._run: dict[str, int | None] = {}  # theta and kappa of the current run
@@ -50,7 +48,7 @@ class Journal:
         self._stuck: int | None = None  # job that was not placed in the current run
         self._limits: dict[Trial, int] = {}  # the limit at which each run was made
 
-    def _note(self, line: str, event: str, **keys: Any) -> None:
+    def _note(self, line: str, event: str, **keys: object) -> None:
         self.events.append({"line": line, "event": event, **keys})
 
     def order(self, jobs: list[int]) -> None:

@@ -4,14 +4,13 @@ E24 is the erratum of that number in `paper.py`.
 """
 
 import math
-from typing import Any
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
 from schedgap.models.ring.rates import guarantee_constants, no_schedule, rate_table
 
 
-def theorem_5(instance: RingInstance) -> dict[str, Any]:
+def theorem_5(instance: RingInstance) -> dict[str, object]:
     """Return the factor of Theorem 5 for an instance, and whether its inequality is proved.
 
     Returns

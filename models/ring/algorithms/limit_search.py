@@ -5,7 +5,7 @@ The baselines use the same search for their limits.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
@@ -193,8 +193,8 @@ def _note_better(journal: Journal, best: LimitAttempt | None, before: LimitAttem
 def algorithm_run(
     instance: RingInstance,
     result: LimitSearchResult,
-    trace: Mapping[str, Any],
-    events: Iterable[Mapping[str, Any]] = (),
+    trace: Mapping[str, object],
+    events: Iterable[Mapping[str, object]] = (),
 ) -> AlgorithmRun:
     """Return the schedule of the best attempt with its metrics and the log of all runs.
 
@@ -211,7 +211,7 @@ def algorithm_run(
     if result.best is None:
         return AlgorithmRun(None, tuple(events), trace)
     best = result.best
-    facts: dict[str, Any] = {"theta": best.limit}
+    facts: dict[str, object] = {"theta": best.limit}
     if best.kappa is not None:
         facts["kappa"] = best.kappa
     schedule = trial_schedule(instance, best.trial, **facts)
@@ -230,7 +230,7 @@ def method_result(run: AlgorithmRun) -> MethodResult:
     return MethodResult(run.schedule, note=note, trace=run.trace)
 
 
-def _run_log(attempts: Sequence[LimitAttempt]) -> list[dict[str, Any]]:
+def _run_log(attempts: Sequence[LimitAttempt]) -> list[dict[str, object]]:
     """Return one row for each distinct run of a search, at the limit of its first use."""
     rows, seen = [], set()
     for attempt in attempts:
@@ -238,7 +238,7 @@ def _run_log(attempts: Sequence[LimitAttempt]) -> list[dict[str, Any]]:
         if id(trial) in seen:
             continue
         seen.add(id(trial))
-        row: dict[str, Any] = {"theta": attempt.limit}
+        row: dict[str, object] = {"theta": attempt.limit}
         if attempt.kappa is not None:
             row["kappa"] = attempt.kappa
         row["makespan"] = trial.makespan if trial.feasible else None

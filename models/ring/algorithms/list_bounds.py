@@ -10,7 +10,6 @@ SIAM Journal on Computing 4(2), 1975.
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
 
 from schedgap.models.ring.algorithms.limit_search import LimitAttempt
 from schedgap.models.ring.dispatch import Trial
@@ -101,7 +100,7 @@ def greedy_trials(table: RateTable, attempts: Iterable[LimitAttempt]) -> list[Tr
     ]
 
 
-def guarantee_trace(table: RateTable, attempts: Sequence[LimitAttempt]) -> dict[str, Any]:
+def guarantee_trace(table: RateTable, attempts: Sequence[LimitAttempt]) -> dict[str, float | None]:
     """Return the constants of Section 6 and the proved bounds of a run of SJF-BCO, for its trace.
 
     Parameters

@@ -5,7 +5,6 @@ Joins `elementary`, `class_lp` and `pattern_lp` to the clock, the engine and the
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, NullProgress, Progress, RunContext
@@ -19,7 +18,7 @@ from schedgap.solvers import solve
 _SEARCH_SHARE = 0.9  # of the remaining time; the rest is for the last makespan and its proof
 
 
-def _proved(bound: float, certificate: dict[str, Any], **trace: Any) -> MethodResult:
+def _proved(bound: float, certificate: dict[str, object], **trace: object) -> MethodResult:
     value = float(bound)
     return MethodResult(bound=value, certificate=certificate | {"value": value}, trace=trace)
 
@@ -53,7 +52,7 @@ def _class_lp(instance: RingInstance, call: RunContext) -> MethodResult:
     if result.duals is None:
         return MethodResult(note="stopped before the first bound")
     duals = class_lp.class_duals(program, result.duals)
-    certificate = {
+    certificate: dict[str, object] = {
         "kind": "class-lp",
         "classes": dict(duals.rows),
         "jobs": {job.id: nu for job, nu in zip(instance.jobs, duals.jobs, strict=True) if nu},
@@ -95,7 +94,7 @@ def run_pattern_lp(instance: RingInstance, call: RunContext) -> MethodResult:
     def report(refutation: Refutation) -> None:
         nonlocal best
         prices = zip(instance.jobs, refutation.prices, strict=True)
-        certificate = {
+        certificate: dict[str, object] = {
             "kind": "pattern-lp",
             "slots": refutation.slots,
             "jobs": {job.id: price for job, price in prices if price},
@@ -148,7 +147,7 @@ class BoundsOnly(NullProgress):
     def bound(
         self,
         value: float,
-        certificate: Mapping[str, Any] | None = None,
+        certificate: Mapping[str, object] | None = None,
         *,
         confirmed: bool = True,
     ) -> None:

@@ -35,7 +35,7 @@ def _skip_if_out_of_range(stage: Callable[..., StageResult]) -> Callable[..., St
     """Make a stage return with an explanation if numbers of its program are too large."""
 
     @wraps(stage)
-    def guarded(*args: Any, **kwargs: Any) -> StageResult:
+    def guarded(*args: object, **kwargs: object) -> StageResult:
         try:
             return stage(*args, **kwargs)
         except ScaleError as error:
@@ -75,7 +75,7 @@ def relaxation_stage(
         return StageResult(complete=True, infeasible=True)
     plan_of = program.plan
 
-    def better(value: float, values: Any) -> None:
+    def better(value: float, values: Sequence[int]) -> None:
         offer_plan(state, instance, *plan_of(values))
 
     settings: dict[str, Any] = {
