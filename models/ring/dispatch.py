@@ -26,7 +26,7 @@ NO_PLACE = "no run found a schedule within the horizon"
 LOAD_TOLERANCE = 1e-9  # slots by which round-off may lift a load above its limit
 
 
-class Cluster:
+class ClusterState:
     """State of the GPUs during one run of the dispatcher: which are idle, and their loads.
 
     GPUs have global indices: servers in list order, then numbers within a server. The load of a GPU
@@ -68,6 +68,20 @@ class Cluster:
             self.largest_accepted = max(self.largest_accepted, float(loads[allowed].max()))
         return gpus[allowed]
 
+    def available(self, job: int) -> Ints | None:
+        """Return the idle GPUs within the limit, ascending, or None if the job asks for more.
+
+        Parameters
+        ----------
+        job : int
+            Index of the job.
+        """
+        size, idle = self.table.size[job], np.flatnonzero(self.idle)
+        if len(idle) < size:
+            return None  # the limit would only exclude more
+        gpus = self.within(job, idle)
+        return gpus if len(gpus) >= size else None
+
     def take(self, job: int, gpus: Ints) -> list[int]:
         """Give a job its GPUs; return their servers, in list order.
 
@@ -101,13 +115,13 @@ class Cluster:
 
 
 # (job, cluster) -> global indices of the idle GPUs that the job takes now, or None to wait.
-Choose = Callable[[int, Cluster], Ints | None]
+Choose = Callable[[int, ClusterState], Ints | None]
 
 
 class DispatchObserver(Protocol):
     """Receiver of every step of a run."""
 
-    def placed(self, job: int, slot: int, gpus: Ints, cluster: Cluster) -> None:
+    def placed(self, job: int, slot: int, gpus: Ints, cluster: ClusterState) -> None:
         """Note that a job starts.
 
         Parameters
@@ -118,7 +132,7 @@ class DispatchObserver(Protocol):
             Its first slot.
         gpus : array of int
             Global indices of its GPUs, ascending.
-        cluster : Cluster
+        cluster : ClusterState
             State after the start; the loads include the job.
         """
 
@@ -217,7 +231,7 @@ def dispatch(
     Source: Algorithms 2 and 3, "waiting for some job to exit and then goes to Line 2". T_j in their
     lines 5 and 8 is taken from the simulation, because later starts may still delay it (E16).
     """
-    cluster = Cluster(table, limit)
+    cluster = ClusterState(table, limit)
     time = _SimulatedTime(table) if clock == "actual" else _EstimatedTime(table)
     held: dict[int, Ints] = {}
     starts = [0] * len(table.size)

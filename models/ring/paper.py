@@ -12,7 +12,7 @@ CITATION = (
 )
 
 PROBLEM = (
-    "A cluster has servers, each with identical GPUs. All jobs are there from the start. A job "
+    "A cluster has servers, each with identical GPUs. All jobs are available at the start. A job "
     "asks for a number of GPUs and a number of training iterations; its workers, one on each GPU, "
     "form a ring. All of its GPUs are taken at one instant, held until the job is complete, "
     "without preemption or migration, and released together. Choose when each job starts and how "
@@ -60,7 +60,7 @@ SYMBOLS = (
         "`linear`: k + alpha (k - 1), the paper's example; `power`: k^(1 + alpha), ours",
     ),
     Symbol("", "clamp_contention", "true or false", "k = max(1, xi_1 p) (E2); default true"),
-    Symbol("", "rate_scale", "integer in 1..10000", "units of progress per iteration (E4)"),
+    Symbol("", "rate_scale", "integer in 1..10000", "progress units per iteration; default 1 (E4)"),
     Symbol("y_js[t]", "placement", "integer >= 1", "workers by server, while the job is active"),
     Symbol("a_j, T_j", "start, end", "integer in 1..T", "first and last active slot (E6)"),
     Symbol("p_j[t]", "", "derived", "contention level of (6); 0 inside one server"),

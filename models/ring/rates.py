@@ -8,14 +8,17 @@ by how much a schedule can change an execution time.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import MethodResult
+from schedgap.models.method import MethodResult, RunContext
+
+RunMethod = Callable[[RingInstance, RunContext], MethodResult]
 
 NEVER = math.inf
 ROUND_UP = 1e-9  # a quotient this close below a whole number counts as it: 1 / 0.05 is 20
@@ -226,10 +229,22 @@ def past_horizon(instance: RingInstance, bound: float) -> str:
     return f"every schedule takes {bound:.0f} slots or more, the horizon is {instance.horizon}"
 
 
-def refuted(instance: RingInstance) -> MethodResult | None:
-    """Return an infeasible result where `no_schedule` has a reason, else None."""
-    reason = no_schedule(instance)
-    return MethodResult(infeasible=True, note=reason) if reason else None
+def unless_refuted(method: RunMethod) -> RunMethod:
+    """Decorate a method to return an infeasible result at once where `no_schedule` has a reason.
+
+    Parameters
+    ----------
+    method : callable
+        (instance, call) -> result, for instances that are not refuted.
+    """
+
+    @wraps(method)
+    def guarded(instance: RingInstance, call: RunContext) -> MethodResult:
+        if reason := no_schedule(instance):
+            return MethodResult(infeasible=True, note=reason)
+        return method(instance, call)
+
+    return guarded
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Bounds of family `ring`: by hand, below every optimum, and proved again without an engine."""
+"""Bounds of family `ring`: values by hand, validity against optima, and their certificates."""
 
 import math
 from fractions import Fraction
@@ -37,7 +37,7 @@ BY_NAME = {method.name: method for method in METHODS if method.name in NAMES}
 
 
 class Bounds(Progress):
-    """Progress that keeps the bounds it is shown."""
+    """Progress that records bounds."""
 
     def __init__(self) -> None:
         self.values: list[float] = []
@@ -205,7 +205,7 @@ def test_no_bound_exceeds_the_optimum_on_many(instance: RingInstance) -> None:
 @given(ring_instances(max_jobs=4, placeable=True), st.data())
 @settings(max_examples=40, deadline=None)
 def test_any_prices_prove_a_bound(instance: RingInstance, data: st.DataObject) -> None:
-    """Class prices at random: never above the LP's own value."""
+    """Random dual values never prove more than those of the LP."""
     if no_schedule(instance):
         return
     program = class_lp.class_program(rate_table(instance))

@@ -1,4 +1,4 @@
-"""The search of family `ring` from slot to slot, against plain enumeration."""
+"""`branch-simulate` of family `ring`, against plain enumeration."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,4 +1,4 @@
-"""The enumeration that all of family `ring` is held to, against optima worked out by hand."""
+"""The enumeration that is the reference for family `ring`, against optima worked out by hand."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

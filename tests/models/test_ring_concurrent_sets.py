@@ -1,4 +1,4 @@
-"""Sets of rings that run at once: hand cases, and no ring is said to meet that need not."""
+"""Concurrent sets of rings by hand; `must_share_server` claims no more than is true."""
 
 from itertools import product
 
@@ -15,7 +15,7 @@ def table_of(sizes: list[int], rooms: list[int]) -> RateTable:
 
 
 def test_only_rings_that_fit_together_run_at_once() -> None:
-    """4 + 5 <= 9 GPUs, 4 + 6 > 9; job 2 is not asked about."""
+    """4 + 5 <= 9 GPUs, 4 + 6 > 9; job 2 is not among the rings."""
     table = table_of([4, 5, 1, 6], [3, 3, 3])
     assert concurrent_sets(table, [0, 1, 3], 4) == [(0,), (1,), (3,), (0, 1)]
     assert concurrent_sets(table, [0, 1, 3], 3) is None

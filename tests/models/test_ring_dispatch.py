@@ -1,4 +1,4 @@
-"""The dispatcher of family `ring`, its choices that pack, and the paper's baselines."""
+"""The dispatcher of family `ring`, tight packing, and the paper's baselines."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ METHODS = {method.name: method for method in ALL if method.name in NAMES}
 
 
 class Record(Progress):
-    """Progress that keeps the makespans it is shown."""
+    """Progress that records makespans."""
 
     def __init__(self) -> None:
         self.values: list[float] = []
@@ -103,7 +103,7 @@ def test_estimates_are_rounded_up_to_slots() -> None:
 def test_every_run_is_a_schedule_with_numbers(
     instance: RingInstance, name: str, clock: Clock, limit: float, rng: Any
 ) -> None:
-    """Ends are those slot by slot, no GPU is in two jobs, and loads keep to the limit."""
+    """Ends are those of plain simulation, no GPU has two jobs, and loads keep to the limit."""
     if no_schedule(instance):
         return
     order = list(range(len(instance.jobs)))

@@ -1,4 +1,4 @@
-"""What SJF-BCO says of its steps: its events alone lead to its schedule."""
+"""Events of SJF-BCO: its schedule can be rebuilt from them alone."""
 
 import json
 import re
@@ -32,7 +32,7 @@ OPTIONS = st.fixed_dictionaries(
 
 
 def steps_of(events: Events) -> dict[tuple[int, int], list[Mapping[str, Any]]]:
-    """Return the steps of every run by limit and threshold; a repeated one has those it is like."""
+    """Return the events of every run by limit and threshold; a repeated run has the same."""
     runs: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
     for event in events:
         if event["event"] == "run":
@@ -45,7 +45,7 @@ def steps_of(events: Events) -> dict[tuple[int, int], list[Mapping[str, Any]]]:
 
 
 def rebuild(events: Events) -> RingSchedule | None:
-    """Return the schedule that the events speak of; nothing else is looked at."""
+    """Return the schedule that the events describe, and use nothing else."""
     answer = events[-1]
     assert answer["event"] == "answer"
     if answer["makespan"] is None:
@@ -64,7 +64,7 @@ def rebuild(events: Events) -> RingSchedule | None:
 
 
 def check(instance: RingInstance, **options: Any) -> Events:
-    """Hold a run to its events, and to the same run without them; return the events."""
+    """Check a run against its events and against the same run without events; return the events."""
     found, quiet = sjf_bco(instance, events=True, **options), sjf_bco(instance, **options)
     assert quiet.events == () and quiet.trace == found.trace
     # as anybody else would read them
@@ -85,7 +85,7 @@ def check(instance: RingInstance, **options: Any) -> Events:
 
 
 def check_lines(events: Events) -> None:
-    """Every event is in the table of the module, with a line of the paper and the keys it says."""
+    """Every event is in the module's table, with a line of the paper and the keys listed there."""
     table = {row[0]: row[1:] for row in re.findall(r"\| `(\w+)` \| (.+?) \| (.+)", module.__doc__)}
     for event in events:
         label, line = re.fullmatch(r"A(\d) L(\d+)", event["line"]).groups()  # type: ignore[union-attr]
@@ -96,7 +96,7 @@ def check_lines(events: Events) -> None:
 
 
 def check_run(instance: RingInstance, steps: Events, theta: int, kappa: int, clock: str) -> None:
-    """Play a run: GPUs are idle when they are given, loads add up and keep to the limit."""
+    """Replay a run: GPUs are idle when taken, and loads add up and keep to the limit."""
     sizes = {each.id: each.gpus for each in instance.jobs}
     busy: dict[tuple[str, int], str] = {}
     loads: dict[tuple[str, int], float] = {}
@@ -236,7 +236,7 @@ def test_events_say_when_time_was_up() -> None:
 
 
 def test_a_better_schedule_is_heard_as_it_comes() -> None:
-    """Each is what the events call an improvement, or the first of its limit to be one."""
+    """Each reported schedule is an improvement in the events, or the first one at its limit."""
     heard: list[int] = []
     instance = instance_of([job(f"j{n}", 1 + n % 4, 14 * (1 + n % 3)) for n in range(9)], [3, 4, 2])
     found = sjf_bco(instance, events=True, hear=lambda made: heard.append(made.makespan))

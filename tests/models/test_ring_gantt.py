@@ -1,4 +1,4 @@
-"""What is shown and told of a schedule of family `ring`."""
+"""Chart and metrics of a schedule of family `ring`."""
 
 from schedgap.models.ring.gantt import chart
 from schedgap.models.ring.simulator import metrics, schedule_metrics, schedule_of

@@ -1,4 +1,4 @@
-"""What is promised and proved of SJF-BCO, held against runs and optima of tiny instances."""
+"""Guarantees of SJF-BCO, the paper's and ours, against runs and optima of tiny instances."""
 
 import math
 from fractions import Fraction
@@ -133,7 +133,7 @@ def test_greedy_runs_have_no_limit_that_bites_and_no_large_jobs() -> None:
 
 
 def holds(table: RateTable) -> int:
-    """Check both bounds of every greedy run; return how many there were."""
+    """Check both bounds of every greedy run; return the number of runs."""
     floor = max(table.longest, table.area)
     stretch = guarantee_constants(table).slowdown
     runs = [(trial, True) for trial in greedy_trials(table, search_runs(table).attempts)]

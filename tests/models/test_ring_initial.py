@@ -1,4 +1,4 @@
-"""Where searches of family `ring` begin: free bounds with their certificates, lists at once."""
+"""Initial state of searches of family `ring`: closed-form bounds, certificates, list schedules."""
 
 import pytest
 
@@ -65,7 +65,7 @@ def test_lists_stop_when_time_is_up() -> None:
     "name", ["exact", "rar-ddls-cp", "pair-contention", "rar-ddls", "branch-simulate"]
 )
 def test_a_bound_past_the_horizon_leaves_no_schedule(name: str) -> None:
-    """6 slots one after the other; nothing is searched, so no engine is needed."""
+    """6 slots one after the other; there is no search, so no engine is needed."""
     assert no_schedule(WIDE) is None
     outcome = run(BY_NAME[name], WIDE, seconds=0)
     assert outcome.infeasible and "takes 6 slots or more, the horizon is 5" in outcome.note
@@ -88,7 +88,7 @@ def test_a_search_says_why_it_ended() -> None:
 
 
 def test_programs_for_too_many_ways_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if W1's two jobs on three servers were too many: its search has all of the time."""
+    """With a limit of 5 pairs W1 is too large for CP-SAT, and local search has all of the time."""
     monkeypatch.setattr(recipe, "MOST_PAIRS", 5)
     found = exact(W1, RunContext({}, None, Clock(20), 0, Heard()))
     assert found.schedule.makespan == 8 and found.bound == 4

@@ -1,4 +1,4 @@
-"""Local search of family `ring`: what it counts is what happens, and what it finds is best."""
+"""Local search of family `ring`: its excess agrees with the simulation, and it finds optima."""
 
 from random import Random
 from typing import Any
@@ -21,7 +21,7 @@ from strategies.ring_examples import W1, W2, W3, instance_of, job
 
 
 class Record(Progress):
-    """Progress that keeps the makespans it is shown, and checks the schedules."""
+    """Progress that records makespans and checks the schedules."""
 
     def __init__(self, instance: RingInstance) -> None:
         self.instance = instance
@@ -113,7 +113,7 @@ def test_identical_machines_are_solved(slots: list[int], machines: int) -> None:
 
 
 def test_a_cluster_of_a_million_gpus_is_left_to_others() -> None:
-    """Twenty-one jobs: more lanes than could be looked at."""
+    """Twenty-one jobs, with too many lanes to search."""
     jobs = [job(f"j{n}", 1, 14) for n in range(21)]
     table = rate_table(instance_of(jobs, [100_000] * 10))
     assert local_search(table, 0, 2, 0, orders=0, clock=Clock()) is None

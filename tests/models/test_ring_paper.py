@@ -1,4 +1,4 @@
-"""The ring paper's slips that are shown by a schedule or two, and the table that tells them."""
+"""Errata of the ring paper that a schedule or two show, and the table of errata."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The choice among given schedules of family `ring`, and the limits on loads."""
+"""The choice from a pool of schedules of family `ring`, and limits on loads."""
 
 import math
 from itertools import combinations, product

@@ -1,4 +1,4 @@
-"""The programs of family `ring`: optima by hand, by enumeration, and by one another."""
+"""The programs of family `ring`: optima by hand, by enumeration, and compared with each other."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Timetables of family `ring`: jobs where they end first, rings apart, orders searched."""
+"""Serial schedules of family `ring`, and the search over orders."""
 
 from random import Random
 from typing import Any

@@ -1,4 +1,4 @@
-"""The simulator of family `ring` against looking at every slot."""
+"""The simulator of family `ring`, against a simulation slot by slot."""
 
 import pytest
 from hypothesis import given, settings

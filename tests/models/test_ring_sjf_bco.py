@@ -69,7 +69,7 @@ def test_w3_by_threshold(options: dict[str, Any], expected: int) -> None:
 @given(ring_instances(max_jobs=6, placeable=True), st.booleans(), st.booleans())
 @settings(max_examples=100, deadline=None)
 def test_it_is_algorithm_1(instance: RingInstance, packed: bool, by_server: bool) -> None:
-    """The same best makespan, limit and threshold as with every kappa run anew at each limit."""
+    """Best makespan, limit and threshold are as without the cache of runs."""
     agree(instance, packed, by_server)
 
 
@@ -128,7 +128,7 @@ def written_out(instance: RingInstance, packed: bool, by_server: bool) -> Any:
 def plain_run(
     instance: RingInstance, theta: int, kappa: int, packed: bool, by_server: bool
 ) -> tuple[int, tuple[int, ...]] | None:
-    """Slot by slot: who is through leaves, then jobs start in order until one cannot."""
+    """Slot by slot: complete jobs leave, then jobs start in order until one cannot."""
     table = rate_table(instance)
     u = guarantee_constants(table).overestimate
     rooms = [server.gpus for server in instance.servers]

@@ -1,4 +1,4 @@
-"""Searches of family `ring` stopped anywhere: no bound past the optimum, nothing closed falsely."""
+"""Searches of family `ring` stopped at any time: bounds stay valid, and no gap closes falsely."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

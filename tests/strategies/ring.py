@@ -1,4 +1,4 @@
-"""Random `ring` instances and plans, and their courses and optima, apart from all models."""
+"""Random `ring` instances and plans, and a reference simulation and enumeration for them."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -82,7 +82,7 @@ def ring_instances(
 def ring_plans(
     draw: st.DrawFn, instance: RingInstance, latest: int = 12
 ) -> tuple[list[int], list[Counts]]:
-    """Draw starts and placements [j]; each job fits the empty cluster, together they may not."""
+    """Draw starts and placements [j]; each job fits the empty cluster, all together may not."""
     starts, placements = [], []
     for job in instance.jobs:
         starts.append(draw(st.integers(1, latest)))
@@ -91,7 +91,7 @@ def ring_plans(
 
 
 def placements_of(instance: RingInstance, gpus: int) -> Iterator[Counts]:
-    """Yield every way to put so many workers on the servers."""
+    """Yield every placement of so many workers on the servers."""
     rooms = [range(min(gpus, server.gpus) + 1) for server in instance.servers]
     for counts in product(*rooms):
         if sum(counts) == gpus:

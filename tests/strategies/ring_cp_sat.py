@@ -1,4 +1,4 @@
-"""CP-SAT's answers to many `ring` instances, for one child process: HiGHS cannot share it."""
+"""Results of CP-SAT for many `ring` instances, in one child process without HiGHS."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 
 def answers(send: Callable[[Any], None], instances: Sequence[RingInstance]) -> list[Answer]:
-    """Return what the methods say of each instance."""
+    """Return the optima of each instance."""
     return [
         Answer(
             optimum_of(instance, "free"),

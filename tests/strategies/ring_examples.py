@@ -1,4 +1,4 @@
-"""Worked examples of family `ring`, as data: what is asserted of them is worked out by hand."""
+"""Worked examples of family `ring`; the values that tests assert of them are by hand."""
 
 from typing import Any
 

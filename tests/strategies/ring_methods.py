@@ -11,22 +11,22 @@ from schedgap.solvers.children.processes import run_child
 
 
 class Heard:
-    """Progress that keeps what it is told."""
+    """Progress that records makespans and bounds."""
 
     def __init__(self) -> None:
         self.makespans: list[float] = []
         self.bounds: list[float] = []
 
     def incumbent(self, schedule: Any, objective: float) -> None:
-        """Keep a makespan."""
+        """Record a makespan."""
         self.makespans.append(objective)
 
     def bound(self, value: float, certificate: object = None, **more: object) -> None:
-        """Keep a bound."""
+        """Record a bound."""
         self.bounds.append(value)
 
     def phase(self, text: str) -> None:
-        """Do not listen."""
+        """Ignore the phase."""
 
 
 def run(
@@ -40,7 +40,7 @@ def run(
     clock: Clock | None = None,
     **options: Any,
 ) -> MethodResult:
-    """Return a method's outcome; its schedule keeps the rules, its bound is not above it."""
+    """Return a method's result after checking schedule and bound."""
     clock = Clock(seconds) if clock is None else clock
     call = RunContext(
         method.parse(options), method.choose_engine(engine), clock, seed, heard or Heard()

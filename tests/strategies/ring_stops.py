@@ -1,4 +1,4 @@
-"""Methods of family `ring` stopped at every look at the clock, and held to enumerated optima."""
+"""Methods of family `ring` stopped at each reading of the clock, and checked against optima."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,12 +21,12 @@ from strategies.clocks import LONG, StopAt
 
 
 def _climb(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Refute makespans from the free bounds on, in this process."""
+    """Run the destructive bound from the initial state, in this process."""
     return _stage(destructive_bound_stage, "free", instance, call)
 
 
 def _meetings(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Minimise the whole program by meetings, in this process."""
+    """Minimise the whole program by concurrent sets, in this process."""
     return _stage(relaxation_stage, "sets", instance, call)
 
 
@@ -62,14 +62,14 @@ Lists = Callable[[RateTable, int, Callable[[Trial], None], Callable[[], bool]], 
 
 
 class Witness:
-    """Progress that holds every word to the optimum, None where there is no schedule."""
+    """Progress that checks all reports against the optimum, None if there is no schedule."""
 
     def __init__(self, instance: RingInstance, best: int | None) -> None:
         self.instance, self.best = instance, best
         self.bounds: list[float] = []
 
     def incumbent(self, schedule: Any, objective: float) -> None:
-        """Hold a schedule to the rules."""
+        """Check a schedule by the rules."""
         data = schedule.to_data(self.instance)
         assert list(rules.check(self.instance, data, {})) == []
         assert self.best is not None
@@ -78,16 +78,16 @@ class Witness:
     def bound(
         self, value: float, certificate: Mapping[str, Any] | None = None, **more: object
     ) -> None:
-        """Hold a bound to the optimum, and its certificate to it."""
+        """Check a bound against the optimum, and against its certificate."""
         assert self.best is None or value <= self.best, (value, self.best)
         assert certificate is None or check_certificate(self.instance, certificate) == value
         self.bounds.append(value)
 
     def phase(self, text: str) -> None:
-        """Do not listen."""
+        """Ignore the phase."""
 
     def judge(self, outcome: MethodResult) -> None:
-        """Hold what is returned to the same."""
+        """Check the returned result."""
         if outcome.infeasible:
             assert self.best is None
             if outcome.certificate is not None:
@@ -121,7 +121,7 @@ def _nothing(
 
 @contextmanager
 def starting_with(start: str) -> Iterator[None]:
-    """Let searches begin with the usual lists, with a bad one, or with none."""
+    """Start searches from the usual list schedules, from a bad one, or from none."""
     usual: Lists = initial.run_list_algorithms
     initial.run_list_algorithms = {"usual": usual, "bad": _one_by_one, "none": _nothing}[start]
     try:
@@ -139,7 +139,7 @@ def attempt(
     seconds: float = LONG,
     **options: Any,
 ) -> tuple[MethodResult, int]:
-    """Run a method whose time is up at the k-th reading; return its outcome and its readings."""
+    """Run a method whose time is up at the k-th reading; return result and number of readings."""
     method, witness = METHODS[name], Witness(instance, best)
     clock = StopAt(k, limit=seconds)
     call = RunContext(method.parse(options), method.choose_engine(None), clock, 0, witness)
@@ -159,7 +159,7 @@ def every_stop(
     seconds: float = LONG,
     **options: Any,
 ) -> int:
-    """Stop a method at each of its first readings, and at some of the later ones; return how often.
+    """Stop a method at its first readings and at some later ones; return the number of stops.
 
     Without a stop it must end with the optimum if it is exact.
     """

@@ -29,7 +29,7 @@ With the clock `estimated`, `time`, `until` and `exited` follow the estimates, w
 `ends` are those of the executed plan. With the clock `actual`, `time` of `place` is the start.
 """
 
-from schedgap.models.ring.dispatch import Cluster, Ints, Trial, gpus_by_server
+from schedgap.models.ring.dispatch import ClusterState, Ints, Trial, gpus_by_server
 from schedgap.models.ring.rates import RateTable
 
 
@@ -37,9 +37,17 @@ class Journal:
     """Recorder of the events of one run of SJF-BCO; its methods are called at each step.
 
     Jobs are passed as indices in list order, and noted by id.
+
+    Parameters
+    ----------
+    table : RateTable
+        Rates of the instance.
+    recording : bool
+        Whether events are kept; without it there are none.
     """
 
-    def __init__(self, table: RateTable) -> None:
+    def __init__(self, table: RateTable, *, recording: bool = True) -> None:
+        self.recording = recording
         self.events: list[dict[str, object]] = []
         self._table = table
         self._jobs = [job.id for job in table.instance.jobs]
@@ -49,7 +57,8 @@ class Journal:
         self._limits: dict[Trial, int] = {}  # the limit at which each run was made
 
     def _note(self, line: str, event: str, **keys: object) -> None:
-        self.events.append({"line": line, "event": event, **keys})
+        if self.recording:
+            self.events.append({"line": line, "event": event, **keys})
 
     def order(self, jobs: list[int]) -> None:
         """Note the order of the jobs.
@@ -101,7 +110,7 @@ class Journal:
         like = self._limits[trial]
         self._note("A1 L7", "repeat", theta=theta, kappa=kappa, like=like)
 
-    def placed(self, job: int, slot: int, gpus: Ints, cluster: Cluster) -> None:
+    def placed(self, job: int, slot: int, gpus: Ints, cluster: ClusterState) -> None:
         """Note where a job starts; parameters as in `DispatchObserver`.
 
         Parameters
@@ -112,7 +121,7 @@ class Journal:
             Its first slot.
         gpus : array of int
             Global indices of its GPUs.
-        cluster : Cluster
+        cluster : ClusterState
             State after the start.
         """
         self._note(

@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from schedgap.models.ring.dispatch import Cluster, Ints
+from schedgap.models.ring.dispatch import ClusterState, Ints
 
 
-def lbsgf(job: int, cluster: Cluster, *, by_server: bool = False) -> Ints | None:
+def lbsgf(job: int, cluster: ClusterState, *, by_server: bool = False) -> Ints | None:
     """Choose the least loaded idle GPUs on the least loaded servers (Algorithm 3).
 
     Parameters
     ----------
     job : int
         Index of the job in list order.
-    cluster : Cluster
+    cluster : ClusterState
         State of the GPUs, and the limit on their loads.
     by_server : bool
         Take GPUs server by server instead of the least loaded ones of all servers (E22).

@@ -53,7 +53,7 @@ class TrialCache:
     clock : "actual" or "estimated"
         As for `dispatch`.
     journal : Journal, optional
-        Receiver of every step.
+        Recorder of every step.
     """
 
     def __init__(
@@ -65,7 +65,8 @@ class TrialCache:
         journal: Journal | None = None,
     ) -> None:
         self._table, self._order, self._policy, self._clock = table, order, policy, clock
-        self._journal = journal
+        self.horizon = table.horizon
+        self.journal = Journal(table, recording=False) if journal is None else journal
         self._trials: dict[int | None, list[Trial]] = {}  # by kappa
 
     def __call__(self, limit: int, kappa: int | None) -> Trial:
@@ -78,46 +79,39 @@ class TrialCache:
         kappa : int or None
             Threshold on the size of a job; None for a policy without one.
         """
-        earlier, journal = self._trials.setdefault(kappa, []), self._journal
+        earlier, journal = self._trials.setdefault(kappa, []), self.journal
         for trial in reversed(earlier):
             if trial.holds_for(limit):
-                if journal is not None:
-                    journal.repeat(limit, kappa, trial)
+                journal.repeat(limit, kappa, trial)
                 return trial
-        if journal is not None:
-            journal.run(limit, kappa)
+        journal.run(limit, kappa)
         trial = dispatch(
             self._table,
             self._order,
             self._policy(kappa),
             limit=limit,
             clock=self._clock,
-            observer=journal,
+            observer=journal if journal.recording else None,
         )
-        if journal is not None:
-            journal.result(trial)
+        journal.result(trial)
         earlier.append(trial)
         return trial
 
 
 def search_limit(
-    horizon: int,
-    trials: Callable[[int, int | None], Trial],
+    trials: TrialCache,
     kappas: Iterable[int | None],
     bisection: Bisection = "improvement",
     *,
     stop: Callable[[], bool] = lambda: False,
     on_better: OnBetter = lambda attempt: None,
-    journal: Journal | None = None,
 ) -> LimitSearchResult:
     """Search the limit theta_u, with all thresholds at each limit (Algorithm 1, lines 4-23).
 
     Parameters
     ----------
-    horizon : int
-        T, the largest limit, slots.
-    trials : callable
-        (theta_u, kappa) -> run.
+    trials : TrialCache
+        The runs; its journal records the search, and T is the largest limit.
     kappas : iterable of int or None
         Thresholds in the order in which they are tried; among equal makespans the first is kept.
     bisection : "improvement", "feasibility" or "scan"
@@ -127,8 +121,6 @@ def search_limit(
         Asked between two runs whether time is up.
     on_better : callable
         Called with every attempt that is better than all before it.
-    journal : Journal, optional
-        Receiver of every step.
 
     Returns
     -------
@@ -139,21 +131,19 @@ def search_limit(
     -----
     Infeasible runs are discarded (E13), and a makespan of T is accepted (E14).
     """
-    thresholds = list(kappas)
+    thresholds, journal = list(kappas), trials.journal
     best: LimitAttempt | None = None  # A1 L4, E14
     attempts: list[LimitAttempt] = []
-    left, right = 1, horizon  # A1 L4
+    left, right = 1, trials.horizon  # A1 L4
     while left <= right:  # A1 L5
         theta = left if bisection == "scan" else (left + right) // 2  # A1 L6, E18
-        if journal is not None:
-            journal.limit(theta, left, right)
+        journal.limit(theta, left, right)
         best_here: LimitAttempt | None = None  # A1 L6 m_theta, y_theta
         for kappa in thresholds:  # A1 L7
             if stop():
                 before, best = best, _better(best, best_here)
-                if journal is not None:
-                    _note_better(journal, best, before)
-                    journal.stop(theta, kappa)
+                _note_better(journal, best, before)
+                journal.stop(theta, kappa)
                 return LimitSearchResult(best, tuple(attempts))
             attempt = LimitAttempt(theta, kappa, trials(theta, kappa))  # A1 L8-L16
             attempts.append(attempt)
@@ -161,17 +151,14 @@ def search_limit(
             if best_here is attempt and _better(best, attempt) is attempt:
                 on_better(attempt)
         before, best = best, _better(best, best_here)  # A1 L19-L20
-        if journal is not None:
-            _note_better(journal, best, before)
+        _note_better(journal, best, before)
         lower = best is not before if bisection == "improvement" else best_here is not None
         if lower and bisection != "scan":
             right = theta - 1  # A1 L21
-            if journal is not None:
-                journal.lower(right)
+            journal.lower(right)
         else:  # A1 L22
             left = theta + 1  # A1 L23
-            if journal is not None:
-                journal.higher(left)
+            journal.higher(left)
     return LimitSearchResult(best, tuple(attempts))
 
 

@@ -9,17 +9,17 @@ import numpy as np
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.dispatch import (
-    Cluster,
+    ClusterState,
     Ints,
     Trial,
     dispatch,
     trial_result,
     trial_schedule,
 )
-from schedgap.models.ring.rates import RateTable, rate_table, refuted
+from schedgap.models.ring.rates import RateTable, rate_table, unless_refuted
 
 
-def pack(job: int, cluster: Cluster, most_servers: float = math.inf) -> Ints | None:
+def pack(job: int, cluster: ClusterState, most_servers: float = math.inf) -> Ints | None:
     """Choose idle GPUs within the limit: few servers, and few GPUs left over (best fit).
 
     Of the servers that can host the whole job, the one chosen has preferably had jobs before, then
@@ -30,7 +30,7 @@ def pack(job: int, cluster: Cluster, most_servers: float = math.inf) -> Ints | N
     ----------
     job : int
         Index of the job in list order.
-    cluster : Cluster
+    cluster : ClusterState
         State of the GPUs, and the limit on their loads.
     most_servers : float
         Largest number of servers; a job may always use as many as it needs on an empty cluster.
@@ -41,12 +41,8 @@ def pack(job: int, cluster: Cluster, most_servers: float = math.inf) -> Ints | N
         Global indices of G_j GPUs; None to wait for some job to exit.
     """
     table = cluster.table
-    size = table.size[job]
-    idle = np.flatnonzero(cluster.idle)
-    if len(idle) < size:
-        return None
-    gpus = cluster.within(job, idle)
-    if len(gpus) < size:
+    size, gpus = table.size[job], cluster.available(job)
+    if gpus is None:
         return None
     counts = np.bincount(cluster.server[gpus], minlength=len(table.server_gpus))
     hosts = np.flatnonzero(counts >= size)
@@ -142,15 +138,15 @@ def random_orders(
     return best
 
 
+@unless_refuted
 def run_lpt_pack(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `lpt-pack`."""
-    return refuted(instance) or trial_result(instance, lpt_pack(rate_table(instance)), {})
+    return trial_result(instance, lpt_pack(rate_table(instance)), {})
 
 
+@unless_refuted
 def run_random_orders(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `random-orders`."""
-    if proof := refuted(instance):
-        return proof
 
     def report(trial: Trial) -> None:
         call.progress.incumbent(trial_schedule(instance, trial), trial.makespan)

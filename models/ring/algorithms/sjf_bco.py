@@ -9,7 +9,7 @@ from typing import Literal
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.models.ring.algorithms.events import Journal
-from schedgap.models.ring.algorithms.fa_ffp import fa_ffp, fa_ffp_pack
+from schedgap.models.ring.algorithms.fa_ffp import fa_ffp
 from schedgap.models.ring.algorithms.lbsgf import lbsgf
 from schedgap.models.ring.algorithms.limit_search import (
     Bisection,
@@ -22,8 +22,16 @@ from schedgap.models.ring.algorithms.limit_search import (
     search_limit,
 )
 from schedgap.models.ring.algorithms.list_bounds import guarantee_trace
-from schedgap.models.ring.dispatch import NO_PLACE, Choose, Clock, Cluster, Ints, trial_schedule
-from schedgap.models.ring.rates import RateTable, no_schedule, rate_table, refuted
+from schedgap.models.ring.algorithms.packing import pack
+from schedgap.models.ring.dispatch import (
+    NO_PLACE,
+    Choose,
+    Clock,
+    ClusterState,
+    Ints,
+    trial_schedule,
+)
+from schedgap.models.ring.rates import RateTable, no_schedule, rate_table, unless_refuted
 
 Kappa = int | Literal["all"]
 
@@ -77,11 +85,10 @@ def sjf_bco(
     Time: runs x jobs x O(N log N) plus the simulation, which Theorem 6 leaves out.
     """
     table = rate_table(instance)
-    journal = Journal(table) if events else None
+    journal = Journal(table, recording=events)
     if reason := no_schedule(instance):
-        if journal is not None:
-            journal.nothing(reason)
-        return AlgorithmRun(None, tuple(journal.events) if journal is not None else ())
+        journal.nothing(reason)
+        return AlgorithmRun(None, tuple(journal.events))
 
     def report(attempt: LimitAttempt) -> None:
         if hear is not None:
@@ -99,9 +106,7 @@ def sjf_bco(
         journal=journal,
     )
     proved = guarantee_trace(table, result.attempts) if clock == "actual" else {}
-    return algorithm_run(  # A1 L24
-        instance, result, proved, journal.events if journal is not None else ()
-    )
+    return algorithm_run(instance, result, proved, journal.events)  # A1 L24
 
 
 def search_runs(
@@ -136,16 +141,16 @@ def search_runs(
     -----
     Source: Algorithm 1.
     """
-    small = fa_ffp_pack if ffp_rule == "pack" else fa_ffp  # A1 L1
+    small = pack if ffp_rule == "pack" else fa_ffp  # A1 L1
     by_server = lbsgf_rule == "list"
 
-    def large(job: int, cluster: Cluster) -> Ints | None:
+    def large(job: int, cluster: ClusterState) -> Ints | None:
         return lbsgf(job, cluster, by_server=by_server)
 
     def policy(threshold: int | None) -> Choose:
         assert threshold is not None
 
-        def choose(job: int, cluster: Cluster) -> Ints | None:
+        def choose(job: int, cluster: ClusterState) -> Ints | None:
             if table.size[job] <= threshold:  # A1 L10
                 return small(job, cluster)  # A1 L11
             return large(job, cluster)  # A1 L12-L13
@@ -153,19 +158,15 @@ def search_runs(
         return choose
 
     order = smallest_first(table)  # A1 L3
-    if journal is not None:
-        journal.order(order)
     trials = TrialCache(table, order, policy, clock, journal)  # A1 L2: U = 0 in each run
+    trials.journal.order(order)
     # A1 L7: a run depends on kappa only through the set of jobs with G_j <= kappa
     kappas = sorted({1, *table.size}) if kappa == "all" else [kappa]
-    result = search_limit(  # A1 L5-L23
-        table.horizon, trials, kappas, bisection, stop=stop, on_better=on_better, journal=journal
-    )
-    if journal is not None:
-        if result.best is None:
-            journal.nothing(NO_PLACE)
-        else:
-            journal.answer(result.best.limit, result.best.kappa, result.best.trial)
+    result = search_limit(trials, kappas, bisection, stop=stop, on_better=on_better)  # A1 L5-L23
+    if result.best is None:
+        trials.journal.nothing(NO_PLACE)
+    else:
+        trials.journal.answer(result.best.limit, result.best.kappa, result.best.trial)
     return result
 
 
@@ -180,10 +181,9 @@ def smallest_first(table: RateTable) -> list[int]:
     return sorted(range(len(table.size)), key=table.size.__getitem__)
 
 
+@unless_refuted
 def run_sjf_bco(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `sjf-bco`."""
-    if proof := refuted(instance):
-        return proof
 
     def hear(schedule: RingSchedule) -> None:
         call.progress.incumbent(schedule, schedule.makespan)

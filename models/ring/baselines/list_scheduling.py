@@ -2,28 +2,24 @@
 
 import numpy as np
 
-from schedgap.instances.ring import RingInstance
-from schedgap.models.method import MethodResult, RunContext
-from schedgap.models.ring.baselines.within_limit import allowed_gpus, run_search
-from schedgap.models.ring.dispatch import Cluster, Ints
+from schedgap.models.ring.baselines.within_limit import limit_search_method
+from schedgap.models.ring.dispatch import ClusterState, Ints
 
 
-def list_scheduling(job: int, cluster: Cluster) -> Ints | None:
+def list_scheduling(job: int, cluster: ClusterState) -> Ints | None:
     """Choose the least loaded idle GPUs within the limit; ties go to the smaller global index.
 
     Parameters
     ----------
     job : int
         Index of the job in list order.
-    cluster : Cluster
+    cluster : ClusterState
         State of the GPUs, and the limit on their loads.
     """
-    gpus = allowed_gpus(job, cluster)
+    gpus = cluster.available(job)
     if gpus is None:
         return None
     return gpus[np.argsort(cluster.load[gpus], kind="stable")[: cluster.table.size[job]]]
 
 
-def run_list_scheduling(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run method `list-scheduling`: LS with the limit found as in Algorithm 1."""
-    return run_search(instance, call, list_scheduling)
+run_list_scheduling = limit_search_method(list_scheduling)

@@ -4,9 +4,9 @@ import numpy as np
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
-from schedgap.models.ring.baselines.within_limit import Order, allowed_gpus, job_order
-from schedgap.models.ring.dispatch import Choose, Cluster, Ints, Trial, dispatch, trial_result
-from schedgap.models.ring.rates import RateTable, rate_table, refuted
+from schedgap.models.ring.baselines.within_limit import Order, job_order
+from schedgap.models.ring.dispatch import Choose, ClusterState, Ints, Trial, dispatch, trial_result
+from schedgap.models.ring.rates import RateTable, rate_table, unless_refuted
 
 
 def random_choice(rng: np.random.Generator) -> Choose:
@@ -18,8 +18,8 @@ def random_choice(rng: np.random.Generator) -> Choose:
         Source of the draws.
     """
 
-    def choose(job: int, cluster: Cluster) -> Ints | None:
-        gpus = allowed_gpus(job, cluster)
+    def choose(job: int, cluster: ClusterState) -> Ints | None:
+        gpus = cluster.available(job)
         if gpus is None:
             return None
         idle_on: dict[int, list[int]] = {}  # server -> its GPUs that are not drawn yet
@@ -51,9 +51,8 @@ def random_placement(table: RateTable, seed: int, order: Order = "list") -> Tria
     return dispatch(table, job_order(table, order), choose, limit=table.horizon)
 
 
+@unless_refuted
 def run_random(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `random`."""
-    if proof := refuted(instance):
-        return proof
     trial = random_placement(rate_table(instance), call.seed, call.options["order"])
     return trial_result(instance, trial, {})

@@ -1,4 +1,4 @@
-"""Common parts of the baselines: GPUs within the limit, orders of the jobs, the search (E28).
+"""Common parts of the baselines: the order of the jobs, and the search for the limit (E28).
 
 All baselines use the dispatcher. The paper gives no order of the jobs for them; here it is list
 order, or smallest first.
@@ -6,8 +6,6 @@ order, or smallest first.
 
 from collections.abc import Callable
 from typing import Literal
-
-import numpy as np
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
@@ -21,28 +19,10 @@ from schedgap.models.ring.algorithms.limit_search import (
     search_limit,
 )
 from schedgap.models.ring.algorithms.sjf_bco import smallest_first
-from schedgap.models.ring.dispatch import Choose, Cluster, Ints
-from schedgap.models.ring.rates import RateTable, rate_table, refuted
+from schedgap.models.ring.dispatch import Choose
+from schedgap.models.ring.rates import RateTable, RunMethod, rate_table, unless_refuted
 
 Order = Literal["list", "sjf"]
-
-
-def allowed_gpus(job: int, cluster: Cluster) -> Ints | None:
-    """Return the idle GPUs within the limit, ascending, or None if the job asks for more.
-
-    Parameters
-    ----------
-    job : int
-        Index of the job in list order.
-    cluster : Cluster
-        State of the GPUs, and the limit on their loads.
-    """
-    size = cluster.table.size[job]
-    idle = np.flatnonzero(cluster.idle)
-    if len(idle) < size:
-        return None
-    gpus = cluster.within(job, idle)
-    return gpus if len(gpus) >= size else None
 
 
 def job_order(table: RateTable, order: Order) -> list[int]:
@@ -80,24 +60,27 @@ def search_with(
         See `search_limit`.
     """
     trials = TrialCache(table, job_order(table, order), lambda kappa: choose)
-    return search_limit(table.horizon, trials, [None], stop=stop, on_better=on_better)
+    return search_limit(trials, [None], stop=stop, on_better=on_better)
 
 
-def run_search(instance: RingInstance, call: RunContext, choose: Choose) -> MethodResult:
-    """Run a baseline that searches its limit, as a method with option `order`.
+def limit_search_method(choose: Choose) -> RunMethod:
+    """Return the method, with option `order`, that searches the limit for a choice of GPUs.
 
     Parameters
     ----------
     choose : callable
         Choice of GPUs, as for `dispatch`.
     """
-    if proof := refuted(instance):
-        return proof
-    result = search_with(
-        rate_table(instance),
-        choose,
-        call.options["order"],
-        stop=call.clock.expired,
-        on_better=incumbent_reporter(instance, call),
-    )
-    return method_result(algorithm_run(instance, result, {}))
+
+    @unless_refuted
+    def run(instance: RingInstance, call: RunContext) -> MethodResult:
+        result = search_with(
+            rate_table(instance),
+            choose,
+            call.options["order"],
+            stop=call.clock.expired,
+            on_better=incumbent_reporter(instance, call),
+        )
+        return method_result(algorithm_run(instance, result, {}))
+
+    return run

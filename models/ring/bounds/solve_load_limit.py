@@ -27,7 +27,11 @@ def limit_bound(instance: RingInstance, call: RunContext) -> MethodResult:
     kinds = len(set(zip(table.size, loads, strict=True)))
     trace: dict[str, Any] = {"kinds": kinds, "free": trivial}
     if kinds * table.gpus > MOST_COLUMNS:
-        return MethodResult(bound=float(trivial), note="too large: free bound only", trace=trace)
+        return MethodResult(
+            bound=float(trivial),
+            note="too large for the program: closed-form bound only",
+            trace=trace,
+        )
     call.progress.phase("solving with highs")
     bounds = BoundsOnly(call.progress, trivial)
     _, report = solve_program(

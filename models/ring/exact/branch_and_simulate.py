@@ -24,10 +24,11 @@ from typing import NamedTuple
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.mechanisms.dual_feasible_functions import threshold, thresholds
 from schedgap.models.method import MethodResult, RunContext
-from schedgap.models.ring.heuristics.initial import initial_state, settled_result
+from schedgap.models.ring.heuristics.initial import from_initial_state
 from schedgap.models.ring.programs.printed import equal_jobs
-from schedgap.models.ring.rates import rate_table, refuted
+from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.simulator import schedule_of
+from schedgap.models.search_state import SearchState
 
 Counts = tuple[int, ...]  # [s] of GPUs or workers
 MOST_SEEN = 300_000  # stored nodes, about half a gigabyte
@@ -332,13 +333,15 @@ def _has_left_shift(workers: Counts, servers: int, before: PreviousSlot | None) 
     )
 
 
-def branch_simulate(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run method `branch-simulate` from the best list schedule."""
-    if proof := refuted(instance):
-        return proof
-    state = initial_state(instance, call)
-    if end := settled_result(instance, state):
-        return end
+@from_initial_state
+def branch_simulate(instance: RingInstance, call: RunContext, state: SearchState) -> MethodResult:
+    """Run method `branch-simulate` from the best list schedule.
+
+    Parameters
+    ----------
+    state : SearchState
+        Initial state, given by `from_initial_state`.
+    """
     call.progress.phase("searching from slot to slot")
     result = branch_and_simulate(
         instance,

@@ -18,7 +18,7 @@ import numpy as np
 
 from schedgap.errors import ContradictionError, ScaleError
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.ring.dispatch import Cluster, Ints, dispatch, trial_schedule
+from schedgap.models.ring.dispatch import ClusterState, Ints, dispatch, trial_schedule
 from schedgap.models.ring.programs import intervals
 from schedgap.models.ring.programs.intervals import Detail
 from schedgap.models.ring.programs.jobs_as_intervals import Plan
@@ -281,7 +281,7 @@ def dispatch_in_order(
         None if a job ends after the horizon.
     """
 
-    def choose(job: int, cluster: Cluster) -> Ints | None:
+    def choose(job: int, cluster: ClusterState) -> Ints | None:
         if any(cluster.idle_on[s] < count for s, count in placements[job].items()):
             return None
         chosen = []

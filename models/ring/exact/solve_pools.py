@@ -11,17 +11,16 @@ from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.bounds.solve_load_limit import limit_bound
 from schedgap.models.ring.exact import all_schedules
 from schedgap.models.ring.programs import schedule_pool as pools
-from schedgap.models.ring.rates import refuted
+from schedgap.models.ring.rates import unless_refuted
 from schedgap.models.ring.simulator import schedule_metrics
 from schedgap.solvers import solve
 
 NO_PLAN = "no start and placement of all jobs is feasible"
 
 
+@unless_refuted
 def complete_pool(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `complete-pool`: (10)-(13) over all schedules."""
-    if proof := refuted(instance):
-        return proof
     engine = call.engine or "highs"
     call.progress.phase("collecting schedules")
     latest = all_schedules.latest_end(instance, call.seed, clock=call.clock)
@@ -43,7 +42,7 @@ def complete_pool(instance: RingInstance, call: RunContext) -> MethodResult:
         program = pools.build(instance, pool)
     result = solve(program, engine, **settings)
     if result.objective is None:
-        return MethodResult(note="stopped before the first choice", trace=trace)
+        return MethodResult(note="stopped before the first solution", trace=trace)
     if engine == "cp-sat":
         chosen = pools.read_cp_sat(result.values, pool)
     else:
@@ -55,10 +54,9 @@ def complete_pool(instance: RingInstance, call: RunContext) -> MethodResult:
     )
 
 
+@unless_refuted
 def theta_feasible(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `theta-feasible`: the least limit of (14)-(16) with the estimates of (15)."""
-    if proof := refuted(instance):
-        return proof
     if call.options["form"] == "pool":
         return _pool_limit_bound(instance, call)
     return limit_bound(instance, call)

@@ -9,19 +9,26 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, NullProgress, RunContext
 from schedgap.models.ring.bounds.solve_bounds import BoundsOnly
 from schedgap.models.ring.exact.interval_stages import relaxation_stage
-from schedgap.models.ring.heuristics.initial import initial_state, settled_result
+from schedgap.models.ring.heuristics.initial import (
+    from_initial_state,
+    initial_state,
+    settled_result,
+)
 from schedgap.models.ring.programs import intervals, printed
-from schedgap.models.ring.rates import refuted
+from schedgap.models.ring.rates import unless_refuted
 from schedgap.models.ring.simulator import schedule_of
+from schedgap.models.search_state import SearchState
 
 
-def rar_ddls(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run method `rar-ddls`: (1)-(9) slot by slot, up to the makespan of a first schedule."""
-    if proof := refuted(instance):
-        return proof
-    state = initial_state(instance, call)
-    if end := settled_result(instance, state):
-        return end
+@from_initial_state
+def rar_ddls(instance: RingInstance, call: RunContext, state: SearchState) -> MethodResult:
+    """Run method `rar-ddls`: (1)-(9) slot by slot, up to the makespan of a first schedule.
+
+    Parameters
+    ----------
+    state : SearchState
+        Initial state, given by `from_initial_state`.
+    """
     horizon = instance.horizon if state.schedule is None else state.schedule.makespan
     columns = printed.size(instance, horizon)
     if columns > printed.MOST_COLUMNS:
@@ -34,13 +41,15 @@ def rar_ddls(instance: RingInstance, call: RunContext) -> MethodResult:
     return state.outcome()
 
 
-def rar_ddls_cp(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run method `rar-ddls-cp`: (1)-(9) by intervals, with contention slot by slot."""
-    if proof := refuted(instance):
-        return proof
-    state = initial_state(instance, call)
-    if end := settled_result(instance, state):
-        return end
+@from_initial_state
+def rar_ddls_cp(instance: RingInstance, call: RunContext, state: SearchState) -> MethodResult:
+    """Run method `rar-ddls-cp`: (1)-(9) by intervals, with contention slot by slot.
+
+    Parameters
+    ----------
+    state : SearchState
+        Initial state, given by `from_initial_state`.
+    """
     call.progress.phase("building the program")
     incumbent = state.schedule
     program = intervals.build(
@@ -62,10 +71,9 @@ def rar_ddls_cp(instance: RingInstance, call: RunContext) -> MethodResult:
     return state.outcome()
 
 
+@unless_refuted
 def pair_contention(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `pair-contention`: the interval program with contention between pairs only."""
-    if proof := refuted(instance):
-        return proof
     initial = initial_state(instance, replace(call, progress=NullProgress()))
     lower = int(initial.lower)
     call.progress.bound(lower, initial.certificate)

@@ -5,6 +5,7 @@ Joins `bounds.elementary`, `algorithms.packing` and SJF-BCO to a search state.
 
 import math
 from collections.abc import Callable
+from functools import wraps
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import MethodResult, NullProgress, RunContext
@@ -12,7 +13,13 @@ from schedgap.models.ring.algorithms.packing import longest_first, pack, random_
 from schedgap.models.ring.algorithms.sjf_bco import search_runs
 from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.dispatch import Trial, dispatch, trial_schedule
-from schedgap.models.ring.rates import RateTable, past_horizon, rate_table
+from schedgap.models.ring.rates import (
+    RateTable,
+    RunMethod,
+    past_horizon,
+    rate_table,
+    unless_refuted,
+)
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.children.clock import Clock
 
@@ -82,6 +89,26 @@ def run_list_algorithms(
     search_runs(table, stop=stop, on_better=lambda attempt: offer(attempt.trial))
     if not stop():
         random_orders(table, seed, stop=stop, on_better=offer)
+
+
+def from_initial_state(
+    search: Callable[[RingInstance, RunContext, SearchState], MethodResult],
+) -> RunMethod:
+    """Make a method of a search that begins with an initial state which leaves something to prove.
+
+    Parameters
+    ----------
+    search : callable
+        (instance, call, state) -> result.
+    """
+
+    @unless_refuted
+    @wraps(search)
+    def method(instance: RingInstance, call: RunContext) -> MethodResult:
+        state = initial_state(instance, call)
+        return settled_result(instance, state) or search(instance, call, state)
+
+    return method
 
 
 def settled_result(instance: RingInstance, state: SearchState) -> MethodResult | None:

@@ -98,7 +98,7 @@ def _splits(table: RateTable) -> int:
 
 
 def add_contention_by_sets(
-    program: IntervalProgram, table: RateTable, horizon: int, sets: Sequence[Rings]
+    program: IntervalProgram, table: RateTable, sets: Sequence[Rings]
 ) -> None:
     """Add (6)-(9), with a variable for each set of rings that run concurrently.
 
@@ -108,8 +108,6 @@ def add_contention_by_sets(
         Model without contention, to which variables and constraints are added.
     table : RateTable
         Rates of the instance.
-    horizon : int
-        H of the model.
     sets : sequence of tuple of int
         All `concurrent_sets` of the jobs that may be spread.
 
@@ -123,14 +121,14 @@ def add_contention_by_sets(
     rate(n, p - 1) - rate(n, p) in each slot with contention level p or more. In a set c that level
     is reached if j and p - 1 other rings of c use a common server; then slowed >= slots[c].
     """
-    model = program.model
+    model, horizon = program.model, program.horizon
     slots = {c: model.new_int_var(0, horizon, f"slots{c}") for c in sets}
     containing: dict[Rings, list[IntVar]] = {b: [] for b in sets}  # [b] slots[c] of c >= b
     for c, slots_c in slots.items():
         for size in range(1, len(c) + 1):
             for b in combinations(c, size):
                 containing[b].append(slots_c)
-    shared = {b: _equate_overlap(program, b, containing[b], horizon) for b in sets}
+    shared = {b: _equate_overlap(program, b, containing[b]) for b in sets}
     model.add(sum(slots.values()) <= (horizon if program.makespan is None else program.makespan))
     most = max(table.server_gpus)  # largest number of rings on a server
     slowed: dict[tuple[int, int], list[IntVar]] = {}  # [j, p] slots with level p or more
@@ -163,7 +161,7 @@ def add_contention_by_sets(
 
 
 def _equate_overlap(
-    program: IntervalProgram, rings: Rings, slots: Sequence["IntVar"], horizon: int
+    program: IntervalProgram, rings: Rings, slots: Sequence["IntVar"]
 ) -> "IntVar | None":
     """Make the total of `slots` the overlap of the rings' intervals, where all are spread.
 
@@ -177,14 +175,8 @@ def _equate_overlap(
         for spread in optional:
             model.add(total == 0).only_enforce_if(spread.negated())
         return None
-    last = model.new_int_var(2, horizon + 1, f"last{rings}")
-    first = model.new_int_var(1, horizon, f"first{rings}")
-    model.add_min_equality(last, [program.end[j] for j in rings])
-    model.add_max_equality(first, [program.start[j] for j in rings])
-    overlap = model.new_int_var(0, horizon, f"overlap{rings}")
-    model.add_max_equality(overlap, [0, last - first])
+    length = program.overlap(rings)
+    overlap = model.new_int_var(0, program.horizon, f"overlap{rings}")
+    model.add_max_equality(overlap, [0, length])
     model.add(total == overlap).only_enforce_if(optional)
-    share = model.new_bool_var(f"met{rings}")
-    for s in range(len(program.instance.servers)):
-        model.add_bool_or([*(program.use[j, s].negated() for j in rings), share])
-    return share
+    return program.sharing(rings)

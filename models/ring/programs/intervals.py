@@ -81,23 +81,22 @@ def build(
         if sets is None:
             detail = "slots"
         else:
-            _check_integer_range(program, table, 2 * len(sets) + 1, horizon)
-            add_contention_by_sets(program, table, horizon, sets)
+            _check_integer_range(program, table, 2 * len(sets) + 1)
+            add_contention_by_sets(program, table, sets)
     if detail in ("pairs", "slots"):
-        _check_integer_range(program, table, len(program.spread) + 1, horizon)
+        _check_integer_range(program, table, len(program.spread) + 1)
     if detail == "pairs" or (detail == "slots" and pair_cuts):
-        _add_contention_by_pairs(program, table, horizon)
+        _add_contention_by_pairs(program, table)
     if detail == "slots":
-        _add_contention_by_slots(program, table, horizon)
+        _add_contention_by_slots(program, table)
     for i, k in equal_jobs(instance):  # symmetry
         model.add(program.start[i] <= program.start[k])
     return program
 
 
-def _check_integer_range(
-    program: IntervalProgram, table: RateTable, terms: int, horizon: int
-) -> None:
+def _check_integer_range(program: IntervalProgram, table: RateTable, terms: int) -> None:
     """Raise ScaleError if a sum of so many progress terms may exceed integers of 64 bits."""
+    horizon = program.horizon
     fastest = max((table.rate(j, n, 1) for j, n in program.number), default=0)
     if fastest * horizon * terms >= MOST_PROGRESS:
         raise ScaleError(
@@ -106,7 +105,7 @@ def _check_integer_range(
         )
 
 
-def _add_contention_by_pairs(program: IntervalProgram, table: RateTable, horizon: int) -> None:
+def _add_contention_by_pairs(program: IntervalProgram, table: RateTable) -> None:
     """Let two rings that share a server slow each other while they overlap.
 
     In a common slot p_j >= 2. So job j makes progress rate(n, 2) or less in the slots of the
@@ -115,22 +114,16 @@ def _add_contention_by_pairs(program: IntervalProgram, table: RateTable, horizon
     The overlaps of j with jobs no two of which fit into the cluster beside j are disjoint, so that
     they add up. The constraints are implied by the whole program.
     """
-    model, S = program.model, range(len(table.server_gpus))
-    rings = sorted(program.spread)
+    model, rings = program.model, sorted(program.spread)
     overlap: dict[tuple[int, int], IntVar] = {}
     for position, j in enumerate(rings):
         for k in rings[position + 1 :]:
             if table.size[j] + table.size[k] > table.gpus:
                 continue
-            share = model.new_bool_var(f"share[{j},{k}]")
-            for s in S:
-                model.add_bool_or([program.use[j, s].negated(), program.use[k, s].negated(), share])
-            last = model.new_int_var(2, horizon + 1, f"last[{j},{k}]")
-            first = model.new_int_var(1, horizon, f"first[{j},{k}]")
-            model.add_min_equality(last, [program.end[j], program.end[k]])
-            model.add_max_equality(first, [program.start[j], program.start[k]])
-            common = model.new_int_var(0, horizon, f"overlap[{j},{k}]")
-            model.add(common >= last - first).only_enforce_if(share)
+            share = program.sharing((j, k))
+            length = program.overlap((j, k))
+            common = model.new_int_var(0, program.horizon, f"overlap[{j},{k}]")
+            model.add(common >= length).only_enforce_if(share)
             overlap[j, k] = overlap[k, j] = common
     for j in rings:
         for group in exclusive_groups(table, j, [k for k in rings if (j, k) in overlap]):
@@ -166,14 +159,14 @@ def exclusive_groups(table: RateTable, job: int, others: Sequence[int]) -> list[
     return list(groups)
 
 
-def _add_contention_by_slots(program: IntervalProgram, table: RateTable, horizon: int) -> None:
+def _add_contention_by_slots(program: IntervalProgram, table: RateTable) -> None:
     """Add the contention levels and rates of every slot, (6)-(9).
 
     Literals: act[j, t], job j is active in slot t as a ring over several servers; at_most[s, t, p],
     at most p rings use server s in slot t; level[t, p] of job j, it is active in slot t and
     p_j[t] <= p. As in `printed`, the rate steps of all levels add up to the rate at p_j[t].
     """
-    model, S, T = program.model, range(len(table.server_gpus)), range(1, horizon + 1)
+    model, S, T = program.model, range(len(table.server_gpus)), range(1, program.horizon + 1)
     rings = sorted(program.spread)
     most = [min(table.server_gpus[s], len(rings)) for s in S]  # [s] largest number of rings
     P = max(most, default=0)

@@ -14,7 +14,7 @@ from schedgap.models.ring.rates import RateTable, rate_table
 from schedgap.models.ring.simulator import Placement
 
 if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import CpModel, IntervalVar, IntVar
+    from ortools.sat.python.cp_model import CpModel, IntervalVar, IntVar, LinearExpr
 
 Plan = tuple[list[int], list[Placement]]  # starts [j] and placements [j]
 
@@ -25,6 +25,7 @@ class IntervalProgram:
 
     instance: RingInstance
     model: "CpModel"
+    horizon: int  # H, the last slot in which a job may end
     start: list["IntVar"] = field(default_factory=list)  # [j] first slot
     end: list["IntVar"] = field(default_factory=list)  # [j] slot after the last
     duration: list["IntVar | int"] = field(default_factory=list)  # [j] slots; an int where fixed
@@ -89,6 +90,33 @@ class IntervalProgram:
         """
         return [(n, chosen) for (j, n), chosen in self.number.items() if j == job]
 
+    def overlap(self, jobs: Sequence[int]) -> "LinearExpr":
+        """Return the end of the first of several jobs less the start of the last, in slots.
+
+        Parameters
+        ----------
+        jobs : sequence of int
+            Jobs; their intervals have so many slots in common if this is positive.
+        """
+        end = self.model.new_int_var(2, self.horizon + 1, f"last{jobs}")
+        start = self.model.new_int_var(1, self.horizon, f"first{jobs}")
+        self.model.add_min_equality(end, [self.end[j] for j in jobs])
+        self.model.add_max_equality(start, [self.start[j] for j in jobs])
+        return end - start
+
+    def sharing(self, jobs: Sequence[int]) -> "IntVar":
+        """Return a literal that is true if some server is used by all of several spread jobs.
+
+        Parameters
+        ----------
+        jobs : sequence of int
+            Jobs that may be spread.
+        """
+        share = self.model.new_bool_var(f"share{jobs}")
+        for s in range(len(self.instance.servers)):
+            self.model.add_bool_or([*(self.use[j, s].negated() for j in jobs), share])
+        return share
+
     def must_spread(self, job: int) -> bool:
         """Return whether a job cannot be inside one server.
 
@@ -127,7 +155,7 @@ def interval_program(
     table = rate_table(instance)
     J, S = range(len(table.size)), range(len(table.server_gpus))
     model = cp_model.CpModel()
-    program = IntervalProgram(instance, model)
+    program = IntervalProgram(instance, model, horizon)
     shortest = [durations_by_servers(table, j, horizon) for j in J]  # [j][n] slots
     demands: list[list[tuple[IntervalVar, IntVar | int]]] = [[] for _ in S]  # [s] with workers
     runs: list[IntervalVar] = []  # [j] interval of the whole job
