@@ -152,6 +152,7 @@ def limit_pool(
                 )
                 for s in range(len(table.server_gpus))
             ]
+            # servers are independent: the limit of a schedule is the largest of their loads
             numbered = list(map(numbering, table.server_gpus, by_server))
             limit = max(on_server.load for on_server in numbered)
             if limit < least:

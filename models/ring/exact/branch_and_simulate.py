@@ -247,6 +247,7 @@ class _Tree:
             equal_server.append(last.get(key))
             last[key] = s
         free_from = [sum(free[s:]) for s in range(len(free) + 1)]
+        # the shortest time on n servers must fit below the cutoff
         most_servers = max(
             (
                 n

@@ -81,6 +81,7 @@ def least_load(
     """
     load = [loads[j] for j, _ in jobs]
     total = sum(each * count for each, (_, count) in zip(load, jobs, strict=True))
+    # some GPU has the longest job, and some GPU has the mean load or more
     lower = max([*load, total / capacity], default=0.0) * (1 + _CLOSE)
     best_load = sum(load) * (1 + _CLOSE) + 1.0
     best_groups: dict[int, int] = {}
@@ -92,13 +93,14 @@ def least_load(
         if i == len(jobs):
             best_load, best_groups = largest, groups
             return
+        # groups of GPUs whose jobs do not overlap job i, with their loads after taking it
         idle = [(mask, load_of(mask) + load[i]) for mask in groups if not mask & overlap[i]]
         idle.sort(key=lambda group: group[1])
         for taken in splits(jobs[i][1], [groups[mask] for mask, _ in idle]):
             after = max([largest, *(u for (_, u), n in zip(idle, taken, strict=True) if n)])
             if after * (1 + _CLOSE) >= best_load:
                 continue
-            split = dict(groups)
+            split = dict(groups)  # n GPUs of a group go to the group that also has job i
             for (mask, _), n in zip(idle, taken, strict=True):
                 if n:
                     split[mask] -= n
@@ -127,6 +129,7 @@ def least_load(
                 yield (n, *rest)
 
     place(0, {0: capacity}, 0.0)
+    # number the GPUs group by group
     gpus: list[list[int]] = [[] for _ in jobs]
     first = 0
     for mask, n in best_groups.items():

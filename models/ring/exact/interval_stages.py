@@ -202,15 +202,15 @@ def destructive_bound_stage(
         better = None if plan is None else offer_plan(state, instance, *plan)
         if better is not None and better.makespan < incumbent.makespan:
             incumbent = better
-        if result.status == "infeasible":
+        if result.status == "infeasible":  # no schedule ends by the target
             refuted += 1
             lower = target + 1
             state.bound(lower)
-        elif plan is not None and incumbent.makespan > target:
+        elif plan is not None and incumbent.makespan > target:  # the plan of a relaxation
             if detail == "sets":
                 raise ContradictionError(f"a plan that ends by {target} cannot be executed")
             detail = "sets"
-        elif plan is None:
+        elif plan is None:  # undecided: try the other target, then both with more time
             if not at_bound:
                 share = min(1.0, 2 * share)
             at_bound = not at_bound

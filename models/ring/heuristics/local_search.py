@@ -155,7 +155,7 @@ def local_search(
             lanes = LaneAssignment(table, large_jobs, low)
             take_lanes(lanes)
             while lanes.jobs and low < upper and not clock.expired():
-                target = (low + upper - 1) // 2
+                target = (low + upper - 1) // 2  # `upper` falls with every better schedule
                 if not anneal(
                     lanes,
                     target,

@@ -247,7 +247,7 @@ def order_search(
     if not all(modes):
         return upper
     work = [size * int(d) for size, d in zip(table.size, table.best_slots, strict=True)]
-    slots = upper + max(of_job[0].slots for of_job in modes)
+    slots = upper + max(of_job[0].slots for of_job in modes)  # the search may pass through worse
     orders = longest_first(table)
     order, current = min(
         ((order, serial_schedule(table, order, slots)) for order in orders),
@@ -264,7 +264,7 @@ def order_search(
         schedule = serial_schedule(table, neighbour, slots)
         if schedule is None:
             continue
-        if current is not None:
+        if current is not None:  # Metropolis rule on the excess over a better makespan
             target = upper - 1
             change = schedule.excess(target, table.size) - current.excess(target, table.size)
             temperature = initial * _COOLING ** max(tried / tries, clock.spent())
