@@ -17,7 +17,7 @@ def _at(name: str) -> Lazy:
 
 def _in_time(name: str) -> Callable[[ElasticInstance, RunContext], MethodResult]:
     """Return the method that runs an algorithm, and looks only then at a closed horizon."""
-    return partial(_at("algorithms.closed_horizon:in_time"), _at(name))
+    return partial(_at("algorithms.closed_horizon:run_within_horizon"), _at(name))
 
 
 def _needs_completion(instance: ElasticInstance) -> str | None:
@@ -31,7 +31,7 @@ def _needs_batch(instance: ElasticInstance) -> str | None:
 
 
 # Handed in, so that the paper's algorithms know of no bounds, and bounds of no searches.
-_MOST_WEIGHT = _at("bounds.dual_prices:most_weight")
+_MOST_WEIGHT = _at("bounds.dual_prices:weight_bound")
 _FIRST = _at("heuristics.initial:starting_schedule")
 
 MAX_COLUMNS = Option(
@@ -236,7 +236,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "a-online",
         "algorithm",
-        partial(_at("algorithms.a_online:solve_a_online"), most_weight=_MOST_WEIGHT),
+        partial(_at("algorithms.a_online:solve_a_online"), weight_bound=_MOST_WEIGHT),
         "batches at doubling times, admitted by rising prices and served in a later window",
         "Algorithms 1-7",
         options=(
@@ -250,7 +250,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "a-online-compact",
         "algorithm",
-        partial(_at("algorithms.a_online:solve_a_online"), most_weight=_MOST_WEIGHT, compact=True),
+        partial(_at("algorithms.a_online:solve_a_online"), weight_bound=_MOST_WEIGHT, compact=True),
         "a-online without idle windows: a batch starts when the one before has ended",
         "Algorithms 1-7, Section 4.2 (terminating a round)",
         ours=True,

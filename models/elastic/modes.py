@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, Job, Placement, arrays
 from schedgap.models.elastic import placement
-from schedgap.models.elastic.placement import TOLERANCE, Demand, Floats, Ints
+from schedgap.models.elastic.placement import TOLERANCE, Floats, Ints, ModeDemand
 
-MOST_DECIMALS = 4  # of a unit
-MOST_UNITS = 2.0**50  # whole numbers up to here divide exactly enough
-MOST_WORKERS = 2**22  # of one job, for a list of modes
+MAX_DECIMALS = 4  # of a unit
+MAX_UNITS = 2.0**50  # whole numbers up to here divide exactly enough
+MAX_WORKERS = 2**22  # of one job, for a list of modes
 
 
 class Mode(NamedTuple):
@@ -32,7 +32,7 @@ class Mode(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cluster:
+class ElasticCluster:
     """Servers and types, without any job. Index letters as in `ElasticArrays`.
 
     Amounts are counted in units: where all demands of a resource are multiples of 10^-k, k = 0..4,
@@ -65,12 +65,12 @@ class Cluster:
         result: Floats = np.where(whole, np.rint(scaled), scaled)
         return result
 
-    def demand(self, mode: Mode) -> Demand:
+    def demand(self, mode: Mode) -> ModeDemand:
         """Return what a mode asks for, in units."""
         m, p = mode.worker_type, mode.ps_type
         if p is None:
-            return Demand(mode.workers, self.worker_units[m])
-        return Demand(
+            return ModeDemand(mode.workers, self.worker_units[m])
+        return ModeDemand(
             mode.workers,
             self.worker_units[m],
             self.ps_units[p],
@@ -93,7 +93,7 @@ class Cluster:
 
 
 @lru_cache(maxsize=64)
-def cluster(instance: ElasticInstance) -> Cluster:
+def cluster(instance: ElasticInstance) -> ElasticCluster:
     """Return the servers and types of an instance."""
     view = arrays(instance)
     demands = np.concatenate([view.worker_demand, view.ps_demand])
@@ -101,10 +101,10 @@ def cluster(instance: ElasticInstance) -> Cluster:
     scale, whole = np.ones(resources), np.zeros(resources, dtype=bool)
     bare, capacity = view.capacity, view.capacity + TOLERANCE
     for r in range(resources):
-        for power in 10.0 ** np.arange(MOST_DECIMALS + 1):
+        for power in 10.0 ** np.arange(MAX_DECIMALS + 1):
             units = np.rint(demands[:, r] * power)
             largest = max(float(bare[:, r].max()) * power, float(units.max()))
-            if largest < MOST_UNITS and (units / power == demands[:, r]).all():
+            if largest < MAX_UNITS and (units / power == demands[:, r]).all():
                 scale[r], whole[r] = power, True
                 exact = np.floor(capacity[:, r] * power)
                 # The largest doubles are further apart than 1e-6: there the sum may round up.
@@ -114,7 +114,7 @@ def cluster(instance: ElasticInstance) -> Cluster:
     def whole_units(amounts: Floats) -> Floats:
         return np.where(whole, np.rint(amounts * scale), amounts)
 
-    return Cluster(
+    return ElasticCluster(
         is_ring=instance.is_ring,
         resources=tuple(instance.resources),
         servers=tuple(server.id for server in instance.servers),
@@ -132,7 +132,7 @@ def cluster(instance: ElasticInstance) -> Cluster:
     )
 
 
-def volume(view: Cluster, mode: Mode) -> float:
+def volume(view: ElasticCluster, mode: Mode) -> float:
     """Return demand x duration of a mode, each resource as a share of the whole cluster's."""
     total = view.capacity.sum(axis=0)
     demand = mode.workers * view.worker_units[mode.worker_type]
@@ -142,7 +142,7 @@ def volume(view: Cluster, mode: Mode) -> float:
 
 
 @lru_cache(maxsize=1 << 16)
-def most_central(view: Cluster, m: int, p: int | None) -> int:
+def max_central_workers(view: ElasticCluster, m: int, p: int | None) -> int:
     """Return the most workers that fit on one empty server, beside one PS."""
     free = view.capacity
     if p is not None:
@@ -152,7 +152,7 @@ def most_central(view: Cluster, m: int, p: int | None) -> int:
 
 
 @lru_cache(maxsize=1 << 16)
-def most_split(view: Cluster, m: int, p: int | None, chunks: int) -> int:
+def max_split_workers(view: ElasticCluster, m: int, p: int | None, chunks: int) -> int:
     """Return the most workers, up to `chunks`, that run on the empty cluster on >= 2 servers.
 
     Every smaller number has a placement, too; in the ring from 2 on.
@@ -168,7 +168,7 @@ def most_split(view: Cluster, m: int, p: int | None, chunks: int) -> int:
     most = 0
     for s in range(1, placement.ps_needed(b, B, min(total, chunks)) + 1):
         n = np.flatnonzero((room >= s) & (others >= 1))
-        served = placement.reach(b, B, s)
+        served = placement.workers_served(b, B, s)
         if not len(n):
             break
         if served >= 1:
@@ -178,7 +178,7 @@ def most_split(view: Cluster, m: int, p: int | None, chunks: int) -> int:
 
 
 def batch_slots(
-    view: Cluster, job: Job, m: int, p: int | None, workers: Ints, central: bool
+    view: ElasticCluster, job: Job, m: int, p: int | None, workers: Ints, central: bool
 ) -> Floats:
     """Return 1 / rho for numbers of workers [k]: slots of one worker for one mini-batch.
 
@@ -196,7 +196,7 @@ def batch_slots(
 
 
 def durations(
-    view: Cluster, job: Job, m: int, p: int | None, workers: Ints, central: bool
+    view: ElasticCluster, job: Job, m: int, p: int | None, workers: Ints, central: bool
 ) -> Floats:
     """Return the least duration by (2f) in slots, for numbers of workers [k]; whole numbers."""
     needed = job.work * batch_slots(view, job, m, p, workers, central)
@@ -204,7 +204,7 @@ def durations(
     return slots
 
 
-def job_modes(view: Cluster, job: Job) -> tuple[Mode, ...]:
+def job_modes(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
     """Return the modes of a job that have a placement on the empty cluster.
 
     Returns
@@ -238,7 +238,7 @@ def modes(instance: ElasticInstance, job: int) -> tuple[Mode, ...]:
     return _all_modes(instance)[job]
 
 
-def _types(view: Cluster, job: Job) -> Iterator[tuple[int, int | None]]:
+def _types(view: ElasticCluster, job: Job) -> Iterator[tuple[int, int | None]]:
     """Worker and PS types that are not barred for the job."""
     for m, name in enumerate(view.worker_types):
         if name not in job.train_time:
@@ -251,15 +251,15 @@ def _types(view: Cluster, job: Job) -> Iterator[tuple[int, int | None]]:
 
 
 def _breakpoints(
-    view: Cluster, job: Job, m: int, p: int | None, central: bool
+    view: ElasticCluster, job: Job, m: int, p: int | None, central: bool
 ) -> list[tuple[int, float]]:
     """Numbers of workers that are faster than all smaller ones, with the duration of each."""
     if central:
-        most = min(job.chunks, most_central(view, m, p))
+        most = min(job.chunks, max_central_workers(view, m, p))
     else:
-        most = most_split(view, m, p, job.chunks)
-    if most > MOST_WORKERS:
-        raise ScaleError(f"job {job.id} could use {most} workers; at most {MOST_WORKERS} are tried")
+        most = max_split_workers(view, m, p, job.chunks)
+    if most > MAX_WORKERS:
+        raise ScaleError(f"job {job.id} could use {most} workers; at most {MAX_WORKERS} are tried")
     least = 2 if p is None and not central else 1  # a split ring has two workers
     workers = np.arange(least, most + 1)
     slots = durations(view, job, m, p, workers, central)

@@ -19,7 +19,7 @@ TOLERANCE = 1e-6  # of (2i) and (2h), as in the rules
 TIE = 1e-9  # a cost is less than another one when it is less by this, relative to values over 1
 
 
-def slack(cost: float) -> float:
+def tie_margin(cost: float) -> float:
     """Return by how much a cost must be undercut to count as undercut."""
     return TIE * max(1.0, abs(cost))
 
@@ -55,13 +55,13 @@ def ps_needed(bandwidth: float, ps_bandwidth: float, away: int) -> int:
     return max(1, int(np.ceil((away * bandwidth - TOLERANCE) / ps_bandwidth)))
 
 
-def reach(bandwidth: float, ps_bandwidth: float, ps: int) -> int:
+def workers_served(bandwidth: float, ps_bandwidth: float, ps: int) -> int:
     """Return the most workers on other servers that so many PSs on one server can serve, (2i)."""
     return int(np.floor((ps * ps_bandwidth + TOLERANCE) / bandwidth))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Demand:
+class ModeDemand:
     """What a job of a fixed mode asks for."""
 
     workers: int  # N
@@ -75,7 +75,7 @@ class Demand:
         return ps_needed(self.bandwidth, self.ps_bandwidth, self.workers)
 
 
-class Found(NamedTuple):
+class SplitPlacements(NamedTuple):
     """The cheapest split placement in each window; where there is none the cost is infinite."""
 
     cost: Floats  # [t]
@@ -84,7 +84,7 @@ class Found(NamedTuple):
     beside: Ints  # [t] g, workers on it
 
 
-class Fill:
+class GreedyFill:
     """Workers on the cheapest servers first, in each window t: F(q), and what comes before each.
 
     Servers are sorted by price, equal ones stay in list order. Arrays [t, k] are in that order.
@@ -127,7 +127,7 @@ def before(running: NDArray[Any]) -> NDArray[Any]:
     return shifted
 
 
-def ring_split(fill: Fill, workers: int) -> Found:
+def ring_split(fill: GreedyFill, workers: int) -> SplitPlacements:
     """Return the cheapest fill on at least two servers in each window (Algorithm 7).
 
     A fill that one server holds is no split placement; the central one there costs no more.
@@ -137,18 +137,18 @@ def ring_split(fill: Fill, workers: int) -> Found:
     cost = np.full(len(fill.total), np.inf)
     cost[rows] = fill.cost(rows, np.full(len(rows), workers))
     none = np.full(len(cost), -1)
-    return Found(cost, none, np.zeros_like(none), np.zeros_like(none))
+    return SplitPlacements(cost, none, np.zeros_like(none), np.zeros_like(none))
 
 
 def ps_split(
-    fill: Fill,
-    demand: Demand,
+    fill: GreedyFill,
+    demand: ModeDemand,
     zeta: Floats,
     free: Floats,
     *,
     rule: Rule = "exact",
     below: float = np.inf,
-) -> Found:
+) -> SplitPlacements:
     """Return the cheapest placement on at least two servers in each window, problem (13).
 
     Parameters
@@ -174,7 +174,7 @@ def ps_split(
     """
     assert demand.ps is not None
     N, windows = demand.workers, len(fill.total)
-    found = Found(np.full(windows, np.inf), *(np.full(windows, -1) for _ in range(3)))
+    found = SplitPlacements(np.full(windows, np.inf), *(np.full(windows, -1) for _ in range(3)))
     rows = np.flatnonzero(fill.total >= N)
     if not len(rows):
         return found
@@ -202,7 +202,7 @@ def ps_split(
 
 
 def _best_beside(
-    fill: Fill, demand: Demand, t: Ints, k: Ints, price: Floats, free: Floats
+    fill: GreedyFill, demand: ModeDemand, t: Ints, k: Ints, price: Floats, free: Floats
 ) -> tuple[Floats, Ints, Ints]:
     """Return the least cost, s and g with all PSs on the k-th server of window t, pair by pair."""
     N = demand.workers
@@ -218,7 +218,7 @@ def _best_beside(
         if not len(left):
             break
         beside = fits(free[left] - s * demand.ps, demand.worker)
-        served = reach(demand.bandwidth, demand.ps_bandwidth, s)
+        served = workers_served(demand.bandwidth, demand.ps_bandwidth, s)
         low = np.maximum(max(0, N - served), N - (total[left] - own[left]))
         high = np.minimum(np.minimum(own[left], N - 1), beside)
         able = low <= high
@@ -241,7 +241,7 @@ def _best_beside(
 
 
 def _most_beside(
-    fill: Fill, demand: Demand, t: Ints, k: Ints, price: Floats, free: Floats
+    fill: GreedyFill, demand: ModeDemand, t: Ints, k: Ints, price: Floats, free: Floats
 ) -> tuple[Floats, Ints, Ints]:
     """Algorithm 4's greedy choice of g on the k-th server, N^ reset and at most N - 1 (E16, E17).
 
@@ -278,7 +278,7 @@ def _most_beside(
 
 
 def counts(
-    fill: Fill, demand: Demand, found: Found, t: int
+    fill: GreedyFill, demand: ModeDemand, found: SplitPlacements, t: int
 ) -> tuple[dict[int, int], dict[int, int]]:
     """Return the workers and PSs by server of the placement found in window t.
 
@@ -295,21 +295,21 @@ def counts(
     return dict(sorted(workers.items())), dict(ps)
 
 
-def _first_used(fill: Fill, rows: Ints) -> Ints:
+def _first_used(fill: GreedyFill, rows: Ints) -> Ints:
     """Return the first server, in the sorted order, that holds any worker."""
     first: Ints = (fill.most[rows] > 0).argmax(axis=1)
     return first
 
 
 def cheapest(
-    demand: Demand,
+    demand: ModeDemand,
     omega: Floats,
     zeta: Floats,
     free: Floats,
     *,
     central: bool = False,
     rule: Rule = "exact",
-    fill: Fill | None = None,
+    fill: GreedyFill | None = None,
 ) -> tuple[float, dict[int, int], dict[int, int]] | None:
     """Return the cheapest placement in one window: its cost, workers by server, PSs by server.
 
@@ -330,12 +330,12 @@ def cheapest(
     """
     if central:
         cost = central_costs(demand, omega, zeta, free)
-        h = int(np.argmax(cost <= cost.min() + slack(float(cost.min()))))
+        h = int(np.argmax(cost <= cost.min() + tie_margin(float(cost.min()))))
         if not np.isfinite(cost[h]):
             return None
         return float(cost[h]), {h: demand.workers}, {} if demand.ps is None else {h: 1}
     if fill is None:
-        fill = Fill(omega[None], fits(free, demand.worker)[None], demand.workers)
+        fill = GreedyFill(omega[None], fits(free, demand.worker)[None], demand.workers)
     if demand.ps is None:
         found = ring_split(fill, demand.workers)
     else:
@@ -345,7 +345,7 @@ def cheapest(
     return float(found.cost[0]), *counts(fill, demand, found, 0)
 
 
-def central_costs(demand: Demand, omega: Floats, zeta: Floats, free: Floats) -> Floats:
+def central_costs(demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats) -> Floats:
     """Return the cost of all on one server, for each one, infinite where it does not fit.
 
     Parameters

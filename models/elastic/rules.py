@@ -27,7 +27,7 @@ _KEYS: Shapes = {
 _PS_KEYS: Shapes = {"ps_type": "string", "ps": "object"}
 
 
-class Run(NamedTuple):
+class Segment(NamedTuple):
     """One segment of a job, with the values of the file; `name` is for messages."""
 
     name: str
@@ -55,12 +55,12 @@ class Run(NamedTuple):
         return len({*self.workers, *(self.ps or ())}) == 1
 
 
-class Plan(NamedTuple):
+class UncheckedSchedule(NamedTuple):
     """A schedule of the right shape: runs by job id, in file order; values are not judged yet."""
 
     mode: str
     restart_slots: Any
-    jobs: Mapping[str, Sequence[Run]]
+    jobs: Mapping[str, Sequence[Segment]]
     unknown: Sequence[str]  # ids that are no jobs
     split: Sequence[str]  # job ids with the key 'segments'
 
@@ -126,7 +126,7 @@ def omitted_rules(schedule: Any) -> tuple[str, ...]:
 # --- shape -------------------------------------------------------------------------------------
 
 
-def _read(instance: ElasticInstance, schedule: Any) -> Plan:
+def _read(instance: ElasticInstance, schedule: Any) -> UncheckedSchedule:
     """Return the schedule, or refuse its shape."""
     require(schedule, "object")
     for key in schedule:
@@ -144,7 +144,7 @@ def _read(instance: ElasticInstance, schedule: Any) -> Plan:
     restart = schedule.get("restart_slots", 0)
     require(restart, "number", "restart_slots")
     known = {job.id: job for job in instance.jobs}
-    jobs: dict[str, list[Run]] = {}
+    jobs: dict[str, list[Segment]] = {}
     unknown, split = [], []
     for name, data in schedule["jobs"].items():
         require(data, "object", "jobs", name)
@@ -162,17 +162,17 @@ def _read(instance: ElasticInstance, schedule: Any) -> Plan:
                 for k, part in enumerate(data["segments"])
             ]
         job = known.get(name, instance.jobs[0])  # an unknown one has a shape, too
-        runs = [_run(instance, job, label, path, part) for label, path, part in parts]
+        runs = [_segment(instance, job, label, path, part) for label, path, part in parts]
         if name in known:
             jobs[name] = runs
         else:
             unknown.append(name)
-    return Plan(mode, restart, jobs, unknown, split)
+    return UncheckedSchedule(mode, restart, jobs, unknown, split)
 
 
-def _run(
+def _segment(
     instance: ElasticInstance, job: Job, name: str, path: tuple[str | int, ...], data: Any
-) -> Run:
+) -> Segment:
     require(data, "object", *path)
     if instance.is_ring:
         require_keys(data, _KEYS, _PS_KEYS, *path)
@@ -181,7 +181,7 @@ def _run(
     for role in ("workers", "ps"):
         for server, count in data.get(role, {}).items():
             require(count, "number", *path, role, server)
-    return Run(
+    return Segment(
         name, job, data["start"], data["duration"], data["worker_type"],
         data.get("ps_type"), data["workers"], data.get("ps"),
     )  # fmt: skip
@@ -190,11 +190,11 @@ def _run(
 # --- rules -------------------------------------------------------------------------------------
 
 
-def _violations(instance: ElasticInstance, plan: Plan) -> Iterator[Violation]:
+def _violations(instance: ElasticInstance, plan: UncheckedSchedule) -> Iterator[Violation]:
     yield from known_mode(plan)
     yield from scheduled_once(instance, plan)
     yield from one_segment(plan)
-    sound: dict[str, list[Run]] = {}
+    sound: dict[str, list[Segment]] = {}
     for name, runs in plan.jobs.items():
         faults = [fault for run in runs for fault in _own_faults(instance, run)]
         yield from faults
@@ -216,7 +216,7 @@ def _violations(instance: ElasticInstance, plan: Plan) -> Iterator[Violation]:
     yield from within_capacity(instance, [run for runs in sound.values() for run in runs])
 
 
-def _own_faults(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
+def _own_faults(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
     """Rules V2 and V5-V8: what the values of a run must be for the other rules to make sense."""
     yield from whole_slots(run)
     yield from one_worker_type(instance, run)
@@ -225,7 +225,7 @@ def _own_faults(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
     yield from a_parameter_server(instance, run)
 
 
-def known_mode(plan: Plan) -> Iterator[Violation]:
+def known_mode(plan: UncheckedSchedule) -> Iterator[Violation]:
     """Rule V0: the mode is one of the two, and restart_slots a whole number >= 0."""
     if plan.mode not in MODES:
         message = f"mode {short(plan.mode)}: must be {' or '.join(MODES)}"
@@ -235,7 +235,7 @@ def known_mode(plan: Plan) -> Iterator[Violation]:
         yield Violation("V0", ("restart_slots",), 1, message)
 
 
-def scheduled_once(instance: ElasticInstance, plan: Plan) -> Iterator[Violation]:
+def scheduled_once(instance: ElasticInstance, plan: UncheckedSchedule) -> Iterator[Violation]:
     """Rule V1, (2a): every job is there; (7a): any of them; and no others."""
     for job in instance.jobs:
         if job.id not in plan.jobs and not instance.is_batch:
@@ -244,7 +244,7 @@ def scheduled_once(instance: ElasticInstance, plan: Plan) -> Iterator[Violation]
         yield Violation("V1", (name,), 1, f"no job {short(name)}")
 
 
-def whole_slots(run: Run) -> Iterator[Violation]:
+def whole_slots(run: Segment) -> Iterator[Violation]:
     """Rule V2, (2m): start and duration are integers >= 1."""
     for key, value in (("start", run.start), ("duration", run.duration)):
         if not is_whole(value, 1, LATEST):
@@ -252,7 +252,7 @@ def whole_slots(run: Run) -> Iterator[Violation]:
             yield Violation("V2", (run.name, key), 1, message)
 
 
-def not_before_arrival(run: Run) -> Iterator[Violation]:
+def not_before_arrival(run: Segment) -> Iterator[Violation]:
     """Rule V3, (2j): a job runs from its arrival on."""
     early = run.job.arrival - run.start
     if early > 0:
@@ -260,7 +260,7 @@ def not_before_arrival(run: Run) -> Iterator[Violation]:
         yield Violation("V3", (run.name,), early, message)
 
 
-def ends_in_time(instance: ElasticInstance, runs: Sequence[Run]) -> Iterator[Violation]:
+def ends_in_time(instance: ElasticInstance, runs: Sequence[Segment]) -> Iterator[Violation]:
     """Rule V4, (7b): start + duration <= deadline; closed: the last slot is at most the horizon."""
     last = max(runs, key=lambda run: run.end, default=None)
     if last is None or instance.last_end is None or last.end <= instance.last_end:
@@ -270,7 +270,7 @@ def ends_in_time(instance: ElasticInstance, runs: Sequence[Run]) -> Iterator[Vio
     yield Violation("V4", (last.name,), last.end - instance.last_end, message)
 
 
-def one_worker_type(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
+def one_worker_type(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
     """Rule V5, (2b): one known worker type that is not barred, and at least one worker.
 
     That segments do not change it is for `same_types`.
@@ -284,7 +284,7 @@ def one_worker_type(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
         yield Violation("V5", (run.name,), 1, f"{run.name} has no workers")
 
 
-def one_ps_type(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
+def one_ps_type(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
     """Rule V6, (2c): one known PS type that is not barred; in the ring none and no PSs.
 
     That segments do not change it is for `same_types`.
@@ -307,7 +307,7 @@ def _type_fault(name: str, known: Sequence[str], times: Mapping[str, float]) -> 
     return "" if name in times else f"{short(name)} is barred: the job has no time for it"
 
 
-def whole_counts(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
+def whole_counts(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
     """Rule V7, (2k) and (2l): counts are integers >= 1 on known servers."""
     known = {server.id for server in instance.servers}
     for role, counts in (("workers", run.workers), ("ps", run.ps or {})):
@@ -320,13 +320,13 @@ def whole_counts(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
                 yield Violation("V7", (run.name, server), 1, message)
 
 
-def a_parameter_server(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
+def a_parameter_server(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
     """Rule V8, (2e): at least one PS."""
     if not instance.is_ring and not run.ps:
         yield Violation("V8", (run.name,), 1, f"{run.name} has no parameter server")
 
 
-def at_most_one_worker_per_chunk(run: Run) -> Iterator[Violation]:
+def at_most_one_worker_per_chunk(run: Segment) -> Iterator[Violation]:
     """Rule V9, (2g): at most D_j workers."""
     most = run.job.chunks
     if run.number > most:
@@ -334,7 +334,7 @@ def at_most_one_worker_per_chunk(run: Run) -> Iterator[Violation]:
         yield Violation("V9", (run.name,), run.number - most, message)
 
 
-def batch_slots(instance: ElasticInstance, run: Run) -> float:
+def batch_slots(instance: ElasticInstance, run: Segment) -> float:
     """Return 1 / rho, the slots that one worker needs for one mini-batch: (1), or (14) for a ring.
 
     The 2 pi / b of the exchange between servers counts unless all is on one server.
@@ -348,7 +348,7 @@ def batch_slots(instance: ElasticInstance, run: Run) -> float:
     return job.train_time[run.worker_type] + update + exchange * (N - 1) / N
 
 
-def long_enough(instance: ElasticInstance, runs: Sequence[Run]) -> Iterator[Violation]:
+def long_enough(instance: ElasticInstance, runs: Sequence[Segment]) -> Iterator[Violation]:
     """Rule V10, (2f): d_j N rho >= E D K; a millionth of a worker-slot may be missing."""
     for run in runs:
         needed = run.job.work * batch_slots(instance, run)
@@ -359,7 +359,7 @@ def long_enough(instance: ElasticInstance, runs: Sequence[Run]) -> Iterator[Viol
 
 
 def enough_in_all(
-    instance: ElasticInstance, runs: Sequence[Run], restart_slots: int
+    instance: ElasticInstance, runs: Sequence[Segment], restart_slots: int
 ) -> Iterator[Violation]:
     """Rule V10 of a preemptive schedule: mini-batches over all segments, restarts taken off."""
     if not runs:
@@ -376,7 +376,7 @@ def enough_in_all(
         yield Violation("V10", (job.id,), missing, message)
 
 
-def bandwidth_of_parameter_servers(instance: ElasticInstance, run: Run) -> Iterator[Violation]:
+def bandwidth_of_parameter_servers(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
     """Rule V11, (2i): the PSs on a server take the bandwidth of all workers on other servers."""
     if instance.is_ring:
         return
@@ -393,7 +393,7 @@ def bandwidth_of_parameter_servers(instance: ElasticInstance, run: Run) -> Itera
             yield Violation("V11", (run.name, server), excess, message)
 
 
-def one_segment(plan: Plan) -> Iterator[Violation]:
+def one_segment(plan: UncheckedSchedule) -> Iterator[Violation]:
     """Rule V12: no preemption, unless the mode is preemptive; then at least one segment."""
     for name in plan.split:
         if plan.mode == "nonpreemptive":
@@ -403,7 +403,7 @@ def one_segment(plan: Plan) -> Iterator[Violation]:
             yield Violation("V12", (name,), 1, f"{name} has no segments")
 
 
-def same_types(runs: Sequence[Run]) -> Iterator[Violation]:
+def same_types(runs: Sequence[Segment]) -> Iterator[Violation]:
     """Rules V5 and V6 of a preemptive schedule: all segments have the types of the first."""
     for run in runs[1:]:
         first = runs[0]
@@ -415,7 +415,7 @@ def same_types(runs: Sequence[Run]) -> Iterator[Violation]:
             yield Violation("V6", (run.name,), 1, message)
 
 
-def segments_in_order(runs: Sequence[Run]) -> Iterator[Violation]:
+def segments_in_order(runs: Sequence[Segment]) -> Iterator[Violation]:
     """Rule V12 of a preemptive schedule: segments are in order of time and do not overlap."""
     for first, second in pairwise(runs):
         overlap = first.end - second.start
@@ -426,7 +426,7 @@ def segments_in_order(runs: Sequence[Run]) -> Iterator[Violation]:
             yield Violation("V12", (second.name,), overlap, message)
 
 
-def within_capacity(instance: ElasticInstance, runs: Sequence[Run]) -> Iterator[Violation]:
+def within_capacity(instance: ElasticInstance, runs: Sequence[Segment]) -> Iterator[Violation]:
     """Rule V13, (2h): what runs in a slot fits on every server, of every resource.
 
     Where a run starts suffices: usage grows nowhere else. The slot of the largest excess is named.

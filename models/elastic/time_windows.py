@@ -10,7 +10,7 @@ _MARGIN = 1e-6  # in slots: without it, rounding cuts optima off
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class JobWindows:
     """For each job the first slot, and the largest start + duration."""
 
     first: tuple[int, ...]
@@ -35,7 +35,7 @@ def earliest(instance: ElasticInstance) -> list[int] | None:
     return [job.arrival + d for job, d in zip(instance.jobs, least, strict=True) if d is not None]
 
 
-def windows(instance: ElasticInstance, upper: float | None) -> Windows | None:
+def windows(instance: ElasticInstance, upper: float | None) -> JobWindows | None:
     """Return the windows that hold an optimal schedule.
 
     Parameters
@@ -52,14 +52,14 @@ def windows(instance: ElasticInstance, upper: float | None) -> Windows | None:
     first = tuple(job.arrival for job in instance.jobs)
     last, least = instance.last_end, earliest(instance)
     if instance.is_batch or upper is None or least is None:
-        return None if last is None else Windows(first, (last,) * len(first))
+        return None if last is None else JobWindows(first, (last,) * len(first))
     weights = [job.weight for job in instance.jobs]
     slack = upper - math.fsum(w * c for w, c in zip(weights, least, strict=True))
     slack += 1e-12 * abs(upper)
     ends = [
         max(c, math.floor(slack / w + c + _MARGIN)) for w, c in zip(weights, least, strict=True)
     ]
-    return Windows(first, tuple(ends if last is None else [min(end, last) for end in ends]))
+    return JobWindows(first, tuple(ends if last is None else [min(end, last) for end in ends]))
 
 
 def no_schedule(instance: ElasticInstance) -> str | None:

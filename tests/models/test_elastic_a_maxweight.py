@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.algorithms.a_maxweight import (
-    Batch,
+    ServedBatch,
     batch_of,
     constants,
     schedule_of,
@@ -19,16 +19,16 @@ from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, TOY
 
 
-def run(instance: ElasticInstance, **options: object) -> Batch:
+def run(instance: ElasticInstance, **options: object) -> ServedBatch:
     view, jobs = batch_of(instance)
     names = ("F", "normalise")
-    fixed = constants(instance, **{key: options.pop(key) for key in names if key in options})
+    const = constants(instance, **{key: options.pop(key) for key in names if key in options})
     assert instance.deadline is not None
-    return serve_batch(view, jobs, instance.deadline, fixed, **options)  # type: ignore[arg-type]
+    return serve_batch(view, jobs, instance.deadline, const, **options)  # type: ignore[arg-type]
 
 
-def names(batch: Batch) -> list[str]:
-    return [arrived.job.id for arrived, _ in batch.served]
+def names(batch: ServedBatch) -> list[str]:
+    return [arrived_job.job.id for arrived_job, _ in batch.served]
 
 
 def test_the_toy_s_constants() -> None:
@@ -38,17 +38,17 @@ def test_the_toy_s_constants() -> None:
     (2.75 + 0.75) 4 = 14; N = 2: 2.58333 x 6 = 15.5. kappa = 15.5 / 3. j2: least 2.58333.
     F = max(kappa 3 / 7.75, kappa 5 / 2.58333) = max(2, 10). lambda = 2 x 10 x 2 x 3 x 10 + 1.
     """
-    fixed = constants(TOY)
-    assert fixed.kappa == pytest.approx(15.5 / 3)
-    assert pytest.approx(10) == fixed.F
-    assert fixed.lam == pytest.approx(1201)
+    const = constants(TOY)
+    assert const.kappa == pytest.approx(15.5 / 3)
+    assert pytest.approx(10) == const.F
+    assert const.lam == pytest.approx(1201)
     assert constants(TOY, F=2).lam == pytest.approx(241)
 
 
 def test_constants_without_scales_are_sums_of_unlike_units() -> None:
     """j2, N = 2, d = 1: 2 (1 + 2 + 1) + 5 = 13, so F = 5 / 13; j1: 3 / 39."""
-    fixed = constants(TOY, normalise=False)
-    assert (fixed.kappa, fixed.F) == (1.0, pytest.approx(5 / 13))
+    const = constants(TOY, normalise=False)
+    assert (const.kappa, const.F) == (1.0, pytest.approx(5 / 13))
 
 
 def test_the_first_job_of_a_batch_takes_the_server_for_nothing() -> None:
@@ -66,11 +66,11 @@ def test_by_density_the_batch_is_served_as_well_as_can_be() -> None:
 
 def test_prices_rise_exponentially_with_use() -> None:
     """j1 holds both GPUs, 4 + 2 of 8 CPUs and 2 + 3 of 6 bandwidth of s1 in slots 1-3."""
-    found, fixed = run(BATCH), constants(BATCH)
+    found, const = run(BATCH), constants(BATCH)
     share = np.array([1, 6 / 8, 5 / 6])
-    delta = fixed.lam**share - 1
+    delta = const.lam**share - 1
     mean = np.array([2, 8, 6])
-    expected = np.repeat((delta / mean / fixed.kappa)[:, None], 3, axis=1)
+    expected = np.repeat((delta / mean / const.kappa)[:, None], 3, axis=1)
     assert found.prices[0] == pytest.approx(expected)
 
 

@@ -12,16 +12,16 @@ from schedgap.instances.elastic import ElasticInstance, Job
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.algorithms.a_maxweight import batch_of, constants
 from schedgap.models.elastic.algorithms.a_online import (
-    Arrivals,
-    Settings,
+    ElasticArrivals,
+    OnlineSettings,
     a_dual,
     a_online,
     serve_rounds,
 )
 from schedgap.models.elastic.algorithms.guarantees import lemma_1
-from schedgap.models.elastic.algorithms.pricing import Market
-from schedgap.models.elastic.bounds.dual_prices import batch_problem, most_weight
-from schedgap.models.elastic.modes import Cluster, Mode, cluster, job_modes, modes
+from schedgap.models.elastic.algorithms.pricing import PricedCluster
+from schedgap.models.elastic.bounds.dual_prices import batch_problem, weight_bound
+from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, job_modes, modes
 from strategies.elastic import brute_force, elastic_instances
 from strategies.elastic_examples import RING, TOY, theorem_1
 from strategies.elastic_online import run_online
@@ -79,12 +79,12 @@ def test_the_mended_algorithm_4_ends_where_it_misses_a_placement() -> None:
 def test_modes_can_be_restricted() -> None:
     """One worker: j2 needs 2 slots, j1 6. tau = 4: j2 in slot 17, c = 19; tau = 8: 33, c = 39."""
 
-    def single(view: Cluster, job: Job) -> tuple[Mode, ...]:
+    def single(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
         return tuple(mode for mode in job_modes(view, job) if mode.workers == 1)
 
     run = run_online(TOY, modes_of=single)
     assert run.schedule.value(TOY) == 5 * 19 + 3 * 39
-    assert run.given.fixed.kappa == pytest.approx(10 / 3)  # j1 central, 6 (11/12 + 3/4), by 3
+    assert run.given.const.kappa == pytest.approx(10 / 3)  # j1 central, 6 (11/12 + 3/4), by 3
 
 
 def test_windows_of_a_batch_follow_each_other() -> None:
@@ -117,12 +117,12 @@ def test_compact_rounds_wait_for_the_windows_of_the_round_before() -> None:
 def test_a_dual_stops_when_nothing_more_fits() -> None:
     """In windows of two slots only j2 can ever be served, whatever alpha."""
     view, jobs = batch_of(TOY)
-    windows = a_dual(jobs, 2, Settings(view, constants(TOY), alpha=50))
+    windows = a_dual(jobs, 2, OnlineSettings(view, constants(TOY), alpha=50))
     assert [[each.job.id for each, _ in window.served] for window in windows] == [["j2"]]
 
 
 def test_jobs_are_handed_out_at_their_arrival() -> None:
-    arrivals = Arrivals(TOY)
+    arrivals = ElasticArrivals(TOY)
     assert [each.job.id for each in arrivals.until(1)] == ["j1"]
     assert not arrivals.all_here()
     assert [each.job.id for each in arrivals.until(2)] == ["j2"]
@@ -130,11 +130,11 @@ def test_jobs_are_handed_out_at_their_arrival() -> None:
 
 
 def test_who_looks_ahead_can_no_longer_start_before() -> None:
-    arrivals = Arrivals(TOY)
+    arrivals = ElasticArrivals(TOY)
     arrivals.until(5)
     with pytest.raises(ContradictionError, match="clock stands at 5"):
         arrivals.until(4)
-    offer = Market.empty(cluster(TOY), 9).offer(modes(TOY, 0)[0], 1)
+    offer = PricedCluster.empty(cluster(TOY), 9).offer(modes(TOY, 0)[0], 1)
     assert offer is not None
     assert arrivals.start(offer, 5).start == 6
     with pytest.raises(ContradictionError, match="slot 5, decided at time 5"):
@@ -160,10 +160,12 @@ def test_decisions_do_not_depend_on_later_jobs(
     ]
     jobs = [job for job in plain["jobs"] if job["arrival"] <= time] + later[: len(other.jobs)]
     changed = ElasticInstance.from_data(plain | {"jobs": jobs})
-    fixed = constants(instance)
+    const = constants(instance)
     for compact in (False, True):
         runs = [
-            serve_rounds(Arrivals(each), Settings(cluster(each), fixed, compact=compact))
+            serve_rounds(
+                ElasticArrivals(each), OnlineSettings(cluster(each), const, compact=compact)
+            )
             for each in (instance, changed)
         ]
         early = [
@@ -172,7 +174,7 @@ def test_decisions_do_not_depend_on_later_jobs(
                 for each in run.rounds
                 if each.tau <= time
                 for window in each.windows
-                for name in (arrived.job.id for arrived, _ in window.served)
+                for name in (arrived_job.job.id for arrived_job, _ in window.served)
             }
             for run in runs
         ]
@@ -192,17 +194,17 @@ def test_schedules_are_valid_and_keep_what_lemma_1_certifies(instance: ElasticIn
         objective = rules.objective(instance, plain)
         assert objective >= optimum - 1e-9
         alpha = options.get("alpha", 4)
-        certificate = lemma_1(found.rounds, alpha, upper=partial(most_weight, instance))
-        if certificate["certified"]:
+        certificate = lemma_1(found.rounds, alpha, upper=partial(weight_bound, instance))
+        if certificate["certificate_bound"]:
             assert objective <= 4 * alpha * optimum + 1e-9
         for each in found.rounds:
             problem = batch_problem(instance, each.batch, each.tau)
-            assert most_weight(instance, each) >= brute_force(problem) - 1e-9
+            assert weight_bound(instance, each) >= brute_force(problem) - 1e-9
         # No completion is later than alpha tau_{i+1} = 2 alpha tau_i, compact or not.
         for each in found.rounds:
             assert each.windows or options.get("placement") == "repaired"
             for window in each.windows:
-                for arrived, _ in window.served:
-                    run = found.schedule.placements[arrived.job.id]
+                for arrived_job, _ in window.served:
+                    run = found.schedule.placements[arrived_job.job.id]
                     assert each.base < run.start and run.end <= 2 * alpha * each.tau
         assert objective >= value(instance, **options | {"compact": True}) - 1e-9

@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.certificates import check_certificate
-from schedgap.models.elastic.bounds.coarse_prices import Coarse, CoarsePricer, server_pools
+from schedgap.models.elastic.bounds.coarse_prices import BlockPrices, PoolPricer, server_pools
 from schedgap.models.elastic.bounds.configurations import configurations, containers
-from schedgap.models.elastic.bounds.container_prices import ContainerPricer, ContainerPrices, needs
-from schedgap.models.elastic.bounds.dual_prices import least_of
+from schedgap.models.elastic.bounds.container_prices import (
+    ContainerPricer,
+    ContainerPrices,
+    container_demands,
+)
+from schedgap.models.elastic.bounds.dual_prices import golden_section_minimum
 from schedgap.models.elastic.bounds.mode_tables import table_on_one_pool, undominated
 from schedgap.models.elastic.bounds.volume import mean_busy_times
 from schedgap.models.elastic.methods import METHODS as ALL
@@ -93,9 +97,9 @@ def test_an_unbounded_dual_shows_a_horizon_that_is_too_short() -> None:
 
 
 def test_golden_section_finds_the_least() -> None:
-    theta, _ = least_of(lambda x: (x - 3) ** 2, 10, lambda: False)
+    theta, _ = golden_section_minimum(lambda x: (x - 3) ** 2, 10, lambda: False)
     assert theta == pytest.approx(3, abs=1e-5)
-    assert least_of(lambda x: x, 10, lambda: False)[0] == 0
+    assert golden_section_minimum(lambda x: x, 10, lambda: False)[0] == 0
 
 
 def check(instance: ElasticInstance) -> None:
@@ -211,11 +215,11 @@ def test_no_start_is_cheaper_than_those_that_pricing_tries(
     by_slot = np.repeat(whole.price, np.diff(whole.edges()), axis=1)
     one_pool = np.zeros(len(instance.servers), dtype=np.int64)
     price = np.array([[data.draw(drawn) for _ in range(shape[0])]], float)
-    coarse = CoarsePricer(instance, one_pool)
-    pooled = coarse.all(Coarse(block, slots, one_pool, price))
+    coarse = PoolPricer(instance, one_pool)
+    pooled = coarse.all(BlockPrices(block, slots, one_pool, price))
     assert pooled is not None
     for j in coarse.jobs:
-        own = needs(instance, j)
+        own = container_demands(instance, j)
         paid = own.workers[:, None] * by_slot[own.worker] + own.pss[:, None] * by_slot[own.ps]
         assert priced[0][j] == pytest.approx(least(j, own.duration, paid))
         rows = coarse.rows(j)

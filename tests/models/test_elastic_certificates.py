@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.certificates import KINDS, certificate_sized, check_certificate
-from schedgap.models.elastic.programs.weights import down, sized, value_step
+from schedgap.models.elastic.bounds.certificates import KINDS, check_certificate, scale_certificate
+from schedgap.models.elastic.programs.weights import scale_back, scaled_weights, value_step
 from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import RunContext
 from schedgap.solvers import Clock
@@ -135,15 +135,15 @@ def test_any_prices_of_nasty_numbers_prove_a_bound(
 
 def test_weights_below_1_come_to_a_common_size() -> None:
     instance = STOPPED["tiny"]
-    larger, power = sized(instance)
+    larger, power = scaled_weights(instance)
     assert [job.weight for job in larger.jobs] == [300, 200, 200]
     assert power == 11
-    assert down(2900, power) == 2.9e-8
+    assert scale_back(2900, power) == 2.9e-8
     assert value_step(instance) == 1e-9
-    assert sized(TOY) == (TOY, 0)
+    assert scaled_weights(TOY) == (TOY, 0)
     prices = {"kind": "pooled-lp", "slots": 1, "prices": [[0, 0, 1, 2e-10]]}
-    assert certificate_sized(prices, power)["prices"] == [[0, 0, 1, 20.0]]
-    assert certificate_sized(certificate_sized(prices, power), -power) == prices
+    assert scale_certificate(prices, power)["prices"] == [[0, 0, 1, 20.0]]
+    assert scale_certificate(scale_certificate(prices, power), -power) == prices
 
 
 @pytest.mark.parametrize("name", ["ring on two servers", "parameter servers", "tiny"])

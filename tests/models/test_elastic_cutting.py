@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.exact import cutting_planes
 from schedgap.models.elastic.exact.branch_and_cut import branch_and_cut, value_of
-from schedgap.models.elastic.exact.cutting_planes import CliqueCut, Tightened, tighten
+from schedgap.models.elastic.exact.cutting_planes import CliqueCut, TightenedPool, tighten
 from schedgap.models.elastic.exact.enumeration import below
-from schedgap.models.elastic.exact.run_pool import Pool
+from schedgap.models.elastic.exact.run_pool import RunPool
 from schedgap.models.elastic.exact.slot_cuts import SlotSeparator, configurations
 from schedgap.models.elastic.heuristics.initial import known_windows
-from schedgap.models.elastic.programs.columns import Run, fits_together, run_from
-from schedgap.models.elastic.programs.compact import few_runs
+from schedgap.models.elastic.programs.columns import ElasticRun, fits_together, run_from
+from schedgap.models.elastic.programs.compact import enumerate_runs
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.solvers import Clock
@@ -35,10 +35,10 @@ def ring(count: int) -> ElasticInstance:
     )
 
 
-def pool_of(instance: ElasticInstance) -> Pool:
-    runs = few_runs(instance, known_windows(instance), 5000)
+def pool_of(instance: ElasticInstance) -> RunPool:
+    runs = enumerate_runs(instance, known_windows(instance), 5000)
     assert runs is not None
-    return Pool(instance, runs)
+    return RunPool(instance, runs)
 
 
 def test_configurations_are_the_maximal_ones() -> None:
@@ -97,7 +97,7 @@ def test_no_cut_takes_a_schedule_away(instance: ElasticInstance, data: st.DataOb
     picked = sorted(
         data.draw(st.sets(st.integers(0, len(pool) - 1), min_size=1, max_size=9), "runs")
     )
-    pool = Pool(instance, [pool.runs[i] for i in picked])
+    pool = RunPool(instance, [pool.runs[i] for i in picked])
     shares = np.array([data.draw(st.integers(0, 4)) / 4 for _ in picked])
     cuts = [*SlotSeparator(pool).separate(pool, shares, Clock())]
     for i in range(len(pool)):
@@ -121,11 +121,11 @@ def holds_an_optimum(instance: ElasticInstance) -> None:
         return
     sign = -1 if instance.is_batch else 1
     optimum = sign * value
-    runs = few_runs(instance, known_windows(instance), 5000)
+    runs = enumerate_runs(instance, known_windows(instance), 5000)
     if not runs:
         return
-    told: list[list[Run]] = []
-    found = tighten(Pool(instance, runs), optimum + 1e-6, clock=Clock(60), on_runs=told.append)
+    told: list[list[ElasticRun]] = []
+    found = tighten(RunPool(instance, runs), optimum + 1e-6, clock=Clock(60), on_runs=told.append)
     assert found.bound <= optimum + 1e-9 * max(1, abs(optimum))
     index = {run: i for i, run in enumerate(found.pool.runs)}
     placed = [
@@ -162,15 +162,15 @@ def branched(instance: ElasticInstance) -> int:
     """Branch and cut finds the optimum over all runs, and proves it; returns its nodes."""
     if no_schedule(instance) is not None:
         return 0
-    runs = few_runs(instance, known_windows(instance), 5000)
+    runs = enumerate_runs(instance, known_windows(instance), 5000)
     value, _ = best_schedule(instance)
     optimum = -value if instance.is_batch else value
     if not runs or value == math.inf:
         return 0
-    pool = Pool(instance, runs)
+    pool = RunPool(instance, runs)
     none = np.zeros(len(instance.jobs))
     floor = float(np.minimum(pool.cost, 0).sum())  # any bound will do
-    left = Tightened(pool, np.zeros(len(pool)), none, floor, 0.0)
+    left = TightenedPool(pool, np.zeros(len(pool)), none, floor, 0.0)
     most = float(np.abs(pool.cost).sum())
     step = value_step(instance)
     bounds: list[float] = []

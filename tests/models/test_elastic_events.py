@@ -88,8 +88,8 @@ def test_the_batch_by_hand() -> None:
         "line": "A3 L1", "event": "batch", "deadline": 4, "jobs": ["j1", "j2"],
     }  # fmt: skip
     assert (accept["job"], accept["weight"], accept["cost"], accept["start"]) == ("j1", 3, 0, 1)
-    fixed = constants(BATCH)
-    top = (fixed.lam - 1) / 2 / fixed.kappa
+    const = constants(BATCH)
+    top = (const.lam - 1) / 2 / const.kappa
     gpu, cpu, bandwidth = prices["rises"]
     assert gpu == {
         "server": "s1", "resource": "gpu", "first": 1, "last": 3, "before": 0,
@@ -171,9 +171,9 @@ def test_a_batch_can_be_replayed_with_its_prices(instance: ElasticInstance) -> N
         assert replay(run.events, "accept") == run.schedule
         assert a_maxweight(instance, **options) == AlgorithmRun(run.schedule, (), run.trace)
 
-        fixed = constants(instance, F=options.get("F"))  # type: ignore[arg-type]
+        const = constants(instance, F=options.get("F"))  # type: ignore[arg-type]
         rules = {key: options[key] for key in options if key != "F"}
-        expected = serve_batch(view, jobs, instance.deadline, fixed, **rules).prices  # type: ignore[arg-type]
+        expected = serve_batch(view, jobs, instance.deadline, const, **rules).prices  # type: ignore[arg-type]
         prices = np.zeros_like(expected)
         for each in of(run, "prices"):
             for rise in each["rises"]:

@@ -13,9 +13,9 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.bounds import schedule_lp
 from schedgap.models.elastic.bounds.certificates import check_certificate
-from schedgap.models.elastic.bounds.schedule_lp import Prices
+from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.exact import exact
-from schedgap.models.elastic.exact.enumeration import GROWTH, branch, narrow
+from schedgap.models.elastic.exact.enumeration import GROWTH, branch, enumerate_and_cut
 from schedgap.models.elastic.heuristics.initial import starting_schedule
 from schedgap.models.elastic.methods import METHODS as ALL
 from schedgap.models.elastic.programs.columns import schedule_of
@@ -24,7 +24,7 @@ from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, J1, RING, TOY
-from strategies.engines import needs
+from strategies.engines import container_demands
 
 METHODS = {method.name: method for method in ALL if method.kind == "exact"}
 
@@ -71,7 +71,7 @@ def test_exact_proves_the_examples(instance: ElasticInstance, optimum: float) ->
 @pytest.mark.parametrize("name", ["time-indexed", "compact-exponential", "paper-milp"])
 @pytest.mark.parametrize("engine", ["highs", "gurobi"])
 def test_methods_prove_the_examples(name: str, engine: str) -> None:
-    needs(engine)
+    container_demands(engine)
     for instance in (TOY, BATCH, RING):
         check(instance, run(name, instance, engine))
 
@@ -89,7 +89,7 @@ def test_exact_agrees_with_enumeration_at_length(instance: ElasticInstance) -> N
     check(instance, run("exact", instance))
 
 
-def enumerated(instance: ElasticInstance, prices: Prices) -> None:
+def enumerated(instance: ElasticInstance, prices: SlotPrices) -> None:
     """The search by prices alone, gap by gap, ends with the optimum or with the known schedule."""
     start = starting_schedule(instance)
     sign = -1 if instance.is_batch else 1
@@ -97,7 +97,7 @@ def enumerated(instance: ElasticInstance, prices: Prices) -> None:
     optimum = sign * brute_force(instance)
     clock, gap = Clock(60), None
     while True:
-        narrowed = narrow(instance, prices, upper, gap=gap, clock=clock)
+        narrowed = enumerate_and_cut(instance, prices, upper, gap=gap, clock=clock)
         assert narrowed.left is not None or narrowed.complete
         found = None if narrowed.left is None else branch(instance, narrowed, clock=clock)
         if found is not None and found.runs is not None:
@@ -128,7 +128,7 @@ def test_any_prices_lead_to_the_optimum(instance: ElasticInstance, data: st.Data
     for at in np.ndindex(*price.shape):
         if data.draw(st.integers(0, 3)) == 0:
             price[at] = data.draw(st.sampled_from([0.1, 0.3, 1.0]))
-    enumerated(instance, Prices(pool, price))
+    enumerated(instance, SlotPrices(pool, price))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

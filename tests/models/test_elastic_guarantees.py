@@ -19,7 +19,7 @@ from schedgap.models.elastic.algorithms.guarantees import (
     theorem_alpha,
     windows_needed,
 )
-from schedgap.models.elastic.bounds.dual_prices import batch_problem, most_weight
+from schedgap.models.elastic.bounds.dual_prices import batch_problem, weight_bound
 from schedgap.models.elastic.paper import PAPER
 from strategies.elastic import instance_of
 from strategies.elastic_examples import TOY
@@ -28,10 +28,10 @@ from strategies.elastic_online import run_online
 
 def test_the_toy_s_factors() -> None:
     """gamma = 2 log2 1201 = 20.46; x = log2(8/3) / log2(20.46/19.46) = 19.57: alpha 20, or 21."""
-    fixed = constants(TOY)
-    assert gamma(fixed) == pytest.approx(20.46, abs=0.001)
-    assert theorem_alpha(TOY, fixed) == 20
-    assert theorem_alpha(TOY, fixed, repaired=True) == 21
+    const = constants(TOY)
+    assert gamma(const) == pytest.approx(20.46, abs=0.001)
+    assert theorem_alpha(TOY, const) == 20
+    assert theorem_alpha(TOY, const, repaired=True) == 21
     assert theorem_3(TOY)["factor"] == pytest.approx(20.46, abs=0.001)
     assert theorem_5(TOY)["factor"] == 80
     assert theorem_5(TOY, alpha=100)["factor"] == 400
@@ -155,9 +155,9 @@ def test_alpha_is_in_the_hundreds_at_the_scale_of_the_paper() -> None:
     100 weights sum to 100 times the least or more: x > log2(100) / log2(34.8 / 33.8) > 158.
     """
     instance = generate("elastic", preset="paper", seed=1, settings={"worker_types": 1})
-    fixed = constants(instance)
-    assert fixed.F >= 1 and (fixed.horizon, len(instance.servers)) == (150, 150)
-    alpha = theorem_alpha(instance, fixed)
+    const = constants(instance)
+    assert const.F >= 1 and (const.horizon, len(instance.servers)) == (150, 150)
+    alpha = theorem_alpha(instance, const)
     assert alpha > 158
     assert alpha * 1 > instance.horizon  # round 1, tau = 1, would start after the time span
 
@@ -174,7 +174,7 @@ def test_prices_certify_a_run_that_leaves_jobs_that_would_fit() -> None:
     instance = generate("elastic", preset="small", seed=2, settings=settings)
     rounds = run_online(instance).rounds
     assert lemma_1(rounds, 4) == {"certified": False, "factor": None, "short": [4]}
-    upper = partial(most_weight, instance)
+    upper = partial(weight_bound, instance)
     assert lemma_1(rounds, 4, upper=upper) == {"certified": True, "factor": 16, "short": []}
     short = next(each for each in rounds if each.tau == 4)
     served = math.fsum(window.weight for window in short.windows)

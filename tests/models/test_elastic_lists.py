@@ -16,7 +16,7 @@ from schedgap.models.elastic.bounds.coarse_lp import solve_coarse
 from schedgap.models.elastic.heuristics import list_schedules
 from schedgap.models.elastic.heuristics.neighborhood_search import relist, search
 from schedgap.models.elastic.methods import METHODS
-from schedgap.models.elastic.programs.columns import Run, schedule_of
+from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.method import MethodResult, RunContext, check_instance
 from schedgap.solvers.children.clock import Clock
 from strategies.clocks import StopAt
@@ -97,14 +97,14 @@ def test_a_list_goes_on_after_the_first_guess_of_its_slots() -> None:
     assert value(instance, run("wspt-list", instance)) == sum(3 * k + 1 for k in range(1, 13))
 
 
-def neutral(instance: ElasticInstance) -> list_schedules.Guide:
+def neutral(instance: ElasticInstance) -> list_schedules.LpGuide:
     """Return a guide without prices, jobs in the order of the list."""
     times = np.arange(len(instance.jobs), dtype=float)
-    return list_schedules.Guide(np.zeros((0, 3)), times, times + 1)
+    return list_schedules.LpGuide(np.zeros((0, 3)), times, times + 1)
 
 
 def improved(
-    instance: ElasticInstance, runs: list[Run], met: list[float], moves: int = 20
+    instance: ElasticInstance, runs: list[ElasticRun], met: list[float], moves: int = 20
 ) -> float:
     found = search(
         instance,
@@ -119,7 +119,7 @@ def improved(
 def test_the_search_swaps_two_jobs_and_says_so() -> None:
     """One GPU, the light job first: 2 + 9 x 5 = 47. Both have to move: 9 x 4 + 5 = 41."""
     instance = instance_of([slots(1), slots(3, weight=9)], servers=ONE_GPU)
-    runs = list_schedules.listed(instance, [0, 1])
+    runs = list_schedules.list_schedule(instance, [0, 1])
     assert runs is not None and schedule_of(instance, runs).value(instance) == 47
     met: list[float] = []
     assert improved(instance, runs, met) == 41
@@ -129,7 +129,7 @@ def test_the_search_swaps_two_jobs_and_says_so() -> None:
 def test_lists_in_other_orders_find_the_better_one_and_say_so() -> None:
     """The two jobs above, 47 and 41: one list of a few has the heavy one first; then it is done."""
     instance = instance_of([slots(1), slots(3, weight=9)], servers=ONE_GPU)
-    runs = list_schedules.listed(instance, [0, 1])
+    runs = list_schedules.list_schedule(instance, [0, 1])
     assert runs is not None
     met: list[float] = []
     better = partial(relist, instance, neutral(instance), runs, rounds=50, patience=50)
@@ -140,7 +140,7 @@ def test_lists_in_other_orders_find_the_better_one_and_say_so() -> None:
 
 def test_without_moves_a_schedule_stays_as_it_is() -> None:
     instance = instance_of([slots(1), slots(3, weight=9)], servers=ONE_GPU)
-    runs = list_schedules.listed(instance, [0, 1])
+    runs = list_schedules.list_schedule(instance, [0, 1])
     assert runs is not None
     met: list[float] = []
     assert improved(instance, runs, met, moves=0) == 47 and met == []

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from schedgap.models.elastic.algorithms.a_maxweight import batch_of, constants, serve_batch
 from schedgap.models.elastic.paper import PAPER
-from schedgap.models.elastic.placement import Demand, cheapest
+from schedgap.models.elastic.placement import ModeDemand, cheapest
 from schedgap.models.elastic.rules import check, objective
 from strategies.elastic import brute_force, elastic_instances, instance_of, placements
 
@@ -74,7 +74,7 @@ def test_a_split_schedule_is_taken_where_none_is_central():
 
 def split(worker_prices, ps_prices, free):
     """Algorithm 4 as mended: two workers of 1 GPU, PSs of 1 CPU, all of bandwidth 1."""
-    demand = Demand(2, np.array([1.0, 0, 1]), np.array([0.0, 1, 1]))
+    demand = ModeDemand(2, np.array([1.0, 0, 1]), np.array([0.0, 1, 1]))
     arrays = (np.array(each, dtype=float) for each in (worker_prices, ps_prices, free))
     return cheapest(demand, *arrays, rule="repaired")
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.algorithms.pricing import Market
+from schedgap.models.elastic.algorithms.pricing import PricedCluster
 from schedgap.models.elastic.heuristics import partial_schedule
-from schedgap.models.elastic.heuristics.partial_schedule import Board, choices, losses
+from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule, losses, mode_groups
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.programs.columns import fits_together
 from strategies.elastic import elastic_instances, instance_of
@@ -23,7 +23,7 @@ SLOTS = 40
 BUSY = elastic_instances(max_jobs=5, objective="weighted_completion", placeable=True, policy="open")
 
 
-def tables(made: Board) -> tuple[NDArray[Any], ...]:
+def tables(made: PartialSchedule) -> tuple[NDArray[Any], ...]:
     return made._free, made._fit, made._all, made._most
 
 
@@ -35,13 +35,13 @@ def test_an_inserted_job_ends_as_early_as_on_the_market(
     """The market looks at prices and servers one by one: without prices both find the least end."""
     order = list(range(len(instance.jobs)))
     random.shuffle(order)
-    made = Board(instance, SLOTS)
+    made = PartialSchedule(instance, SLOTS)
     for j in order:
         free = np.repeat(cluster(instance).capacity[None], SLOTS, axis=0)
         for run in made.runs.values():
             for h, amounts in run.held(cluster(instance)).items():
                 free[run.start - 1 : run.end - 1, h] -= amounts
-        market = Market(cluster(instance), np.zeros(free.shape), free, longest=SLOTS)
+        market = PricedCluster(cluster(instance), np.zeros(free.shape), free, longest=SLOTS)
         job = instance.jobs[j]
         offer = market.cheapest(modes(instance, j), job.arrival, SLOTS + 1, weight=job.weight)
         assert made.insert(j) and offer is not None
@@ -53,13 +53,13 @@ def test_an_inserted_job_ends_as_early_as_on_the_market(
 @given(BUSY, st.randoms(use_true_random=False))
 def test_what_goes_leaves_nothing_behind(instance: ElasticInstance, random: Random) -> None:
     """After some jobs have come and gone the tables are those of a new board with the rest."""
-    made = Board(instance, SLOTS)
+    made = PartialSchedule(instance, SLOTS)
     for j in range(len(instance.jobs)):
         assert made.insert(j)
     gone = [j for j in list(made.runs) if random.random() < 0.5]
     kept = [made.remove(j) for j in gone]
     for mine, new in zip(
-        tables(made), tables(Board(instance, SLOTS, runs=made.runs.values())), strict=True
+        tables(made), tables(PartialSchedule(instance, SLOTS, runs=made.runs.values())), strict=True
     ):
         np.testing.assert_array_equal(mine, new)
     for run in kept:
@@ -67,7 +67,7 @@ def test_what_goes_leaves_nothing_behind(instance: ElasticInstance, random: Rand
         made.remove(run.job)
     for j in list(made.runs):
         made.remove(j)
-    for mine, new in zip(tables(made), tables(Board(instance, SLOTS)), strict=True):
+    for mine, new in zip(tables(made), tables(PartialSchedule(instance, SLOTS)), strict=True):
         np.testing.assert_array_equal(mine, new)
 
 
@@ -76,7 +76,7 @@ def test_prices_delay_a_job_that_would_pay_more_than_it_loses() -> None:
     GPU in slot 2 makes it 15 + 6, later N = 2 costs 20, and N = 1 with 2 slots 20 + 3."""
     price = np.zeros((2, 3))
     price[1, 0] = 3.0
-    made = Board(TOY, 10, price)
+    made = PartialSchedule(TOY, 10, price)
     assert made.insert(1, factor=1.0) and made.runs[1].start == 3
     made.remove(1)
     assert made.insert(1, factor=0.5) and made.runs[1].start == 2
@@ -86,7 +86,7 @@ def test_prices_delay_a_job_that_would_pay_more_than_it_loses() -> None:
 
 def test_nothing_is_placed_after_the_latest_end_of_interest() -> None:
     """j1 of the toy is alone at its quickest at c = 4."""
-    made = Board(TOY, 10)
+    made = PartialSchedule(TOY, 10)
     assert not made.insert(0, latest=3) and not made.runs
     assert made.insert(0, latest=4) and made.runs[0].end == 4
 
@@ -98,7 +98,7 @@ def test_a_row_stands_for_all_its_ps_types() -> None:
     ]
     job = {"chunks": 2, "train_time": {"w1": 1}, "update_time": {"p1": 0, "p2": 0}}
     instance = instance_of([job], ps_types=kinds)
-    rows = choices(instance, 0)
+    rows = mode_groups(instance, 0)
     assert len(rows.ps_types) * 2 == len(modes(instance, 0))
     assert set(rows.ps_types) == {(1, 0)}
 
@@ -116,4 +116,4 @@ def test_a_server_that_no_worker_fits_on_loses_nothing_by_a_ps() -> None:
 def test_tables_that_are_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partial_schedule, "MOST_CELLS", 100)
     with pytest.raises(ScaleError, match="too many"):
-        Board(TOY, 100)
+        PartialSchedule(TOY, 100)

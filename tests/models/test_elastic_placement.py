@@ -8,8 +8,8 @@ import pytest
 
 from schedgap.models.elastic.modes import Mode, cluster
 from schedgap.models.elastic.placement import (
-    Demand,
-    Fill,
+    GreedyFill,
+    ModeDemand,
     cheapest,
     counts,
     fits,
@@ -20,7 +20,7 @@ from strategies.elastic_examples import THEOREM_1_PRICES, theorem_1
 
 
 def enumerate_all(
-    demand: Demand, omega: Any, zeta: Any, free: Any, central: bool
+    demand: ModeDemand, omega: Any, zeta: Any, free: Any, central: bool
 ) -> tuple[float, bool]:
     """Return the least cost over all counts on all servers, and whether there is any."""
     hosts, best = range(len(omega)), np.inf
@@ -42,14 +42,16 @@ def enumerate_all(
     return best, bool(np.isfinite(best))
 
 
-def random_case(rng: np.random.Generator, ring: bool, windows: int) -> tuple[Demand, Any, Any, Any]:
+def random_case(
+    rng: np.random.Generator, ring: bool, windows: int
+) -> tuple[ModeDemand, Any, Any, Any]:
     H, N = int(rng.integers(2, 4)), int(rng.integers(2 if ring else 1, 4))
     worker = np.array([1, rng.integers(0, 3), rng.integers(1, 3)], dtype=float)
     ps = None if ring else np.array([0, rng.integers(0, 3), rng.integers(1, 3)], dtype=float)
     b, B = worker[2], float(rng.integers(1, 4))
     free = rng.integers(0, 6, (windows, H, 3)).astype(float)
     omega, zeta = (rng.integers(0, 6, (windows, H)).astype(float) for _ in range(2))
-    return Demand(N, worker, ps, float(b), B), omega, zeta, free
+    return ModeDemand(N, worker, ps, float(b), B), omega, zeta, free
 
 
 @pytest.mark.parametrize("ring", [False, True])
@@ -93,7 +95,7 @@ def test_many_windows_at_once_are_each_alone(rule: Any) -> None:
     rng = np.random.default_rng(8)
     for _ in range(20):
         demand, omega, zeta, free = random_case(rng, False, 9)
-        fill = Fill(omega, fits(free, demand.worker), demand.workers)
+        fill = GreedyFill(omega, fits(free, demand.worker), demand.workers)
         together = ps_split(fill, demand, zeta, free, rule=rule)
         for t in range(9):
             alone = cheapest(demand, omega[t], zeta[t], free[t], rule=rule)
@@ -107,7 +109,7 @@ def test_a_bound_on_the_cost_only_leaves_out_what_is_not_below() -> None:
     rng = np.random.default_rng(9)
     for _ in range(20):
         demand, omega, zeta, free = random_case(rng, False, 9)
-        fill = Fill(omega, fits(free, demand.worker), demand.workers)
+        fill = GreedyFill(omega, fits(free, demand.worker), demand.workers)
         whole = ps_split(fill, demand, zeta, free).cost
         cut = ps_split(fill, demand, zeta, free, below=8.0).cost
         assert (np.where(whole < 8, whole, np.inf) == np.where(cut < 8, cut, np.inf)).all()
@@ -133,11 +135,11 @@ def test_algorithm_4_can_miss_that_there_is_a_placement() -> None:
 
 def test_equal_prices_fill_servers_in_list_order() -> None:
     """Three workers on servers of two: two on the first, one on the second."""
-    demand = Demand(3, np.array([1.0]))
-    fill = Fill(np.zeros((1, 3)), np.full((1, 3), 2), 3)
+    demand = ModeDemand(3, np.array([1.0]))
+    fill = GreedyFill(np.zeros((1, 3)), np.full((1, 3), 2), 3)
     assert counts(fill, demand, ring_split(fill, 3), 0) == ({0: 2, 1: 1}, {})
 
 
 def test_a_ring_that_one_server_holds_is_not_split() -> None:
-    fill = Fill(np.array([[1.0, 2.0]]), np.array([[2, 2]]), 2)
+    fill = GreedyFill(np.array([[1.0, 2.0]]), np.array([[2, 2]]), 2)
     assert np.isinf(ring_split(fill, 2).cost[0])

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.algorithms.pricing import Market, Offer, cheapest_schedule
-from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import Rule, cheapest, slack
+from schedgap.models.elastic.algorithms.pricing import PricedCluster, PricedRun, cheapest_schedule
+from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
+from schedgap.models.elastic.placement import Rule, cheapest, tie_margin
 from strategies.elastic import elastic_instances, instance_of, placements, usage
 from strategies.elastic_capacity import capacity
 
@@ -19,7 +19,7 @@ T = 9
 
 
 def loops(
-    view: Cluster,
+    view: ElasticCluster,
     candidates: tuple[Mode, ...],
     price: Any,
     free: Any,
@@ -27,9 +27,9 @@ def loops(
     end: int,
     rule: Rule,
     weight: float = 0.0,
-) -> Offer | None:
+) -> PricedRun | None:
     """Algorithms 4-7 as nested loops: one mode, one start after the other; strictly less wins."""
-    best: Offer | None = None
+    best: PricedRun | None = None
     for mode in candidates:
         for start in range(first, end - mode.duration + 1):
             rows = slice(start - 1, start - 1 + mode.duration)
@@ -48,12 +48,12 @@ def loops(
             if found is None:
                 continue
             cost = found[0] + weight * (start + mode.duration)
-            if best is None or cost < best.cost - slack(best.cost):
-                best = Offer(cost, mode, start, *found[1:])
+            if best is None or cost < best.cost - tie_margin(best.cost):
+                best = PricedRun(cost, mode, start, *found[1:])
     return best
 
 
-def prices_of(rng: np.random.Generator, view: Cluster, kind: str) -> tuple[Any, Any]:
+def prices_of(rng: np.random.Generator, view: ElasticCluster, kind: str) -> tuple[Any, Any]:
     """Random prices and free amounts [t, h, r] in units; whole numbers, so that sums are exact."""
     shape = (T, *view.capacity.shape)
     price = np.zeros(shape) if kind == "zero" else rng.integers(0, 4, shape).astype(float)
@@ -78,7 +78,7 @@ def test_the_choice_is_that_of_plain_loops(
     view, candidates = cluster(instance), modes(instance, 0)
     price, free = prices_of(np.random.default_rng(seed), view, kind)
     first, end = 1 + seed % 3, T + 1 + seed % 4  # the last windows reach beyond the slots
-    market = Market(view, price, free, longest=end)
+    market = PricedCluster(view, price, free, longest=end)
     long_price = np.concatenate([price, np.zeros((end, *view.capacity.shape))])
     long_free = np.concatenate([free, np.broadcast_to(view.capacity, (end, *view.capacity.shape))])
     expected = loops(view, candidates, long_price, long_free, first, end, rule, weight)
@@ -127,7 +127,7 @@ def test_changed_prices_are_those_of_a_new_market() -> None:
         [{"chunks": 4, "epochs": 2, "train_time": {"w1": 1}, "update_time": {"p1": 0.5}}]
     )
     view, candidates = cluster(instance), modes(instance, 0)
-    market = Market.empty(view, T)
+    market = PricedCluster.empty(view, T)
     price = np.zeros((T, *view.capacity.shape))
     free = np.broadcast_to(view.capacity, price.shape).copy()
     for _ in range(12):
@@ -139,7 +139,7 @@ def test_changed_prices_are_those_of_a_new_market() -> None:
         new_free = np.minimum(rng.integers(0, 7, shape), view.capacity[h])
         market.change(first, last, h, new_price, new_free)
         price[first - 1 : last, h], free[first - 1 : last, h] = new_price, new_free
-        fresh = Market(view, price, free, longest=T)
+        fresh = PricedCluster(view, price, free, longest=T)
         assert market.cheapest(candidates, 1, T + 1) == fresh.cheapest(candidates, 1, T + 1)
         for mode in candidates:
             starts = np.arange(1, max(1, T + 2 - mode.duration))
@@ -152,7 +152,7 @@ def test_changed_prices_are_those_of_a_new_market() -> None:
 def test_ties_by_volume_take_the_least_volume_then_the_earliest_end() -> None:
     instance = instance_of([{"chunks": 2, "train_time": {"w1": 1.0}, "update_time": {"p1": 0}}])
     view, candidates = cluster(instance), modes(instance, 0)
-    market = Market.empty(view, 6)
+    market = PricedCluster.empty(view, 6)
     assert [(mode.workers, mode.central) for mode in candidates] == [
         (2, True), (1, True), (2, False), (1, False),
     ]  # fmt: skip
@@ -167,4 +167,4 @@ def test_ties_by_volume_take_the_least_volume_then_the_earliest_end() -> None:
 def test_tables_that_memory_cannot_hold_are_refused() -> None:
     view = cluster(instance_of([{"train_time": {"w1": 1}, "update_time": {"p1": 0}}]))
     with pytest.raises(ScaleError, match="1000000000 slots on 2 servers"):
-        Market.empty(view, 10**9)
+        PricedCluster.empty(view, 10**9)

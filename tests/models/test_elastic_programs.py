@@ -56,7 +56,7 @@ def _pyomo(module: Any) -> Solve:
 
 
 def _compact(instance: ElasticInstance) -> float:
-    runs = compact.few_runs(instance, known_windows(instance), 200_000)
+    runs = compact.enumerate_runs(instance, known_windows(instance), 200_000)
     assert runs is not None
     model = compact.build(instance, runs=runs)
     result = solve(model, "highs", clock=Clock(60))

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_maxweight import batch_of, constants, serve_batch
-from schedgap.models.elastic.algorithms.pricing import Market, Offer
+from schedgap.models.elastic.algorithms.pricing import PricedCluster, PricedRun
 from schedgap.models.elastic.algorithms.subroutines import (
-    Counts,
-    Priced,
+    PricedPlacement,
+    SubroutineInput,
     best_split,
     cheapest_central,
     cheapest_ring_central,
@@ -22,32 +22,32 @@ from schedgap.models.elastic.algorithms.subroutines import (
 )
 from schedgap.models.elastic.algorithms.theorem_1 import main, study
 from schedgap.models.elastic.modes import Mode, cluster, modes
-from schedgap.models.elastic.placement import slack
+from schedgap.models.elastic.placement import tie_margin
 from strategies.elastic import elastic_instances, instance_of
 from strategies.elastic_examples import RING, THEOREM_1_PRICES, theorem_1
 
 TAU = 9
 
 
-def priced(instance: ElasticInstance, seed: int, dear: int) -> Priced:
+def priced(instance: ElasticInstance, seed: int, dear: int) -> SubroutineInput:
     """Random whole prices below `dear`, so that many tie, and random free amounts."""
     view, random = cluster(instance), np.random.default_rng(seed)
     shape = (TAU - 1, *view.capacity.shape)
     price = random.integers(0, dear, shape).astype(float)
     used = np.where(random.random(shape) < 0.4, random.random(shape), 0.0) * view.capacity
     free = np.where(view.whole, np.floor(view.capacity - used), view.capacity - used)
-    return Priced(view, price, free, TAU)
+    return SubroutineInput(view, price, free, TAU)
 
 
-def cheaper(central: Offer | None, split: Offer | None) -> Offer | None:
+def cheaper(central: PricedRun | None, split: PricedRun | None) -> PricedRun | None:
     """Lines 3-7 of Algorithm 3."""
-    if split is None or (central and not split.cost < central.cost - slack(central.cost)):
+    if split is None or (central and not split.cost < central.cost - tie_margin(central.cost)):
         return central
     return split
 
 
-def fast(instance: ElasticInstance, given: Priced, central: bool) -> Offer | None:
-    market = Market(given.view, given.price, given.free, longest=TAU)
+def fast(instance: ElasticInstance, given: SubroutineInput, central: bool) -> PricedRun | None:
+    market = PricedCluster(given.view, given.price, given.free, longest=TAU)
     candidates = [mode for mode in modes(instance, 0) if mode.central == central]
     return market.cheapest(candidates, 1, TAU, rule="repaired")
 
@@ -81,21 +81,21 @@ def test_the_printed_loops_and_the_search_agree(
             assert found[1:] == expected[1:]
 
 
-def plain_maxweight(instance: ElasticInstance, F: float) -> list[tuple[int, Offer]]:
+def plain_maxweight(instance: ElasticInstance, F: float) -> list[tuple[int, PricedRun]]:
     """Algorithm 3 on the printed subroutines: beta in units, prices by (11) from scratch."""
-    view, fixed = cluster(instance), constants(instance, F=F)
+    view, const = cluster(instance), constants(instance, F=F)
     tau = instance.deadline
     assert tau is not None
     beta, served = np.zeros((tau - 1, *view.capacity.shape)), []
     capacity = np.where(view.capacity > 0, view.capacity, 1)
     for j, job in enumerate(instance.jobs):
-        price = (fixed.lam ** (beta / capacity) - 1) * fixed.per_unit
-        case = Priced(view, price, view.capacity - beta, tau)
+        price = (const.lam ** (beta / capacity) - 1) * const.per_unit
+        case = SubroutineInput(view, price, view.capacity - beta, tau)
         if instance.is_ring:
             best = cheaper(cheapest_ring_central(case, job), cheapest_ring_split(case, job))
         else:
             best = cheaper(cheapest_central(case, job), cheapest_split(case, job))
-        if best is not None and fixed.kappa * job.weight - best.cost > 0:
+        if best is not None and const.kappa * job.weight - best.cost > 0:
             served.append((j, best))
             for h, count in best.workers.items():
                 beta[best.start - 1 : best.end - 1, h] += (
@@ -119,8 +119,8 @@ def test_whole_batches_are_served_as_the_printed_algorithms_do(
 ) -> None:
     assert instance.deadline is not None
     view, jobs = batch_of(instance)
-    fixed = constants(instance, F=F)
-    found = serve_batch(view, jobs, instance.deadline, fixed, rule="repaired").served
+    const = constants(instance, F=F)
+    found = serve_batch(view, jobs, instance.deadline, const, rule="repaired").served
     expected = plain_maxweight(instance, F)
     assert [each.place for each, _ in found] == [j for j, _ in expected]
     for (_, offer), (_, other) in zip(found, expected, strict=True):
@@ -134,14 +134,14 @@ def test_more_ring_workers_can_cost_more_slots() -> None:
     price = np.zeros((TAU - 1, 2, 3))
     price[:, :, 0] = 1
     free = np.broadcast_to(view.capacity, price.shape)
-    case = Priced(view, price, free, TAU)
+    case = SubroutineInput(view, price, free, TAU)
     central, split = (
         cheapest_ring_central(case, RING.jobs[0]),
         cheapest_ring_split(case, RING.jobs[0]),
     )
-    assert central == Offer(6, Mode(0, None, 1, True, 6), 1, {0: 1}, {})
+    assert central == PricedRun(6, Mode(0, None, 1, True, 6), 1, {0: 1}, {})
     # A fill of two workers sits on one server, so three are the first split placement.
-    assert split == Offer(18, Mode(0, None, 3, False, 6), 1, {0: 2, 1: 1}, {})
+    assert split == PricedRun(18, Mode(0, None, 3, False, 6), 1, {0: 2, 1: 1}, {})
 
 
 def _of_theorem_1(**server: float) -> tuple[Any, ...]:
@@ -154,15 +154,15 @@ def _of_theorem_1(**server: float) -> tuple[Any, ...]:
 def test_the_literal_algorithm_4_places_no_workers() -> None:
     """With the PSs on A nothing fits, but both workers are counted off; B then gets 2 PSs, 20."""
     found = greedy_split(*_of_theorem_1(), count_afresh=False, leave_one=False)
-    assert found == Counts(20.0, {}, {1: 2})
+    assert found == PricedPlacement(20.0, {}, {1: 2})
 
 
 def test_theorem_1_is_false() -> None:
-    assert greedy_split(*_of_theorem_1()) == Counts(22.0, {0: 2}, {1: 2})
-    assert best_split(*_of_theorem_1()) == Counts(13.0, {0: 1, 1: 1}, {1: 1})
+    assert greedy_split(*_of_theorem_1()) == PricedPlacement(22.0, {0: 2}, {1: 2})
+    assert best_split(*_of_theorem_1()) == PricedPlacement(13.0, {0: 1, 1: 1}, {1: 1})
     small = {"gpu": 1, "cpu": 1, "bandwidth": 2}
     assert greedy_split(*_of_theorem_1(**small)) is None
-    assert best_split(*_of_theorem_1(**small)) == Counts(13.0, {0: 1, 1: 1}, {1: 1})
+    assert best_split(*_of_theorem_1(**small)) == PricedPlacement(13.0, {0: 1, 1: 1}, {1: 1})
 
 
 def test_a_last_worker_beside_the_parameter_servers_spoils_the_candidate() -> None:
@@ -179,13 +179,13 @@ def test_a_last_worker_beside_the_parameter_servers_spoils_the_candidate() -> No
     )
     demand = cluster(instance).demand(Mode(0, 0, 1, False, 1))
     case = demand, np.array([1.0, 5.0]), np.array([1.0, 1.0]), cluster(instance).capacity
-    assert greedy_split(*case) == Counts(6.0, {1: 1}, {0: 1})
+    assert greedy_split(*case) == PricedPlacement(6.0, {1: 1}, {0: 1})
     swapped = demand, np.array([5.0, 1.0]), np.array([1.0, 9.0]), cluster(instance).capacity
-    assert greedy_split(*swapped) == Counts(2.0, {1: 1}, {0: 1})
+    assert greedy_split(*swapped) == PricedPlacement(2.0, {1: 1}, {0: 1})
     # With the PS on the server of the worker: g = 1 = N, no PS, though no worker fits elsewhere.
     both = demand, np.ones(2), np.ones(2), np.array([[1.0, 4, 4], [1, 4, 4]])
-    assert greedy_split(*both) == Counts(2.0, {1: 1}, {0: 1})
-    assert greedy_split(*both, leave_one=False) == Counts(2.0, {0: 1}, {1: 1})
+    assert greedy_split(*both) == PricedPlacement(2.0, {1: 1}, {0: 1})
+    assert greedy_split(*both, leave_one=False) == PricedPlacement(2.0, {0: 1}, {1: 1})
 
 
 def test_the_study_shows_which_variant_fails_how() -> None:

@@ -239,8 +239,10 @@ def best_schedule(instance: ElasticInstance) -> tuple[float, ElasticSchedule | N
                 moved = replace(run, start=start)
                 if last is not None and moved.end > last:
                     continue
-                gain = jobs[n].weight * (1 if instance.is_batch else moved.end)
-                extend(waiting - {n}, [*placed, (n, moved, use)], start, value + gain)
+                objective_coefficient = jobs[n].weight * (1 if instance.is_batch else moved.end)
+                extend(
+                    waiting - {n}, [*placed, (n, moved, use)], start, value + objective_coefficient
+                )
 
     extend(frozenset(range(len(jobs))), [], 1, 0.0)
     if found is None:

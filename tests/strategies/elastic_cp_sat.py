@@ -10,7 +10,7 @@ from schedgap.models.elastic.exact.exact import interval_stage
 from schedgap.models.elastic.heuristics.initial import known_windows, starting_schedule
 from schedgap.models.elastic.programs import compact, intervals, time_indexed_intervals
 from schedgap.models.elastic.programs.columns import fits_together, runs_from, schedule_of
-from schedgap.models.elastic.programs.weights import sized
+from schedgap.models.elastic.programs.weights import scaled_weights
 from schedgap.solvers import Clock, solve
 from strategies.clocks import StopAt
 
@@ -37,7 +37,7 @@ def _each(instance: ElasticInstance) -> tuple[ElasticSchedule | None, ...] | Non
     interval = packing = slots = None
     if result.status == "optimal":
         interval = intervals.read(model, instance, result.values)
-    runs = compact.few_runs(instance, known_windows(instance), 200_000)
+    runs = compact.enumerate_runs(instance, known_windows(instance), 200_000)
     assert runs is not None
     result = solve(compact.to_cp_sat(instance, runs), "cp-sat", clock=Clock(60))
     assert result.status in ("optimal", "infeasible")
@@ -80,7 +80,7 @@ def stopped(
     """Return what the stage on intervals says when it is stopped at its 1st, 2nd, ... reading."""
     found = []
     for instance in instances:
-        larger, _ = sized(instance)
+        larger, _ = scaled_weights(instance)
         ends = []
         for k in range(1, 8):
             kept = Kept()

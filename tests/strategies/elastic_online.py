@@ -5,16 +5,16 @@ from typing import Any
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_maxweight import ModesOf
 from schedgap.models.elastic.algorithms.a_online import (
-    Arrivals,
-    OnlineRun,
-    prepare,
+    AOnlineResult,
+    ElasticArrivals,
+    online_settings,
     serve_rounds,
 )
 
 
 def run_online(
     instance: ElasticInstance, modes_of: ModesOf | None = None, **options: Any
-) -> OnlineRun:
+) -> AOnlineResult:
     """Run `A_online` with some options."""
-    given = prepare(instance, modes_of=modes_of, **options)
-    return serve_rounds(Arrivals(instance, modes_of), given)
+    given = online_settings(instance, modes_of=modes_of, **options)
+    return serve_rounds(ElasticArrivals(instance, modes_of), given)

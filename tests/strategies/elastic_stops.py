@@ -28,7 +28,7 @@ from strategies.clocks import StopAt
 from strategies.elastic import brute_force, instance_of
 from strategies.elastic_examples import J1, J2
 
-NEAR = 1e-9  # relative
+VALUE_TOLERANCE = 1e-9  # relative
 EXACT = {method.name: method for method in METHODS if method.kind == "exact"}
 
 
@@ -122,7 +122,7 @@ def switched(way: tuple[str, ...]) -> Iterator[None]:
 def judge(instance: ElasticInstance, optimum: float, outcome: MethodResult, heard: Heard) -> None:
     """Nothing that was said, then or in the end, is false."""
     sign = -1 if instance.is_batch else 1
-    near = NEAR * max(1e-300, abs(optimum) if math.isfinite(optimum) else 0.0)
+    near = VALUE_TOLERANCE * max(1e-300, abs(optimum) if math.isfinite(optimum) else 0.0)
     bounds = [*heard.bounds]
     if outcome.bound is not None:
         bounds.append((outcome.bound, outcome.certificate))

@@ -26,20 +26,20 @@ import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
-from schedgap.models.elastic.algorithms.pricing import Market, Offer
-from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import Floats, Ints, Rule, slack
+from schedgap.models.elastic.algorithms.pricing import PricedCluster, PricedRun
+from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
+from schedgap.models.elastic.placement import Floats, Ints, Rule, tie_margin
 from schedgap.models.method import AlgorithmRun
 
 Order = Literal["arrival", "density"]
 Tie = Literal["order", "volume"]
 Log = list[Mapping[str, Any]]  # events, in order
 
-ModesOf = Callable[[Cluster, Job], tuple[Mode, ...]]  # which modes a job may take
+ModesOf = Callable[[ElasticCluster, Job], tuple[Mode, ...]]  # which modes a job may take
 
 
 @dataclass(frozen=True, eq=False)
-class Arrived:
+class ArrivedJob:
     """A job as it is known from its arrival on, and what follows from its own data."""
 
     place: int  # in the list of jobs
@@ -52,7 +52,7 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Constants:
+class MaxWeightConstants:
     """What the paper takes as known beforehand: T, F, and the scales of weights and demands.
 
     With `normalise`, an amount is divided by the mean capacity of its resource over all servers,
@@ -65,7 +65,7 @@ class Constants:
     per_unit: Floats  # [r] factor of a demand as given in the file; 0 where there is no capacity
     lam: float  # lambda of (11)
 
-    def volumes(self, view: Cluster, of: Sequence[Mode]) -> Floats:
+    def volumes(self, view: ElasticCluster, of: Sequence[Mode]) -> Floats:
         """Return the scaled sum of all demands times duration, for each mode.
 
         One PS for a central mode; else as many as serve all workers.
@@ -80,16 +80,16 @@ class Constants:
             volumes.append(size * mode.duration)
         return np.array(volumes)
 
-    def least_volume(self, view: Cluster, of: Sequence[Mode]) -> float:
+    def least_volume(self, view: ElasticCluster, of: Sequence[Mode]) -> float:
         """Return v_min of a job with these modes."""
         return float(self.volumes(view, _within(of, self.horizon)).min())
 
 
-def arrived(instance: ElasticInstance, j: int, modes_of: ModesOf | None = None) -> Arrived:
+def arrived_job(instance: ElasticInstance, j: int, modes_of: ModesOf | None = None) -> ArrivedJob:
     """Return the job with index j, and its modes: all of them, or those that `modes_of` allows."""
     job = instance.jobs[j]
     own = modes(instance, j) if modes_of is None else modes_of(cluster(instance), job)
-    return Arrived(j, job, own)
+    return ArrivedJob(j, job, own)
 
 
 def constants(
@@ -98,7 +98,7 @@ def constants(
     F: float | None = None,
     normalise: bool = True,
     modes_of: ModesOf | None = None,
-) -> Constants:
+) -> MaxWeightConstants:
     """Return the constants of A_maxweight for an instance.
 
     Parameters
@@ -118,10 +118,10 @@ def constants(
     mean = (view.capacity / view.scale).mean(axis=0)
     with np.errstate(divide="ignore"):
         per_unit = np.where(mean > 0, 1 / mean, 0.0) if normalise else np.ones(len(mean))
-    bare = Constants(instance.horizon, 1.0, 1.0, per_unit, 1.0)
+    bare = MaxWeightConstants(instance.horizon, 1.0, 1.0, per_unit, 1.0)
     spans = []  # weight, v_min, v_max
     for j, job in enumerate(instance.jobs):
-        own = _within(arrived(instance, j, modes_of).modes, instance.horizon)
+        own = _within(arrived_job(instance, j, modes_of).modes, instance.horizon)
         if own:
             volumes = bare.volumes(view, own)
             spans.append((job.weight, float(volumes.min()), float(volumes.max())))
@@ -130,12 +130,12 @@ def constants(
         F = max((kappa * weight / least for weight, least, _ in spans), default=1.0)
     H, R = view.capacity.shape
     lam = 2 * instance.horizon * H * R * F + 1
-    return Constants(instance.horizon, F, kappa, per_unit, lam)
+    return MaxWeightConstants(instance.horizon, F, kappa, per_unit, lam)
 
 
-def gamma(fixed: Constants) -> float:
+def gamma(const: MaxWeightConstants) -> float:
     """Return 2 log lambda, the ratio that Theorem 3 claims for A_maxweight."""
-    return 2 * math.log2(fixed.lam)
+    return 2 * math.log2(const.lam)
 
 
 def _within(of: Sequence[Mode], horizon: int) -> Sequence[Mode]:
@@ -149,10 +149,10 @@ def _total(demand: Floats, per_unit: Floats) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class ServedBatch:
     """What A_maxweight made of a batch: the schedules of the served jobs, and the final prices."""
 
-    served: tuple[tuple[Arrived, Offer], ...]
+    served: tuple[tuple[ArrivedJob, PricedRun], ...]
     prices: Floats  # [h, r, t] price per unit as given in the file and slot, over kappa
     deadline: int
 
@@ -163,16 +163,16 @@ class Batch:
 
 
 def serve_batch(
-    view: Cluster,
-    jobs: Sequence[Arrived],
+    view: ElasticCluster,
+    jobs: Sequence[ArrivedJob],
     deadline: int,
-    fixed: Constants,
+    const: MaxWeightConstants,
     *,
     rule: Rule = "exact",
     order: Order = "arrival",
     tie: Tie = "order",
     log: Log | None = None,
-) -> Batch:
+) -> ServedBatch:
     """Serve jobs whose weight exceeds the price of their cheapest schedule, one after the other.
 
     Parameters
@@ -203,26 +203,26 @@ def serve_batch(
     Source: Algorithm 3. Guarantee: 2 log lambda (Theorem 3), on assumptions that can fail; see
     `guarantees`. A cost counts as less when it is less by 1e-9, relative to values over 1.
     """
-    market = Market.empty(view, deadline - 1)  # A3 L1: x = 0, beta = 0, delta = 0 (E35)
-    served: list[tuple[Arrived, Offer]] = []  # J_i^s
-    able = _in_order(view, jobs, fixed, order)
+    market = PricedCluster.empty(view, deadline - 1)  # A3 L1: x = 0, beta = 0, delta = 0 (E35)
+    served: list[tuple[ArrivedJob, PricedRun]] = []  # J_i^s
+    able = _in_order(view, jobs, const, order)
     if log is not None:
         ids = [each.job.id for each in able]
         log.append({"line": "A3 L1", "event": "batch", "deadline": deadline, "jobs": ids})
     for each in able:  # A3 L2
-        best = _cheapest(market, each, deadline, fixed, rule, tie)  # A3 L3-L7
-        if best is not None and fixed.kappa * each.job.weight - best.cost > 0:  # A3 L8-L9
+        best = _cheapest(market, each, deadline, const, rule, tie)  # A3 L3-L7
+        if best is not None and const.kappa * each.job.weight - best.cost > 0:  # A3 L8-L9
             served.append((each, best))  # A3 L10-L12
             if log is not None:
-                _tell_accept(log, market, each, best, fixed)
-            _commit(market, best, fixed)  # A3 L13-L14
+                _tell_accept(log, market, each, best, const)
+            _commit(market, best, const)  # A3 L13-L14
         elif log is not None:
-            cost = None if best is None else best.cost / fixed.kappa
+            cost = None if best is None else best.cost / const.kappa
             words = {"job": each.job.id, "weight": each.job.weight, "cost": cost}
             log.append({"line": "A3 L9", "event": "leave", **words})
     # A3 L15-L16
-    prices = np.moveaxis(market.price[:-1], 0, 2) / fixed.kappa
-    found = Batch(tuple(served), prices, deadline)
+    prices = np.moveaxis(market.price[:-1], 0, 2) / const.kappa
+    found = ServedBatch(tuple(served), prices, deadline)
     if log is not None:
         taken = [each.job.id for each, _ in served]
         left = [name for name in ids if name not in taken]
@@ -232,46 +232,53 @@ def serve_batch(
 
 
 def _in_order(
-    view: Cluster, jobs: Sequence[Arrived], fixed: Constants, order: Order
-) -> list[Arrived]:
+    view: ElasticCluster, jobs: Sequence[ArrivedJob], const: MaxWeightConstants, order: Order
+) -> list[ArrivedJob]:
     """Jobs that can run at all, in the order of the loop."""
     able = [each for each in jobs if each.modes]
     if order == "density":
-        density = {each.place: _density(view, each, fixed) for each in able}
+        density = {each.place: _density(view, each, const) for each in able}
         able.sort(key=lambda each: (-density[each.place], each.place))
     return able
 
 
-def _density(view: Cluster, job: Arrived, fixed: Constants) -> float:
+def _density(view: ElasticCluster, job: ArrivedJob, const: MaxWeightConstants) -> float:
     """Weight by least volume, which is not 0: every worker takes bandwidth."""
-    return job.job.weight / fixed.least_volume(view, job.modes)
+    return job.job.weight / const.least_volume(view, job.modes)
 
 
 def _cheapest(
-    market: Market, job: Arrived, deadline: int, fixed: Constants, rule: Rule, tie: Tie
-) -> Offer | None:
+    market: PricedCluster,
+    job: ArrivedJob,
+    deadline: int,
+    const: MaxWeightConstants,
+    rule: Rule,
+    tie: Tie,
+) -> PricedRun | None:
     """Return l_j: the central schedule, or a split one that costs less (E14: l, not l_j)."""
     view = market.view
     if tie == "volume":
-        volumes = [float(f"{volume:.9g}") for volume in fixed.volumes(view, job.modes)]
+        volumes = [float(f"{volume:.9g}") for volume in const.volumes(view, job.modes)]
         return market.cheapest(job.modes, 1, deadline, rule=rule, volumes=volumes)
     central = [mode for mode in job.modes if mode.central]
     split = [mode for mode in job.modes if not mode.central]
     best = market.cheapest(central, 1, deadline, rule=rule)  # A3 L3: A_mincost2, A_RAmincost1
-    below = np.inf if best is None else best.cost - slack(best.cost)
+    below = np.inf if best is None else best.cost - tie_margin(best.cost)
     other = market.cheapest(  # A3 L4: A_mincost1, A_RAmincost2
         split, 1, deadline, rule=rule, below=below
     )
     return best if other is None else other  # A3 L5-L7
 
 
-def _commit(market: Market, offer: Offer, fixed: Constants) -> None:
+def _commit(market: PricedCluster, offer: PricedRun, const: MaxWeightConstants) -> None:
     """Take what the schedule uses, beta, and raise the prices there by (11)."""
-    servers, price, free = _after(market, offer, fixed)
+    servers, price, free = _after(market, offer, const)
     market.change(offer.start, offer.end - 1, servers, price, free)
 
 
-def _after(market: Market, offer: Offer, fixed: Constants) -> tuple[Ints, Floats, Floats]:
+def _after(
+    market: PricedCluster, offer: PricedRun, const: MaxWeightConstants
+) -> tuple[Ints, Floats, Floats]:
     """Return the servers of a schedule, and their prices and free amounts [t, h, r] with it."""
     view, mode = market.view, offer.mode
     servers = np.array(sorted({*offer.workers, *offer.ps}))
@@ -285,17 +292,19 @@ def _after(market: Market, offer: Offer, fixed: Constants) -> tuple[Ints, Floats
     free = market.free[slots, servers] - used
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(capacity > 0, (capacity - free) / capacity, 0.0)  # beta / C
-    price = (fixed.lam**share - 1) * fixed.per_unit  # (11); as a price of demand as given
+    price = (const.lam**share - 1) * const.per_unit  # (11); as a price of demand as given
     return servers, price, free
 
 
-def _tell_accept(log: Log, market: Market, each: Arrived, offer: Offer, fixed: Constants) -> None:
+def _tell_accept(
+    log: Log, market: PricedCluster, each: ArrivedJob, offer: PricedRun, const: MaxWeightConstants
+) -> None:
     """Log a job that is served, and how the prices will rise for it."""
-    view, job, kappa = market.view, each.job, fixed.kappa
+    view, job, kappa = market.view, each.job, const.kappa
     run = view.place(offer.mode, offer.start, offer.workers, offer.ps).to_data()
     words = {"job": job.id, "weight": job.weight, "cost": offer.cost / kappa, **run}
     log.append({"line": "A3 L10", "event": "accept", **words})
-    servers, price, _ = _after(market, offer, fixed)
+    servers, price, _ = _after(market, offer, const)
     before = market.price[offer.start - 1 : offer.end - 1, servers] / kappa
     rises = [
         {"server": view.servers[h], "resource": view.resources[r], **rise}
@@ -314,13 +323,13 @@ def _rises(before: list[float], after: list[float], start: int) -> Iterator[dict
             yield {"first": start + rows[0], "last": start + rows[-1], "before": old, "after": new}
 
 
-def batch_of(instance: ElasticInstance) -> tuple[Cluster, tuple[Arrived, ...]]:
+def batch_of(instance: ElasticInstance) -> tuple[ElasticCluster, tuple[ArrivedJob, ...]]:
     """Return the cluster of an instance and all its jobs in list order, as a batch."""
     view = cluster(instance)
-    return view, tuple(arrived(instance, j) for j in range(len(instance.jobs)))
+    return view, tuple(arrived_job(instance, j) for j in range(len(instance.jobs)))
 
 
-def schedule_of(view: Cluster, batch: Batch) -> ElasticSchedule:
+def schedule_of(view: ElasticCluster, batch: ServedBatch) -> ElasticSchedule:
     """Return the schedule of the served jobs."""
     return ElasticSchedule(
         {
@@ -370,10 +379,10 @@ def a_maxweight(
     if instance.deadline is None:
         raise UsageError("a_maxweight needs objective scheduled_weight")
     view, jobs = batch_of(instance)
-    fixed = constants(instance, F=F, normalise=normalise)
+    const = constants(instance, F=F, normalise=normalise)
     log: Log | None = [] if events else None
     batch = serve_batch(
-        view, jobs, instance.deadline, fixed, rule=placement, order=order, tie=tie, log=log
+        view, jobs, instance.deadline, const, rule=placement, order=order, tie=tie, log=log
     )
-    trace = {"kappa": fixed.kappa, "F": fixed.F, "gamma": gamma(fixed)}
+    trace = {"kappa": const.kappa, "F": const.F, "gamma": gamma(const)}
     return AlgorithmRun(schedule_of(view, batch), tuple(log or ()), trace)

@@ -23,33 +23,36 @@ from typing import Any, NamedTuple
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.algorithms.a_maxweight import (
-    Arrived,
-    Batch,
-    Constants,
+    ArrivedJob,
     Log,
+    MaxWeightConstants,
     ModesOf,
     Order,
+    ServedBatch,
     Tie,
-    arrived,
+    arrived_job,
     constants,
     gamma,
     serve_batch,
 )
-from schedgap.models.elastic.algorithms.closed_horizon import deliver, no_schedule
+from schedgap.models.elastic.algorithms.closed_horizon import (
+    infeasible_result,
+    result_within_horizon,
+)
 from schedgap.models.elastic.algorithms.guarantees import alpha_of, lemma_1, windows_needed
-from schedgap.models.elastic.algorithms.pricing import Offer
-from schedgap.models.elastic.modes import Cluster, cluster
+from schedgap.models.elastic.algorithms.pricing import PricedRun
+from schedgap.models.elastic.modes import ElasticCluster, cluster
 from schedgap.models.elastic.placement import Rule
 from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.models.online import Arriving
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Settings:
+class OnlineSettings:
     """What A_online is given beside the jobs: the cluster, constants and rules."""
 
-    view: Cluster
-    fixed: Constants
+    view: ElasticCluster
+    const: MaxWeightConstants
     alpha: int = 4
     rule: Rule = "exact"
     order: Order = "arrival"
@@ -57,36 +60,36 @@ class Settings:
     compact: bool = False  # ours: start a batch at once, not alpha tau_i later
 
 
-class Arrivals(Arriving[Arrived]):
+class ElasticArrivals(Arriving[ArrivedJob]):
     """The jobs of an instance, one by one; a job of arrival a is known at time a - 1."""
 
     def __init__(self, instance: ElasticInstance, modes_of: ModesOf | None = None) -> None:
         """Sort the jobs by arrival, then by place in the list."""
         arrival = [job.arrival for job in instance.jobs]
-        super().__init__(arrival, lambda j: arrived(instance, j, modes_of))
+        super().__init__(arrival, lambda j: arrived_job(instance, j, modes_of))
 
-    def start(self, offer: Offer, shift: int) -> Offer:
+    def start(self, offer: PricedRun, shift: int) -> PricedRun:
         """Return a schedule of a window at its real time; slots up to now are past."""
         return offer._replace(start=self.may_start(shift + offer.start))
 
 
-class Round(NamedTuple):
+class ServedRound(NamedTuple):
     """One round i of A_online that served something."""
 
     number: int  # i
     tau: int
     base: int  # the first window starts after this slot
-    batch: tuple[Arrived, ...]  # J_i
-    windows: tuple[Batch, ...]  # iota = 1, 2, ..., as A_maxweight left them
+    batch: tuple[ArrivedJob, ...]  # J_i
+    windows: tuple[ServedBatch, ...]  # iota = 1, 2, ..., as A_maxweight left them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OnlineRun:
+class AOnlineResult:
     """The schedule of an online run, its rounds, and what it was given."""
 
-    given: Settings
+    given: OnlineSettings
     schedule: ElasticSchedule
-    rounds: tuple[Round, ...]
+    rounds: tuple[ServedRound, ...]
 
     def trace(self) -> list[dict[str, Any]]:
         """Return the rounds as plain data."""
@@ -102,8 +105,8 @@ class OnlineRun:
 
 
 def a_dual(
-    jobs: Sequence[Arrived], tau: int, given: Settings, *, log: Log | None = None
-) -> tuple[Batch, ...]:
+    jobs: Sequence[ArrivedJob], tau: int, given: OnlineSettings, *, log: Log | None = None
+) -> tuple[ServedBatch, ...]:
     """Serve a batch in up to alpha windows of tau slots, each from zero prices on.
 
     Parameters
@@ -128,7 +131,7 @@ def a_dual(
     Source: Algorithm 2. Guarantee: Lemma 2, which has a gap (E13).
     """
     rest = list(jobs)  # A2 L1: J_i without J_i^s
-    windows: list[Batch] = []
+    windows: list[ServedBatch] = []
     for iota in range(given.alpha):  # A2 L2
         if log is not None:
             log.append({"line": "A2 L2", "event": "window", "time": tau, "window": iota + 1})
@@ -136,7 +139,7 @@ def a_dual(
             given.view,
             rest,
             tau,
-            given.fixed,
+            given.const,
             rule=given.rule,
             order=given.order,
             tie=given.tie,
@@ -152,7 +155,9 @@ def a_dual(
     return tuple(windows)  # A2 L4
 
 
-def serve_rounds(arrivals: Arrivals, given: Settings, *, log: Log | None = None) -> OnlineRun:
+def serve_rounds(
+    arrivals: ElasticArrivals, given: OnlineSettings, *, log: Log | None = None
+) -> AOnlineResult:
     """Schedule jobs in batches, as they arrive.
 
     Parameters
@@ -178,8 +183,8 @@ def serve_rounds(arrivals: Arrivals, given: Settings, *, log: Log | None = None)
     duration with a single worker, for which Algorithm 4's own placements do, too.
     """
     placed: dict[str, Any] = {}
-    waiting: list[Arrived] = []  # A1 L1: J_i
-    rounds: list[Round] = []
+    waiting: list[ArrivedJob] = []  # A1 L1: J_i
+    rounds: list[ServedRound] = []
     i, end = 0, 0
     while waiting or not arrivals.all_here():
         i += 1  # A1 L2
@@ -200,19 +205,19 @@ def serve_rounds(arrivals: Arrivals, given: Settings, *, log: Log | None = None)
                     if log is not None:
                         words = {"time": tau, "window": iota + 1, "job": each.job.id}
                         log.append({"line": "A1 L9", "event": "start", **words, **place.to_data()})
-            rounds.append(Round(i, tau, base, tuple(waiting), windows))
+            rounds.append(ServedRound(i, tau, base, tuple(waiting), windows))
             waiting = [job for job in waiting if job.job.id not in placed]  # A1 L10
         if log is not None:
             words = {"round": i, "time": tau, "left": _ids(waiting)}
             log.append({"line": "A1 L10", "event": "round_end", **words})
-    return OnlineRun(given, ElasticSchedule(placed), tuple(rounds))  # A1 L11
+    return AOnlineResult(given, ElasticSchedule(placed), tuple(rounds))  # A1 L11
 
 
-def _ids(jobs: Sequence[Arrived]) -> list[str]:
+def _ids(jobs: Sequence[ArrivedJob]) -> list[str]:
     return [each.job.id for each in jobs]
 
 
-def prepare(
+def online_settings(
     instance: ElasticInstance,
     *,
     alpha: int | str = 4,
@@ -223,7 +228,7 @@ def prepare(
     order: Order = "arrival",
     tie: Tie = "order",
     modes_of: ModesOf | None = None,
-) -> Settings:
+) -> OnlineSettings:
     """Return what is known beforehand; the constants are computed from all jobs of the instance.
 
     Parameters
@@ -235,12 +240,14 @@ def prepare(
     -----
     Source: Section 4.2; alpha of Theorem 5.
     """
-    fixed = constants(instance, F=F, normalise=normalise, modes_of=modes_of)
-    windows = alpha_of(alpha, instance, fixed)
-    return Settings(cluster(instance), fixed, windows, placement, order, tie, compact)
+    const = constants(instance, F=F, normalise=normalise, modes_of=modes_of)
+    windows = alpha_of(alpha, instance, const)
+    return OnlineSettings(cluster(instance), const, windows, placement, order, tie, compact)
 
 
-MostWeight = Callable[[ElasticInstance, Round], float]  # that a window of a round could have served
+WeightBound = Callable[
+    [ElasticInstance, ServedRound], float
+]  # that a window of a round could have served
 
 
 def a_online(
@@ -255,7 +262,7 @@ def a_online(
     order: Order = "arrival",
     tie: Tie = "order",
     modes_of: ModesOf | None = None,
-    most_weight: MostWeight | None = None,
+    weight_bound: WeightBound | None = None,
 ) -> AlgorithmRun:
     """Serve jobs in batches at doubling times, by rising prices, in later windows.
 
@@ -291,10 +298,10 @@ def a_online(
     -----
     Source: Algorithms 1 and 2, line by line in `serve_rounds` and `a_dual`.
     """
-    arrivals = Arrivals(instance, modes_of)
-    if not all(arrived(instance, j, modes_of).modes for j in range(len(instance.jobs))):
+    arrivals = ElasticArrivals(instance, modes_of)
+    if not all(arrived_job(instance, j, modes_of).modes for j in range(len(instance.jobs))):
         return AlgorithmRun(None)
-    given = prepare(
+    given = online_settings(
         instance,
         alpha=alpha,
         compact=compact,
@@ -307,12 +314,12 @@ def a_online(
     )
     log: Log | None = [] if events else None
     run = serve_rounds(arrivals, given, log=log)
-    upper = None if most_weight is None else partial(most_weight, instance)
+    upper = None if weight_bound is None else partial(weight_bound, instance)
     trace = {
         "alpha": given.alpha,
-        "kappa": given.fixed.kappa,
-        "F": given.fixed.F,
-        "gamma": gamma(given.fixed),
+        "kappa": given.const.kappa,
+        "F": given.const.F,
+        "gamma": gamma(given.const),
         "lemma_1": lemma_1(run.rounds, given.alpha, upper=upper),
         "rounds": [
             told | {"alpha_needed": _needed(instance, run, each)}
@@ -322,16 +329,16 @@ def a_online(
     return AlgorithmRun(run.schedule, tuple(log or ()), trace)
 
 
-def _needed(instance: ElasticInstance, run: OnlineRun, each: Round) -> int:
+def _needed(instance: ElasticInstance, run: AOnlineResult, each: ServedRound) -> int:
     """Return the alpha of a round that the text after Theorem 5 gives: (6) with w(J_i)."""
     total = math.fsum(one.job.weight for one in each.batch)
     least = min(job.weight for job in instance.jobs)
-    return windows_needed(total, least, gamma(run.given.fixed))
+    return windows_needed(total, least, gamma(run.given.const))
 
 
-def solve_a_online(instance: ElasticInstance, call: RunContext, **fixed: Any) -> MethodResult:
+def solve_a_online(instance: ElasticInstance, call: RunContext, **const: Any) -> MethodResult:
     """Run `a_online` with the options of a call and what is fixed, if there is a schedule."""
-    if proof := no_schedule(instance):
+    if proof := infeasible_result(instance):
         return proof
-    run = a_online(instance, **call.options, **fixed)
-    return deliver(instance, run.schedule, run.trace)
+    run = a_online(instance, **call.options, **const)
+    return result_within_horizon(instance, run.schedule, run.trace)

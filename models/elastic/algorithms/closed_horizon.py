@@ -11,13 +11,13 @@ from schedgap.models.method import MethodResult, RunContext
 _SHOWN = 20  # violations kept in a trace
 
 
-def no_schedule(instance: ElasticInstance) -> MethodResult | None:
+def infeasible_result(instance: ElasticInstance) -> MethodResult | None:
     """Return the proof that some job can never run as it must, if there is one."""
     reason = time_windows.no_schedule(instance)
     return MethodResult(infeasible=True, note=reason) if reason else None
 
 
-def deliver(
+def result_within_horizon(
     instance: ElasticInstance, schedule: ElasticSchedule, trace: Mapping[str, Any]
 ) -> MethodResult:
     """Return a schedule that was made without an eye on a closed horizon, if it ends in time."""
@@ -31,9 +31,9 @@ def deliver(
     return MethodResult(schedule=schedule, trace=dict(trace))
 
 
-def in_time(
+def run_within_horizon(
     schedule_of: Callable[..., ElasticSchedule], instance: ElasticInstance, call: RunContext
 ) -> MethodResult:
     """Run an algorithm with the options of a call, where there is a schedule at all."""
-    proof = no_schedule(instance)
-    return proof or deliver(instance, schedule_of(instance, **call.options), {})
+    proof = infeasible_result(instance)
+    return proof or result_within_horizon(instance, schedule_of(instance, **call.options), {})

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.algorithms.a_maxweight import Arrived, Constants, constants, gamma
+from schedgap.models.elastic.algorithms.a_maxweight import (
+    ArrivedJob,
+    MaxWeightConstants,
+    constants,
+    gamma,
+)
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Rule, fits
 
@@ -45,30 +50,32 @@ def windows_needed(total: float, least: float, ratio: float, *, repaired: bool =
     return (math.ceil(x) if repaired else math.floor(x)) + 1
 
 
-def theorem_alpha(instance: ElasticInstance, fixed: Constants, *, repaired: bool = False) -> int:
+def theorem_alpha(
+    instance: ElasticInstance, const: MaxWeightConstants, *, repaired: bool = False
+) -> int:
     """Return alpha of Theorem 5; with `repaired`, of its proof with the gap of Lemma 2 closed."""
     weights = [job.weight for job in instance.jobs]
-    return windows_needed(math.fsum(weights), min(weights), gamma(fixed), repaired=repaired)
+    return windows_needed(math.fsum(weights), min(weights), gamma(const), repaired=repaired)
 
 
-def alpha_of(alpha: int | str, instance: ElasticInstance, fixed: Constants) -> int:
+def alpha_of(alpha: int | str, instance: ElasticInstance, const: MaxWeightConstants) -> int:
     """Return the number of windows of a round: as given, "theory" or "theory-repaired"."""
     if isinstance(alpha, int):
         return alpha
-    return theorem_alpha(instance, fixed, repaired=alpha == "theory-repaired")
+    return theorem_alpha(instance, const, repaired=alpha == "theory-repaired")
 
 
 def failed_assumptions(
-    instance: ElasticInstance, fixed: Constants, *, rule: Rule = "exact"
+    instance: ElasticInstance, const: MaxWeightConstants, *, rule: Rule = "exact"
 ) -> list[str]:
     """Return which assumptions behind Theorem 3 fail on an instance, in words (E28)."""
-    log, checks = math.log2(fixed.lam), []
-    low, high = _weight_by_volume(instance, fixed)
+    log, checks = math.log2(const.lam), []
+    low, high = _weight_by_volume(instance, const)
     close = 1e-9
     checks.append(
         (
-            f"A1: weight by consumption lies in [1, F = {fixed.F:.6g}]; it is {low:.4g}-{high:.4g}",
-            low < 1 - close or high > fixed.F * (1 + close),
+            f"A1: weight by consumption lies in [1, F = {const.F:.6g}]; it is {low:.4g}-{high:.4g}",
+            low < 1 - close or high > const.F * (1 + close),
         )
     )
     share = _largest_share(instance)
@@ -82,25 +89,25 @@ def failed_assumptions(
     checks.append(
         ("A3: split placements are of least cost", rule != "exact" and not instance.is_ring)
     )
-    needed = _overflow_factor(instance, fixed)
+    needed = _overflow_factor(instance, const)
     checks.append(
         (
-            f"A4: F = {fixed.F:.6g} prices out every job that overflows a single server and slot; "
+            f"A4: F = {const.F:.6g} prices out every job that overflows a single server and slot; "
             f"that takes {needed:.6g}",
-            needed > fixed.F,
+            needed > const.F,
         )
     )
     return [words for words, fails in checks if fails]
 
 
-def _weight_by_volume(instance: ElasticInstance, fixed: Constants) -> tuple[float, float]:
+def _weight_by_volume(instance: ElasticInstance, const: MaxWeightConstants) -> tuple[float, float]:
     """Least and greatest kappa w / consumption over the jobs' modes that end by the horizon."""
     view, ratios = cluster(instance), []
     for j, job in enumerate(instance.jobs):
         own = modes(instance, j)
         own = tuple(mode for mode in own if mode.duration <= instance.horizon) or own
-        volumes = fixed.volumes(view, own)
-        ratios += [fixed.kappa * job.weight / volume for volume in volumes.tolist()]
+        volumes = const.volumes(view, own)
+        ratios += [const.kappa * job.weight / volume for volume in volumes.tolist()]
     return min(ratios, default=1.0), max(ratios, default=1.0)
 
 
@@ -122,20 +129,20 @@ def _largest_share(instance: ElasticInstance) -> float:
     return most
 
 
-def _overflow_factor(instance: ElasticInstance, fixed: Constants) -> float:
+def _overflow_factor(instance: ElasticInstance, const: MaxWeightConstants) -> float:
     """Return the F with which a price of lambda / 2 on one cell exceeds every weight."""
     view = cluster(instance)
     used = [mode for j in range(len(instance.jobs)) for mode in modes(instance, j)]
     kinds = {("worker", mode.worker_type) for mode in used}
     kinds |= {("ps", mode.ps_type) for mode in used if mode.ps_type is not None}
     demands = [
-        (view.worker_demand if role == "worker" else view.ps_demand)[k] * fixed.per_unit
+        (view.worker_demand if role == "worker" else view.ps_demand)[k] * const.per_unit
         for role, k in kinds
     ]
     least = min((float(each[each > 0].min()) for each in demands if (each > 0).any()), default=1.0)
     heaviest = max(job.weight for job in instance.jobs)
     H, R = view.capacity.shape
-    return float((fixed.kappa * heaviest / least + 0.5) / (instance.horizon * H * R))
+    return float((const.kappa * heaviest / least + 0.5) / (instance.horizon * H * R))
 
 
 def theorem_3(
@@ -161,11 +168,11 @@ def theorem_3(
         `claim` in words; `factor` = 2 log lambda; `holds`, whether the instance meets the
         assumptions; `failed`, those that it does not meet, in words.
     """
-    fixed = constants(instance, F=F, normalise=normalise)
-    failed = failed_assumptions(instance, fixed, rule=placement)
+    const = constants(instance, F=F, normalise=normalise)
+    failed = failed_assumptions(instance, const, rule=placement)
     return {
         "claim": "optimum <= 2 log lambda x value (Theorem 3)",
-        "factor": gamma(fixed),
+        "factor": gamma(const),
         "holds": not failed,
         "failed": failed,
     }
@@ -196,20 +203,20 @@ def theorem_5(
         whether the assumptions are met, that on alpha with the gap of Lemma 2 closed (E13);
         `failed`, those that are not, in words.
     """
-    fixed = constants(instance, F=F, normalise=normalise)
-    failed = failed_assumptions(instance, fixed, rule=placement)
-    run, needed = alpha_of(alpha, instance, fixed), theorem_alpha(instance, fixed, repaired=True)
+    const = constants(instance, F=F, normalise=normalise)
+    failed = failed_assumptions(instance, const, rule=placement)
+    run, needed = alpha_of(alpha, instance, const), theorem_alpha(instance, const, repaired=True)
     if run < needed:
         failed.append(f"A5: alpha = {run} is at least {needed}")
     return {
         "claim": "value <= 4 alpha optimum (Theorem 5)",
-        "factor": 4.0 * max(run, theorem_alpha(instance, fixed)),
+        "factor": 4.0 * max(run, theorem_alpha(instance, const)),
         "holds": not failed,
         "failed": failed,
     }
 
 
-def fitting_weight(batch: Sequence[Arrived], tau: int) -> float:
+def fitting_weight(batch: Sequence[ArrivedJob], tau: int) -> float:
     """Return the weight of the jobs that fit before tau when alone: no window serves more."""
     return math.fsum(each.job.weight for each in batch if each.shortest() < tau)
 

@@ -15,27 +15,27 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, Placement
-from schedgap.models.elastic.algorithms.pricing_bounds import Floors
-from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
+from schedgap.models.elastic.algorithms.pricing_bounds import CostLowerBounds
+from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import (
-    Fill,
     Floats,
-    Found,
+    GreedyFill,
     Ints,
     Rule,
+    SplitPlacements,
     central_costs,
     counts,
     fits,
     ps_split,
     ring_split,
-    slack,
+    tie_margin,
 )
 
-MOST_CELLS = 10**8  # of each of two tables: 0.8 GB
+MAX_CELLS = 10**8  # of each of two tables: 0.8 GB
 _BLOCK = 16, 64, 256, 1024  # starts that are priced at once: the first few often decide
 
 
-class Offer(NamedTuple):
+class PricedRun(NamedTuple):
     """A way to run a job, and what it costs; counts by index of server."""
 
     cost: float
@@ -50,7 +50,7 @@ class Offer(NamedTuple):
         return self.start + self.mode.duration
 
 
-class Market:
+class PricedCluster:
     """Prices and free amounts on every server in slots 1..T; after them all is free and unpriced.
 
     Attributes
@@ -61,17 +61,17 @@ class Market:
         What is free, in the units of the cluster.
     """
 
-    def __init__(self, view: Cluster, price: Floats, free: Floats, *, longest: int) -> None:
+    def __init__(self, view: ElasticCluster, price: Floats, free: Floats, *, longest: int) -> None:
         """Set the tables up; `longest` is the longest window, in slots, that will be asked for."""
         self.view = view
         slots, servers, resources = price.shape
         self.slots = slots
         levels = max(1, min(longest, slots).bit_length())
         shape = (levels, slots + 1, servers, resources)
-        if math.prod(shape) > MOST_CELLS:
+        if math.prod(shape) > MAX_CELLS:
             raise ScaleError(
                 f"{slots} slots on {servers} servers are too many to price: the tables would have "
-                f"{math.prod(shape):.2g} entries, at most {MOST_CELLS:.2g} are kept"
+                f"{math.prod(shape):.2g} entries, at most {MAX_CELLS:.2g} are kept"
             )
         self._price, self._free = np.zeros(shape), np.empty(shape)
         self._free[:] = view.capacity
@@ -81,10 +81,10 @@ class Market:
         if not self.blank:
             self._price[0, :-1], self._free[0, :-1] = price, free
             self._raise_levels(0, slots, np.arange(servers))
-        self._floors = Floors(view, self.price, self.free, blank=self.blank)
+        self._floors = CostLowerBounds(view, self.price, self.free, blank=self.blank)
 
     @classmethod
-    def empty(cls, view: Cluster, slots: int) -> "Market":
+    def empty(cls, view: ElasticCluster, slots: int) -> "PricedCluster":
         """Return the market of an empty cluster with zero prices."""
         shape = (slots, *view.capacity.shape)
         nothing = np.broadcast_to(0.0, shape)
@@ -139,7 +139,7 @@ class Market:
         assert total is not None
         return total, free
 
-    def _quote(self, mode: Mode, rows: Ints, rule: Rule, below: float) -> "_Quote":
+    def _quote(self, mode: Mode, rows: Ints, rule: Rule, below: float) -> "_StartCosts":
         """Price a mode at starts given as rows of slots."""
         view = self.view
         servers = _hosts(view, mode)
@@ -152,19 +152,19 @@ class Market:
         demand = view.demand(mode)
         if mode.central:
             costs = central_costs(demand, omega, zeta, free)
-            return _Quote(costs.min(axis=1, initial=np.inf), servers, costs, None, None)
-        fill = Fill(omega, fits(free, demand.worker), demand.workers)
+            return _StartCosts(costs.min(axis=1, initial=np.inf), servers, costs, None, None)
+        fill = GreedyFill(omega, fits(free, demand.worker), demand.workers)
         if demand.ps is None:
             found = ring_split(fill, demand.workers)
         else:
             found = ps_split(fill, demand, zeta, free, rule=rule, below=below)
-        return _Quote(found.cost, servers, None, fill, found)
+        return _StartCosts(found.cost, servers, None, fill, found)
 
     def costs(self, mode: Mode, starts: Ints, *, rule: Rule = "exact") -> Floats:
         """Return the least cost of a mode at each start slot; infinite where it does not fit."""
         return self._quote(mode, np.asarray(starts) - 1, rule, np.inf).cost
 
-    def offer(self, mode: Mode, start: int, *, rule: Rule = "exact") -> Offer | None:
+    def offer(self, mode: Mode, start: int, *, rule: Rule = "exact") -> PricedRun | None:
         """Return the cheapest placement of a mode at a start slot."""
         quote = self._quote(mode, np.array([start - 1]), rule, np.inf)
         return quote.offer(self.view, mode, start, 0)
@@ -179,7 +179,7 @@ class Market:
         rule: Rule = "exact",
         volumes: Sequence[float] | None = None,
         below: float = np.inf,
-    ) -> Offer | None:
+    ) -> PricedRun | None:
         """Return the schedule of least cost over modes, starts and placements.
 
         Parameters
@@ -203,8 +203,8 @@ class Market:
         then as the placement says. A cost counts as less when it is less by 1e-9, relative to
         values over 1.
         """
-        choice = _Choice(volumes, below)
-        for k, floor, rows, floors in self.by_floor(candidates, first, end, weight):
+        choice = _CheapestRun(volumes, below)
+        for k, floor, rows, floors in self.by_lower_bound(candidates, first, end, weight):
             if floor > choice.ceiling:
                 break
             mode = candidates[k]
@@ -213,7 +213,7 @@ class Market:
             self._try_starts(choice, k, mode, floor, rows, floors, weight, rule)
         return choice.best
 
-    def by_floor(
+    def by_lower_bound(
         self, candidates: Sequence[Mode], first: int, end: int, weight: float
     ) -> Iterator[tuple[int, float, Ints, Floats]]:
         """Yield modes by their lower bound: index, bound, rows of starts, bound at each of them.
@@ -235,7 +235,7 @@ class Market:
 
     def _try_starts(
         self,
-        choice: "_Choice",
+        choice: "_CheapestRun",
         k: int,
         mode: Mode,
         floor: float,
@@ -245,11 +245,11 @@ class Market:
         rule: Rule,
     ) -> None:
         """Price a mode at its starts, a block at a time, and put its best one to the choice."""
-        best: tuple[float, int, _Quote, int] | None = None  # cost, row, quote, place in it
+        best: tuple[float, int, _StartCosts, int] | None = None  # cost, row, quote, place in it
         sizes = iter(_BLOCK)
         size = next(sizes)
         while len(rows):
-            bar = choice.ceiling if best is None else best[0] - slack(best[0])
+            bar = choice.ceiling if best is None else best[0] - tie_margin(best[0])
             kept = floors <= bar
             rows, floors = rows[kept], floors[kept]
             block, rows, floors = rows[:size], rows[size:], floors[size:]
@@ -257,14 +257,14 @@ class Market:
             if not len(block):
                 break
             ends = block + 1 + mode.duration
-            below = bar + 2 * slack(bar) - weight * ends[0]
+            below = bar + 2 * tie_margin(bar) - weight * ends[0]
             quote = self._quote(mode, block, rule, below)
             cost = quote.cost + weight * ends
             least = float(cost.min())
-            if least < (np.inf if best is None else best[0] - slack(best[0])):
-                i = int(np.argmax(cost <= least + slack(least)))
+            if least < (np.inf if best is None else best[0] - tie_margin(best[0])):
+                i = int(np.argmax(cost <= least + tie_margin(least)))
                 best = float(cost[i]), int(block[i]), quote, i
-                if best[0] <= floor + slack(floor):
+                if best[0] <= floor + tie_margin(floor):
                     break
         if best is not None:
             cost_of, row, quote, i = best
@@ -275,26 +275,26 @@ class Market:
 
 
 @dataclass(frozen=True, slots=True)
-class _Quote:
+class _StartCosts:
     """Costs of a mode at some starts [t], and what it takes to name the placement."""
 
     cost: Floats
     servers: Ints  # indices of the servers that were looked at
     central: Floats | None  # [t, h]
-    fill: Fill | None
-    found: Found | None
+    fill: GreedyFill | None
+    found: SplitPlacements | None
 
-    def offer(self, view: Cluster, mode: Mode, start: int, t: int) -> Offer | None:
+    def offer(self, view: ElasticCluster, mode: Mode, start: int, t: int) -> PricedRun | None:
         cost = float(self.cost[t])
         if not np.isfinite(cost):
             return None
         if self.central is not None:
-            h = int(self.servers[np.argmax(self.central[t] <= cost + slack(cost))])
-            return Offer(cost, mode, start, {h: mode.workers}, _one_ps(mode, h))
+            h = int(self.servers[np.argmax(self.central[t] <= cost + tie_margin(cost))])
+            return PricedRun(cost, mode, start, {h: mode.workers}, _one_ps(mode, h))
         assert self.fill is not None and self.found is not None
         workers, ps = counts(self.fill, view.demand(mode), self.found, t)
         names = self.servers.tolist()
-        return Offer(
+        return PricedRun(
             cost,
             mode,
             start,
@@ -303,11 +303,11 @@ class _Quote:
         )
 
 
-class _Choice:
+class _CheapestRun:
     """The best offer so far; ties by place in the list of modes, or by volume and end."""
 
     def __init__(self, volumes: Sequence[float] | None, below: float) -> None:
-        self.best: Offer | None = None
+        self.best: PricedRun | None = None
         self.ceiling = below  # what costs more cannot be chosen
         self._bar = below  # what costs less is chosen whatever its key
         self._key: tuple[float, float] = (-1, -1)
@@ -324,9 +324,9 @@ class _Choice:
     def cannot_win(self, k: int, floor: float, earliest_end: int) -> bool:
         return floor >= self._bar and self._key_of(k, earliest_end) >= self._key
 
-    def take(self, k: int, offer: Offer) -> None:
+    def take(self, k: int, offer: PricedRun) -> None:
         self.best, self._key = offer, self._key_of(k, offer.end)
-        margin = slack(offer.cost)
+        margin = tie_margin(offer.cost)
         # Ties do not add up: what is chosen never costs more than the least cost and its margin.
         self.ceiling = min(self.ceiling, offer.cost + margin)
         self._bar = min(self._bar, offer.cost - margin)
@@ -349,13 +349,13 @@ def _one_ps(mode: Mode, h: int) -> dict[int, int]:
     return {} if mode.ps_type is None else {h: 1}
 
 
-def _hosts(view: Cluster, mode: Mode) -> Ints:
+def _hosts(view: ElasticCluster, mode: Mode) -> Ints:
     """Servers that can hold a part of the mode, when empty; all of it, if it is central."""
     return _able(view, mode.worker_type, mode.ps_type, mode.workers if mode.central else 0)
 
 
 @lru_cache(maxsize=1 << 12)
-def _able(view: Cluster, m: int, p: int | None, central: int) -> Ints:
+def _able(view: ElasticCluster, m: int, p: int | None, central: int) -> Ints:
     worker = view.worker_units[m]
     if central:
         needed = central * worker + (0.0 if p is None else view.ps_units[p])
@@ -399,7 +399,7 @@ def cheapest_schedule(
     """
     view = cluster(instance)
     longest = max(1, window[1] - window[0])
-    market = Market(
+    market = PricedCluster(
         view, np.moveaxis(prices, 2, 0), np.moveaxis(view.units(free), 2, 0), longest=longest
     )
     found = market.cheapest(modes(instance, job), *window, rule=rule)

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from schedgap.models.elastic.modes import MOST_WORKERS, Cluster, Mode
+from schedgap.models.elastic.modes import MAX_WORKERS, ElasticCluster, Mode
 from schedgap.models.elastic.placement import Floats, Ints, before, fits
 
 
-class Floors:
+class CostLowerBounds:
     """Slot by slot, the price of N workers of each type, and of one PS of each type.
 
     Rows are the slots, and a last row for all slots after them. Brought up to date on demand.
     """
 
-    def __init__(self, view: Cluster, price: Floats, free: Floats, *, blank: bool) -> None:
+    def __init__(self, view: ElasticCluster, price: Floats, free: Floats, *, blank: bool) -> None:
         """Keep views of prices and free amounts [t, h, r]; `blank`: all rows are as the last."""
         self._view, self._price, self._free = view, price, free
         self._changes: list[tuple[int, int]] = [] if blank else [(0, len(price) - 1)]
@@ -98,7 +98,7 @@ class Floors:
     def _offers(self, m: int, rows: Ints) -> tuple[Floats, Ints]:
         """Return the price of a worker, and how many fit, in some slots [t, h]."""
         most = fits(self._free[rows], self._view.worker_units[m])
-        return self._price[rows] @ self._view.worker_demand[m], np.minimum(most, MOST_WORKERS)
+        return self._price[rows] @ self._view.worker_demand[m], np.minimum(most, MAX_WORKERS)
 
     def _cheapest_ps(self, p: int) -> Floats:
         """[t] price of the cheapest PS that fits somewhere."""
@@ -118,7 +118,7 @@ class _Sorted:
     def __init__(self, omega: Floats, most: Ints, rows: int) -> None:
         """Sort the only row given; all rows are like it."""
         shape = rows, omega.shape[1]
-        self._span = MOST_WORKERS * shape[1] + 1
+        self._span = MAX_WORKERS * shape[1] + 1
         self._omega, self._paid = np.empty(shape), np.empty(shape)
         self._before, self._upto = (np.empty(shape, dtype=np.int64) for _ in range(2))
         self.renew(np.arange(rows), omega, most)

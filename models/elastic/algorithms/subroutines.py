@@ -13,12 +13,19 @@ from typing import NamedTuple
 import numpy as np
 
 from schedgap.instances.elastic import Job
-from schedgap.models.elastic.algorithms.pricing import Offer
-from schedgap.models.elastic.modes import Cluster, Mode, batch_slots
-from schedgap.models.elastic.placement import TOLERANCE, Demand, Floats, fits, ps_needed, slack
+from schedgap.models.elastic.algorithms.pricing import PricedRun
+from schedgap.models.elastic.modes import ElasticCluster, Mode, batch_slots
+from schedgap.models.elastic.placement import (
+    TOLERANCE,
+    Floats,
+    ModeDemand,
+    fits,
+    ps_needed,
+    tie_margin,
+)
 
 
-class Counts(NamedTuple):
+class PricedPlacement(NamedTuple):
     """Workers and PSs by index of server, and their cost."""
 
     cost: float
@@ -27,10 +34,10 @@ class Counts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Priced:
+class SubroutineInput:
     """What a subroutine is given: the cluster, prices and free amounts [t, h, r], tau."""
 
-    view: Cluster
+    view: ElasticCluster
     price: Floats  # delta, per unit of demand as given in the file
     free: Floats  # omega = C - beta, in units of the cluster
     deadline: int  # tau
@@ -42,14 +49,14 @@ class Priced:
 
 
 def greedy_split(
-    demand: Demand,
+    demand: ModeDemand,
     omega: Floats,
     zeta: Floats,
     free: Floats,
     *,
     count_afresh: bool = True,
     leave_one: bool = True,
-) -> Counts | None:
+) -> PricedPlacement | None:
     """Return what lines 8-33 of Algorithm 4 choose in one window.
 
     Parameters
@@ -72,7 +79,7 @@ def greedy_split(
     assert demand.ps is not None
     N, b, B = demand.workers, demand.bandwidth, demand.ps_bandwidth
     room = fits(free, demand.worker)
-    best: Counts | None = None
+    best: PricedPlacement | None = None
     rest = N  # A4 L6: N^
     servers = np.argsort(omega, kind="stable").tolist()  # A4 L8
     for n in servers:  # A4 L9
@@ -94,18 +101,18 @@ def greedy_split(
         if rest > 0 or s < 1:  # A4 L25
             continue  # A4 L26-L27: the cost is infinite
         cost = float(sum(omega[k] * y[k] for k in servers) + zeta[n] * s)  # A4 L28-L29
-        if best is None or cost < best.cost - slack(best.cost):  # A4 L30
-            best = Counts(cost, {k: y[k] for k in sorted(y) if y[k]}, {n: s})  # A4 L31-L32
+        if best is None or cost < best.cost - tie_margin(best.cost):  # A4 L30
+            best = PricedPlacement(cost, {k: y[k] for k in sorted(y) if y[k]}, {n: s})  # A4 L31-L32
     return best  # A4 L33
 
 
-def cheapest_split(given: Priced, job: Job) -> Offer | None:
+def cheapest_split(given: SubroutineInput, job: Job) -> PricedRun | None:
     """Return the schedule of Algorithm 4, A_mincost1: q = 0, greedy placements.
 
     Every duration is tried, not only those of the modes: the others never cost less.
     """
     view = given.view
-    best: Offer | None = None  # A4 L1-L2: omega is given
+    best: PricedRun | None = None  # A4 L1-L2: omega is given
     for m in _worker_types(view, job):  # A4 L3
         for p in _ps_types(view, job):  # A4 L4
             needed = job.work * float(batch_slots(view, job, m, p, np.array([1]), False)[0])
@@ -128,10 +135,10 @@ def cheapest_split(given: Priced, job: Job) -> Offer | None:
     return best  # A4 L38
 
 
-def cheapest_central(given: Priced, job: Job) -> Offer | None:
+def cheapest_central(given: SubroutineInput, job: Job) -> PricedRun | None:
     """Return the schedule of Algorithm 5, A_mincost2: q = 1, N workers and one PS (E20)."""
     view = given.view
-    best: Offer | None = None  # A5 L1-L2: omega is given
+    best: PricedRun | None = None  # A5 L1-L2: omega is given
     for m in _worker_types(view, job):  # A5 L3
         for p in _ps_types(view, job):
             needed = job.work * float(batch_slots(view, job, m, p, np.array([1]), True)[0])
@@ -145,17 +152,17 @@ def cheapest_central(given: Priced, job: Job) -> Offer | None:
                         found = None  # A5 L5
                         if (free[h] >= N * view.worker_units[m] + view.ps_units[p]).all():
                             cost = float(N * omega[h] + zeta[h])
-                            found = Counts(cost, {h: N}, {h: 1})  # A5 L6
+                            found = PricedPlacement(cost, {h: N}, {h: 1})  # A5 L6
                         best = _better(best, found, mode, start)  # A5 L7-L10
                     # A5 L11
     # A5 L12
     return best  # A5 L13
 
 
-def cheapest_ring_central(given: Priced, job: Job) -> Offer | None:
+def cheapest_ring_central(given: SubroutineInput, job: Job) -> PricedRun | None:
     """Return the schedule of Algorithm 6, A_RAmincost1: q = 1, all workers on one server."""
     view = given.view
-    best: Offer | None = None  # A6 L1-L2
+    best: PricedRun | None = None  # A6 L1-L2
     for m in _worker_types(view, job):  # A6 L3
         for N in range(1, job.chunks + 1):  # A6 L4
             mode = _ring_mode(view, job, m, N, central=True)  # A6 L5
@@ -166,7 +173,7 @@ def cheapest_ring_central(given: Priced, job: Job) -> Offer | None:
                     y = min(int(room[h]), N)  # A6 L10
                     found = None  # A6 L11-L12
                     if y >= N:
-                        found = Counts(float(N * omega[h]), {h: N}, {})  # A6 L13-L15
+                        found = PricedPlacement(float(N * omega[h]), {h: N}, {})  # A6 L13-L15
                     best = _better(best, found, mode, start)  # A6 L16-L18
                 # A6 L19
             # A6 L20
@@ -175,10 +182,10 @@ def cheapest_ring_central(given: Priced, job: Job) -> Offer | None:
     return best  # A6 L23
 
 
-def cheapest_ring_split(given: Priced, job: Job) -> Offer | None:
+def cheapest_ring_split(given: SubroutineInput, job: Job) -> PricedRun | None:
     """Return the schedule of Algorithm 7, A_RAmincost2: q = 0, the cheapest servers first (E18)."""
     view = given.view
-    best: Offer | None = None  # A7 L1-L2
+    best: PricedRun | None = None  # A7 L1-L2
     for m in _worker_types(view, job):  # A7 L3
         for N in range(1, job.chunks + 1):  # A7 L4
             mode = _ring_mode(view, job, m, N, central=False)  # A7 L5
@@ -195,7 +202,7 @@ def cheapest_ring_split(given: Priced, job: Job) -> Offer | None:
                 found = None  # A7 L14-L15
                 if rest == 0 and len(y) > 1:  # E18: one server alone is no split placement
                     cost = float(sum(omega[h] * count for h, count in y.items()))
-                    found = Counts(cost, dict(sorted(y.items())), {})  # A7 L16-L18
+                    found = PricedPlacement(cost, dict(sorted(y.items())), {})  # A7 L16-L18
                 best = _better(best, found, mode, start)  # A7 L19-L21
             # A7 L22
         # A7 L23
@@ -203,11 +210,11 @@ def cheapest_ring_split(given: Priced, job: Job) -> Offer | None:
     return best  # A7 L25
 
 
-def _worker_types(view: Cluster, job: Job) -> Iterable[int]:
+def _worker_types(view: ElasticCluster, job: Job) -> Iterable[int]:
     return (m for m, name in enumerate(view.worker_types) if name in job.train_time)
 
 
-def _ps_types(view: Cluster, job: Job) -> Iterable[int]:
+def _ps_types(view: ElasticCluster, job: Job) -> Iterable[int]:
     assert isinstance(job.update_time, dict)
     return [p for p, name in enumerate(view.ps_types) if name in job.update_time]
 
@@ -218,21 +225,25 @@ def _durations(needed: float, chunks: int, deadline: int) -> range:
     return range(shortest, min(longest, deadline - 1) + 1)
 
 
-def _ring_mode(view: Cluster, job: Job, m: int, workers: int, *, central: bool) -> Mode:
+def _ring_mode(view: ElasticCluster, job: Job, m: int, workers: int, *, central: bool) -> Mode:
     """Return the mode with the duration that (14) gives for so many workers."""
     slots = float(batch_slots(view, job, m, None, np.array([workers]), central)[0])
     duration = max(1, math.ceil((job.work * slots - TOLERANCE) / workers))
     return Mode(m, None, workers, central, duration)
 
 
-def _better(best: Offer | None, found: Counts | None, mode: Mode, start: int) -> Offer | None:
+def _better(
+    best: PricedRun | None, found: PricedPlacement | None, mode: Mode, start: int
+) -> PricedRun | None:
     """Return the cheaper one; the earlier one when they cost the same (E21)."""
-    if found is None or (best is not None and not found.cost < best.cost - slack(best.cost)):
+    if found is None or (best is not None and not found.cost < best.cost - tie_margin(best.cost)):
         return best
-    return Offer(found.cost, mode, start, found.workers, found.ps)
+    return PricedRun(found.cost, mode, start, found.workers, found.ps)
 
 
-def best_split(demand: Demand, omega: Floats, zeta: Floats, free: Floats) -> Counts | None:
+def best_split(
+    demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats
+) -> PricedPlacement | None:
     """Return the cheapest placement of exactly N workers on >= 2 servers, by enumeration.
 
     All numbers of workers and of PSs on all servers, with PSs on any number of servers; for a few
@@ -260,7 +271,7 @@ def best_split(demand: Demand, omega: Floats, zeta: Floats, free: Floats) -> Cou
     counts = [
         {h: int(count) for h, count in enumerate(row.tolist()) if count} for row in (y[a], s[c])
     ]
-    return Counts(float(cost[a, c]), *counts)
+    return PricedPlacement(float(cost[a, c]), *counts)
 
 
 def _grid(most: int, hosts: int) -> Floats:

@@ -9,19 +9,19 @@ from functools import partial
 
 import numpy as np
 
-from schedgap.models.elastic.algorithms.subroutines import Counts, best_split, greedy_split
-from schedgap.models.elastic.placement import Demand, Floats, cheapest
+from schedgap.models.elastic.algorithms.subroutines import PricedPlacement, best_split, greedy_split
+from schedgap.models.elastic.placement import Floats, ModeDemand, cheapest
 from schedgap.models.study import main as study_command
 
-Case = tuple[Demand, Floats, Floats, Floats]  # demand, omega [h], zeta [h], free [h, r]
+Case = tuple[ModeDemand, Floats, Floats, Floats]  # demand, omega [h], zeta [h], free [h, r]
 
 
-def _exact(demand: Demand, omega: Floats, zeta: Floats, free: Floats) -> Counts | None:
+def _exact(demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats) -> PricedPlacement | None:
     found = cheapest(demand, omega, zeta, free)
-    return None if found is None else Counts(*found)
+    return None if found is None else PricedPlacement(*found)
 
 
-VARIANTS: dict[str, Callable[[Demand, Floats, Floats, Floats], Counts | None]] = {
+VARIANTS: dict[str, Callable[[ModeDemand, Floats, Floats, Floats], PricedPlacement | None]] = {
     "literal": partial(greedy_split, count_afresh=False, leave_one=False),
     "count afresh (E16)": partial(greedy_split, leave_one=False),
     "repaired (E16, E17)": greedy_split,
@@ -30,7 +30,7 @@ VARIANTS: dict[str, Callable[[Demand, Floats, Floats, Floats], Counts | None]] =
 
 
 @dataclass(slots=True)
-class Row:
+class VariantResult:
     """How one variant did."""
 
     variant: str
@@ -51,7 +51,7 @@ def cases(number: int, seed: int) -> Iterator[tuple[Case, float]]:
         hosts = int(random.integers(2, 4))
         worker = np.array([1, random.integers(0, 3), random.integers(1, 4)], dtype=float)
         ps = np.array([0, random.integers(1, 3), random.integers(1, 4)], dtype=float)
-        demand = Demand(int(random.integers(1, 5)), worker, ps, worker[2], ps[2])
+        demand = ModeDemand(int(random.integers(1, 5)), worker, ps, worker[2], ps[2])
         free = random.integers(0, 9, (hosts, 3)).astype(float)
         omega, zeta = (random.integers(1, 10, hosts).astype(float) for _ in range(2))
         case = demand, omega, zeta, free
@@ -61,9 +61,9 @@ def cases(number: int, seed: int) -> Iterator[tuple[Case, float]]:
             yield case, best.cost
 
 
-def study(number: int, seed: int) -> list[Row]:
+def study(number: int, seed: int) -> list[VariantResult]:
     """Return what each variant made of the same random cases."""
-    rows = [Row(name) for name in VARIANTS]
+    rows = [VariantResult(name) for name in VARIANTS]
     for case, least in cases(number, seed):
         for row in rows:
             found = VARIANTS[row.variant](*case)
@@ -77,13 +77,13 @@ def study(number: int, seed: int) -> list[Row]:
     return rows
 
 
-def _is_placement(demand: Demand, found: Counts) -> bool:
+def _is_placement(demand: ModeDemand, found: PricedPlacement) -> bool:
     """Whether all workers are there, and on at least two servers with the PSs."""
     whole = sum(found.workers.values()) == demand.workers
     return whole and len({*found.workers, *found.ps}) >= 2
 
 
-def table(rows: Sequence[Row], number: int) -> str:
+def table(rows: Sequence[VariantResult], number: int) -> str:
     """Return the study as text."""
     lines = [f"{'variant':22}{'nothing':>9}{'invalid':>9}{'worse':>9}{'worst ratio':>13}"]
     for row in rows:

@@ -6,33 +6,48 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, Job
 from schedgap.models.elastic.algorithms.a_maxweight import ModesOf
-from schedgap.models.elastic.algorithms.a_online import Arrivals, prepare, serve_rounds
-from schedgap.models.elastic.algorithms.closed_horizon import deliver, no_schedule
-from schedgap.models.elastic.baselines.first_fit import most_workers
-from schedgap.models.elastic.modes import Cluster, Mode, durations, most_central, most_split
+from schedgap.models.elastic.algorithms.a_online import (
+    ElasticArrivals,
+    online_settings,
+    serve_rounds,
+)
+from schedgap.models.elastic.algorithms.closed_horizon import (
+    infeasible_result,
+    result_within_horizon,
+)
+from schedgap.models.elastic.baselines.first_fit import max_workers
+from schedgap.models.elastic.modes import (
+    ElasticCluster,
+    Mode,
+    durations,
+    max_central_workers,
+    max_split_workers,
+)
 from schedgap.models.method import MethodResult, RunContext
 
 
 def a_online_fixed_number(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `a-online-fixed-number`."""
-    if proof := no_schedule(instance):
+    if proof := infeasible_result(instance):
         return proof
-    choose = of_number(call.options["workers"])
-    run = serve_rounds(Arrivals(instance, choose), prepare(instance, modes_of=choose))
-    return deliver(instance, run.schedule, {"rounds": run.trace()})
+    choose = modes_with_number(call.options["workers"])
+    run = serve_rounds(
+        ElasticArrivals(instance, choose), online_settings(instance, modes_of=choose)
+    )
+    return result_within_horizon(instance, run.schedule, {"rounds": run.trace()})
 
 
-def of_number(workers: int) -> ModesOf:
+def modes_with_number(workers: int) -> ModesOf:
     """Return the choice of all modes with this number of workers, fewer where it cannot be."""
 
-    def choose(view: Cluster, job: Job) -> tuple[Mode, ...]:
+    def choose(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
         return tuple(
             Mode(m, p, number, central, int(d))
             for central in (True, False)
             for m, name in enumerate(view.worker_types)
             if name in job.train_time
             for p in _ps_of(view, job)
-            for number in [min(workers, most_workers(view, job, m, p))]
+            for number in [min(workers, max_workers(view, job, m, p))]
             if number >= 1 and number <= _most(view, job, m, p, central)
             for d in durations(view, job, m, p, np.array([number]), central)
         )
@@ -40,14 +55,14 @@ def of_number(workers: int) -> ModesOf:
     return choose
 
 
-def _ps_of(view: Cluster, job: Job) -> list[int | None]:
+def _ps_of(view: ElasticCluster, job: Job) -> list[int | None]:
     if not isinstance(job.update_time, Mapping):
         return [None]
     return [p for p, name in enumerate(view.ps_types) if name in job.update_time]
 
 
-def _most(view: Cluster, job: Job, m: int, p: int | None, central: bool) -> int:
+def _most(view: ElasticCluster, job: Job, m: int, p: int | None, central: bool) -> int:
     """Most workers of a mode on the empty cluster; a ring on two servers has two at least."""
     if central:
-        return min(job.chunks, most_central(view, m, p))
-    return most_split(view, m, p, job.chunks)
+        return min(job.chunks, max_central_workers(view, m, p))
+    return max_split_workers(view, m, p, job.chunks)

@@ -3,22 +3,25 @@
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_online import a_online
-from schedgap.models.elastic.algorithms.closed_horizon import deliver, no_schedule
+from schedgap.models.elastic.algorithms.closed_horizon import (
+    infeasible_result,
+    result_within_horizon,
+)
 from schedgap.models.method import MethodResult, RunContext
 
 
 def a_online_fixed_type(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `a-online-fixed-type`; that a job cannot use the type does not prove anything."""
-    if proof := no_schedule(instance):
+    if proof := infeasible_result(instance):
         return proof
     number, count = call.options["worker_type"], len(instance.worker_types)
     if number > count:
         raise UsageError(f"option worker_type={number}: there are {count} worker types")
     name = instance.worker_types[number - 1].id
     alone = with_one_type(instance, number - 1)
-    if alone is None or no_schedule(alone) is not None:
+    if alone is None or infeasible_result(alone) is not None:
         return MethodResult(note=f"some job cannot run on worker type {name} alone")
-    return deliver(instance, a_online(alone).schedule, {"worker_type": name})
+    return result_within_horizon(instance, a_online(alone).schedule, {"worker_type": name})
 
 
 def with_one_type(instance: ElasticInstance, worker_type: int) -> ElasticInstance | None:

@@ -4,16 +4,19 @@ import hashlib
 import math
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
-from schedgap.models.elastic.algorithms.closed_horizon import deliver, no_schedule
-from schedgap.models.elastic.baselines.first_fit import Held, first_fit, most_workers
-from schedgap.models.elastic.baselines.preemption import (
-    Active,
-    Holdings,
-    beside_or_instead,
-    simulate_preemptive,
-    still_free,
+from schedgap.models.elastic.algorithms.closed_horizon import (
+    infeasible_result,
+    result_within_horizon,
 )
-from schedgap.models.elastic.modes import Cluster, cluster
+from schedgap.models.elastic.baselines.first_fit import JobPlacement, first_fit, max_workers
+from schedgap.models.elastic.baselines.preemption import (
+    ActiveJob,
+    Assignment,
+    place_or_preempt,
+    simulate_preemptive,
+    still_fits,
+)
+from schedgap.models.elastic.modes import ElasticCluster, cluster
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.method import MethodResult, RunContext
 
@@ -34,11 +37,11 @@ def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> Elast
         drawn = hashlib.sha256(f"{seed}:{job.id}".encode()).digest()[0]
         return drawn % 2 == 0 and job.id not in fallen
 
-    def policy(now: int, active: list[Active], free: Floats) -> tuple[Holdings, float]:
-        wake, holdings = math.inf, Holdings()
+    def policy(now: int, active: list[ActiveJob], free: Floats) -> tuple[Assignment, float]:
+        wake, holdings = math.inf, Assignment()
         sure: list[int] = []
         for k, each in enumerate(active):
-            job = each.arrived.job
+            job = each.arrived_job.job
             if guaranteed(job) and each.held is None and now - each.waits_since >= patience:
                 fallen.add(job.id)
             if guaranteed(job):
@@ -46,7 +49,7 @@ def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> Elast
         others = [each for k, each in enumerate(active) if k not in sure]
         for k in sorted(sure, key=lambda k: active[k].held is None):
             each = active[k]
-            held = each.held or beside_or_instead(view, each, free, others)
+            held = each.held or place_or_preempt(view, each, free, others)
             if held is None:
                 wake = min(wake, each.waits_since + patience)
                 continue
@@ -64,15 +67,17 @@ def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> Elast
 
 def solve_antman(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `antman`."""
-    if proof := no_schedule(instance):
+    if proof := infeasible_result(instance):
         return proof
-    return deliver(instance, antman(instance, call.options["patience"], call.seed), {})
+    return result_within_horizon(
+        instance, antman(instance, call.options["patience"], call.seed), {}
+    )
 
 
-def _as_many_as_fit(view: Cluster, each: Active, free: Floats) -> Held | None:
+def _as_many_as_fit(view: ElasticCluster, each: ActiveJob, free: Floats) -> JobPlacement | None:
     """Most workers of the job's types; what it holds, if that is as many and still free."""
-    job, m, p = each.arrived.job, each.mode.worker_type, each.mode.ps_type
-    best, low, high = None, 1, most_workers(view, job, m, p)
+    job, m, p = each.arrived_job.job, each.mode.worker_type, each.mode.ps_type
+    best, low, high = None, 1, max_workers(view, job, m, p)
     while low <= high:  # where a number fits, every smaller one does
         middle = (low + high) // 2
         found = first_fit(view, job, m, p, middle, free)
@@ -81,6 +86,6 @@ def _as_many_as_fit(view: Cluster, each: Active, free: Floats) -> Held | None:
         else:
             best, low = found, middle + 1
     own = each.held
-    if best and own and own.mode.workers == best.mode.workers and still_free(view, own, free):
+    if best and own and own.mode.workers == best.mode.workers and still_fits(view, own, free):
         return own
     return best

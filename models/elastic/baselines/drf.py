@@ -3,8 +3,8 @@
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.algorithms.a_maxweight import Arrived, constants
-from schedgap.models.elastic.baselines.first_fit import Held, first_fit, ideal
+from schedgap.models.elastic.algorithms.a_maxweight import ArrivedJob, constants
+from schedgap.models.elastic.baselines.first_fit import JobPlacement, fastest_mode, first_fit
 from schedgap.models.elastic.baselines.simulation import Starts, simulate
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats
@@ -17,12 +17,12 @@ def drf(instance: ElasticInstance) -> ElasticSchedule:
     waiting jobs fill up with the types of their quickest mode, each until one worker more finds no
     place beside what the others have; those with a worker start and keep what they have.
     """
-    view, fixed = cluster(instance), constants(instance)
+    view, const = cluster(instance), constants(instance)
     total = view.capacity.sum(axis=0)
 
-    def policy(waiting: list[Arrived], free: Floats) -> Starts:
-        kinds = [ideal(view, fixed, arrived.modes) for arrived in waiting]
-        held: dict[int, Held] = {}
+    def policy(waiting: list[ArrivedJob], free: Floats) -> Starts:
+        kinds = [fastest_mode(view, const, arrived_job.modes) for arrived_job in waiting]
+        held: dict[int, JobPlacement] = {}
         share = dict.fromkeys(range(len(waiting)), 0.0)  # of the jobs that may still grow
         while share:
             k = min(share, key=lambda k: (share[k], k))

@@ -1,8 +1,8 @@
 """FIFO: jobs in order of arrival, all with the same number of workers."""
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.algorithms.a_maxweight import Arrived, constants
-from schedgap.models.elastic.baselines.first_fit import first_fit, ideal, most_workers
+from schedgap.models.elastic.algorithms.a_maxweight import ArrivedJob, constants
+from schedgap.models.elastic.baselines.first_fit import fastest_mode, first_fit, max_workers
 from schedgap.models.elastic.baselines.simulation import Starts, simulate
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats
@@ -14,19 +14,19 @@ def fifo(instance: ElasticInstance, workers: int = 8) -> ElasticSchedule:
     The paper: in order of arrival, with a fixed number of workers between 1 and 30. Ours: of the
     types of the quickest mode; the number is cut to what the job can use and the cluster can hold.
     """
-    view, fixed = cluster(instance), constants(instance)
+    view, const = cluster(instance), constants(instance)
 
-    def policy(waiting: list[Arrived], free: Floats) -> Starts:
+    def policy(waiting: list[ArrivedJob], free: Floats) -> Starts:
         starts: Starts = []
-        for arrived in waiting:
-            best = ideal(view, fixed, arrived.modes)
+        for arrived_job in waiting:
+            best = fastest_mode(view, const, arrived_job.modes)
             m, p = best.worker_type, best.ps_type
-            number = min(workers, most_workers(view, arrived.job, m, p))
-            held = first_fit(view, arrived.job, m, p, number, free)
+            number = min(workers, max_workers(view, arrived_job.job, m, p))
+            held = first_fit(view, arrived_job.job, m, p, number, free)
             if held is None:
                 break
             free = free - held.amounts(view)
-            starts.append((arrived, held))
+            starts.append((arrived_job, held))
         return starts
 
     return simulate(instance, policy)

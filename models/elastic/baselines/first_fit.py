@@ -9,20 +9,20 @@ from typing import NamedTuple
 import numpy as np
 
 from schedgap.instances.elastic import Job, Placement
-from schedgap.models.elastic.algorithms.a_maxweight import Constants
+from schedgap.models.elastic.algorithms.a_maxweight import MaxWeightConstants
 from schedgap.models.elastic.modes import (
-    Cluster,
+    ElasticCluster,
     Mode,
     durations,
-    most_central,
-    most_split,
+    max_central_workers,
+    max_split_workers,
 )
 from schedgap.models.elastic.placement import Floats, cheapest
 
 
-def ideal(view: Cluster, fixed: Constants, of: tuple[Mode, ...]) -> Mode:
+def fastest_mode(view: ElasticCluster, const: MaxWeightConstants, of: tuple[Mode, ...]) -> Mode:
     """Return the quickest mode; of these the one of least volume, then the first types."""
-    volumes = fixed.volumes(view, of).tolist()
+    volumes = const.volumes(view, of).tolist()
 
     def rank(k: int) -> tuple[float, float, int, int]:
         mode = of[k]
@@ -32,20 +32,20 @@ def ideal(view: Cluster, fixed: Constants, of: tuple[Mode, ...]) -> Mode:
     return of[min(range(len(of)), key=rank)]
 
 
-def most_workers(view: Cluster, job: Job, m: int, p: int | None) -> int:
+def max_workers(view: ElasticCluster, job: Job, m: int, p: int | None) -> int:
     """Return the most workers, up to the job's chunks, that the empty cluster holds."""
-    central = min(job.chunks, most_central(view, m, p))
-    return max(central, most_split(view, m, p, job.chunks))
+    central = min(job.chunks, max_central_workers(view, m, p))
+    return max(central, max_split_workers(view, m, p, job.chunks))
 
 
-class Held(NamedTuple):
+class JobPlacement(NamedTuple):
     """Workers and PSs of a job on their servers, by index, and how long a whole run takes."""
 
     mode: Mode
     workers: Mapping[int, int]
     ps: Mapping[int, int]
 
-    def amounts(self, view: Cluster) -> Floats:
+    def amounts(self, view: ElasticCluster) -> Floats:
         """[h, r] what it takes, in units."""
         used = np.zeros_like(view.capacity)
         for h, count in self.workers.items():
@@ -55,7 +55,7 @@ class Held(NamedTuple):
             used[h] += count * view.ps_units[self.mode.ps_type]
         return used
 
-    def placement(self, view: Cluster, start: int, duration: int) -> Placement:
+    def placement(self, view: ElasticCluster, start: int, duration: int) -> Placement:
         """Return a run of so many slots."""
         return view.place(
             self.mode._replace(duration=duration), start, dict(self.workers), dict(self.ps)
@@ -63,8 +63,8 @@ class Held(NamedTuple):
 
 
 def first_fit(
-    view: Cluster, job: Job, m: int, p: int | None, workers: int, free: Floats
-) -> Held | None:
+    view: ElasticCluster, job: Job, m: int, p: int | None, workers: int, free: Floats
+) -> JobPlacement | None:
     """Return the first placement in list order: on one server that holds all, else on several.
 
     Parameters
@@ -78,5 +78,5 @@ def first_fit(
         found = cheapest(view.demand(mode), position, position, free, central=central)
         if found is not None:
             d = durations(view, job, m, p, np.array([workers]), central)[0]
-            return Held(mode._replace(duration=int(d)), found[1], found[2])
+            return JobPlacement(mode._replace(duration=int(d)), found[1], found[2])
     return None

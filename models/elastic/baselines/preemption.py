@@ -12,45 +12,45 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
-from schedgap.models.elastic.algorithms.a_maxweight import Arrived, constants
-from schedgap.models.elastic.algorithms.a_online import Arrivals
-from schedgap.models.elastic.baselines.first_fit import Held, first_fit, ideal
-from schedgap.models.elastic.modes import Cluster, Mode, batch_slots, cluster
+from schedgap.models.elastic.algorithms.a_maxweight import ArrivedJob, constants
+from schedgap.models.elastic.algorithms.a_online import ElasticArrivals
+from schedgap.models.elastic.baselines.first_fit import JobPlacement, fastest_mode, first_fit
+from schedgap.models.elastic.modes import ElasticCluster, Mode, batch_slots, cluster
 from schedgap.models.elastic.placement import Floats
 
 RESTART = 1  # slots that a changed placement loses
 
 
 @dataclass(eq=False)
-class Active:
+class ActiveJob:
     """A job that has arrived and is not done."""
 
-    arrived: Arrived
+    arrived_job: ArrivedJob
     mode: Mode  # the quickest
     left: float  # mini-batches
     waits_since: int  # slot from which on it has not run
-    held: Held | None = None
+    held: JobPlacement | None = None
     since: int = 0  # first slot of the current segment
     segments: list[Placement] = field(default_factory=list)
 
-    def rate(self, view: Cluster) -> float:
+    def rate(self, view: ElasticCluster) -> float:
         """Mini-batches per slot with what it holds."""
         assert self.held is not None
         mode = self.held.mode
         number = np.array([mode.workers])
         slots = batch_slots(
-            view, self.arrived.job, mode.worker_type, mode.ps_type, number, mode.central
+            view, self.arrived_job.job, mode.worker_type, mode.ps_type, number, mode.central
         )[0]
         return mode.workers / float(slots) if slots > 0 else math.inf
 
-    def end(self, view: Cluster) -> int:
+    def end(self, view: ElasticCluster) -> int:
         """Slot with which the current segment can be over; the rules allow a little to be left."""
         lost = RESTART if self.segments else 0
-        work = self.arrived.job.work
+        work = self.arrived_job.job.work
         needed = (self.left - 5e-7 - 5e-10 * work) / self.rate(view)
         return self.since + lost + max(1, math.ceil(needed))
 
-    def stop(self, view: Cluster, now: int) -> None:
+    def stop(self, view: ElasticCluster, now: int) -> None:
         """End the current segment before slot `now`."""
         assert self.held is not None
         if now > self.since:
@@ -61,20 +61,20 @@ class Active:
         self.held, self.waits_since = None, now
 
 
-Holdings = dict[int, Held]  # by place in the list of active jobs
-Preemptive = Callable[[int, list[Active], Floats], tuple[Holdings, float]]
+Assignment = dict[int, JobPlacement]  # by place in the list of active jobs
+PreemptivePolicy = Callable[[int, list[ActiveJob], Floats], tuple[Assignment, float]]
 """Slot, active jobs by arrival, capacity [h, r] -> who holds what, and when to ask again."""
 
 
-def simulate_preemptive(instance: ElasticInstance, policy: Preemptive) -> ElasticSchedule:
+def simulate_preemptive(instance: ElasticInstance, policy: PreemptivePolicy) -> ElasticSchedule:
     """Run an online policy that may take servers away; a new placement is a new segment.
 
     Every segment but a job's first loses a slot at its start. What the schedule breaks is the rule
     that a job runs in one piece (V12).
     """
-    view, fixed, arrivals = cluster(instance), constants(instance), Arrivals(instance)
+    view, const, arrivals = cluster(instance), constants(instance), ElasticArrivals(instance)
     coming = sorted({job.arrival for job in instance.jobs})
-    active: list[Active] = []
+    active: list[ActiveJob] = []
     done: dict[str, tuple[Placement, ...]] = {}
     wake = math.inf
     while active or coming:
@@ -83,11 +83,11 @@ def simulate_preemptive(instance: ElasticInstance, policy: Preemptive) -> Elasti
         coming = [arrival for arrival in coming if arrival > now]
         for each in [each for each in active if each.held and each.end(view) <= now]:
             each.stop(view, now)
-            done[each.arrived.job.id] = tuple(each.segments)
+            done[each.arrived_job.job.id] = tuple(each.segments)
             active.remove(each)
-        for arrived in arrivals.until(now):
-            mode = ideal(view, fixed, arrived.modes)
-            active.append(Active(arrived, mode, float(arrived.job.work), now))
+        for arrived_job in arrivals.until(now):
+            mode = fastest_mode(view, const, arrived_job.modes)
+            active.append(ActiveJob(arrived_job, mode, float(arrived_job.job.work), now))
         holdings, wake = policy(now, active, view.capacity)
         for k, each in enumerate(active):
             wanted = holdings.get(k)
@@ -98,11 +98,11 @@ def simulate_preemptive(instance: ElasticInstance, policy: Preemptive) -> Elasti
     return ElasticSchedule(done, "preemptive", RESTART)
 
 
-def beside_or_instead(
-    view: Cluster, each: Active, free: Floats, others: list[Active]
-) -> Held | None:
+def place_or_preempt(
+    view: ElasticCluster, each: ActiveJob, free: Floats, others: list[ActiveJob]
+) -> JobPlacement | None:
     """Place the quickest mode where no other job runs, or else where some of the others do."""
-    job, mode = each.arrived.job, each.mode
+    job, mode = each.arrived_job.job, each.mode
     spare = free.copy()
     for other in others:
         if other.held is not None:
@@ -114,5 +114,5 @@ def beside_or_instead(
     return None
 
 
-def still_free(view: Cluster, held: Held, free: Floats) -> bool:
+def still_fits(view: ElasticCluster, held: JobPlacement, free: Floats) -> bool:
     return bool((held.amounts(view) <= free).all())

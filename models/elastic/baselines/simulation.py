@@ -8,22 +8,24 @@ list order.
 from collections.abc import Callable
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
-from schedgap.models.elastic.algorithms.a_maxweight import Arrived
-from schedgap.models.elastic.algorithms.a_online import Arrivals
-from schedgap.models.elastic.baselines.first_fit import Held
+from schedgap.models.elastic.algorithms.a_maxweight import ArrivedJob
+from schedgap.models.elastic.algorithms.a_online import ElasticArrivals
+from schedgap.models.elastic.baselines.first_fit import JobPlacement
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats
 
-Starts = list[tuple[Arrived, Held]]
-Policy = Callable[[list[Arrived], Floats], Starts]  # waiting by arrival, free [h, r] -> who starts
+Starts = list[tuple[ArrivedJob, JobPlacement]]
+Policy = Callable[
+    [list[ArrivedJob], Floats], Starts
+]  # waiting by arrival, free [h, r] -> who starts
 
 
 def simulate(instance: ElasticInstance, policy: Policy) -> ElasticSchedule:
     """Run an online policy without preemption; every job must find a place on the empty cluster."""
-    view, arrivals = cluster(instance), Arrivals(instance)
+    view, arrivals = cluster(instance), ElasticArrivals(instance)
     moments = {job.arrival for job in instance.jobs}
     running: list[tuple[int, Floats]] = []
-    waiting: list[Arrived] = []
+    waiting: list[ArrivedJob] = []
     placed: dict[str, Placement] = {}
     while moments:
         now = min(moments)  # the slot that begins
@@ -31,11 +33,11 @@ def simulate(instance: ElasticInstance, policy: Policy) -> ElasticSchedule:
         running = [run for run in running if run[0] > now]
         free = view.capacity - sum(amounts for _, amounts in running)
         waiting += arrivals.until(now)
-        for arrived, held in policy(list(waiting), free):
-            waiting.remove(arrived)
+        for arrived_job, held in policy(list(waiting), free):
+            waiting.remove(arrived_job)
             end = now + held.mode.duration
             running.append((end, held.amounts(view)))
             moments.add(end)
-            placed[arrived.job.id] = held.placement(view, now, held.mode.duration)
+            placed[arrived_job.job.id] = held.placement(view, now, held.mode.duration)
     assert not waiting, "a policy left jobs on an empty cluster"
     return ElasticSchedule(placed)

@@ -12,32 +12,32 @@ from schedgap.instances.records import Many
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.elastic.bounds import coarse_prices, container_prices, schedule_lp
 from schedgap.models.elastic.bounds.job_alone import job_alone
-from schedgap.models.elastic.bounds.volume import MOST_SLOTS, by_volume
-from schedgap.models.elastic.programs.weights import down, sized
+from schedgap.models.elastic.bounds.volume import MAX_SLOTS, mean_busy_time_bound
+from schedgap.models.elastic.programs.weights import scale_back, scaled_weights
 from schedgap.models.elastic.time_windows import no_schedule
 
 LARGEST = 1e30  # price
 
 Index = Annotated[int, Field(ge=0, le=10**9)]
 Slots = Annotated[int, Field(ge=1, le=10**9)]
-Blocks = Annotated[int, Field(ge=1, le=MOST_SLOTS)]
+Blocks = Annotated[int, Field(ge=1, le=MAX_SLOTS)]
 Price = Annotated[float, Field(ge=0, le=LARGEST)]
 Cell = Annotated[tuple[Index, Index, Slots, Price], Field(strict=False)]
 BlockCell = Annotated[tuple[Index, Index, Index, Price], Field(strict=False)]
 ContainerCell = Annotated[tuple[Index, Index, Price], Field(strict=False)]
 
 
-class Alone(Certificate):
+class JobAloneRecord(Certificate):
     """`no-contention`: every job by itself."""
 
 
-class Volume(Certificate):
+class VolumeRecord(Certificate):
     """`volume`: mean busy times on one resource."""
 
     resource: str
 
 
-class SlotPrices(Certificate):
+class SlotPricesRecord(Certificate):
     """`schedule-lp`, `dual-lp`, `dual-prices` by server, `pooled-lp` by pool of equal servers."""
 
     slots: Slots
@@ -45,7 +45,7 @@ class SlotPrices(Certificate):
     """(server or pool, resource, slot from 1, price of a unit)."""
 
 
-class CoarsePrices(Certificate):
+class BlockPricesRecord(Certificate):
     """`pooled-lp-coarse`."""
 
     block: Blocks
@@ -56,7 +56,7 @@ class CoarsePrices(Certificate):
     """(pool, resource, block, price of a unit for a slot)."""
 
 
-class ContainerPrices(Certificate):
+class ContainerPricesRecord(Certificate):
     """`configuration-lp`."""
 
     block: Blocks
@@ -66,18 +66,18 @@ class ContainerPrices(Certificate):
 
 
 KINDS: dict[str, type[Certificate]] = {
-    "schedule-lp": SlotPrices,
-    "pooled-lp": SlotPrices,
-    "pooled-lp-coarse": CoarsePrices,
-    "configuration-lp": ContainerPrices,
-    "dual-lp": SlotPrices,
-    "dual-prices": SlotPrices,
-    "no-contention": Alone,
-    "volume": Volume,
+    "schedule-lp": SlotPricesRecord,
+    "pooled-lp": SlotPricesRecord,
+    "pooled-lp-coarse": BlockPricesRecord,
+    "configuration-lp": ContainerPricesRecord,
+    "dual-lp": SlotPricesRecord,
+    "dual-prices": SlotPricesRecord,
+    "no-contention": JobAloneRecord,
+    "volume": VolumeRecord,
 }
 
 
-def certificate_sized(certificate: Mapping[str, Any], power: int) -> dict[str, Any]:
+def scale_certificate(certificate: Mapping[str, Any], power: int) -> dict[str, Any]:
     """Return a certificate with its prices times 10^k."""
     changed = dict(certificate)
     if power and "prices" in changed:
@@ -108,12 +108,12 @@ def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any])
         When the certificate is not one of this family, or does not fit the instance.
     """
     record = read(certificate, KINDS)
-    larger, power = sized(instance)
+    larger, power = scaled_weights(instance)
 
     def bound() -> float:
-        data = certificate_sized(record.model_dump(), power)
+        data = scale_certificate(record.model_dump(), power)
         try:
-            return down(_bound(larger, record, data), power)
+            return scale_back(_bound(larger, record, data), power)
         except ScaleError as error:
             raise ValueError(str(error)) from None
 
@@ -123,17 +123,17 @@ def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any])
 def _bound(instance: ElasticInstance, record: Certificate, data: Mapping[str, Any]) -> float:
     if no_schedule(instance) is not None:
         raise ValueError("the instance has no schedule at all")
-    if isinstance(record, Alone):
+    if isinstance(record, JobAloneRecord):
         return job_alone(instance)
-    if isinstance(record, Volume):
+    if isinstance(record, VolumeRecord):
         value = None
         if not instance.is_batch:
-            value = by_volume(instance, instance.resources.index(record.resource))
+            value = mean_busy_time_bound(instance, instance.resources.index(record.resource))
         if value is None:
             raise ValueError("no bound by the volume of this resource")
         return value
-    if isinstance(record, CoarsePrices):
-        return coarse_prices.coarse_certified(instance, data)
-    if isinstance(record, ContainerPrices):
-        return container_prices.configuration_certified(instance, data)
-    return schedule_lp.certified(instance, data)
+    if isinstance(record, BlockPricesRecord):
+        return coarse_prices.coarse_certificate_bound(instance, data)
+    if isinstance(record, ContainerPricesRecord):
+        return container_prices.configuration_certificate_bound(instance, data)
+    return schedule_lp.certificate_bound(instance, data)

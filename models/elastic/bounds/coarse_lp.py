@@ -11,15 +11,15 @@ from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.coarse_prices import (
-    Coarse,
-    CoarsePricer,
-    Market,
-    Taken,
+    BlockPrices,
+    PoolPricer,
+    PoolPriceSums,
+    PoolRun,
     coarse_certificate,
     server_pools,
 )
 from schedgap.models.elastic.bounds.schedule_lp import OnProved
-from schedgap.models.elastic.bounds.volume import crowded_slots
+from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.time_windows import shortest
 from schedgap.solvers.children.clock import Clock
@@ -31,11 +31,11 @@ ROUGH = 1e-3  # relative gap at which the prices of one pool guide those of seve
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CoarseLp:
+class CoarseLpResult:
     """Where column generation stopped; of a batch problem values are minus the weight."""
 
     bound: float | None
-    prices: Coarse | None
+    prices: BlockPrices | None
     objective: float | None
     rounds: int
     columns: int
@@ -47,7 +47,7 @@ def run_cost(instance: ElasticInstance, job: int, end: int) -> float:
     return -weight if instance.is_batch else weight * end
 
 
-def late_costs(instance: ElasticInstance, slots: int) -> Floats:
+def fallback_costs(instance: ElasticInstance, slots: int) -> Floats:
     """[j] cost of a run after the last price, or of an artificial one dearer than any schedule."""
     if instance.last_end is not None:
         dear = 2 * sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
@@ -60,10 +60,10 @@ def late_costs(instance: ElasticInstance, slots: int) -> Floats:
     )
 
 
-class _Layout:
+class _BlockRows:
     """Rows of the master: the jobs, then pools x resources x blocks in mean servers."""
 
-    def __init__(self, pricer: CoarsePricer, block: int, slots: int) -> None:
+    def __init__(self, pricer: PoolPricer, block: int, slots: int) -> None:
         self.pricer, self.block, self.slots = pricer, block, slots
         self.jobs = len(pricer.instance.jobs)
         self.blocks = -(-slots // block)
@@ -79,17 +79,17 @@ class _Layout:
         self.row_lower = np.concatenate([at_least, np.full(len(cells), -np.inf)])
         self.row_upper = np.concatenate([once, cells])
 
-    def prices(self, duals: Floats) -> Coarse:
+    def prices(self, duals: Floats) -> BlockPrices:
         """Return the prices behind duals [i]; those of the wrong sign count as 0."""
         shape = *self.pricer.capacity.shape, self.blocks
         cells = np.maximum(0.0, -duals[self.jobs :]).reshape(shape) / self.size[:, None]
-        return Coarse(self.block, self.slots, self.pricer.pool, cells + 0.0)
+        return BlockPrices(self.block, self.slots, self.pricer.pool, cells + 0.0)
 
-    def duals(self, prices: Coarse, least: Floats) -> Floats:
+    def duals(self, prices: BlockPrices, least: Floats) -> Floats:
         """Return the duals [i] of given prices, on these pools."""
         return np.concatenate([least, -(prices.price * self.size[:, None]).ravel()])
 
-    def columns(self, runs: list[tuple[int, Taken]], market: Market) -> Columns:
+    def columns(self, runs: list[tuple[int, PoolRun]], sums: PoolPriceSums) -> Columns:
         """Return runs of jobs as columns."""
         rows: list[Any] = []
         entries: list[Any] = []
@@ -98,7 +98,7 @@ class _Layout:
             end = self.pricer.end(j, taken)
             inside = np.minimum(end - 1, self._end) - np.maximum(taken.start - 1, self._begin)
             blocks = np.flatnonzero(inside > 0)
-            use = self.pricer.usage(market, j, taken) / self.size
+            use = self.pricer.usage(sums, j, taken) / self.size
             cells = np.flatnonzero(use.ravel())
             rows += [[j], (self.jobs + cells[:, None] * self.blocks + blocks).ravel()]
             entries += [[1.0], np.outer(use.ravel()[cells], inside[blocks]).ravel()]
@@ -120,7 +120,7 @@ def solve_coarse(
     on_bound: OnProved | None = None,
     each: int = 3,
     gap: float = 1e-6,
-) -> CoarseLp:
+) -> CoarseLpResult:
     """Solve the linear relaxation over modes on pools of servers, prices constant on blocks.
 
     Parameters
@@ -139,15 +139,15 @@ def solve_coarse(
     The first columns run each job after the last price; where the horizon ends before, artificial
     columns dearer than any schedule do. With several pools, those of the prices of one come first.
     """
-    pricer = CoarsePricer(instance, server_pools(instance, pools))
-    block = block or -(-crowded_slots(instance) // BLOCKS)
-    layout = _Layout(pricer, block, crowded_slots(instance))
+    pricer = PoolPricer(instance, server_pools(instance, pools))
+    block = block or -(-contended_slots(instance) // BLOCKS)
+    layout = _BlockRows(pricer, block, contended_slots(instance))
     slots, jobs = layout.slots, layout.jobs
     costs: Any = np.zeros(0)
     known: Any = sparse.csc_array((layout.rows, 0))
     if not instance.is_batch:
         known = sparse.eye_array(layout.rows, jobs, format="csc")
-        costs = late_costs(instance, slots)
+        costs = fallback_costs(instance, slots)
     center = None
     if len(pricer.capacity) > 1:
         rough = solve_coarse(
@@ -156,12 +156,12 @@ def solve_coarse(
         )  # fmt: skip
         if rough.prices is not None:
             spread = np.repeat(rough.prices.price, len(pricer.capacity), axis=0)
-            prices = Coarse(block, slots, pricer.pool, spread)
+            prices = BlockPrices(block, slots, pricer.pool, spread)
             if (priced := pricer.all(prices, each, clock)) is not None:
-                least, runs, market = priced
+                least, runs, sums = priced
                 center = layout.duals(prices, least)
                 if first := [(j, run) for j in pricer.jobs for run in runs[j]]:
-                    fresh = layout.columns(first, market)
+                    fresh = layout.columns(first, sums)
                     costs = np.concatenate([costs, np.asarray(fresh.cost)])
                     known = sparse.hstack([known, fresh.matrix], format="csc")
     master = LinearProgram.nonnegative(
@@ -171,16 +171,16 @@ def solve_coarse(
         row_upper=layout.row_upper,
     )
 
-    latest: list[Coarse] = []
+    latest: list[BlockPrices] = []
 
     def pricing(duals: Floats) -> Priced | None:
         prices = layout.prices(duals)
         latest[:] = [prices]
         if (priced := pricer.all(prices, each, clock)) is None:
             return None
-        least, runs, market = priced
+        least, runs, sums = priced
         fresh = [(j, run) for j in pricer.jobs for run in runs[j] if run.cost < duals[j] - 1e-9]
-        columns = layout.columns(fresh, market) if fresh else None
+        columns = layout.columns(fresh, sums) if fresh else None
         return Priced(columns, pricer.bound(prices, least))
 
     def proved(bound: float) -> None:
@@ -191,7 +191,7 @@ def solve_coarse(
         master, pricing, clock=clock, seed=seed, threads=threads, on_bound=proved,
         prices=center, gap=gap,
     )  # fmt: skip
-    return CoarseLp(
+    return CoarseLpResult(
         bound=result.bound,
         prices=None if result.prices is None else layout.prices(result.prices),
         objective=result.objective,

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.mode_tables import ROUNDING, Table, table, table_on_one_pool
+from schedgap.models.elastic.bounds.mode_tables import ROUNDING, ModeTable, table, table_on_one_pool
 from schedgap.models.elastic.bounds.schedule_lp import pool_capacity
-from schedgap.models.elastic.bounds.volume import MOST_SLOTS
-from schedgap.models.elastic.modes import Cluster, cluster, modes
+from schedgap.models.elastic.bounds.volume import MAX_SLOTS
+from schedgap.models.elastic.modes import ElasticCluster, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits
 from schedgap.solvers.children.clock import Clock
 
@@ -43,7 +43,7 @@ def server_pools(instance: ElasticInstance, most: int) -> Ints:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Coarse:
+class BlockPrices:
     """Prices >= 0 of a unit of each resource for one slot, by pool and block; 0 after the last."""
 
     block: int  # slots in a block; the last one may be shorter
@@ -56,7 +56,7 @@ class Coarse:
         return np.repeat(self.price, self.block, axis=2)[:, :, : self.slots]
 
 
-class Taken(NamedTuple):
+class PoolRun(NamedTuple):
     """A mode and start of a job that is cheap under prices."""
 
     cost: float
@@ -64,7 +64,7 @@ class Taken(NamedTuple):
     start: int  # slot, from 1
 
 
-class CoarsePricer:
+class PoolPricer:
     """Cheapest modes, starts and pools of all jobs under prices by block."""
 
     def __init__(self, instance: ElasticInstance, pool: Ints) -> None:
@@ -79,7 +79,7 @@ class CoarsePricer:
         self._known_starts: dict[tuple[int, int, int], Ints] = {}
         self.jobs = [j for j in range(len(instance.jobs)) if modes(instance, j)]
 
-    def rows(self, job: int) -> Table:
+    def rows(self, job: int) -> ModeTable:
         """Return the modes of a job among which the cheapest one is."""
         alone = len(self.capacity) == 1
         return table_on_one_pool(self.instance, job) if alone else table(self.instance, job)
@@ -93,14 +93,14 @@ class CoarsePricer:
             self._central[m, p] = most
         return self._central[m, p]
 
-    def cheapest(self, market: "Market", job: int, several: int = 1) -> list[Taken]:
+    def cheapest(self, sums: "PoolPriceSums", job: int, several: int = 1) -> list[PoolRun]:
         """Return the least cost of a job, and the least of some other starts and modes.
 
         In a batch problem the cost is the price less the weight. Empty: none is in time.
         """
         instance, given = self.instance, self.instance.jobs[job]
         rows = self.rows(job)
-        a = self._starts(job, market.prices)
+        a = self._starts(job, sums.prices)
         end = a + 1 + rows.duration[:, None]
         if instance.is_batch:
             base = np.full(a.shape, -given.weight)
@@ -108,18 +108,18 @@ class CoarsePricer:
             base = given.weight * end.astype(float)
         late = np.inf if instance.last_end is None else instance.last_end
         base[(a < given.arrival - 1) | (end > late)] = np.inf
-        floor = (base + market.floor(rows, a)).ravel()
+        floor = (base + sums.floor(rows, a)).ravel()
         # The lowest floors are priced first; then all floors below what these cost.
         bar = float(np.partition(floor, _ASKED)[_ASKED]) if len(floor) > _ASKED else np.inf
         part = np.flatnonzero((floor <= bar) & (floor < np.inf))
-        found = self._priced(market, rows, a, base, part, several)
+        found = self._priced(sums, rows, a, base, part, several)
         least = found[-1].cost if len(found) == several else np.inf
         part = np.flatnonzero((floor > bar) & (floor < least))
         if len(part):
-            found = sorted(found + self._priced(market, rows, a, base, part, several))
+            found = sorted(found + self._priced(sums, rows, a, base, part, several))
         return found[:several]
 
-    def _starts(self, job: int, prices: Coarse) -> Ints:
+    def _starts(self, job: int, prices: BlockPrices) -> Ints:
         """Return [k, i] the slots before a start among which each row has a best start.
 
         Between two of them, where neither start nor end passes into another block, a price is a
@@ -141,21 +141,27 @@ class CoarsePricer:
         return self._known_starts[key]
 
     def _priced(
-        self, market: "Market", rows: Table, a: Ints, base: Floats, part: Ints, several: int
-    ) -> list[Taken]:
+        self,
+        sums: "PoolPriceSums",
+        rows: ModeTable,
+        a: Ints,
+        base: Floats,
+        part: Ints,
+        several: int,
+    ) -> list[PoolRun]:
         """Return the cheapest runs among rows and starts given by flat index."""
         k, at = np.divmod(part, a.shape[1])
         start = a[k, at]
-        cost = base.ravel()[part] + self._price(market, rows, k, start)
+        cost = base.ravel()[part] + self._price(sums, rows, k, start)
         return [
-            Taken(float(cost[i]), int(k[i]), int(start[i]) + 1)
+            PoolRun(float(cost[i]), int(k[i]), int(start[i]) + 1)
             for i in np.argsort(cost, kind="stable")[:several].tolist()
             if np.isfinite(cost[i])
         ]
 
-    def _price(self, market: "Market", rows: Table, k: Ints, a: Ints) -> Floats:
+    def _price(self, sums: "PoolPriceSums", rows: ModeTable, k: Ints, a: Ints) -> Floats:
         """Return the price of rows k from slots a on, by the cheapest pools."""
-        worker, ps = market.windows(rows, k, a)  # [pool, i]
+        worker, ps = sums.windows(rows, k, a)  # [pool, i]
         N, s, m, p = rows.workers[k], rows.ps[k], rows.worker_type[k], rows.ps_type[k]
         ps = np.zeros_like(worker) if ps is None else np.where(self._hosts[:, p], ps, np.inf)
         cost = np.full(len(k), np.inf)
@@ -176,17 +182,17 @@ class CoarsePricer:
             cost[whole] = np.where(most >= N[whole], each, np.inf).min(axis=0)
         return cost
 
-    def end(self, job: int, taken: Taken) -> int:
+    def end(self, job: int, taken: PoolRun) -> int:
         """Return start + duration."""
         return taken.start + int(self.rows(job).duration[taken.row])
 
-    def usage(self, market: "Market", job: int, taken: Taken) -> Floats:
+    def usage(self, sums: "PoolPriceSums", job: int, taken: PoolRun) -> Floats:
         """[pool, r] what the run holds in each of its slots, in the cheapest pools."""
         rows, use = self.rows(job), np.zeros_like(self.capacity)
         k = np.array([taken.row])
         worker, ps = (
             None if part is None else part[:, 0]
-            for part in market.windows(rows, k, np.array([taken.start - 1]))
+            for part in sums.windows(rows, k, np.array([taken.start - 1]))
         )
         N, m, p = (
             int(column[taken.row]) for column in (rows.workers, rows.worker_type, rows.ps_type)
@@ -208,7 +214,7 @@ class CoarsePricer:
             use[at] += int(rows.ps[taken.row]) * self.view.ps_units[p]
         return use
 
-    def bound(self, prices: Coarse, least: Floats) -> float:
+    def bound(self, prices: BlockPrices, least: Floats) -> float:
         """Return the Lagrangian bound, rounding taken off; of a batch on minus the weight."""
         paid = float((prices.by_slot().sum(axis=2) * self.capacity).sum())
         size = float(np.abs(least).sum()) + paid * (1 + len(least)) + len(least)
@@ -217,28 +223,28 @@ class CoarsePricer:
         return float(least.sum()) - paid - ROUNDING * size
 
     def all(
-        self, prices: Coarse, several: int = 1, clock: Clock | None = None
-    ) -> tuple[Floats, list[list[Taken]], "Market"] | None:
+        self, prices: BlockPrices, several: int = 1, clock: Clock | None = None
+    ) -> tuple[Floats, list[list[PoolRun]], "PoolPriceSums"] | None:
         """Return [j] the least cost of each job, 0 at most in a batch, and its cheapest runs.
 
         None when the clock ran out before the last job was priced.
         """
-        market = Market(self.view, prices, self._room > 0, self._hosts)
+        sums = PoolPriceSums(self.view, prices, self._room > 0, self._hosts)
         least = np.full(len(self.instance.jobs), 0.0 if self.instance.is_batch else np.inf)
-        runs: list[list[Taken]] = [[] for _ in self.instance.jobs]
+        runs: list[list[PoolRun]] = [[] for _ in self.instance.jobs]
         for j in self.jobs:
             if clock is not None and clock.expired():
                 return None
-            runs[j] = self.cheapest(market, j, several)
+            runs[j] = self.cheapest(sums, j, several)
             if runs[j]:
                 least[j] = min(least[j], runs[j][0].cost)
-        return least, runs, market
+        return least, runs, sums
 
 
-class Market:
+class PoolPriceSums:
     """Prices of workers and PSs by pool, summed from slot 1 on."""
 
-    def __init__(self, view: Cluster, prices: Coarse, runs_on: Any, hosts: Any) -> None:
+    def __init__(self, view: ElasticCluster, prices: BlockPrices, runs_on: Any, hosts: Any) -> None:
         self.prices = prices
         slot = prices.by_slot()
 
@@ -255,7 +261,7 @@ class Market:
         if len(view.ps_units):
             self._ps, self._least_ps = summed(view.ps_units, hosts)
 
-    def floor(self, rows: Table, a: Ints) -> Floats:
+    def floor(self, rows: ModeTable, a: Ints) -> Floats:
         """[k, i] what rows cost at least from slots a [k, i] on: the cheapest pool in each slot."""
         cost = np.zeros(a.shape)
         self._add_floor(cost, self._least_worker, rows.worker_type, rows.workers, rows, a)
@@ -264,7 +270,7 @@ class Market:
         return cost
 
     def _add_floor(
-        self, cost: Floats, least: Floats, kind: Ints, count: Ints, rows: Table, a: Ints
+        self, cost: Floats, least: Floats, kind: Ints, count: Ints, rows: ModeTable, a: Ints
     ) -> None:
         """Add the price of so many containers of a kind, in rows of equal windows once for all."""
         priced = np.flatnonzero(least[kind, -1] > 0)
@@ -280,7 +286,7 @@ class Market:
         else:
             cost[priced] += count[priced, None] * window[same]
 
-    def windows(self, rows: Table, k: Ints, a: Ints) -> tuple[Floats, Floats | None]:
+    def windows(self, rows: ModeTable, k: Ints, a: Ints) -> tuple[Floats, Floats | None]:
         """Return the price [pool, i] of a worker, and of a PS, of rows k from slots a on."""
         T, m, p = self.prices.slots, rows.worker_type[k], rows.ps_type[k]
         start, end = np.minimum(a, T), np.minimum(a + rows.duration[k], T)
@@ -290,7 +296,7 @@ class Market:
         return worker, (self._ps[p, :, end] - self._ps[p, :, start]).T
 
 
-def coarse_certificate(prices: Coarse) -> dict[str, Any]:
+def coarse_certificate(prices: BlockPrices) -> dict[str, Any]:
     """Return the prices, rounded to 12 digits, as plain JSON data."""
     cells = [
         [int(k), int(r), int(b), float(f"{prices.price[k, r, b]:.12g}")]
@@ -305,10 +311,10 @@ def coarse_certificate(prices: Coarse) -> dict[str, Any]:
     }
 
 
-def coarse_certified(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
+def coarse_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that the prices of a certificate prove, in the objective's own sense."""
     block, slots, pool = data["block"], data["slots"], data["pool"]
-    if not 1 <= slots <= MOST_SLOTS or not 1 <= block <= MOST_SLOTS:
+    if not 1 <= slots <= MAX_SLOTS or not 1 <= block <= MAX_SLOTS:
         raise ValueError("block, slots: need numbers >= 1 that are not too large")
     if len(pool) != len(instance.servers):
         raise ValueError("pool: need a number for each server")
@@ -321,12 +327,12 @@ def coarse_certified(instance: ElasticInstance, data: Mapping[str, Any]) -> floa
         if not 0 <= value < np.inf:
             raise ValueError("prices: need numbers >= 0")
         price[k, r, b] = value
-    return coarse_bound(instance, Coarse(block, slots, np.array(pool), price))
+    return coarse_bound(instance, BlockPrices(block, slots, np.array(pool), price))
 
 
-def coarse_bound(instance: ElasticInstance, prices: Coarse) -> float:
+def coarse_bound(instance: ElasticInstance, prices: BlockPrices) -> float:
     """Return the bound that prices prove: on the optimum from below, of a batch from above."""
-    pricer = CoarsePricer(instance, prices.pool)
+    pricer = PoolPricer(instance, prices.pool)
     priced = pricer.all(prices)
     assert priced is not None  # without a clock
     bound = pricer.bound(prices, priced[0])

@@ -12,15 +12,15 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.coarse_lp import late_costs, run_cost, solve_coarse
-from schedgap.models.elastic.bounds.coarse_prices import Coarse
+from schedgap.models.elastic.bounds.coarse_lp import fallback_costs, run_cost, solve_coarse
+from schedgap.models.elastic.bounds.coarse_prices import BlockPrices
 from schedgap.models.elastic.bounds.configurations import containers
 from schedgap.models.elastic.bounds.container_prices import (
     ContainerPricer,
     ContainerPrices,
-    Wanted,
+    ContainerRun,
     configuration_certificate,
-    needs,
+    container_demands,
 )
 from schedgap.models.elastic.bounds.schedule_lp import OnProved
 from schedgap.models.elastic.modes import cluster
@@ -33,7 +33,7 @@ ROUGH = 1e-2  # relative gap at which the prices of one pool are good enough to 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ConfigurationLp:
+class ConfigurationLpResult:
     """Where column generation stopped; of a batch problem values are minus the weight.
 
     `rough`: the prices of one pool of servers with which it began; they prove less, but have a
@@ -42,13 +42,13 @@ class ConfigurationLp:
 
     bound: float | None
     prices: ContainerPrices | None
-    rough: Coarse | None
+    rough: BlockPrices | None
     objective: float | None
     rounds: int
     columns: int
 
 
-class _Layout:
+class _ContainerRows:
     """Rows of the master: jobs [j], containers by block [i, b], kinds of server by block [k, b]."""
 
     def __init__(self, pricer: ContainerPricer, block: int, slots: int, count: int) -> None:
@@ -75,11 +75,11 @@ class _Layout:
         each = worth * self.pricer.number[:, None] * (self._end - self._begin)
         return np.concatenate([least, -prices.price.ravel(), -each.ravel()])
 
-    def runs(self, runs: list[Wanted]) -> tuple[Floats, Any]:
+    def runs(self, runs: list[ContainerRun]) -> tuple[Floats, Any]:
         """Return the costs of runs, and their columns, sparse [i, l]."""
         rows, entries, cost = [], [], []
         for run in runs:
-            own, end = needs(self.pricer.instance, run.job), self.pricer.end(run)
+            own, end = container_demands(self.pricer.instance, run.job), self.pricer.end(run)
             inside = np.minimum(end - 1, self._end) - np.maximum(run.start - 1, self._begin)
             blocks = np.flatnonzero(inside > 0)
             taken = [(own.worker, own.workers), (own.ps, own.pss)]
@@ -120,7 +120,7 @@ def solve_configurations(
     threads: int = 1,
     gap: float = 1e-6,
     on_bound: OnProved | None = None,
-) -> ConfigurationLp:
+) -> ConfigurationLpResult:
     """Solve the linear relaxation over needs and configurations, prices constant on blocks.
 
     Parameters
@@ -144,18 +144,18 @@ def solve_configurations(
         instance, block=block, clock=clock, seed=seed, threads=threads, on_bound=on_bound, gap=ROUGH
     )
     if rough.prices is None:
-        return ConfigurationLp(None, None, None, None, rough.rounds, 0)
+        return ConfigurationLpResult(None, None, None, None, rough.rounds, 0)
     start = ContainerPrices(rough.prices.block, rough.prices.slots, demand @ rough.prices.price[0])
-    layout = _Layout(pricer, start.block, start.slots, len(demand))
+    layout = _ContainerRows(pricer, start.block, start.slots, len(demand))
     if (priced := pricer.wanted(start, clock)) is None:
-        return ConfigurationLp(rough.bound, None, rough.prices, None, rough.rounds, 0)
+        return ConfigurationLpResult(rough.bound, None, rough.prices, None, rough.rounds, 0)
     least, wanted = priced
     worth, chosen = pricer.offered(start)
     costs, known = layout.runs([run for runs in wanted for run in runs])
     own = [(costs, known), (np.zeros(worth.size), layout.offers(chosen))]
     if not instance.is_batch:
         late = sparse.eye_array(layout.rows, layout.jobs, format="csc")
-        own.append((late_costs(instance, layout.slots), late))
+        own.append((fallback_costs(instance, layout.slots), late))
     cost = np.concatenate([part for part, _ in own])
     master = LinearProgram.nonnegative(
         cost,
@@ -188,7 +188,7 @@ def solve_configurations(
         master, pricing, clock=clock, seed=seed, threads=threads, on_bound=proved,
         prices=layout.duals(start, least, worth), gap=gap,
     )  # fmt: skip
-    return ConfigurationLp(
+    return ConfigurationLpResult(
         bound=rough.bound if result.bound is None else result.bound,
         prices=None if result.prices is None else layout.prices(result.prices),
         rough=rough.prices,

@@ -6,14 +6,14 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.modes import Cluster, cluster
+from schedgap.models.elastic.modes import ElasticCluster, cluster
 from schedgap.models.elastic.placement import Floats
 
-MOST_VISITED = 200_000  # configurations of one server, with those that are not maximal
+MAX_VISITED = 200_000  # configurations of one server, with those that are not maximal
 _ROUNDING = 1e-9  # of a capacity: sums of demands that are no whole numbers
 
 
-def containers(view: Cluster) -> Floats:
+def containers(view: ElasticCluster) -> Floats:
     """[i, r] what a worker of each type, then a PS of each type, asks for; in units."""
     return np.concatenate([view.worker_units, view.ps_units.reshape(-1, len(view.scale))])
 
@@ -61,8 +61,8 @@ def _maximal(capacity: Floats, demand: Floats) -> Floats:
                 extend(k + 1, left)
                 continue
             visited += 1
-            if visited > MOST_VISITED:
-                raise ScaleError(f"a server has more than {MOST_VISITED} configurations")
+            if visited > MAX_VISITED:
+                raise ScaleError(f"a server has more than {MAX_VISITED} configurations")
             if not any(room(other, left) for other in range(len(order))):
                 found.append(count.copy())
 

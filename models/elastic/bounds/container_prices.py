@@ -16,7 +16,7 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.configurations import configurations, containers
 from schedgap.models.elastic.bounds.mode_tables import ROUNDING, table, undominated
-from schedgap.models.elastic.bounds.volume import MOST_SLOTS
+from schedgap.models.elastic.bounds.volume import MAX_SLOTS
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.solvers.children.clock import Clock
@@ -40,7 +40,7 @@ class ContainerPrices:
         return np.append(np.arange(0, self.slots, self.block), self.slots)
 
 
-class Needs(NamedTuple):
+class ContainerDemands(NamedTuple):
     """What the modes of a job ask for; without those that ask for more of the same, or longer."""
 
     worker: Ints  # [k] container
@@ -51,7 +51,7 @@ class Needs(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 12)
-def needs(instance: ElasticInstance, job: int) -> Needs:
+def container_demands(instance: ElasticInstance, job: int) -> ContainerDemands:
     """Return the needs of a job that has modes."""
     own, types = table(instance, job), len(cluster(instance).worker_units)
     points = np.column_stack([own.duration, own.workers, own.ps]).astype(float)
@@ -59,10 +59,10 @@ def needs(instance: ElasticInstance, job: int) -> Needs:
     groups = (np.flatnonzero(kind == one) for one in np.unique(kind))
     rows = own.rows(np.concatenate([group[undominated(points[group])] for group in groups]))
     ps = np.where(rows.ps_type < 0, 0, types + rows.ps_type)
-    return Needs(rows.worker_type, rows.workers, ps, rows.ps, rows.duration)
+    return ContainerDemands(rows.worker_type, rows.workers, ps, rows.ps, rows.duration)
 
 
-class Wanted(NamedTuple):
+class ContainerRun(NamedTuple):
     """A run that is cheap under prices."""
 
     cost: float
@@ -87,13 +87,13 @@ class ContainerPricer:
         self.number = np.array([number for number, _ in kinds])
         self.configurations = [table for _, table in kinds]  # [k] of [c, i]
 
-    def end(self, run: Wanted) -> int:
+    def end(self, run: ContainerRun) -> int:
         """Return start + duration."""
-        return run.start + int(needs(self.instance, run.job).duration[run.row])
+        return run.start + int(container_demands(self.instance, run.job).duration[run.row])
 
     def wanted(
         self, prices: ContainerPrices, clock: Clock | None = None
-    ) -> tuple[Floats, list[list[Wanted]]] | None:
+    ) -> tuple[Floats, list[list[ContainerRun]]] | None:
         """Return [j] the least cost of each job, and its cheapest runs.
 
         In a batch problem the cost is the price less the weight, and 0 at most. None when the clock
@@ -103,7 +103,7 @@ class ContainerPricer:
         by_slot = np.repeat(prices.price, np.diff(prices.edges()), axis=1)
         paid = np.pad(np.cumsum(by_slot, axis=1), ((0, 0), (1, 0)))
         least = np.full(len(instance.jobs), 0.0 if instance.is_batch else np.inf)
-        runs: list[list[Wanted]] = [[] for _ in instance.jobs]
+        runs: list[list[ContainerRun]] = [[] for _ in instance.jobs]
         for j in self.jobs:
             if clock is not None and clock.expired():
                 return None
@@ -112,12 +112,12 @@ class ContainerPricer:
                 least[j] = min(least[j], runs[j][0].cost)
         return least, runs
 
-    def _cheapest(self, job: int, prices: ContainerPrices, paid: Floats) -> list[Wanted]:
+    def _cheapest(self, job: int, prices: ContainerPrices, paid: Floats) -> list[ContainerRun]:
         """Return the cheapest runs of a job; paid [i, t] for a container in slots 1..t.
 
         Between two starts at which a run starts or ends with a block, its price is linear.
         """
-        given, own = self.instance.jobs[job], needs(self.instance, job)
+        given, own = self.instance.jobs[job], container_demands(self.instance, job)
         first, last = given.arrival - 1, self.instance.last_end
         edges = prices.edges()[prices.edges() > first]
         starts = np.broadcast_to(np.append(first, edges), (len(own.duration), len(edges) + 1))
@@ -141,7 +141,7 @@ class ContainerPricer:
         costs = cost.ravel()
         low = np.argpartition(costs, EACH)[:EACH] if len(costs) > EACH else np.arange(len(costs))
         return [
-            Wanted(float(costs[i]), job, i // cost.shape[1], int(start.ravel()[i]) + 1)
+            ContainerRun(float(costs[i]), job, i // cost.shape[1], int(start.ravel()[i]) + 1)
             for i in low[np.argsort(costs[low], kind="stable")].tolist()
             if np.isfinite(costs[i])
         ]
@@ -172,10 +172,10 @@ def configuration_certificate(prices: ContainerPrices) -> dict[str, Any]:
     return {"kind": "configuration-lp", **sizes, "prices": cells}
 
 
-def configuration_certified(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
+def configuration_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that the prices of a certificate prove, in the objective's own sense."""
     block, slots = data["block"], data["slots"]
-    if not all(1 <= n <= MOST_SLOTS for n in (block, slots)):
+    if not all(1 <= n <= MAX_SLOTS for n in (block, slots)):
         raise ValueError("block, slots: need numbers >= 1 that are not too large")
     price = np.zeros((len(containers(cluster(instance))), -(-slots // block)))
     for i, b, value in data["prices"]:

@@ -11,28 +11,28 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_maxweight import (
-    Arrived,
-    Batch,
+    ArrivedJob,
+    ServedBatch,
     batch_of,
     constants,
     serve_batch,
 )
-from schedgap.models.elastic.algorithms.a_online import Round
+from schedgap.models.elastic.algorithms.a_online import ServedRound
 from schedgap.models.elastic.algorithms.guarantees import fitting_weight
 from schedgap.models.elastic.bounds import schedule_lp
-from schedgap.models.elastic.bounds.schedule_lp import Prices
+from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.method import MethodResult, RunContext
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 EVALUATIONS = 40  # of the dual function
-MOST_STARTS = 2_000_000  # modes x servers x slots of one evaluation; half a second
+MAX_STARTS = 2_000_000  # modes x servers x slots of one evaluation; half a second
 
 
 def scaled(
-    instance: ElasticInstance, batch: Batch, stop: Callable[[], bool] = lambda: False
-) -> tuple[Prices, float, int]:
+    instance: ElasticInstance, batch: ServedBatch, stop: Callable[[], bool] = lambda: False
+) -> tuple[SlotPrices, float, int]:
     """Return the final prices of a batch, scaled to prove the least bound; factor, evaluations."""
     view = cluster(instance)
     price = batch.prices / view.scale[:, None]
@@ -40,17 +40,17 @@ def scaled(
     pool = np.arange(len(view.servers))
 
     def dual(theta: float) -> float:
-        return schedule_lp.lagrangian(instance, Prices(pool, theta * price))
+        return schedule_lp.lagrangian_bound(instance, SlotPrices(pool, theta * price))
 
     # The dual is convex in theta; where the prices alone exceed all weights, theta = 0 is better.
     theta, steps = 0.0, 0
     if paid > 0:
         weight = math.fsum(job.weight for job in instance.jobs)
-        theta, steps = least_of(dual, weight / paid, stop)
-    return Prices(pool, theta * price), theta, steps
+        theta, steps = golden_section_minimum(dual, weight / paid, stop)
+    return SlotPrices(pool, theta * price), theta, steps
 
 
-def most_weight(instance: ElasticInstance, each: Round) -> float:
+def weight_bound(instance: ElasticInstance, each: ServedRound) -> float:
     """Return an upper bound on the weight that one window of a round could have served.
 
     Of the weight of the jobs that fit when alone, and the bound that the prices of the round's
@@ -58,10 +58,10 @@ def most_weight(instance: ElasticInstance, each: Round) -> float:
     """
     fitting = fitting_weight(each.batch, each.tau)
     size = len(instance.servers) * (each.tau - 1) * sum(len(job.modes) for job in each.batch)
-    if not each.windows or size > MOST_STARTS:
+    if not each.windows or size > MAX_STARTS:
         return fitting
     problem = batch_problem(instance, each.batch, each.tau)
-    bound = schedule_lp.lagrangian(problem, scaled(problem, each.windows[0])[0])
+    bound = schedule_lp.lagrangian_bound(problem, scaled(problem, each.windows[0])[0])
     step = value_step(problem)
     if step is not None:
         bound = math.floor(bound / step + 1e-6) * step
@@ -69,7 +69,7 @@ def most_weight(instance: ElasticInstance, each: Round) -> float:
 
 
 def batch_problem(
-    instance: ElasticInstance, jobs: Sequence[Arrived], deadline: int
+    instance: ElasticInstance, jobs: Sequence[ArrivedJob], deadline: int
 ) -> ElasticInstance:
     """Return the problem (7), (16) of some jobs of an instance, all there at slot 1."""
     data = instance.to_data()
@@ -78,7 +78,7 @@ def batch_problem(
     return ElasticInstance.from_data(data | changed)
 
 
-def least_of(
+def golden_section_minimum(
     function: Callable[[float], float], most: float, stop: Callable[[], bool]
 ) -> tuple[float, int]:
     """Return about where a convex function on [0, most] is least, by golden section.
@@ -114,6 +114,6 @@ def dual_prices_bound(instance: ElasticInstance, call: RunContext) -> MethodResu
     batch = serve_batch(view, jobs, deadline, constants(instance))
     prices, theta, steps = scaled(instance, batch, call.clock.expired)
     certificate = schedule_lp.certificate("dual-prices", prices)
-    return schedule_lp.proved(
+    return schedule_lp.certified_result(
         instance, certificate, theta=theta, evaluations=steps, served_weight=batch.weight
     )

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
+from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits, ps_needed
 
 ROUNDING = 1e-9  # relative: prices of runs are sums of numbers >= 0, so this is far too much
 
 
-class Table(NamedTuple):
+class ModeTable(NamedTuple):
     """Modes of a job; a row is one of them, with the fewest PSs it runs with."""
 
     worker_type: Ints  # [k]
@@ -25,20 +25,20 @@ class Table(NamedTuple):
     central: Any  # [k] bool
     duration: Ints  # [k]
 
-    def demand(self, view: Cluster) -> Floats:
+    def demand(self, view: ElasticCluster) -> Floats:
         """[k, r] of workers and PSs on all servers together, in units."""
         demand: Floats = self.workers[:, None] * view.worker_units[self.worker_type]
         if not view.is_ring:
             demand = demand + self.ps[:, None] * view.ps_units[self.ps_type]
         return demand
 
-    def rows(self, kept: Ints) -> "Table":
+    def rows(self, kept: Ints) -> "ModeTable":
         """Return some of the rows."""
-        return Table(*(column[kept] for column in self))
+        return ModeTable(*(column[kept] for column in self))
 
 
 @lru_cache(maxsize=1 << 12)
-def table(instance: ElasticInstance, job: int) -> Table:
+def table(instance: ElasticInstance, job: int) -> ModeTable:
     """Return the modes of a job, which has some.
 
     Of modes that differ in the PS type alone, those whose PSs ask for no more are kept.
@@ -46,18 +46,18 @@ def table(instance: ElasticInstance, job: int) -> Table:
     view = cluster(instance)
     groups: dict[tuple[int, bool, int, int], list[tuple[int, int]]] = {}
     for m, p, N, q, d in modes(instance, job):
-        s = 0 if p is None else 1 if q else least_ps(view, m, p, N)
+        s = 0 if p is None else 1 if q else min_ps(view, m, p, N)
         groups.setdefault((m, q, N, d), []).append((-1 if p is None else p, s))
     rows = [
         (m, p, N, s, q, d)
         for (m, q, N, d), kinds in groups.items()
         for p, s in _modest(view, tuple(kinds))
     ]
-    return Table(*(np.array(column) for column in zip(*rows, strict=True)))
+    return ModeTable(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
 @lru_cache(maxsize=1 << 12)
-def table_on_one_pool(instance: ElasticInstance, job: int) -> Table:
+def table_on_one_pool(instance: ElasticInstance, job: int) -> ModeTable:
     """Return the modes of a job, by duration, that no other beats where all servers are one."""
     rows = table(instance, job)
     return rows.rows(undominated(np.column_stack([rows.duration, rows.demand(cluster(instance))])))
@@ -78,7 +78,9 @@ def undominated(points: Floats) -> Ints:
 
 
 @lru_cache(maxsize=1 << 16)
-def _modest(view: Cluster, kinds: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+def _modest(
+    view: ElasticCluster, kinds: tuple[tuple[int, int], ...]
+) -> tuple[tuple[int, int], ...]:
     """Return the PS types, with numbers, that ask for less of something than each other one."""
     if len(kinds) == 1:
         return kinds
@@ -89,7 +91,7 @@ def _modest(view: Cluster, kinds: tuple[tuple[int, int], ...]) -> tuple[tuple[in
 
 
 @lru_cache(maxsize=1 << 16)
-def least_ps(view: Cluster, m: int, p: int, workers: int) -> int:
+def min_ps(view: ElasticCluster, m: int, p: int, workers: int) -> int:
     """Return the fewest PSs with which a split mode runs on the empty cluster.
 
     Over all servers n that hold the PSs, with as many workers beside them as fit.

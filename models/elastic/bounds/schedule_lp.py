@@ -15,11 +15,11 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.algorithms.pricing import Market
-from schedgap.models.elastic.bounds.volume import crowded_slots
+from schedgap.models.elastic.algorithms.pricing import PricedCluster
+from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.models.elastic.programs.columns import Run, run_of, runs_from
+from schedgap.models.elastic.programs.columns import ElasticRun, run_of, runs_from
 from schedgap.models.elastic.time_windows import windows
 from schedgap.models.method import MethodResult
 from schedgap.solvers.children.clock import Clock
@@ -32,8 +32,8 @@ from schedgap.solvers.loops.column_generation import (
 from schedgap.solvers.programs.arrays import LinearProgram
 
 TIES = 4e-9  # relative: of costs that differ by less, pricing may return the larger one
-MOST_CELLS = 2_000_000  # servers x resources x slots under prices
-MOST_STARTS, MOST_ENTRIES = 20_000_000, 40_000_000  # of the evaluation of a certificate
+MAX_CELLS = 2_000_000  # servers x resources x slots under prices
+MAX_STARTS, MAX_ENTRIES = 20_000_000, 40_000_000  # of the evaluation of a certificate
 
 
 OnProved = Callable[[float, Mapping[str, Any]], None]
@@ -41,7 +41,7 @@ OnProved = Callable[[float, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prices:
+class SlotPrices:
     """Prices >= 0 of a unit (of `Cluster`) of a resource for one slot, in objective units.
 
     After the last slot all is free; a bound holds for whatever number of slots.
@@ -87,10 +87,10 @@ def priced_slots(instance: ElasticInstance, schedule: ElasticSchedule | None) ->
     span = windows(instance, schedule.value(instance))
     assert span is not None
     last = max(schedule.segments(job.id)[-1].end for job in instance.jobs) - 1
-    return max(1, min(span.slots, max(last, crowded_slots(instance))))
+    return max(1, min(span.slots, max(last, contended_slots(instance))))
 
 
-class Pricer:
+class RunPricer:
     """Cheapest runs of all jobs under given prices, and the bound that follows."""
 
     def __init__(self, instance: ElasticInstance, pool: Ints) -> None:
@@ -105,12 +105,12 @@ class Pricer:
                 groups.setdefault((mode.worker_type, mode.central), []).append(mode)
             self._by_type.append(list(groups.values()))
 
-    def market(self, prices: Prices) -> Market:
+    def market(self, prices: SlotPrices) -> PricedCluster:
         """Return the empty cluster under prices."""
         price = prices.per_demand(self.instance)
         durations = [mode.duration for j in self.jobs for mode in modes(self.instance, j)]
         longest = max(durations, default=1)
-        return Market(
+        return PricedCluster(
             self.view,
             price,
             np.broadcast_to(self.view.capacity, price.shape),
@@ -118,8 +118,8 @@ class Pricer:
         )
 
     def cheapest(
-        self, market: Market, job: int, *, several: bool = False
-    ) -> list[tuple[float, Run]]:
+        self, market: PricedCluster, job: int, *, several: bool = False
+    ) -> list[tuple[float, ElasticRun]]:
         """Return (reduced cost but for the job's own price, run), the least first.
 
         `several`: the best run of each worker type, central and split; else the best of all.
@@ -140,21 +140,21 @@ class Pricer:
                 found.append((cost, run_of(job, offer)))
         return sorted(found)
 
-    def values(self, prices: Prices) -> tuple[Floats, list[list[tuple[float, Run]]]]:
+    def values(self, prices: SlotPrices) -> tuple[Floats, list[list[tuple[float, ElasticRun]]]]:
         """Return [j] the least cost of each job, and its good runs.
 
         0 for a job that is better left out; infinite for one that cannot run at all.
         """
         market = self.market(prices)
         least = np.full(len(self.instance.jobs), 0.0 if self.instance.is_batch else np.inf)
-        runs: list[list[tuple[float, Run]]] = [[] for _ in self.instance.jobs]
+        runs: list[list[tuple[float, ElasticRun]]] = [[] for _ in self.instance.jobs]
         for j in self.jobs:
             runs[j] = self.cheapest(market, j, several=True)
             for cost, _ in runs[j]:
                 least[j] = min(least[j], cost)
         return least, runs
 
-    def bound(self, prices: Prices, least: Floats) -> float:
+    def bound(self, prices: SlotPrices, least: Floats) -> float:
         """Return the Lagrangian bound of the least costs, rounding taken off.
 
         A lower bound on the weighted completion time, or on minus the scheduled weight.
@@ -167,14 +167,14 @@ class Pricer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScheduleLp:
+class ScheduleLpResult:
     """Where column generation stopped; of a batch problem all values are minus the weight."""
 
     bound: float | None
-    prices: Prices | None
+    prices: SlotPrices | None
     result: ColumnGenerationResult | None
     infeasible: bool
-    runs: tuple[tuple[Run, float], ...]  # of the last master, with their shares
+    runs: tuple[tuple[ElasticRun, float], ...]  # of the last master, with their shares
 
 
 def solve_lp(
@@ -188,7 +188,7 @@ def solve_lp(
     threads: int = 1,
     gap: float = 1e-6,
     on_bound: OnProved | None = None,
-) -> ScheduleLp:
+) -> ScheduleLpResult:
     """Solve the linear relaxation; every bound on the way is valid.
 
     Parameters
@@ -200,9 +200,9 @@ def solve_lp(
         Number of slots with prices; None: as far as an optimal schedule can reach.
     """
     pool = pools(instance, pooled=pooled)
-    pricer = Pricer(instance, pool)
+    pricer = RunPricer(instance, pool)
     slots = slots or priced_slots(instance, schedule)
-    layout = _Layout(instance, pool, pricer.capacity, slots)
+    layout = _SlotRows(instance, pool, pricer.capacity, slots)
     ceiling = _ceiling(instance)
     known = [] if schedule is None else runs_from(instance, schedule)
     jobs = len(instance.jobs)
@@ -220,7 +220,7 @@ def solve_lp(
         row_upper=layout.row_upper,
     )
 
-    latest: list[Prices] = []
+    latest: list[SlotPrices] = []
 
     def pricing(duals: Floats) -> Priced:
         prices = layout.prices(duals)
@@ -234,15 +234,15 @@ def solve_lp(
             columns = Columns(cost, layout.columns(fresh), fresh)
         return Priced(columns, bound)
 
-    def proved(bound: float) -> None:
+    def certified_result(bound: float) -> None:
         if on_bound is not None:
             on_bound(bound, certificate("pooled-lp" if pooled else "schedule-lp", latest[0]))
 
     result = generate_columns(
-        master, pricing, clock=clock, gap=gap, seed=seed, threads=threads, on_bound=proved
+        master, pricing, clock=clock, gap=gap, seed=seed, threads=threads, on_bound=certified_result
     )
     prices = None if result.prices is None else layout.prices(result.prices)
-    runs: list[tuple[Run, float]] = []
+    runs: list[tuple[ElasticRun, float]] = []
     if result.values is not None:
         every = [*known, *([None] * (len(costs) - len(known))), *result.tags]
         runs = [
@@ -253,7 +253,7 @@ def solve_lp(
     infeasible = False
     if result.bound is not None and not instance.is_batch and instance.last_end is not None:
         infeasible = result.bound > ceiling * (1 + 1e-9) + 1e-6
-    return ScheduleLp(result.bound, prices, result, infeasible, tuple(runs))
+    return ScheduleLpResult(result.bound, prices, result, infeasible, tuple(runs))
 
 
 def _ceiling(instance: ElasticInstance) -> float:
@@ -261,7 +261,7 @@ def _ceiling(instance: ElasticInstance) -> float:
     return sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
 
 
-class _Layout:
+class _SlotRows:
     """Rows of the master: the jobs, then pools x resources x slots in mean servers."""
 
     def __init__(self, instance: ElasticInstance, pool: Ints, capacity: Floats, slots: int) -> None:
@@ -281,17 +281,17 @@ class _Layout:
         )
         self.row_upper = np.concatenate([once, cells])
 
-    def cost(self, run: Run) -> float:
+    def cost(self, run: ElasticRun) -> float:
         weight = self.instance.jobs[run.job].weight
         return -weight if self.instance.is_batch else weight * run.end
 
-    def prices(self, duals: Floats) -> Prices:
+    def prices(self, duals: Floats) -> SlotPrices:
         """Return the prices behind duals [i]; those of the wrong sign count as 0."""
         cells = np.maximum(0.0, -duals[self.jobs :]) + 0.0  # no -0.0
         cells = cells.reshape(self.pools, self.resources, self.slots) / self.size[:, None]
-        return Prices(self.pool, cells)
+        return SlotPrices(self.pool, cells)
 
-    def columns(self, runs: Sequence[Run]) -> Any:
+    def columns(self, runs: Sequence[ElasticRun]) -> Any:
         """Return the entries of runs, sparse [i, l]."""
         view = cluster(self.instance)
         rows, columns, entries = [], [], []
@@ -319,25 +319,25 @@ class _Layout:
 def too_large(instance: ElasticInstance, slots: int) -> str | None:
     """Return why prices by server, resource and slot cannot be held, or None."""
     cells = slots * cluster(instance).capacity.size
-    if cells > MOST_CELLS:
-        return f"too large: {cells} servers x resources x slots, at most {MOST_CELLS}"
+    if cells > MAX_CELLS:
+        return f"too large: {cells} servers x resources x slots, at most {MAX_CELLS}"
     return None
 
 
 def _too_long(instance: ElasticInstance, slots: int) -> str | None:
     """Return why pricing under prices by slot would take too long, or too much memory, or None."""
     starts = slots * sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
-    if starts > MOST_STARTS:
-        return f"too large: {starts} modes x slots, at most {MOST_STARTS}"
+    if starts > MAX_STARTS:
+        return f"too large: {starts} modes x slots, at most {MAX_STARTS}"
     each = (mode.duration for j in range(len(instance.jobs)) for mode in modes(instance, j))
     longest = max(each, default=1)
     entries = min(longest, slots).bit_length() * (slots + 1) * cluster(instance).capacity.size
-    if entries > MOST_ENTRIES:
-        return f"too large: tables of {entries} entries, at most {MOST_ENTRIES}"
+    if entries > MAX_ENTRIES:
+        return f"too large: tables of {entries} entries, at most {MAX_ENTRIES}"
     return None
 
 
-def certificate(kind: str, prices: Prices) -> dict[str, Any]:
+def certificate(kind: str, prices: SlotPrices) -> dict[str, Any]:
     """Return the prices, rounded to 12 digits, as plain JSON data."""
     cells = [
         [int(k), int(r), int(t) + 1, float(f"{prices.price[k, r, t]:.12g}")]
@@ -346,7 +346,7 @@ def certificate(kind: str, prices: Prices) -> dict[str, Any]:
     return {"kind": kind, "slots": prices.price.shape[2], "prices": cells}
 
 
-def certified(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
+def certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that the prices of a certificate prove, in the objective's own sense.
 
     Slots after the last price are as those after the last slot: free.
@@ -366,19 +366,21 @@ def certified(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
             raise ValueError("prices: need numbers >= 0")
         if t <= slots:
             price[k, r, t - 1] = value
-    return lagrangian(instance, Prices(pool, price))
+    return lagrangian_bound(instance, SlotPrices(pool, price))
 
 
-def lagrangian(instance: ElasticInstance, prices: Prices) -> float:
+def lagrangian_bound(instance: ElasticInstance, prices: SlotPrices) -> float:
     """Return the bound that prices prove: on the optimum from below, of a batch from above."""
-    pricer = Pricer(instance, prices.pool)
+    pricer = RunPricer(instance, prices.pool)
     if not pricer.jobs:
         return 0.0
     bound = pricer.bound(prices, pricer.values(prices)[0])
     return -bound if instance.is_batch else bound
 
 
-def proved(instance: ElasticInstance, certificate: dict[str, Any], **trace: Any) -> MethodResult:
+def certified_result(
+    instance: ElasticInstance, certificate: dict[str, Any], **trace: Any
+) -> MethodResult:
     """Return what a certificate proves: evaluated as it stands in the file, rounded prices."""
-    bound = certified(instance, certificate)
+    bound = certificate_bound(instance, certificate)
     return MethodResult(bound=bound, trace=trace, certificate=certificate | {"value": bound})

@@ -18,14 +18,16 @@ from schedgap.models.elastic.bounds import (
     schedule_lp,
 )
 from schedgap.models.elastic.bounds.job_alone import job_alone
-from schedgap.models.elastic.bounds.schedule_lp import Prices
+from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.programs import compact
-from schedgap.models.elastic.time_windows import Windows, no_schedule
+from schedgap.models.elastic.time_windows import JobWindows, no_schedule
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
 
-First = Callable[[ElasticInstance], ElasticSchedule | None]  # a schedule, if one is found
+StartingSchedule = Callable[
+    [ElasticInstance], ElasticSchedule | None
+]  # a schedule, if one is found
 
 _GAP = 1e-6  # relative, between master and bound, at which one pool is done
 _GAP_OF_MANY = 5e-4  # others: their master is large and degenerate, and its tail long
@@ -42,7 +44,7 @@ def _tell(instance: ElasticInstance, call: RunContext) -> schedule_lp.OnProved:
 
 
 def _by_columns(
-    kind: str, instance: ElasticInstance, call: RunContext, first: First
+    kind: str, instance: ElasticInstance, call: RunContext, first: StartingSchedule
 ) -> MethodResult:
     if reason := no_schedule(instance):
         return MethodResult(infeasible=True, note=reason)
@@ -66,7 +68,7 @@ def _by_columns(
     if found.prices is None or found.result is None:
         return MethodResult(note="stopped before the first bound")
     result = found.result
-    return schedule_lp.proved(
+    return schedule_lp.certified_result(
         instance,
         schedule_lp.certificate(kind, found.prices),
         master=None if result.objective is None else _own_sense(instance, result.objective),
@@ -99,7 +101,7 @@ def pooled_lp_coarse_bound(instance: ElasticInstance, call: RunContext) -> Metho
     if found.prices is None:
         return MethodResult(note="stopped before the first bound")
     certificate = coarse_prices.coarse_certificate(found.prices)
-    bound = coarse_prices.coarse_certified(instance, certificate)
+    bound = coarse_prices.coarse_certificate_bound(instance, certificate)
     master = None if found.objective is None else _own_sense(instance, found.objective)
     return MethodResult(
         bound=bound,
@@ -129,7 +131,7 @@ def configuration_lp_bound(instance: ElasticInstance, call: RunContext) -> Metho
     if found.prices is None:
         return MethodResult(note="stopped before the first bound")
     certificate = container_prices.configuration_certificate(found.prices)
-    bound = container_prices.configuration_certified(instance, certificate)
+    bound = container_prices.configuration_certificate_bound(instance, certificate)
     master = None if found.objective is None else _own_sense(instance, found.objective)
     return MethodResult(
         bound=bound,
@@ -138,16 +140,18 @@ def configuration_lp_bound(instance: ElasticInstance, call: RunContext) -> Metho
     )
 
 
-def dual_lp_bound(instance: ElasticInstance, call: RunContext, first: First) -> MethodResult:
+def dual_lp_bound(
+    instance: ElasticInstance, call: RunContext, first: StartingSchedule
+) -> MethodResult:
     """Solve the dual (9) with a row for every run, and return what its prices prove."""
     if reason := no_schedule(instance):
         return MethodResult(infeasible=True, note=reason)
     start = first(instance)
     slots = schedule_lp.priced_slots(instance, start)
     jobs = len(instance.jobs)
-    span = Windows(tuple(job.arrival for job in instance.jobs), (slots + 1,) * jobs)
+    span = JobWindows(tuple(job.arrival for job in instance.jobs), (slots + 1,) * jobs)
     most = call.options["max_columns"]
-    runs = compact.few_runs(instance, span, most)
+    runs = compact.enumerate_runs(instance, span, most)
     if runs is None:
         return MethodResult(note=f"too large: more than max_columns={most} runs of single jobs")
     model = compact.build_dual(instance, runs=runs)
@@ -161,5 +165,7 @@ def dual_lp_bound(instance: ElasticInstance, call: RunContext, first: First) -> 
     price = np.zeros((*cluster(instance).capacity.shape, slots))
     for (h, r, t), variable in model.delta.items():
         price[h, r, t - 1] = max(0.0, variable.value or 0.0)
-    certificate = schedule_lp.certificate("dual-lp", Prices(np.arange(len(price)), price))
-    return schedule_lp.proved(instance, certificate, dual_value=result.objective, rows=len(runs))
+    certificate = schedule_lp.certificate("dual-lp", SlotPrices(np.arange(len(price)), price))
+    return schedule_lp.certified_result(
+        instance, certificate, dual_value=result.objective, rows=len(runs)
+    )

@@ -15,16 +15,16 @@ from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.time_windows import no_schedule, shortest
 from schedgap.models.method import MethodResult, RunContext
 
-MOST_SLOTS = 5_000  # with prices
+MAX_SLOTS = 5_000  # with prices
 
 
-def crowded_slots(instance: ElasticInstance) -> int:
+def contended_slots(instance: ElasticInstance) -> int:
     """Return a number of slots after which little is contended, for prices; any is valid.
 
     The last arrival, then half as long again as the scarcest resource is busy with all jobs.
     """
     if instance.last_end is not None:
-        return min(instance.last_end - 1, MOST_SLOTS)
+        return min(instance.last_end - 1, MAX_SLOTS)
     total = cluster(instance).capacity.sum(axis=0)
     busy = np.zeros(len(total))
     for j in range(len(instance.jobs)):
@@ -32,10 +32,10 @@ def crowded_slots(instance: ElasticInstance) -> int:
     share = float((busy[total > 0] / total[total > 0]).max(initial=0.0))
     longest = max(shortest(instance, j) or 0 for j in range(len(instance.jobs)))
     last = max(job.arrival for job in instance.jobs)
-    return int(min(max(1, last + math.ceil(1.5 * share) + longest), MOST_SLOTS))
+    return int(min(max(1, last + math.ceil(1.5 * share) + longest), MAX_SLOTS))
 
 
-def by_volume(instance: ElasticInstance, resource: int) -> float | None:
+def mean_busy_time_bound(instance: ElasticInstance, resource: int) -> float | None:
     """Return the bound by mean busy times on one resource; None where there is none of it.
 
     Notes
@@ -103,7 +103,7 @@ def volume_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
     values = {
         name: value
         for r, name in enumerate(instance.resources)
-        for value in [by_volume(instance, r)]
+        for value in [mean_busy_time_bound(instance, r)]
         if value is not None
     }
     if not values:

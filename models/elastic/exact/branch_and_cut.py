@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.exact.cutting_planes import Tightened, tighten
+from schedgap.models.elastic.exact.cutting_planes import TightenedPool, tighten
 from schedgap.models.elastic.exact.run_pool import Mask
-from schedgap.models.elastic.programs.columns import Run, fits_together
+from schedgap.models.elastic.programs.columns import ElasticRun, fits_together
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.results import OnBound
 
@@ -22,14 +22,14 @@ SHARE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Branched:
+class TreeResult:
     """Where the search stopped: `lower` bounds all schedules of the pool up to `most`.
 
     `complete`: the best of them is `runs`, or there is none.
     """
 
     lower: float
-    runs: list[Run] | None
+    runs: list[ElasticRun] | None
     complete: bool
     nodes: int
 
@@ -38,21 +38,21 @@ class Branched:
 class _Node:
     bound: float
     number: int
-    parent: Tightened = field(compare=False)
+    parent: TightenedPool = field(compare=False)
     allowed: Mask = field(compare=False)  # of the runs of the parent
 
 
 def branch_and_cut(
-    left: Tightened,
+    left: TightenedPool,
     most: float,
     *,
     below: Callable[[float], float],
     clock: Clock,
     seed: int = 0,
     threads: int = 1,
-    on_runs: Callable[[list[Run]], None] | None = None,
+    on_runs: Callable[[list[ElasticRun]], None] | None = None,
     on_bound: OnBound | None = None,
-) -> Branched:
+) -> TreeResult:
     """Find the best schedule of the runs that are left, of a value up to `most`.
 
     Parameters
@@ -63,10 +63,10 @@ def branch_and_cut(
         Told of better bounds on the schedules of the pool, `most` at most.
     """
     instance = left.pool.instance
-    runs: list[Run] | None = None
+    runs: list[ElasticRun] | None = None
     goal, lower, number, nodes = most, -math.inf, 0, 0
 
-    def keep(found: list[Run]) -> None:
+    def keep(found: list[ElasticRun]) -> None:
         nonlocal runs, goal
         value = value_of(instance, found)
         if is_schedule(instance, found) and value <= goal + 1e-9 * max(1.0, abs(goal)):
@@ -110,22 +110,22 @@ def branch_and_cut(
             heapq.heappush(heap, _Node(bound, number, solved, allowed))
     open_bound = min((node.bound for node in heap), default=math.inf)
     value = math.inf if runs is None else value_of(instance, runs)
-    return Branched(max(lower, min(open_bound, value, most)), runs, not heap, nodes)
+    return TreeResult(max(lower, min(open_bound, value, most)), runs, not heap, nodes)
 
 
-def is_schedule(instance: ElasticInstance, runs: list[Run]) -> bool:
+def is_schedule(instance: ElasticInstance, runs: list[ElasticRun]) -> bool:
     """Whether runs keep to the capacities, and all jobs run that must."""
     complete = instance.is_batch or len({run.job for run in runs}) == len(instance.jobs)
     return complete and fits_together(instance, runs)
 
 
-def value_of(instance: ElasticInstance, runs: list[Run]) -> float:
+def value_of(instance: ElasticInstance, runs: list[ElasticRun]) -> float:
     """Return what runs cost in the minimisation."""
     weight = [job.weight for job in instance.jobs]
     return math.fsum(-weight[r.job] if instance.is_batch else weight[r.job] * r.end for r in runs)
 
 
-def _children(instance: ElasticInstance, solved: Tightened, goal: float) -> list[Mask]:
+def _children(instance: ElasticInstance, solved: TightenedPool, goal: float) -> list[Mask]:
     """Return the runs of both sides of the branch that moves a job's end the most.
 
     Shares without fractions are branched on, too: they may overfill a server by an engine's

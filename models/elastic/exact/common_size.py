@@ -6,8 +6,8 @@ from functools import wraps
 from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.certificates import certificate_sized
-from schedgap.models.elastic.programs.weights import down, sized
+from schedgap.models.elastic.bounds.certificates import scale_certificate
+from schedgap.models.elastic.programs.weights import scale_back, scaled_weights
 from schedgap.models.method import MethodResult, Progress, RunContext
 
 
@@ -19,7 +19,7 @@ class _Down:
     power: int
 
     def incumbent(self, schedule: Any, objective: float) -> None:
-        self.progress.incumbent(schedule, down(objective, self.power))
+        self.progress.incumbent(schedule, scale_back(objective, self.power))
 
     def bound(
         self,
@@ -28,17 +28,17 @@ class _Down:
         *,
         confirmed: bool = True,
     ) -> None:
-        proof = None if certificate is None else certificate_sized(certificate, -self.power)
-        self.progress.bound(down(value, self.power), proof, confirmed=confirmed)
+        proof = None if certificate is None else scale_certificate(certificate, -self.power)
+        self.progress.bound(scale_back(value, self.power), proof, confirmed=confirmed)
 
     def phase(self, text: str) -> None:
         self.progress.phase(text)
 
 
-Run = Callable[[ElasticInstance, RunContext], MethodResult]
+ExactMethod = Callable[[ElasticInstance, RunContext], MethodResult]
 
 
-def in_common_size(run: Run) -> Run:
+def with_scaled_weights(run: ExactMethod) -> ExactMethod:
     """Return the method that runs on weights of a common size, and answers in the instance's own.
 
     Numbers of its trace stay as they are; the trace says so.
@@ -46,15 +46,15 @@ def in_common_size(run: Run) -> Run:
 
     @wraps(run)
     def scaled(instance: ElasticInstance, call: RunContext) -> MethodResult:
-        larger, power = sized(instance)
+        larger, power = scaled_weights(instance)
         if not power:
             return run(instance, call)
         outcome = run(larger, replace(call, progress=_Down(call.progress, power)))
         proof = outcome.certificate
         return replace(
             outcome,
-            bound=None if outcome.bound is None else down(outcome.bound, power),
-            certificate=None if proof is None else certificate_sized(proof, -power),
+            bound=None if outcome.bound is None else scale_back(outcome.bound, power),
+            certificate=None if proof is None else scale_certificate(proof, -power),
             trace=dict(outcome.trace) | {"weights": f"times 1e{power}"},
         )
 

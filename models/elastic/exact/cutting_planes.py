@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from schedgap.models.elastic.exact.run_pool import Mask, Pool
+from schedgap.models.elastic.exact.run_pool import Mask, RunPool
 from schedgap.models.elastic.exact.slot_cuts import SlotCut, SlotSeparator
 from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.models.elastic.programs.columns import Run
+from schedgap.models.elastic.programs.columns import ElasticRun
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.loops.cliques import heavy_cliques
@@ -28,9 +28,9 @@ FIRST_COLUMNS = 4000  # of the relaxation; the others join when they would lower
 MORE_COLUMNS = 1000
 FEW_CUTS = 5  # of servers in slots, below which cliques are looked for
 WORTH_WHILE = 0.8  # of the runs, at most, are kept where the others are dropped
-MOST_SUPPORT = 300  # runs with shares, of which cliques are made
-MOST_CLIQUES = 60  # in a round
-MOST_ADDED = 2000  # runs that may join a clique, those of least reduced cost
+MAX_SUPPORT = 300  # runs with shares, of which cliques are made
+MAX_CLIQUES = 60  # in a round
+MAX_ADDED = 2000  # runs that may join a clique, those of least reduced cost
 BROKEN = 0.02  # by which shares must break a clique
 PATIENCE, LEAST_GAIN = 5, 0.03  # stop: so many rounds gained less than this part of the way
 
@@ -39,11 +39,11 @@ PATIENCE, LEAST_GAIN = 5, 0.03  # stop: so many rounds gained less than this par
 class CliqueCut:
     """At most one of these runs, nor of those that exclude them all and each other."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[ElasticRun, ...]
 
     limit = 1.0
 
-    def row(self, pool: Pool, first: Floats) -> Floats:
+    def row(self, pool: RunPool, first: Floats) -> Floats:
         """Return [i] 1 for the runs of a clique: these, and others, the least in `first` first."""
         row = np.zeros(len(pool))
         own = [pool.index[run] for run in self.runs if run in pool.index]
@@ -51,7 +51,7 @@ class CliqueCut:
         order = np.argsort(first, kind="stable")
         for i in own:
             order = order[pool.excluded(i, order)]
-        order = order[:MOST_ADDED]
+        order = order[:MAX_ADDED]
         while len(order):
             i = int(order[0])
             row[i] = 1.0
@@ -60,33 +60,33 @@ class CliqueCut:
         return row
 
 
-Cut = SlotCut | CliqueCut
+PoolCut = SlotCut | CliqueCut
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class PoolRows:
     """Rows over a pool: the jobs, the cells, then the cuts."""
 
     matrix: Any  # sparse [row, i]
     upper: Floats  # [row]
-    cuts: tuple[Cut, ...]
+    cuts: tuple[PoolCut, ...]
 
-    def of(self, kept: Mask) -> "Rows":
+    def of(self, kept: Mask) -> "PoolRows":
         """Return the rows over some of the runs."""
-        return Rows(self.matrix[:, np.flatnonzero(kept)], self.upper, self.cuts)
+        return PoolRows(self.matrix[:, np.flatnonzero(kept)], self.upper, self.cuts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tightened:
+class TightenedPool:
     """What is left of a pool for schedules up to the value that was asked for."""
 
-    pool: Pool
+    pool: RunPool
     reduced: Floats  # [i] reduced costs >= 0 under the last duals
     absent: Floats  # [j] that of leaving a job out; infinite where it must run
     value: float  # a schedule of the pool costs this and its reduced costs, or more
     margin: float  # what these may be off by
     shares: Floats | None = None  # [i] of the last relaxation
-    rows: Rows | None = None
+    rows: PoolRows | None = None
     rounds: int = 0
 
     @property
@@ -101,24 +101,24 @@ class Tightened:
             (np.abs(self.shares - np.rint(self.shares)) < WHOLE).all()
         )
 
-    def taken(self) -> list[Run]:
+    def taken(self) -> list[ElasticRun]:
         """Return the runs with most of a share."""
         assert self.shares is not None
         return [self.pool.runs[i] for i in np.flatnonzero(self.shares > 0.5)]
 
 
 def tighten(
-    pool: Pool,
+    pool: RunPool,
     most: float,
     *,
     clock: Clock,
     near: Floats | None = None,
-    rows: Rows | None = None,
-    cuts: Sequence[Cut] = (),
+    rows: PoolRows | None = None,
+    cuts: Sequence[PoolCut] = (),
     seed: int = 0,
     threads: int = 1,
-    on_runs: Callable[[list[Run]], None] | None = None,
-) -> Tightened:
+    on_runs: Callable[[list[ElasticRun]], None] | None = None,
+) -> TightenedPool:
     """Cut the relaxation over a pool of runs.
 
     Parameters
@@ -136,8 +136,8 @@ def tighten(
         Told of a solution of the relaxation without fractions, which is a schedule.
     """
     near = pool.cost if near is None else near
-    program = _Program(pool, near, most, seed, threads, rows)
-    best = Tightened(pool, np.zeros(len(pool)), np.zeros(program.jobs), -np.inf, 0.0)
+    program = _PoolMaster(pool, near, most, seed, threads, rows)
+    best = TightenedPool(pool, np.zeros(len(pool)), np.zeros(program.jobs), -np.inf, 0.0)
     if program.lacks_a_job():
         return replace(best, value=np.inf)
     program.add(cuts, near)
@@ -155,7 +155,7 @@ def tighten(
             if on_runs is not None:
                 on_runs(found.taken())
             break
-        fresh: list[Cut] = list(separator.separate(pool, shares, clock))
+        fresh: list[PoolCut] = list(separator.separate(pool, shares, clock))
         if len(fresh) < FEW_CUTS:
             fresh += _cliques(pool, shares)
         if not fresh or clock.expired() or _stalls(history, most):
@@ -177,22 +177,28 @@ def _stalls(history: Sequence[float], most: float) -> bool:
     return history[-1] - history[-1 - PATIENCE] < LEAST_GAIN * (most - history[-1])
 
 
-def _cliques(pool: Pool, shares: Floats) -> list[Cut]:
+def _cliques(pool: RunPool, shares: Floats) -> list[PoolCut]:
     """Return cliques that the shares break."""
-    support = np.argsort(-shares, kind="stable")[:MOST_SUPPORT]
+    support = np.argsort(-shares, kind="stable")[:MAX_SUPPORT]
     support = support[shares[support] > 1e-6]
     adjacent = np.array([pool.excluded(int(i), support) for i in support])
     found = heavy_cliques(adjacent, shares[support], above=1 + BROKEN)
     return [
-        CliqueCut(tuple(pool.runs[support[v]] for v in clique)) for clique in found[:MOST_CLIQUES]
+        CliqueCut(tuple(pool.runs[support[v]] for v in clique)) for clique in found[:MAX_CLIQUES]
     ]
 
 
-class _Program:
+class _PoolMaster:
     """The relaxation: its rows over the pool, and in HiGHS the columns that matter so far."""
 
     def __init__(
-        self, pool: Pool, near: Floats, most: float, seed: int, threads: int, rows: Rows | None
+        self,
+        pool: RunPool,
+        near: Floats,
+        most: float,
+        seed: int,
+        threads: int,
+        rows: PoolRows | None,
     ) -> None:
         self.pool, self.jobs = pool, len(pool.instance.jobs)
         self.batch = pool.instance.is_batch
@@ -200,7 +206,7 @@ class _Program:
         if rows is None:
             cells, room = pool.capacity_rows()
             matrix = sparse.vstack([pool.job_rows(), cells], format="csc")
-            rows = Rows(matrix, np.append(np.ones(self.jobs), room), ())
+            rows = PoolRows(matrix, np.append(np.ones(self.jobs), room), ())
         self.rows = rows
         self._columns: Ints = np.argsort(near, kind="stable")[:FIRST_COLUMNS]
         self._outside = np.ones(len(pool), dtype=bool)
@@ -222,13 +228,13 @@ class _Program:
             threads=threads,
         )
 
-    def add(self, cuts: Sequence[Cut], first: Floats) -> None:
+    def add(self, cuts: Sequence[PoolCut], first: Floats) -> None:
         """Add cuts; runs with the least `first` [i] are added to cliques first."""
         if not cuts:
             return
         entries = np.array([cut.row(self.pool, first) for cut in cuts])
         limits = np.array([cut.limit for cut in cuts])
-        self.rows = Rows(
+        self.rows = PoolRows(
             sparse.vstack([self.rows.matrix, sparse.csc_array(entries)], format="csc"),
             np.append(self.rows.upper, limits),
             (*self.rows.cuts, *cuts),
@@ -236,7 +242,7 @@ class _Program:
         held = np.hstack([np.zeros((len(cuts), self.jobs)), entries[:, self._columns]])
         self._relaxation.add_rows(np.full(len(cuts), -np.inf), limits, held)
 
-    def of(self, kept: Mask, duals: Floats, near: Floats) -> "_Program":
+    def of(self, kept: Mask, duals: Floats, near: Floats) -> "_PoolMaster":
         """Return the program over some of the runs, with the cuts that the duals use or lack."""
         rows = self.rows
         used = np.ones(len(rows.upper), dtype=bool)
@@ -245,8 +251,8 @@ class _Program:
         chosen = used[len(used) - len(rows.cuts) :].tolist()
         matrix = rows.matrix.tocsr()[np.flatnonzero(used)].tocsc()[:, np.flatnonzero(kept)]
         alive = tuple(cut for cut, use in zip(rows.cuts, chosen, strict=True) if use)
-        left = Rows(matrix, rows.upper[used], alive)
-        return _Program(self.pool.keep(kept), near[kept], *self._settings, left)
+        left = PoolRows(matrix, rows.upper[used], alive)
+        return _PoolMaster(self.pool.keep(kept), near[kept], *self._settings, left)
 
     def solve(self, clock: Clock) -> tuple[Floats, Floats] | None:
         """Return shares [i] and duals [row], optimal over the whole pool; None out of time."""
@@ -272,7 +278,7 @@ class _Program:
         shares[self._columns] = np.asarray(result.values)[self.jobs :]
         return shares, duals
 
-    def prove(self, shares: Floats, duals: Floats, rounds: int) -> Tightened:
+    def prove(self, shares: Floats, duals: Floats, rounds: int) -> TightenedPool:
         """Return what duals prove; those of the wrong sign count as 0."""
         pool, rows = self.pool, self.rows
         price = np.minimum(duals, 0.0)
@@ -282,7 +288,7 @@ class _Program:
         least = np.full(self.jobs, 0.0 if self.batch else np.inf)
         np.minimum.at(least, pool.job, cost)
         size = np.abs(least).sum() + np.abs(paid).sum() + np.abs(pool.cost).max(initial=0.0)
-        return Tightened(
+        return TightenedPool(
             pool,
             cost - least[pool.job],
             -least if self.batch else np.full(self.jobs, np.inf),

@@ -16,29 +16,35 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.schedule_lp import Prices
+from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.exact.branch_and_cut import branch_and_cut, is_schedule, value_of
-from schedgap.models.elastic.exact.cutting_planes import Cut, Tightened, tighten
-from schedgap.models.elastic.exact.reduced_costs import Cheap, Reduced, without_symmetry
-from schedgap.models.elastic.exact.run_pool import Pool
-from schedgap.models.elastic.programs.columns import Run
-from schedgap.models.elastic.programs.weights import NEAR, value_step
+from schedgap.models.elastic.exact.cutting_planes import PoolCut, TightenedPool, tighten
+from schedgap.models.elastic.exact.reduced_costs import (
+    EnumeratedRuns,
+    ReducedCosts,
+    without_symmetry,
+)
+from schedgap.models.elastic.exact.run_pool import RunPool
+from schedgap.models.elastic.programs.columns import ElasticRun
+from schedgap.models.elastic.programs.weights import VALUE_TOLERANCE, value_step
 from schedgap.models.elastic.time_windows import windows
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.results import OnBound
 
-FEW_RUNS, MOST_RUNS = 20_000, 200_000  # to start with, and at all
+FEW_RUNS, MAX_RUNS = 20_000, 200_000  # to start with, and at all
 SHRINK, GROWTH = 0.7, 1.25  # of the gap where runs are too many, or hold no schedule
 
-OnSchedule = Callable[[list[Run]], None]
+OnSchedule = Callable[[list[ElasticRun]], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Enumerated:
+class EnumerationResult:
     """Where the search stopped, in the sense of the minimisation."""
 
     lower: float
-    runs: list[Run] | None  # the best schedule found here, if any is better than the given value
+    runs: (
+        list[ElasticRun] | None
+    )  # the best schedule found here, if any is better than the given value
     complete: bool
     gap: float = 0.0
     columns: int = 0
@@ -46,7 +52,7 @@ class Enumerated:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Narrowed:
+class RemainingRuns:
     """The runs that are left for schedules up to a value, and what is known of all others.
 
     `lower` is a bound on all schedules. `last`: no schedule above `most` is of interest; `left` is
@@ -59,13 +65,13 @@ class Narrowed:
     reach: float = math.inf  # `most`, the rounding of the prices taken off
     gap: float = 0.0
     last: bool = False
-    left: Tightened | None = None
+    left: TightenedPool | None = None
     columns: int = 0
     note: str = ""
     goal: float = math.inf
 
     @property
-    def cuts(self) -> tuple[Cut, ...]:
+    def cuts(self) -> tuple[PoolCut, ...]:
         """The cuts that were found."""
         return () if self.left is None or self.left.rows is None else self.left.rows.cuts
 
@@ -75,20 +81,20 @@ class Narrowed:
         return self.left is None and self.last
 
 
-def narrow(
+def enumerate_and_cut(
     instance: ElasticInstance,
-    prices: Prices,
+    prices: SlotPrices,
     upper: float | None,
     *,
     clock: Clock,
     lower: float = -math.inf,
     gap: float | None = None,
-    cuts: Sequence[Cut] = (),
+    cuts: Sequence[PoolCut] = (),
     seed: int = 0,
     threads: int = 1,
     on_schedule: OnSchedule | None = None,
     on_bound: OnBound | None = None,
-) -> Narrowed:
+) -> RemainingRuns:
     """Enumerate runs and cut their relaxation, gap by gap, until runs are left that may fit.
 
     Parameters
@@ -104,7 +110,7 @@ def narrow(
     cuts : sequence of Cut
         Known ones.
     """
-    base, step = Reduced(instance, prices), value_step(instance)
+    base, step = ReducedCosts(instance, prices), value_step(instance)
     ceiling = sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
     lower = max(lower, _on_grid(base.proved, step))
     tell = on_bound or (lambda bound: None)
@@ -112,7 +118,7 @@ def narrow(
     goal = ceiling if upper is None else below(upper, step)  # values of interest: <= goal
     span = windows(instance, upper)
     if span is None:
-        return Narrowed(lower, note="no schedule is known, and none is ruled out")
+        return RemainingRuns(lower, note="no schedule is known, and none is ruled out")
     full = goal - base.value + base.margin
     few, least = gap is None, step or 1e-6 * max(1.0, abs(base.value))
     gap = full if gap is None else min(gap, full)
@@ -121,8 +127,8 @@ def narrow(
         most = min(goal, base.value + gap + base.margin)
         reach = goal if last else min(goal, base.value + gap - base.margin)
         if lower > goal + 1e-9 * max(1.0, abs(goal)):
-            return Narrowed(lower, goal, goal, gap, last=True, goal=goal)
-        cheap = base.cheap(gap + base.margin, span, clock, FEW_RUNS if few else MOST_RUNS)
+            return RemainingRuns(lower, goal, goal, gap, last=True, goal=goal)
+        cheap = base.cheap(gap + base.margin, span, clock, FEW_RUNS if few else MAX_RUNS)
         if not cheap.complete and few and not clock.expired():
             gap = max(SHRINK * gap, least)
             few = gap > least
@@ -130,42 +136,42 @@ def narrow(
         count = len(cheap.runs)
         if not cheap.complete:
             note = "out of time" if clock.expired() else "too many runs of small reduced cost"
-            return Narrowed(lower, gap=gap, columns=count, note=note)
+            return RemainingRuns(lower, gap=gap, columns=count, note=note)
         few = False
         left = _left(base, cheap, most, cuts, clock, seed, threads, on_schedule)
         cuts = left.rows.cuts if left is not None and left.rows is not None else cuts
         if left is not None and left.bound <= most:
             lower = max(lower, _on_grid(min(left.bound, reach), step))
             tell(lower)
-            return Narrowed(lower, most, reach, gap, last, left, count, goal=goal)
+            return RemainingRuns(lower, most, reach, gap, last, left, count, goal=goal)
         if last:
-            return Narrowed(lower, goal, goal, gap, last=True, columns=count, goal=goal)
+            return RemainingRuns(lower, goal, goal, gap, last=True, columns=count, goal=goal)
         lower = max(lower, _on_grid(reach, step))
         tell(lower)
         gap = min(GROWTH * gap, full)
 
 
 def _left(
-    base: Reduced,
-    cheap: Cheap,
+    base: ReducedCosts,
+    cheap: EnumeratedRuns,
     most: float,
-    cuts: Sequence[Cut],
+    cuts: Sequence[PoolCut],
     clock: Clock,
     seed: int,
     threads: int,
     on_schedule: OnSchedule | None,
-) -> Tightened | None:
+) -> TightenedPool | None:
     """Return what is left of the cheap runs; None when a job has none."""
     instance = base.instance
     runs, reduced = without_symmetry(instance, cheap, base.prices.pool)
     if not instance.is_batch and len({run.job for run in runs}) < len(instance.jobs):
         return None
-    pool = Pool(instance, runs)
-    plain = Tightened(pool, np.array(reduced), np.array(cheap.absent), base.value, base.margin)
+    pool = RunPool(instance, runs)
+    plain = TightenedPool(pool, np.array(reduced), np.array(cheap.absent), base.value, base.margin)
     if not runs:
         return plain
 
-    def better(found: list[Run]) -> None:
+    def better(found: list[ElasticRun]) -> None:
         if on_schedule is not None and is_schedule(instance, found):
             on_schedule(found)
 
@@ -184,7 +190,7 @@ def _left(
 
 def branch(
     instance: ElasticInstance,
-    narrowed: Narrowed,
+    narrowed: RemainingRuns,
     *,
     clock: Clock,
     most: float = math.inf,
@@ -192,7 +198,7 @@ def branch(
     threads: int = 1,
     on_schedule: OnSchedule | None = None,
     on_bound: OnBound | None = None,
-) -> Enumerated:
+) -> EnumerationResult:
     """Find the best schedule of the runs that are left by branch and cut.
 
     Parameters
@@ -226,7 +232,7 @@ def branch(
     if step is None and found.runs is not None:  # others may be better by less than `below` leaves
         lower = min(lower, below(value_of(instance, found.runs), None))
     lower = max(narrowed.lower, _on_grid(min(lower, narrowed.reach), step))
-    return Enumerated(
+    return EnumerationResult(
         lower,
         found.runs,
         found.complete,
@@ -246,5 +252,5 @@ def _on_grid(bound: float, step: float | None) -> float:
 def below(upper: float, step: float | None) -> float:
     """Return the largest value that counts as better than a known one."""
     if step is None:
-        return upper - NEAR * max(1.0, abs(upper))
+        return upper - VALUE_TOLERANCE * max(1.0, abs(upper))
     return (round(upper / step) - 1) * step

@@ -16,16 +16,22 @@ import numpy as np
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.bounds import coarse_lp, configuration_lp, schedule_lp
-from schedgap.models.elastic.bounds.schedule_lp import Prices
+from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.exact.branch_and_cut import value_of
-from schedgap.models.elastic.exact.common_size import in_common_size
-from schedgap.models.elastic.exact.cutting_planes import Cut
-from schedgap.models.elastic.exact.enumeration import GROWTH, Narrowed, below, branch, narrow
-from schedgap.models.elastic.heuristics.initial import first_bracket, listed
+from schedgap.models.elastic.exact.common_size import with_scaled_weights
+from schedgap.models.elastic.exact.cutting_planes import PoolCut
+from schedgap.models.elastic.exact.enumeration import (
+    GROWTH,
+    RemainingRuns,
+    below,
+    branch,
+    enumerate_and_cut,
+)
+from schedgap.models.elastic.heuristics.initial import initial_state, priced_list_schedule
 from schedgap.models.elastic.heuristics.lp_guided import lp_guided
 from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs import intervals
-from schedgap.models.elastic.programs.columns import Run, schedule_of
+from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.programs.whole_numbers import rounded_numbers
 from schedgap.models.elastic.time_windows import no_schedule, windows
@@ -36,7 +42,7 @@ from schedgap.solvers import Clock
 LP_SHARE = 0.4
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # of CP-SAT before all else
 CP_SAT_SHARE, CP_SAT_SECONDS = 0.2, 6.0  # and once prices have been enumerated
-FIRST_SIZE, MOST_SIZE = 3_000, 100_000  # jobs x servers x types, for CP-SAT first, and at all
+FIRST_SIZE, MAX_SIZE = 3_000, 100_000  # jobs x servers x types, for CP-SAT first, and at all
 GUIDED_SHARE, GUIDED_SECONDS = 0.1, 4.0
 NARROW_SHARE = 0.5  # of the rest, for a first enumeration
 LIST_SHARE = 0.5  # of the rest, for lists led by a coarser relaxation
@@ -44,15 +50,15 @@ GUIDES = (1.0, 0.6, 0.3, 0.1)  # of the prices, where they guide a list
 LISTS = 8  # without a better schedule, for each job
 NOISE = 0.15  # of the mean distance of ends, where lists are shaken
 COARSE_BLOCK = 5  # slots that share a price where all else is too large
-FEW_MODE_STARTS, MOST_MODE_STARTS = 150_000, 3_000_000  # jobs x modes x slots, priced one by one
+FEW_MODE_STARTS, MAX_MODE_STARTS = 150_000, 3_000_000  # jobs x modes x slots, priced one by one
 
 
-@in_common_size
+@with_scaled_weights
 def exact(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
     if reason := no_schedule(instance):
         return MethodResult(infeasible=True, note=reason)
-    found = first_bracket(instance, call)
+    found = initial_state(instance, call)
     note = "" if found.closed else _search(instance, found)
     if not found.closed and found.call.clock.expired():
         note = note or "out of time"
@@ -69,16 +75,16 @@ def _search(instance: ElasticInstance, found: SearchState) -> str:
     slots = schedule_lp.priced_slots(instance, found.schedule)
     starts = slots * sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
     note = schedule_lp.too_large(instance, slots) or ""
-    if starts > MOST_MODE_STARTS:
-        note = f"too large to enumerate: {starts} modes x slots, at most {MOST_MODE_STARTS}"
+    if starts > MAX_MODE_STARTS:
+        note = f"too large to enumerate: {starts} modes x slots, at most {MAX_MODE_STARTS}"
     many = starts > FEW_MODE_STARTS  # the finer relaxation takes long
     if many:
-        _coarse(instance, found, clock if note and size > MOST_SIZE else clock.share(LIST_SHARE))
+        _coarse(instance, found, clock if note and size > MAX_SIZE else clock.share(LIST_SHARE))
     if not note and not _over(found):
         note = _by_prices(instance, found, size)
     if not _over(found) and not many:
-        _coarse(instance, found, clock if size > MOST_SIZE else clock.share(LIST_SHARE))
-    if not _over(found) and size <= MOST_SIZE:
+        _coarse(instance, found, clock if size > MAX_SIZE else clock.share(LIST_SHARE))
+    if not _over(found) and size <= MAX_SIZE:
         _intervals(instance, found, clock)
     return note
 
@@ -101,7 +107,7 @@ def _by_prices(instance: ElasticInstance, found: SearchState, interval_size: flo
     if prices is None or found.closed:
         return "no prices in time"
     narrowed, note = _narrow(instance, found, prices, None, (), clock.share(NARROW_SHARE))
-    if interval_size <= MOST_SIZE and not _over(found):
+    if interval_size <= MAX_SIZE and not _over(found):
         _intervals(instance, found, clock.share(CP_SAT_SHARE, most=CP_SAT_SECONDS))
     while narrowed is not None and not _over(found):
         if not _branch(instance, found, narrowed):
@@ -114,11 +120,11 @@ def _by_prices(instance: ElasticInstance, found: SearchState, interval_size: flo
 def _narrow(
     instance: ElasticInstance,
     found: SearchState,
-    prices: Prices,
+    prices: SlotPrices,
     gap: float | None,
-    cuts: Sequence[Cut],
+    cuts: Sequence[PoolCut],
     clock: Clock,
-) -> tuple[Narrowed | None, str]:
+) -> tuple[RemainingRuns | None, str]:
     """Enumerate and cut; None when nothing is left to branch on, and why."""
     found.call.progress.phase("enumerating and cutting runs")
     report = found.child(
@@ -134,11 +140,11 @@ def _narrow(
     )
     if report is None:
         return None, "stopped while enumerating"
-    narrowed: Narrowed = report.value
+    narrowed: RemainingRuns = report.value
     return (None if narrowed.left is None else narrowed), narrowed.note
 
 
-def _branch(instance: ElasticInstance, found: SearchState, narrowed: Narrowed) -> bool:
+def _branch(instance: ElasticInstance, found: SearchState, narrowed: RemainingRuns) -> bool:
     """Search the runs that are left; True when a better schedule needs others."""
     found.call.progress.phase("branch and cut")
     report = found.child("branch", branch_stage, instance, narrowed, found.upper, engine="highs")
@@ -162,7 +168,7 @@ def _value(instance: ElasticInstance, schedule: ElasticSchedule | None) -> float
     return None if schedule is None else schedule.value(instance)
 
 
-def _price(instance: ElasticInstance, found: SearchState, clock: Clock) -> Prices | None:
+def _price(instance: ElasticInstance, found: SearchState, clock: Clock) -> SlotPrices | None:
     """Solve the relaxation, and let its prices guide lists of jobs."""
     call = found.call
     call.progress.phase("generating columns")
@@ -187,8 +193,8 @@ def _price(instance: ElasticInstance, found: SearchState, clock: Clock) -> Price
 def _guided(
     instance: ElasticInstance,
     found: SearchState,
-    prices: Prices,
-    shares: Sequence[tuple[Run, float]],
+    prices: SlotPrices,
+    shares: Sequence[tuple[ElasticRun, float]],
     clock: Clock,
     seed: int,
 ) -> int:
@@ -219,7 +225,7 @@ def _guided(
             shaken = {j: end + scale * random.standard_normal() for j, end in key.items()}
             factor = random.choice(GUIDES) * random.uniform(0.5, 1.2)
         order = sorted(jobs, key=lambda j: (shaken[j], j))
-        runs = listed(instance, order, factor * price, stop=clock.expired)
+        runs = priced_list_schedule(instance, order, factor * price, stop=clock.expired)
         tried, failed = tried + 1, failed + 1
         before = found.upper
         if runs is not None:
@@ -277,7 +283,7 @@ def coarse_stage(
 ) -> StageResult:
     """Solve the relaxation over configurations, or where servers have too many on one pool."""
     settings: dict[str, Any] = {"clock": clock, "seed": seed, "threads": threads}
-    lp: coarse_lp.CoarseLp | configuration_lp.ConfigurationLp
+    lp: coarse_lp.CoarseLpResult | configuration_lp.ConfigurationLpResult
     try:
         lp = configuration_lp.solve_configurations(
             instance, block=None, on_bound=found.bound, **settings
@@ -342,17 +348,17 @@ def interval_stage(
 def narrow_stage(
     found: Finder,
     instance: ElasticInstance,
-    prices: Prices,
+    prices: SlotPrices,
     upper: float | None,
     gap: float | None,
-    cuts: Sequence[Cut],
+    cuts: Sequence[PoolCut],
     *,
     clock: Clock,
     seed: int,
     threads: int,
 ) -> StageResult:
     """Enumerate the runs between the bound of the prices and a known schedule, and cut."""
-    result = narrow(
+    result = enumerate_and_cut(
         instance,
         prices,
         upper,
@@ -390,7 +396,7 @@ def _nothing_up_to(goal: float, upper: float, instance: ElasticInstance) -> floa
 def branch_stage(
     found: Finder,
     instance: ElasticInstance,
-    narrowed: Narrowed,
+    narrowed: RemainingRuns,
     upper: float | None,
     *,
     clock: Clock,

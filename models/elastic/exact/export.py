@@ -7,9 +7,9 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.heuristics.initial import known_windows
 from schedgap.models.elastic.programs import compact, linearised, printed
 from schedgap.models.elastic.programs import time_indexed as by_start
-from schedgap.models.elastic.programs.columns import Run
+from schedgap.models.elastic.programs.columns import ElasticRun
 
-MOST_RUNS = 50_000  # columns of the compact-exponential program that a file may have
+MAX_RUNS = 50_000  # columns of the compact-exponential program that a file may have
 
 
 def paper_miqcp(instance: ElasticInstance) -> Any:
@@ -37,8 +37,8 @@ def dual_lp(instance: ElasticInstance) -> Any:
     return compact.build_dual(instance, _runs(instance, "dual-lp"))
 
 
-def _runs(instance: ElasticInstance, name: str) -> list[Run]:
-    runs = compact.few_runs(instance, known_windows(instance), MOST_RUNS)
+def _runs(instance: ElasticInstance, name: str) -> list[ElasticRun]:
+    runs = compact.enumerate_runs(instance, known_windows(instance), MAX_RUNS)
     if runs is None:
-        raise UsageError(f"{name}: more than {MOST_RUNS} runs")
+        raise UsageError(f"{name}: more than {MAX_RUNS} runs")
     return runs

@@ -11,13 +11,13 @@ from scipy import sparse
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
-from schedgap.models.elastic.programs.columns import Run
+from schedgap.models.elastic.programs.columns import ElasticRun
 
 Mask = NDArray[np.bool_]
 EXACT = 1 + 1e-15  # as `columns.fits_together`: sums of whole units are exact
 
 
-class Pool:
+class RunPool:
     """Runs as the columns of a program; what a run holds on a server is one of few *kinds*.
 
     Attributes
@@ -32,7 +32,7 @@ class Pool:
         By server: what a kind holds, in units of the cluster.
     """
 
-    def __init__(self, instance: ElasticInstance, runs: Sequence[Run]) -> None:
+    def __init__(self, instance: ElasticInstance, runs: Sequence[ElasticRun]) -> None:
         self.instance, self.runs = instance, list(runs)
         view = cluster(instance)
         servers, resources = view.capacity.shape
@@ -59,9 +59,9 @@ class Pool:
     def __len__(self) -> int:
         return len(self.runs)
 
-    def keep(self, chosen: Mask) -> "Pool":
+    def keep(self, chosen: Mask) -> "RunPool":
         """Return the pool of some of the runs."""
-        return Pool(self.instance, [self.runs[i] for i in np.flatnonzero(chosen)])
+        return RunPool(self.instance, [self.runs[i] for i in np.flatnonzero(chosen)])
 
     @cached_property
     def _rivals(self) -> list[Mask]:
@@ -87,7 +87,7 @@ class Pool:
         return clash
 
     @cached_property
-    def index(self) -> dict[Run, int]:
+    def index(self) -> dict[ElasticRun, int]:
         """The place of each run."""
         return {run: i for i, run in enumerate(self.runs)}
 

@@ -11,14 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.exact.run_pool import EXACT, Pool
+from schedgap.models.elastic.exact.run_pool import EXACT, RunPool
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.arrays import LinearProgram
 
-MOST_CONFIGURATIONS = 5_000  # of a server; beyond, it gets no cuts
+MAX_CONFIGURATIONS = 5_000  # of a server; beyond, it gets no cuts
 BROKEN = 1e-4  # by which a point must break a cut
 ROUNDING = 1e-12  # relative, of a sum of so few terms
 
@@ -33,7 +33,7 @@ class SlotCut:
     coefficient: Floats  # [k] >= 0
     limit: float
 
-    def row(self, pool: Pool, first: Floats) -> Floats:
+    def row(self, pool: RunPool, first: Floats) -> Floats:
         """Return [i] the coefficients of all runs; no order has to be chosen.
 
         A kind counts like the dearest known one that holds no more of anything: the one could take
@@ -64,7 +64,7 @@ def configurations(amounts: Floats, capacity: Floats) -> Ints | None:
     def fill(k: int, used: Floats, chosen: tuple[int, ...]) -> bool:
         nonlocal visits
         visits += 1
-        if visits > 20 * MOST_CONFIGURATIONS or len(found) > MOST_CONFIGURATIONS:
+        if visits > 20 * MAX_CONFIGURATIONS or len(found) > MAX_CONFIGURATIONS:
             return False
         if k == len(amounts):
             if not (used + amounts <= room).all(axis=1).any():
@@ -85,7 +85,7 @@ def configurations(amounts: Floats, capacity: Floats) -> Ints | None:
 class SlotSeparator:
     """Finds cuts for the kinds that occur in a pool; kept while pools shrink."""
 
-    def __init__(self, pool: Pool, *, seed: int = 0) -> None:
+    def __init__(self, pool: RunPool, *, seed: int = 0) -> None:
         instance: ElasticInstance = pool.instance
         self._programs: list[tuple[Floats, Ints, Relaxation] | None] = []
         for h, capacity in enumerate(cluster(instance).capacity):
@@ -104,7 +104,7 @@ class SlotSeparator:
             )
             self._programs.append((kinds, found, Relaxation(program, seed=seed)))
 
-    def separate(self, pool: Pool, shares: Floats, clock: Clock) -> list[SlotCut]:
+    def separate(self, pool: RunPool, shares: Floats, clock: Clock) -> list[SlotCut]:
         """Return a cut for each server and slot where the shares [i] of the runs break one."""
         cuts: list[SlotCut] = []
         support = np.flatnonzero(shares > 1e-9)

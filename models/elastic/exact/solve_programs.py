@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.exact.common_size import in_common_size
-from schedgap.models.elastic.heuristics.initial import first_bracket
+from schedgap.models.elastic.exact.common_size import with_scaled_weights
+from schedgap.models.elastic.heuristics.initial import initial_state
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.programs import (
     compact,
@@ -20,7 +20,7 @@ from schedgap.models.elastic.programs import (
 from schedgap.models.elastic.programs import time_indexed as by_start
 from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.elastic.programs.weights import value_step
-from schedgap.models.elastic.time_windows import Windows, no_schedule, windows
+from schedgap.models.elastic.time_windows import JobWindows, no_schedule, windows
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.engines.results import LEAST_TOLERANCES
@@ -28,7 +28,7 @@ from schedgap.solvers.engines.results import LEAST_TOLERANCES
 FARTHEST = 1e7  # ratio of two amounts of a resource in rows for an engine in floating point
 
 
-def _span(instance: ElasticInstance, found: SearchState) -> Windows:
+def _span(instance: ElasticInstance, found: SearchState) -> JobWindows:
     """Return the windows that the first schedule leaves; of a closed horizon without one, all."""
     value = None if found.schedule is None else found.schedule.value(instance)
     span = windows(instance, value)
@@ -42,7 +42,7 @@ def _pyomo(module: Any) -> Callable[[ElasticInstance, RunContext], MethodResult]
     def run(instance: ElasticInstance, call: RunContext) -> MethodResult:
         if reason := no_schedule(instance):
             return MethodResult(infeasible=True, note=reason)
-        found = first_bracket(instance, call)
+        found = initial_state(instance, call)
         span = _span(instance, found)
         columns, most = module.size(instance, span), call.options["max_columns"]
         if columns > most:
@@ -90,11 +90,11 @@ def _minimised(instance: ElasticInstance) -> Callable[[float], float]:
     return (lambda bound: -bound) if instance.is_batch else float
 
 
-paper_milp, paper_miqcp = (in_common_size(_pyomo(module)) for module in (linearised, printed))
+paper_milp, paper_miqcp = (with_scaled_weights(_pyomo(module)) for module in (linearised, printed))
 _time_indexed = _pyomo(by_start)
 
 
-@in_common_size
+@with_scaled_weights
 def time_indexed(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Solve the time-indexed program: with CP-SAT in whole numbers, else as Pyomo writes it."""
     if call.engine != "cp-sat":
@@ -102,7 +102,7 @@ def time_indexed(instance: ElasticInstance, call: RunContext) -> MethodResult:
     if reason := no_schedule(instance):
         return MethodResult(infeasible=True, note=reason)
     whole_numbers.whole_weights(instance)  # ScaleError before any search
-    found = first_bracket(instance, call)
+    found = initial_state(instance, call)
     span, most = _span(instance, found), call.options["max_columns"]
     if (columns := by_start.size(instance, span)) > most:
         return found.outcome(f"too large: {columns} columns > max_columns={most}")
@@ -119,15 +119,15 @@ def time_indexed(instance: ElasticInstance, call: RunContext) -> MethodResult:
     return found.outcome()
 
 
-@in_common_size
+@with_scaled_weights
 def compact_exponential(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Solve the packing over all runs of all jobs."""
     if reason := no_schedule(instance):
         return MethodResult(infeasible=True, note=reason)
-    found = first_bracket(instance, call)
+    found = initial_state(instance, call)
     most = call.options["max_columns"]
     call.progress.phase("enumerating runs")
-    runs = compact.few_runs(instance, _span(instance, found), most)
+    runs = compact.enumerate_runs(instance, _span(instance, found), most)
     if runs is None:
         return found.outcome(f"too large: more than max_columns={most} runs")
     step = value_step(instance)
@@ -156,12 +156,12 @@ def compact_exponential(instance: ElasticInstance, call: RunContext) -> MethodRe
     return found.outcome()
 
 
-@in_common_size
+@with_scaled_weights
 def cp_sat(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Solve the interval model."""
     if reason := no_schedule(instance):
         return MethodResult(infeasible=True, note=reason)
-    found = first_bracket(instance, call)
+    found = initial_state(instance, call)
     span = _span(instance, found)
     whole = whole_numbers.whole_numbers(instance, span)  # ScaleError
     call.progress.phase("building the model")

@@ -7,21 +7,21 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.algorithms.pricing import Market
+from schedgap.models.elastic.algorithms.pricing import PricedCluster
 from schedgap.models.elastic.bounds.job_alone import job_alone
-from schedgap.models.elastic.bounds.volume import by_volume
+from schedgap.models.elastic.bounds.volume import mean_busy_time_bound
 from schedgap.models.elastic.heuristics.list_schedules import Stop, wspt_order
 from schedgap.models.elastic.modes import cluster, modes, volume
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.programs.columns import (
-    Run,
+    ElasticRun,
     fits_together,
     run_of,
     runs_from,
     schedule_of,
 )
-from schedgap.models.elastic.programs.weights import NEAR, value_step
-from schedgap.models.elastic.time_windows import Windows, no_schedule, shortest, windows
+from schedgap.models.elastic.programs.weights import VALUE_TOLERANCE, value_step
+from schedgap.models.elastic.time_windows import JobWindows, no_schedule, shortest, windows
 from schedgap.models.method import RunContext
 from schedgap.models.search_state import SearchState
 
@@ -55,23 +55,23 @@ def starting_schedules(
     ranked = [j for j in wspt_order(instance) if modes(instance, j)]
     found = False
     for order in ranked, sorted(ranked, key=lambda j: instance.jobs[j].arrival):
-        runs = None if found and stop() else listed(instance, order, stop=stop)
+        runs = None if found and stop() else priced_list_schedule(instance, order, stop=stop)
         if runs is not None:
             found = True
             yield schedule_of(instance, runs)
 
 
-def known_windows(instance: ElasticInstance) -> Windows:
+def known_windows(instance: ElasticInstance) -> JobWindows:
     """Return the windows of a first schedule; without one, a closed horizon or a deadline."""
     start = starting_schedule(instance)
     span = windows(instance, None if start is None else start.value(instance))
     if span is None:  # open, and some job fits nowhere: no row can be met
         first = tuple(job.arrival for job in instance.jobs)
-        return Windows(first, first)
+        return JobWindows(first, first)
     return span
 
 
-def first_bracket(instance: ElasticInstance, call: RunContext) -> SearchState:
+def initial_state(instance: ElasticInstance, call: RunContext) -> SearchState:
     """Return the bracket of first schedules, of every job alone, and of volumes.
 
     Values are those of the minimisation: of a batch problem minus the weight. Without a step of all
@@ -89,12 +89,12 @@ def first_bracket(instance: ElasticInstance, call: RunContext) -> SearchState:
         to_objective=lambda value: sign * value,
         round_bound=up,
         normalise=lambda s: s if fits_together(instance, runs_from(instance, s)) else None,
-        tolerance=1e-9 if step is not None else 2 * NEAR,
+        tolerance=1e-9 if step is not None else 2 * VALUE_TOLERANCE,
     )
     alone = sign * job_alone(instance)
     found.bound(alone, {"kind": "no-contention"})
     for r, name in enumerate(() if instance.is_batch else instance.resources):
-        if (value := by_volume(instance, r)) is not None:
+        if (value := mean_busy_time_bound(instance, r)) is not None:
             found.bound(value, {"kind": "volume", "resource": name})
     for schedule in starting_schedules(instance, call.clock.share(SHARE).expired):
         found.offer(schedule)
@@ -103,12 +103,12 @@ def first_bracket(instance: ElasticInstance, call: RunContext) -> SearchState:
     return found
 
 
-def listed(
+def priced_list_schedule(
     instance: ElasticInstance,
     order: Sequence[int],
     price: Floats | None = None,
     stop: Stop = lambda: False,
-) -> list[Run] | None:
+) -> list[ElasticRun] | None:
     """Return runs of the jobs, in the given order each the cheapest that still fits.
 
     Parameters
@@ -124,7 +124,7 @@ def listed(
         horizon that ends is then given up.
     """
     try:
-        table = _Timetable(instance, price)
+        table = _PricedPartialSchedule(instance, price)
         for j in order:
             if stop():
                 break
@@ -139,7 +139,7 @@ def listed(
     return [] if instance.is_batch else None
 
 
-class _Timetable:
+class _PricedPartialSchedule:
     """Runs that fit together, and the market, with prices by server, on which the next job buys.
 
     Runs end by slot `slots`; without a closed horizon that grows when a job finds no place.
@@ -148,7 +148,7 @@ class _Timetable:
     def __init__(self, instance: ElasticInstance, price: Floats | None = None) -> None:
         self.instance, self.view = instance, cluster(instance)
         self._price = np.zeros((0, *self.view.capacity.shape)) if price is None else price
-        self.runs: dict[int, Run] = {}
+        self.runs: dict[int, ElasticRun] = {}
         longest = max(shortest(instance, j) or 0 for j in range(len(instance.jobs)))
         self.slots = max(job.arrival for job in instance.jobs) + 2 * longest
         self.slots = max(self.slots, len(self._price) + longest)
@@ -161,7 +161,7 @@ class _Timetable:
         price = np.zeros(shape)
         price[: len(self._price)] = self._price[: self.slots]
         free = np.broadcast_to(self.view.capacity, shape).copy()
-        self.market = Market(self.view, price, free, longest=self.slots)
+        self.market = PricedCluster(self.view, price, free, longest=self.slots)
         for run in self.runs.values():
             self._hold(run)
 
@@ -183,7 +183,7 @@ class _Timetable:
         self._hold(self.runs[job])
         return True
 
-    def _hold(self, run: Run) -> None:
+    def _hold(self, run: ElasticRun) -> None:
         span = slice(run.start - 1, run.end - 1)
         held = run.held(self.view)
         servers = np.array(list(held))
@@ -191,12 +191,12 @@ class _Timetable:
         self.market.change(run.start, run.end - 1, servers, self.market.price[span, servers], free)
 
 
-def _one_by_one(instance: ElasticInstance, order: Sequence[int]) -> list[Run]:
+def _one_by_one(instance: ElasticInstance, order: Sequence[int]) -> list[ElasticRun]:
     """Run one job after another in its quickest mode."""
     view, start, runs = cluster(instance), 1, []
     for j in order:
         mode = min(modes(instance, j), key=lambda mode: mode.duration)
-        offer = Market.empty(view, 1).offer(mode, 1)
+        offer = PricedCluster.empty(view, 1).offer(mode, 1)
         assert offer is not None
         start = max(start, instance.jobs[j].arrival)
         runs.append(run_of(j, offer)._replace(start=start))

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.bounds.coarse_prices import Coarse, CoarsePricer
+from schedgap.models.elastic.bounds.coarse_prices import BlockPrices, PoolPricer
 from schedgap.models.elastic.bounds.container_prices import ContainerPricer, ContainerPrices
 from schedgap.models.elastic.bounds.mode_tables import table
-from schedgap.models.elastic.heuristics.partial_schedule import Board
+from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats
-from schedgap.models.elastic.programs.columns import Run, schedule_of
+from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.elastic.time_windows import no_schedule, shortest
 from schedgap.models.method import MethodResult, RunContext
 
@@ -40,23 +40,23 @@ def wspt_order(instance: ElasticInstance) -> list[int]:
     return sorted((j for j in range(len(instance.jobs)) if modes(instance, j)), key=rank)
 
 
-def wspt_list(instance: ElasticInstance, stop: Stop = lambda: False) -> list[Run] | None:
+def wspt_list(instance: ElasticInstance, stop: Stop = lambda: False) -> list[ElasticRun] | None:
     """Run the jobs by least volume / weight, each where it ends first; every job has a mode.
 
     Volume is demand x duration, each resource as a share of all servers' total. Of equal ends the
     least volume, then the earliest start; servers as `partial_schedule.losses` says. None
     when the horizon is closed and a job finds no place in it.
     """
-    return listed(instance, wspt_order(instance), stop=stop)
+    return list_schedule(instance, wspt_order(instance), stop=stop)
 
 
-def listed(
+def list_schedule(
     instance: ElasticInstance,
     order: Sequence[int],
     price: Floats | None = None,
     factor: float = 0.0,
     stop: Stop = lambda: False,
-) -> list[Run] | None:
+) -> list[ElasticRun] | None:
     """Run the jobs in an order, each where weight x (start + duration) + factor x price is least.
 
     None when the horizon is closed and a job finds no place in it, or when it was stopped.
@@ -71,19 +71,19 @@ def listed(
     slots = max(slots, longest + (0 if price is None else len(price)))
     if instance.last_end is not None:
         slots = instance.last_end - 1
-    board = Board(instance, slots, price)
+    board = PartialSchedule(instance, slots, price)
     for j in order:
         if stop():
             return None
         while not board.insert(j, factor):
             if instance.last_end is not None:
                 return None
-            board = Board(instance, 2 * board.slots, price, board.runs.values())
+            board = PartialSchedule(instance, 2 * board.slots, price, board.runs.values())
     return list(board.runs.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Guide:
+class LpGuide:
     """What a linear relaxation says: prices, and when jobs run in the Lagrangian solution."""
 
     price: Floats  # [t, r] of a unit of `Cluster` for a slot
@@ -97,13 +97,15 @@ class Guide:
         return order
 
 
-def guide(instance: ElasticInstance, rough: Coarse, fine: ContainerPrices | None = None) -> Guide:
+def guide(
+    instance: ElasticInstance, rough: BlockPrices, fine: ContainerPrices | None = None
+) -> LpGuide:
     """Read a guide off the prices of `pooled-lp-coarse`, and of `configuration-lp` where known.
 
     All jobs have modes. A unit costs the mean over the pools, by their capacities; when jobs run
     the finer prices say.
     """
-    pricer = CoarsePricer(instance, rough.pool)
+    pricer = PoolPricer(instance, rough.pool)
     whole = pricer.capacity.sum(axis=0)
     share = pricer.capacity / np.where(whole > 0, whole, 1.0)
     price = np.einsum("krt,kr->tr", rough.by_slot(), share)
@@ -117,17 +119,17 @@ def guide(instance: ElasticInstance, rough: Coarse, fine: ContainerPrices | None
         assert wanted is not None
         spans = [(runs[0].start, containers.end(runs[0])) for runs in wanted[1]]
     start, end = np.array(spans, dtype=float).T
-    return Guide(price, start, end)
+    return LpGuide(price, start, end)
 
 
 def list_by_prices(
-    instance: ElasticInstance, given: Guide, stop: Stop = lambda: False
-) -> list[Run] | None:
+    instance: ElasticInstance, given: LpGuide, stop: Stop = lambda: False
+) -> list[ElasticRun] | None:
     """Run the jobs in the order of the guide, each where it costs least with its prices.
 
     None when the horizon is closed and a job finds no place in it, or when it was stopped.
     """
-    return listed(instance, given.order(), given.price, 1.0, stop)
+    return list_schedule(instance, given.order(), given.price, 1.0, stop)
 
 
 def solve_wspt_list(instance: ElasticInstance, call: RunContext) -> MethodResult:

@@ -11,7 +11,7 @@ from schedgap.models.elastic.bounds.container_prices import configuration_certif
 from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.heuristics import list_schedules
 from schedgap.models.elastic.heuristics.neighborhood_search import relist, search
-from schedgap.models.elastic.programs.columns import Run, schedule_of
+from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers.children.clock import Clock
@@ -47,7 +47,7 @@ Proved = tuple[float, Mapping[str, Any]]  # a bound, and its certificate
 
 def _relaxation(
     instance: ElasticInstance, call: RunContext, least: Proved
-) -> tuple[Proved, list_schedules.Guide | None]:
+) -> tuple[Proved, list_schedules.LpGuide | None]:
     """Return the better one of a bound and that of a linear relaxation, and a guide to lists."""
     best = [least]
 
@@ -75,7 +75,7 @@ def lp_guided(instance: ElasticInstance, call: RunContext) -> MethodResult:
     if reason := no_schedule(instance):
         return MethodResult(infeasible=True, note=reason)
 
-    def report(runs: list[Run], value: float) -> None:
+    def report(runs: list[ElasticRun], value: float) -> None:
         call.progress.incumbent(schedule_of(instance, runs), value)
 
     clock = call.clock
@@ -123,11 +123,11 @@ def lp_guided(instance: ElasticInstance, call: RunContext) -> MethodResult:
 def _searched(
     instance: ElasticInstance,
     call: RunContext,
-    guide: list_schedules.Guide,
-    runs: list[Run],
+    guide: list_schedules.LpGuide,
+    runs: list[ElasticRun],
     bound: float,
-    report: Callable[[list[Run], float], None],
-) -> tuple[list[Run], dict[str, Any]]:
+    report: Callable[[list[ElasticRun], float], None],
+) -> tuple[list[ElasticRun], dict[str, Any]]:
     """Search, and where there is time left from the best schedule again; also why it ended."""
     jobs, clock, best, rounds = len(instance.jobs), call.clock, runs, 0
     again = clock.limit is not None and call.options["moves"] is None

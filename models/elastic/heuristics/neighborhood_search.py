@@ -12,10 +12,15 @@ from itertools import product
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.heuristics.list_schedules import Guide, Stop, listed, wspt_order
-from schedgap.models.elastic.heuristics.partial_schedule import Board
+from schedgap.models.elastic.heuristics.list_schedules import (
+    LpGuide,
+    Stop,
+    list_schedule,
+    wspt_order,
+)
+from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.elastic.placement import Floats
-from schedgap.models.elastic.programs.columns import Run
+from schedgap.models.elastic.programs.columns import ElasticRun
 from schedgap.models.elastic.time_windows import earliest
 
 FACTORS = 0.2, 0.2, 0.5, 0.8, 1.0  # of the prices; one is drawn for each move
@@ -23,23 +28,23 @@ LIST_FACTORS = 0.3, 0.45, 0.6, 0.8, 1.0  # and for each list
 POINTS = 0.0, 0.25, 0.5, 1.0  # of a job's time, from start to end, by which lists are ordered
 BLURS = 0.0, 3.0, 10.0, 30.0  # slots by which these points are moved, in the mean square
 SAME = 0.6  # of the lists are about the best one before, the others about the relaxation
-MOST_OUT = 10  # jobs that a move takes out
+MAX_REMOVED = 10  # jobs that a move takes out
 HOT, COLD = 0.2, 2e-3  # of a mean job's part of the value: what a move may lose, first and last
 BLUR = 10.0  # slots: spread of the times by which jobs are called near
 
 
 def relist(
     instance: ElasticInstance,
-    given: Guide,
-    runs: Sequence[Run],
+    given: LpGuide,
+    runs: Sequence[ElasticRun],
     *,
     rounds: int,
     patience: int,
     enough: float = -math.inf,
     seed: int = 0,
     stop: Stop = lambda: False,
-    on_better: Callable[[list[Run], float], None] = lambda runs, value: None,
-) -> list[Run]:
+    on_better: Callable[[list[ElasticRun], float], None] = lambda runs, value: None,
+) -> list[ElasticRun]:
     """Return the best of `runs` and of lists of all jobs in orders about good ones.
 
     An order is by a point of each job's time in the relaxation, and each list has its own part of
@@ -61,24 +66,24 @@ def relist(
             source = known if random.random() < SAME else given
         time = (1 - late) * source.start + late * source.end
         order = np.argsort(time + blur * random.standard_normal(len(time)), kind="stable")
-        listing = listed(instance, order.tolist(), given.price, float(factor), stop)
+        listing = list_schedule(instance, order.tolist(), given.price, float(factor), stop)
         if listing is not None and (value := _value(weight, listing)) < best * (1 - 1e-12):
             best, found, last = value, listing, number
             place = sorted(listing)
             spans = np.array([(run.start, run.end) for run in place], dtype=float)
-            known = Guide(given.price, *spans.T)
+            known = LpGuide(given.price, *spans.T)
             on_better(found, best)
     return found
 
 
-def _value(weight: Floats, runs: Sequence[Run]) -> float:
+def _value(weight: Floats, runs: Sequence[ElasticRun]) -> float:
     return math.fsum(weight[run.job] * run.end for run in runs)
 
 
 def search(
     instance: ElasticInstance,
-    given: Guide,
-    runs: Sequence[Run],
+    given: LpGuide,
+    runs: Sequence[ElasticRun],
     *,
     moves: int,
     patience: int | None = None,
@@ -86,8 +91,8 @@ def search(
     seed: int = 0,
     stop: Stop = lambda: False,
     spent: Callable[[], float] = lambda: 0.0,
-    on_better: Callable[[list[Run], float], None] = lambda runs, value: None,
-) -> list[Run]:
+    on_better: Callable[[list[ElasticRun], float], None] = lambda runs, value: None,
+) -> list[ElasticRun]:
     """Return the best schedule met, never worse than `runs`.
 
     Parameters
@@ -113,7 +118,7 @@ def search(
     by_weight = np.lexsort((np.arange(jobs), -weight)).tolist()
     orders = (by_weight, wspt_order(instance), given.order())
     places = [{j: place for place, j in enumerate(order)} for order in orders]
-    board = Board(instance, _slots(instance, runs), given.price, runs)
+    board = PartialSchedule(instance, _slots(instance, runs), given.price, runs)
     value = best = board.value()
     found, last = list(runs), 0
     for move in range(moves):
@@ -151,16 +156,16 @@ def search(
     return found
 
 
-def _slots(instance: ElasticInstance, runs: Sequence[Run]) -> int:
+def _slots(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> int:
     if instance.last_end is not None:
         return instance.last_end - 1
     return max(run.end for run in runs) - 1
 
 
-def _near(board: Board, random: np.random.Generator) -> list[int]:
+def _near(board: PartialSchedule, random: np.random.Generator) -> list[int]:
     """Return jobs that run at about the time of one of them, or start at about its end."""
     jobs = len(board.runs)
-    count = min(jobs, int(random.integers(2, MOST_OUT + 1)))
+    count = min(jobs, int(random.integers(2, MAX_REMOVED + 1)))
     one = int(random.integers(jobs))
     start = np.array([board.runs[j].start for j in range(jobs)])
     end = np.array([board.runs[j].end for j in range(jobs)])

@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import Fill, Floats, Ints, cheapest, fits, ps_needed
-from schedgap.models.elastic.programs.columns import Run
+from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
+from schedgap.models.elastic.placement import Floats, GreedyFill, Ints, cheapest, fits, ps_needed
+from schedgap.models.elastic.programs.columns import ElasticRun
 
-MOST_CELLS = 50_000_000  # of a table: slots x servers x resources, modes x starts
+MAX_CELLS = 50_000_000  # of a table: slots x servers x resources, modes x starts
 _ASKED = 64  # candidates that are put in order at once; the first few often decide
 _MANY = np.iinfo(np.int16).max  # workers on a server, at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choices:
+class ModeGroups:
     """The modes of a job, those that differ in the PS type alone put together as one row k.
 
     Rows are in the order of volume: the share of all servers' resources, times the duration.
@@ -42,7 +42,7 @@ class Choices:
 
 
 @lru_cache(maxsize=1 << 12)
-def choices(instance: ElasticInstance, job: int) -> Choices:
+def mode_groups(instance: ElasticInstance, job: int) -> ModeGroups:
     """Return the modes of a job, which has some, without their PS types."""
     view = cluster(instance)
     whole = view.capacity.sum(axis=0)
@@ -57,7 +57,7 @@ def choices(instance: ElasticInstance, job: int) -> Choices:
     for k, (d, m, N, q) in sorted(enumerate(order), key=lambda item: item[1]):
         groups.setdefault((m, q), []).append((k, d, N))
     duration, worker_type, workers, _ = (np.array(column) for column in zip(*order, strict=True))
-    return Choices(
+    return ModeGroups(
         worker_type,
         workers,
         duration,
@@ -73,7 +73,7 @@ def choices(instance: ElasticInstance, job: int) -> Choices:
     )
 
 
-def _demand(view: Cluster, mode: Mode) -> Floats:
+def _demand(view: ElasticCluster, mode: Mode) -> Floats:
     """[r] of workers and PSs; of a split mode as if no worker were beside the PSs."""
     workers: Floats = mode.workers * view.worker_units[mode.worker_type]
     if mode.ps_type is None:
@@ -86,11 +86,11 @@ def _demand(view: Cluster, mode: Mode) -> Floats:
 
 
 def _check_size(what: str, cells: int) -> None:
-    if cells > MOST_CELLS:
-        raise ScaleError(f"{what} are too many: {cells:.2g} entries, at most {MOST_CELLS:.2g}")
+    if cells > MAX_CELLS:
+        raise ScaleError(f"{what} are too many: {cells:.2g} entries, at most {MAX_CELLS:.2g}")
 
 
-class Board:
+class PartialSchedule:
     """Placed jobs, and what is free beside them in slots 1..T.
 
     Attributes
@@ -106,7 +106,7 @@ class Board:
         instance: ElasticInstance,
         slots: int,
         price: Floats | None = None,
-        runs: Iterable[Run] = (),
+        runs: Iterable[ElasticRun] = (),
     ) -> None:
         """Place some runs that fit together.
 
@@ -130,7 +130,7 @@ class Board:
         self._all = self._fit.sum(axis=2, dtype=np.int64)  # [m, t] on all servers
         self._most = self._fit.max(axis=2)  # [m, t] on one of them
         self._worker_loss, self._ps_loss = losses(instance)
-        self.runs: dict[int, Run] = {}
+        self.runs: dict[int, ElasticRun] = {}
         for run in runs:
             self.put(run)
 
@@ -138,18 +138,18 @@ class Board:
         """Return sum w_j (start_j + duration_j) of the placed jobs."""
         return math.fsum(self.instance.jobs[j].weight * run.end for j, run in self.runs.items())
 
-    def put(self, run: Run) -> None:
+    def put(self, run: ElasticRun) -> None:
         """Run a job just so."""
         self.runs[run.job] = run
         self._hold(run, 1)
 
-    def remove(self, job: int) -> Run:
+    def remove(self, job: int) -> ElasticRun:
         """Take a job out."""
         run = self.runs.pop(job)
         self._hold(run, -1)
         return run
 
-    def _hold(self, run: Run, sign: int) -> None:
+    def _hold(self, run: ElasticRun, sign: int) -> None:
         span, held = slice(run.start - 1, run.end - 1), run.held(self.view)
         servers = np.array(list(held))
         free = self._free[span, servers] - sign * np.array(list(held.values()))
@@ -183,7 +183,7 @@ class Board:
         Ties: the least volume, then the earliest start. Servers: those on which the least is lost
         to others (`losses`).
         """
-        own, given = choices(self.instance, job), self.instance.jobs[job]
+        own, given = mode_groups(self.instance, job), self.instance.jobs[job]
         first = given.arrival - 1  # row of the first slot
         last = self.slots if latest is None else min(self.slots, latest - 1)  # row after the last
         if last <= first:
@@ -215,7 +215,7 @@ class Board:
             cost, k, s = cost[~near], k[~near], s[~near]
         return False
 
-    def _able(self, own: Choices, first: int, last: int) -> NDArray[np.bool_]:
+    def _able(self, own: ModeGroups, first: int, last: int) -> NDArray[np.bool_]:
         """[k, s] whether each slot of the window has room for all the workers."""
         size = len(own.duration) * (last - first)
         _check_size(f"{len(own.duration)} modes in {last - first} slots", size)
@@ -231,14 +231,14 @@ class Board:
                 np.greater_equal(least, N, out=able[k, : len(least)])
         return able
 
-    def _placed(self, job: int, own: Choices, k: int, row: int) -> Run | None:
+    def _placed(self, job: int, own: ModeGroups, k: int, row: int) -> ElasticRun | None:
         """Return the run of a mode from a row of slots on, if the servers have room for it."""
         m, N, d = int(own.worker_type[k]), int(own.workers[k]), int(own.duration[k])
         free = self._free[row : row + d].min(axis=0)
         omega, fill = self._worker_loss[m], None
         if not own.central[k]:
             most = self._fit[m, row : row + d].min(axis=0).astype(np.int64)
-            fill = Fill(omega[None], most[None], N)
+            fill = GreedyFill(omega[None], most[None], N)
         for p in own.ps_types[k]:
             mode = Mode(m, p, N, own.central[k], d)
             zeta = np.zeros_like(omega) if p is None else self._ps_loss[p]
@@ -247,7 +247,7 @@ class Board:
             if found is not None:
                 _, workers, ps = found
                 counts = (tuple(sorted(each.items())) for each in (workers, ps))
-                return Run(job, mode, row + 1, *counts)
+                return ElasticRun(job, mode, row + 1, *counts)
         return None
 
 

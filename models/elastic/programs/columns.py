@@ -11,28 +11,30 @@ from typing import NamedTuple
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
-from schedgap.models.elastic.algorithms.pricing import Offer
-from schedgap.models.elastic.modes import Cluster, Mode, cluster
+from schedgap.models.elastic.algorithms.pricing import PricedRun
+from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster
 from schedgap.models.elastic.placement import Floats, fits, ps_needed
 
-Counts = tuple[tuple[int, int], ...]  # (server, number), ascending; servers with none left out
+ServerCounts = tuple[
+    tuple[int, int], ...
+]  # (server, number), ascending; servers with none left out
 
 
-class Run(NamedTuple):
+class ElasticRun(NamedTuple):
     """One job in one mode from one start on, with its placement; all by index."""
 
     job: int
     mode: Mode
     start: int  # slot, from 1
-    workers: Counts
-    ps: Counts
+    workers: ServerCounts
+    ps: ServerCounts
 
     @property
     def end(self) -> int:
         """start + duration."""
         return self.start + self.mode.duration
 
-    def held(self, view: Cluster) -> dict[int, Floats]:
+    def held(self, view: ElasticCluster) -> dict[int, Floats]:
         """Return what the run holds in each of its slots: by server an array [r], in units."""
         amounts: dict[int, Floats] = {}
         for h, count in self.workers:
@@ -43,13 +45,13 @@ class Run(NamedTuple):
         return amounts
 
 
-def run_of(job: int, offer: Offer) -> Run:
+def run_of(job: int, offer: PricedRun) -> ElasticRun:
     """Return the run that the market offers for a job."""
     workers, ps = (tuple(sorted(counts.items())) for counts in (offer.workers, offer.ps))
-    return Run(job, offer.mode, offer.start, workers, ps)
+    return ElasticRun(job, offer.mode, offer.start, workers, ps)
 
 
-def run_from(instance: ElasticInstance, job: int, placed: Placement) -> Run:
+def run_from(instance: ElasticInstance, job: int, placed: Placement) -> ElasticRun:
     """Return a placed job by index; the mode has the duration and workers of the placement."""
     view = cluster(instance)
     at = {name: h for h, name in enumerate(view.servers)}
@@ -64,10 +66,10 @@ def run_from(instance: ElasticInstance, job: int, placed: Placement) -> Run:
         tuple(sorted((at[name], count) for name, count in counts.items()))
         for counts in (placed.workers, placed.ps)
     )
-    return Run(job, mode, placed.start, workers, ps)
+    return ElasticRun(job, mode, placed.start, workers, ps)
 
 
-def runs_from(instance: ElasticInstance, schedule: ElasticSchedule) -> list[Run]:
+def runs_from(instance: ElasticInstance, schedule: ElasticSchedule) -> list[ElasticRun]:
     """Return the runs of a schedule without preemption, in the order of the jobs."""
     return [
         run_from(instance, j, schedule.segments(job.id)[0])
@@ -76,7 +78,7 @@ def runs_from(instance: ElasticInstance, schedule: ElasticSchedule) -> list[Run]
     ]
 
 
-def schedule_of(instance: ElasticInstance, runs: Iterable[Run]) -> ElasticSchedule:
+def schedule_of(instance: ElasticInstance, runs: Iterable[ElasticRun]) -> ElasticSchedule:
     """Return the schedule of some runs."""
     view = cluster(instance)
     return ElasticSchedule(
@@ -89,7 +91,7 @@ def schedule_of(instance: ElasticInstance, runs: Iterable[Run]) -> ElasticSchedu
     )
 
 
-def fits_together(instance: ElasticInstance, runs: Sequence[Run]) -> bool:
+def fits_together(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> bool:
     """Whether runs keep to the effective capacities: what an engine returns is not taken on trust.
 
     Usage only changes where a run starts, so these slots are looked at.
@@ -108,12 +110,12 @@ def fits_together(instance: ElasticInstance, runs: Sequence[Run]) -> bool:
 
 
 def placements(
-    view: Cluster,
+    view: ElasticCluster,
     mode: Mode,
     omega: Floats | None = None,
     zeta: Floats | None = None,
     budget: float = 0.0,
-) -> Iterator[tuple[Counts, Counts, float]]:
+) -> Iterator[tuple[ServerCounts, ServerCounts, float]]:
     """Yield the minimal placements of a mode on the empty cluster that cost at most `budget`.
 
     Parameters
@@ -164,7 +166,7 @@ def placements(
 
 def _spread(
     order: Sequence[int], most: Sequence[int], price: Sequence[float], number: int, budget: float
-) -> Iterator[tuple[Counts, float]]:
+) -> Iterator[tuple[ServerCounts, float]]:
     """Yield all ways to put so many workers on servers, ascending in price, within a budget."""
 
     def fill(k: int, left: int) -> float:
@@ -177,7 +179,9 @@ def _spread(
                 return cost
         return float("inf")
 
-    def place(k: int, left: int, cost: float, chosen: Counts) -> Iterator[tuple[Counts, float]]:
+    def place(
+        k: int, left: int, cost: float, chosen: ServerCounts
+    ) -> Iterator[tuple[ServerCounts, float]]:
         if not left:
             yield tuple(sorted(chosen)), cost
             return

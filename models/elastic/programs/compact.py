@@ -10,14 +10,14 @@ from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import cluster, modes
-from schedgap.models.elastic.programs.columns import Run, placements, schedule_of
+from schedgap.models.elastic.programs.columns import ElasticRun, placements, schedule_of
 from schedgap.models.elastic.programs.whole_numbers import check_whole, whole_weights
-from schedgap.models.elastic.time_windows import Windows
+from schedgap.models.elastic.time_windows import JobWindows
 
-Row = tuple[int, int, int]  # server, resource, slot
+CapacityRow = tuple[int, int, int]  # server, resource, slot
 
 
-def all_runs(instance: ElasticInstance, span: Windows) -> Iterator[Run]:
+def all_runs(instance: ElasticInstance, span: JobWindows) -> Iterator[ElasticRun]:
     """Yield every run of every job in its window, on the empty cluster."""
     view = cluster(instance)
     for j in range(len(instance.jobs)):
@@ -27,19 +27,23 @@ def all_runs(instance: ElasticInstance, span: Windows) -> Iterator[Run]:
                 continue
             for workers, ps, _ in placements(view, mode):
                 for start in starts:
-                    yield Run(j, mode, start, workers, ps)
+                    yield ElasticRun(j, mode, start, workers, ps)
 
 
-def few_runs(instance: ElasticInstance, span: Windows, most: int) -> list[Run] | None:
+def enumerate_runs(
+    instance: ElasticInstance, span: JobWindows, most: int
+) -> list[ElasticRun] | None:
     """Return all runs, or None when there are more than `most`."""
     runs = list(islice(all_runs(instance, span), most + 1))
     return runs if len(runs) <= most else None
 
 
-def usage(instance: ElasticInstance, runs: Sequence[Run]) -> dict[Row, list[tuple[int, float]]]:
+def usage(
+    instance: ElasticInstance, runs: Sequence[ElasticRun]
+) -> dict[CapacityRow, list[tuple[int, float]]]:
     """Return for each server, resource and slot the runs that hold some of it, and how much."""
     view = cluster(instance)
-    rows: dict[Row, list[tuple[int, float]]] = {}
+    rows: dict[CapacityRow, list[tuple[int, float]]] = {}
     for i, run in enumerate(runs):
         for h, amounts in run.held(view).items():
             for r, amount in enumerate(amounts.tolist()):
@@ -49,7 +53,7 @@ def usage(instance: ElasticInstance, runs: Sequence[Run]) -> dict[Row, list[tupl
     return rows
 
 
-def gain(instance: ElasticInstance, run: Run) -> float:
+def objective_coefficient(instance: ElasticInstance, run: ElasticRun) -> float:
     """Return what a run adds to the objective."""
     weight = instance.jobs[run.job].weight
     return weight if instance.is_batch else weight * run.end
@@ -57,7 +61,7 @@ def gain(instance: ElasticInstance, run: Run) -> float:
 
 def build(
     instance: ElasticInstance,
-    runs: Sequence[Run],
+    runs: Sequence[ElasticRun],
 ) -> Any:
     """Return the program over some runs as a Pyomo `ConcreteModel`; it solves nothing."""
     import pyomo.environ as pyo
@@ -67,7 +71,7 @@ def build(
     model = pyo.ConcreteModel(name=instance.name)
     model.x = pyo.Var(range(len(runs)), domain=pyo.Binary, doc="run l is taken")  # (8c)
     model.objective = pyo.Objective(
-        expr=sum(gain(instance, run) * model.x[i] for i, run in enumerate(runs)),
+        expr=sum(objective_coefficient(instance, run) * model.x[i] for i, run in enumerate(runs)),
         sense=pyo.maximize if instance.is_batch else pyo.minimize,
         doc="(8): scheduled weight" if instance.is_batch else "(2) over the runs of (8)",
     )
@@ -97,7 +101,7 @@ def build(
 
 def build_dual(
     instance: ElasticInstance,
-    runs: Sequence[Run],
+    runs: Sequence[ElasticRun],
 ) -> Any:
     """Return the dual (9)/(18) of the relaxation over some runs; delta are prices of units.
 
@@ -107,7 +111,7 @@ def build_dual(
 
     view, batch = cluster(instance), instance.is_batch
     rows = usage(instance, runs)
-    held: list[list[tuple[Row, float]]] = [[] for _ in runs]
+    held: list[list[tuple[CapacityRow, float]]] = [[] for _ in runs]
     for row, entries in rows.items():
         for i, amount in entries:
             held[i].append((row, amount))
@@ -129,21 +133,21 @@ def build_dual(
     def worth(model: Any, i: int) -> Any:
         run, cost = runs[i], sum(amount * model.delta[row] for row, amount in held[i])
         if batch:
-            return model.u[run.job] + cost >= gain(instance, run)
-        return model.u[run.job] - cost <= gain(instance, run)
+            return model.u[run.job] + cost >= objective_coefficient(instance, run)
+        return model.u[run.job] - cost <= objective_coefficient(instance, run)
 
     model.eq_9a = pyo.Constraint(range(len(runs)), doc="no run is worth more", rule=worth)
     return model
 
 
-def read(model: Any, instance: ElasticInstance, runs: Sequence[Run]) -> ElasticSchedule:
+def read(model: Any, instance: ElasticInstance, runs: Sequence[ElasticRun]) -> ElasticSchedule:
     """Return the schedule of a solved model over these runs."""
     return schedule_of(
         instance, [run for i, run in enumerate(runs) if (model.x[i].value or 0.0) > 0.5]
     )
 
 
-def _by_job(instance: ElasticInstance, runs: Sequence[Run]) -> list[list[int]]:
+def _by_job(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> list[list[int]]:
     """[j] indices of the runs of each job."""
     own: list[list[int]] = [[] for _ in instance.jobs]
     for i, run in enumerate(runs):
@@ -151,7 +155,7 @@ def _by_job(instance: ElasticInstance, runs: Sequence[Run]) -> list[list[int]]:
     return own
 
 
-def to_cp_sat(instance: ElasticInstance, runs: Sequence[Run]) -> Any:
+def to_cp_sat(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> Any:
     """Return the packing over some runs as a `cp_model.CpModel`, all in whole numbers.
 
     Returns
@@ -198,8 +202,8 @@ def to_cp_sat(instance: ElasticInstance, runs: Sequence[Run]) -> Any:
 
 
 def whole_usage(
-    instance: ElasticInstance, rows: dict[Row, list[tuple[int, float]]]
-) -> dict[Row, list[tuple[int, int]]]:
+    instance: ElasticInstance, rows: dict[CapacityRow, list[tuple[int, float]]]
+) -> dict[CapacityRow, list[tuple[int, int]]]:
     """Return usage in whole units; ScaleError when a resource has none."""
     check_whole(instance)
     return {row: [(i, int(amount)) for i, amount in entries] for row, entries in rows.items()}

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.modes import MOST_WORKERS, Cluster, Mode, cluster, modes
-from schedgap.models.elastic.placement import fits, reach
-from schedgap.models.elastic.programs.columns import Run, runs_from, schedule_of
-from schedgap.models.elastic.programs.whole_numbers import Whole, whole_numbers
-from schedgap.models.elastic.time_windows import Windows
+from schedgap.models.elastic.modes import MAX_WORKERS, ElasticCluster, Mode, cluster, modes
+from schedgap.models.elastic.placement import fits, workers_served
+from schedgap.models.elastic.programs.columns import ElasticRun, runs_from, schedule_of
+from schedgap.models.elastic.programs.whole_numbers import IntegerData, whole_numbers
+from schedgap.models.elastic.time_windows import JobWindows
 
 
 def build(
     instance: ElasticInstance,
     *,
-    span: Windows,
-    whole: Whole | None = None,
+    span: JobWindows,
+    whole: IntegerData | None = None,
     least: int | None = None,
     most: int | None = None,
 ) -> Any:
@@ -119,7 +119,7 @@ def build(
     return model
 
 
-def _least_use(whole: Whole, mode: Mode, r: int) -> int:
+def _least_use(whole: IntegerData, mode: Mode, r: int) -> int:
     """The workers of a mode, and one PS: what it holds at least, on all servers together."""
     ps = 0 if mode.ps_type is None else int(whole.ps[mode.ps_type, r])
     return mode.workers * int(whole.worker[mode.worker_type, r]) + ps
@@ -177,7 +177,7 @@ def _placement(
 
 def _serve(
     model: Any,
-    view: Cluster,
+    view: ElasticCluster,
     types: tuple[int, int],
     ps: tuple[Any, int],  # number of PSs, and the most there can be
     away: Any,
@@ -189,7 +189,7 @@ def _serve(
     """
     (m, p), (number, most), (kinds, there) = types, ps, when
     b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
-    served = [0] + [min(reach(b, B, s), MOST_WORKERS) for s in range(1, most + 1)]
+    served = [0] + [min(workers_served(b, B, s), MAX_WORKERS) for s in range(1, most + 1)]
     step = served[1] if most else 0
     active = model.new_bool_var("")
     model.add(sum(kinds) + there <= 1 + active)
@@ -217,7 +217,7 @@ def read(model: Any, instance: ElasticInstance, values: Any) -> ElasticSchedule:
             y = [sum(named.get(f"y[{j},{h},{m}]", 0) for m in M) for h in H]
             s = [sum(named.get(f"s[{j},{h},{p}]", 0) for p in P) for h in H]
             workers, ps = (tuple((h, n) for h, n in enumerate(counts) if n) for counts in (y, s))
-            runs.append(Run(j, mode, named[f"start[{j}]"], workers, ps))
+            runs.append(ElasticRun(j, mode, named[f"start[{j}]"], workers, ps))
     return schedule_of(instance, runs)
 
 

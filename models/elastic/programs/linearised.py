@@ -13,11 +13,11 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, arrays
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import fits, ps_needed
-from schedgap.models.elastic.programs.columns import Run, schedule_of
-from schedgap.models.elastic.time_windows import Windows
+from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
+from schedgap.models.elastic.time_windows import JobWindows
 
 
-def size(instance: ElasticInstance, span: Windows) -> int:
+def size(instance: ElasticInstance, span: JobWindows) -> int:
     """Return about how many columns the program has: starts, and usage of servers by slot."""
     cells = len(instance.servers) * len(instance.resources)
     return sum(
@@ -27,7 +27,7 @@ def size(instance: ElasticInstance, span: Windows) -> int:
     )  # fmt: skip
 
 
-def build(instance: ElasticInstance, *, span: Windows) -> Any:
+def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
 
     Parameters
@@ -243,5 +243,5 @@ def read(model: Any, instance: ElasticInstance) -> ElasticSchedule:
         workers, ps = (
             tuple((h, count) for h, count in counts.items() if count) for counts in (y, s)
         )
-        runs.append(Run(j, mode, t, workers, ps))
+        runs.append(ElasticRun(j, mode, t, workers, ps))
     return schedule_of(instance, runs)

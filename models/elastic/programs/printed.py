@@ -12,11 +12,11 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, arrays
 from schedgap.models.elastic.modes import Mode, cluster, durations
 from schedgap.models.elastic.placement import TOLERANCE, fits, ps_needed
-from schedgap.models.elastic.programs.columns import Run, schedule_of
-from schedgap.models.elastic.time_windows import Windows
+from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
+from schedgap.models.elastic.time_windows import JobWindows
 
 
-def size(instance: ElasticInstance, span: Windows) -> int:
+def size(instance: ElasticInstance, span: JobWindows) -> int:
     """Return about how many columns the program has."""
     types = len(instance.worker_types) + len(instance.ps_types)
     own = (len(instance.servers) + 1) * (types + 2)
@@ -25,7 +25,7 @@ def size(instance: ElasticInstance, span: Windows) -> int:
     )
 
 
-def build(instance: ElasticInstance, *, span: Windows) -> Any:
+def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
 
     Parameters
@@ -281,5 +281,5 @@ def read(model: Any, instance: ElasticInstance) -> ElasticSchedule:
         length = max(least, round(model.d[j].value))  # what the engine's tolerance left out
         mode = Mode(m, p, number, central, length)
         counts = (tuple(sorted(each.items())) for each in (workers, ps))
-        runs.append(Run(j, mode, starts[0], *counts))
+        runs.append(ElasticRun(j, mode, starts[0], *counts))
     return schedule_of(instance, runs)

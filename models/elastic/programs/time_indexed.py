@@ -11,11 +11,11 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import fits, ps_needed
-from schedgap.models.elastic.programs.columns import Run, schedule_of
-from schedgap.models.elastic.time_windows import Windows
+from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
+from schedgap.models.elastic.time_windows import JobWindows
 
 
-def size(instance: ElasticInstance, span: Windows) -> int:
+def size(instance: ElasticInstance, span: JobWindows) -> int:
     """Return about how many columns the program has."""
     per_start = 1 + 3 * len(instance.servers)
     return sum(
@@ -25,7 +25,7 @@ def size(instance: ElasticInstance, span: Windows) -> int:
     )
 
 
-def build(instance: ElasticInstance, *, span: Windows) -> Any:
+def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
 
     Parameters
@@ -208,5 +208,5 @@ def read(model: Any, instance: ElasticInstance) -> ElasticSchedule:
             y = {h: round(model.Y[j, k, t, h].value or 0.0) for h in H}
             s = {} if instance.is_ring else {h: round(model.S[j, k, t, h].value or 0) for h in H}
         workers, ps = (tuple((h, n) for h, n in counts.items() if n) for counts in (y, s))
-        runs.append(Run(j, mode, t, workers, ps))
+        runs.append(ElasticRun(j, mode, t, workers, ps))
     return schedule_of(instance, runs)

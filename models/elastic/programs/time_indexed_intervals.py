@@ -7,16 +7,18 @@ workers beside them gives their number, so that the rounding of (2i) is the rule
 from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.modes import Cluster, Mode, cluster, modes
+from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import fits, ps_needed
-from schedgap.models.elastic.programs.columns import Run, schedule_of
+from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.elastic.programs.whole_numbers import check_whole, whole_weights
-from schedgap.models.elastic.time_windows import Windows
+from schedgap.models.elastic.time_windows import JobWindows
 
-Held = dict[tuple[int, int], list[tuple[Any, int]]]  # by server and resource: variables, amounts
+ServerUsage = dict[
+    tuple[int, int], list[tuple[Any, int]]
+]  # by server and resource: variables, amounts
 
 
-def build(instance: ElasticInstance, *, span: Windows) -> Any:
+def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     """Return a `cp_model.CpModel` of the problem, in slots and whole units.
 
     Parameters
@@ -67,11 +69,11 @@ def build(instance: ElasticInstance, *, span: Windows) -> Any:
     return model
 
 
-def _central(model: Any, view: Cluster, mode: Mode, x: Any, at: str) -> Held:
+def _central(model: Any, view: ElasticCluster, mode: Mode, x: Any, at: str) -> ServerUsage:
     """Put all of a copy on one server, (2d)."""
     demand = view.demand(mode)
     needed = demand.workers * demand.worker + (0.0 if demand.ps is None else demand.ps)
-    held: Held = {}
+    held: ServerUsage = {}
     chosen = []
     for h in range(len(view.servers)):
         if (view.capacity[h] >= needed).all():
@@ -82,11 +84,11 @@ def _central(model: Any, view: Cluster, mode: Mode, x: Any, at: str) -> Held:
     return held
 
 
-def _split(model: Any, view: Cluster, mode: Mode, x: Any, at: str) -> Held:
+def _split(model: Any, view: ElasticCluster, mode: Mode, x: Any, at: str) -> ServerUsage:
     """Spread the workers of a copy over two or more servers; its PSs are on one, (2e)."""
     demand, N = view.demand(mode), mode.workers
     most = [min(int(n), N) for n in fits(view.capacity, demand.worker)]
-    held: Held = {}
+    held: ServerUsage = {}
     everywhere, hosts = [], []
     for h, fit in enumerate(most):
         Y = model.new_int_var(0, fit, f"Y[{at},{h}]")
@@ -142,7 +144,7 @@ def read(model: Any, instance: ElasticInstance, values: Any) -> ElasticSchedule:
     return schedule_of(
         instance,
         [
-            Run(j, modes(instance, j)[k], t, *(tuple(sorted(c.items())) for c in counts))
+            ElasticRun(j, modes(instance, j)[k], t, *(tuple(sorted(c.items())) for c in counts))
             for (j, k, t), counts in taken.items()
         ],
     )

@@ -10,12 +10,14 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.scaling import common_step, decimal
 
-NEAR = 1e-7  # relative: values that differ by less are one where they have no common step
+VALUE_TOLERANCE = (
+    1e-7  # relative: values that differ by less are one where they have no common step
+)
 LEAST, WANTED = 1, 100  # of the largest weight
 
 
 @lru_cache(maxsize=64)
-def sized(instance: ElasticInstance) -> tuple[ElasticInstance, int]:
+def scaled_weights(instance: ElasticInstance) -> tuple[ElasticInstance, int]:
     """Return the instance with weights times 10^k, and k: 0 unless all weights are below 1.
 
     Weights of jobs that are never in a schedule of a batch do not count, nor matter: they become
@@ -46,14 +48,14 @@ def _can_run(instance: ElasticInstance, job: int) -> bool:
     return any(first + mode.duration <= last for mode in modes(instance, job))
 
 
-def down(value: float, power: int) -> float:
+def scale_back(value: float, power: int) -> float:
     """Return a value over 10^k, as near as can be."""
     return float(Fraction(value) / 10**power) if power else value
 
 
 def value_step(instance: ElasticInstance) -> float | None:
     """Return the step of which all objectives are multiples: that of the weights; None without."""
-    larger, power = sized(instance)
+    larger, power = scaled_weights(instance)
     try:
         step = common_step([job.weight for job in larger.jobs], "weights")
     except ScaleError:

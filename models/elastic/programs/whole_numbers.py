@@ -11,7 +11,7 @@ from schedgap.instances.scaling import common_step, decimal
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.programs.weights import value_step
-from schedgap.models.elastic.time_windows import Windows
+from schedgap.models.elastic.time_windows import JobWindows
 
 _LARGEST = 2**40  # amounts, capacities and slots: products and sums stay far from 2^63
 _LARGEST_VALUE = 2**59
@@ -21,7 +21,7 @@ _ROUNDING = 1e-12  # relative, of sums of amounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Whole:
+class IntegerData:
     """Weights and amounts in whole numbers.
 
     `exact`: they are those of the instance. Else some are rounded, so that every schedule keeps to
@@ -36,7 +36,7 @@ class Whole:
     exact: bool
 
 
-def whole_numbers(instance: ElasticInstance, span: Windows) -> Whole:
+def whole_numbers(instance: ElasticInstance, span: JobWindows) -> IntegerData:
     """Return the instance's own numbers; ScaleError when they are not whole, or too large."""
     check_whole(instance)
     weight, step = whole_weights(instance), value_step(instance)
@@ -47,10 +47,10 @@ def whole_numbers(instance: ElasticInstance, span: Windows) -> Whole:
         raise ScaleError("amounts exceed whole numbers of 40 bits")
     assert step is not None
     room, worker, ps = (part.astype(np.int64) for part in parts)
-    return Whole(weight, step, room, worker, ps, exact=True)
+    return IntegerData(weight, step, room, worker, ps, exact=True)
 
 
-def rounded_numbers(instance: ElasticInstance, span: Windows) -> Whole:
+def rounded_numbers(instance: ElasticInstance, span: JobWindows) -> IntegerData:
     """Return the instance's numbers, rounded where they are not whole or too large.
 
     Demands are rounded down and capacities up. Weights are rounded down, those of a batch up: its
@@ -76,7 +76,7 @@ def rounded_numbers(instance: ElasticInstance, span: Windows) -> Whole:
     fine = cluster(instance).whole & (bits <= _AMOUNT_BITS)
     scale = np.where(fine, 1.0, 2.0 ** (_AMOUNT_BITS - bits))  # [r]
     room = np.floor(room * scale * (1 + _ROUNDING)) + np.where(fine, 0, 1)
-    return Whole(
+    return IntegerData(
         [to_whole(weight / step) for weight in weights],
         step,
         room.astype(np.int64),
