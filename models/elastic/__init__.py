@@ -1,4 +1,4 @@
-"""Family `elastic`: elastic parameter-server and Ring-AllReduce jobs, weighted completion time."""
+"""Family `elastic`: parameter-server and Ring-AllReduce jobs with elastic numbers of workers."""
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import methods, paper, rules

@@ -1,6 +1,6 @@
-"""Figures 2-6 and 8-12 of the paper as experiments; Figure 7 times A_online, as `make bench` does.
+"""Figures 2-6 and 8-12 of the paper as experiments; the values on our axes are our own choice.
 
-The values on the paper's axes are lost; those here are ours.
+The values on the paper's axes are lost. Figure 7, the running time of A_online, is missing.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,10 +21,10 @@ POLICIES = {
 }
 TYPES = {f"type {k}": f"a-online-fixed-type:worker_type={k}" for k in range(1, 5)}
 JOBS, SERVERS = (50, 100, 150, 200, 250), (100, 125, 150, 175, 200)
-FACTORS = (1, 10, 100, 1000)  # of F
+FACTORS = (1, 10, 100, 1000)  # multiples of the default F
 WORKERS = (1, 2, 4, 8, 16, 30)
 DEADLINE = 128
-SHARE = 0.5  # of what all jobs together ask for; held while the number of servers varies
+SHARE = 0.5  # capacity as a share of the jobs' total demand, while the number of servers varies
 
 
 def experiments(
@@ -32,14 +32,14 @@ def experiments(
     jobs: Sequence[int] = JOBS,
     servers: Sequence[int] = SERVERS,
 ) -> list[Experiment]:
-    """Return the figures on the paper's workload, some draws of each.
+    """Return the figures on the paper's workload, several random draws of each.
 
     Parameters
     ----------
-    seeds : sequence
-        Of the instances.
-    jobs, servers : sequence
-        Their numbers along the axes; where they do not vary, those in the middle.
+    seeds : sequence of int
+        Seeds of the instances, one draw each.
+    jobs, servers : sequence of int
+        Numbers of jobs and of servers along the axes; elsewhere the one in the middle is used.
 
     Notes
     -----
@@ -47,11 +47,11 @@ def experiments(
     """
 
     @cache
-    def drawn(seed: int, **more: object) -> ElasticInstance:
-        usual = {"jobs": jobs[len(jobs) // 2], "servers": servers[len(servers) // 2]}
-        made = generate("elastic", preset="paper", seed=seed, settings=usual | more)
-        assert isinstance(made, ElasticInstance)
-        return made
+    def drawn(seed: int, **settings: object) -> ElasticInstance:
+        defaults = {"jobs": jobs[len(jobs) // 2], "servers": servers[len(servers) // 2]}
+        instance = generate("elastic", preset="paper", seed=seed, settings=defaults | settings)
+        assert isinstance(instance, ElasticInstance)
+        return instance
 
     long = partial(drawn, horizon=300)
     batch = partial(drawn, objective="scheduled_weight", deadline=DEADLINE)
@@ -104,6 +104,6 @@ def experiments(
 
 
 def _scaled(method: str) -> Callable[[ElasticInstance, float], str]:
-    """Return what names the method with F so many times its default."""
+    """Return a function that names the method with F set to a multiple of its default."""
     default = cache(lambda instance: constants(instance).F)
     return lambda instance, factor: f"{method}:F={factor * default(instance)!r}"

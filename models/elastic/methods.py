@@ -1,4 +1,4 @@
-"""The methods of family `elastic`, its programs to export, and its small instances: one table."""
+"""Methods of family `elastic`, its programs for export and its test suite of small instances."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,31 +11,31 @@ from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option
 
 
 def _at(name: str) -> Lazy:
-    """Return a function of this family, by `module:function`."""
+    """Return a reference to a function of this family, given as `module:function`."""
     return Lazy(f"schedgap.models.elastic.{name}")
 
 
 def _in_time(name: str) -> Callable[[ElasticInstance, RunContext], MethodResult]:
-    """Return the method that runs an algorithm, and looks only then at a closed horizon."""
+    """Return the method that runs an algorithm which ignores a closed horizon."""
     return partial(_at("algorithms.closed_horizon:run_within_horizon"), _at(name))
 
 
 def _needs_completion(instance: ElasticInstance) -> str | None:
-    """Refuse a batch problem."""
+    """Return why a batch problem is refused."""
     return "needs objective weighted_completion" if instance.is_batch else None
 
 
 def _needs_batch(instance: ElasticInstance) -> str | None:
-    """Refuse a problem over time."""
+    """Return why a problem that is not a batch problem is refused."""
     return None if instance.is_batch else "needs objective scheduled_weight"
 
 
-# Handed in, so that the paper's algorithms know of no bounds, and bounds of no searches.
+# Passed as arguments, so that the paper's algorithms import no bounds, and bounds no heuristics.
 _MOST_WEIGHT = _at("bounds.dual_prices:weight_bound")
 _FIRST = _at("heuristics.initial:starting_schedule")
 
 MAX_COLUMNS = Option(
-    "max_columns", "int", 60_000, "largest number of columns that is built", least=1
+    "max_columns", "int", 60_000, "largest number of columns of a program that is built", least=1
 )
 BLOCK = Option(
     "block", "int", None, "slots that share a price; default: a hundredth of the horizon", least=1
@@ -47,7 +47,7 @@ ALPHA = Option(
     "alpha",
     "int",
     4,
-    "windows of a round, or the number that Theorem 5 gives, as printed or repaired (E12, E13)",
+    "windows of a round, or the number of Theorem 5, as printed or repaired (E12, E13)",
     choices=("theory", "theory-repaired"),
     least=1,
 )
@@ -56,14 +56,14 @@ SUBROUTINES = (
         "placement",
         "choice",
         "exact",
-        "cheapest split placements (ours, E19), or Algorithm 4 with its slips corrected",
+        "optimal split placements (ours, E19), or Algorithm 4 with its errors corrected",
         choices=("exact", "repaired"),
     ),
     Option(
         "F",
         "float",
         None,
-        "bound F on weight over consumption; default: the least valid one",
+        "bound F on weight over consumption; default: the smallest valid one",
         least=1e-9,
     ),
     Option(
@@ -73,14 +73,14 @@ SUBROUTINES = (
         "order",
         "choice",
         "arrival",
-        "jobs of a batch as they arrived, or by weight over least volume (ours, E15)",
+        "jobs of a batch by arrival, or by weight over least volume (ours, E15)",
         choices=("arrival", "density"),
     ),
     Option(
         "tie",
         "choice",
         "order",
-        "equal costs: first in the printed order, or least volume, then earliest end (ours, E21)",
+        "ties in cost: first in the printed order, or least volume, then earliest end (ours, E21)",
         choices=("order", "volume"),
     ),
 )
@@ -201,9 +201,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         "(9), (18)",
         engines=("highs", "gurobi"),
         options=(
-            Option(
-                "max_columns", "int", 50_000, "largest number of runs that is enumerated", least=1
-            ),
+            Option("max_columns", "int", 50_000, "largest number of runs to enumerate", least=1),
         ),
     ),
     Method(
@@ -262,7 +260,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         "a-maxweight",
         "algorithm",
         Algorithm(_at("algorithms.a_maxweight:a_maxweight")),
-        "of one batch, serve the jobs whose weight exceeds the cost of their cheapest schedule "
+        "serves the jobs of one batch whose weight exceeds the cost of their cheapest schedule "
         "under rising prices",
         "Algorithms 3-7",
         options=SUBROUTINES,
@@ -272,7 +270,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         "wspt-list",
         "algorithm",
         _at("heuristics.list_schedules:solve_wspt_list"),
-        "list scheduling by weight over least volume, each job where it ends first",
+        "list scheduling by weight over least volume, each job at its earliest end",
         "list scheduling",
         ours=True,
         unsupported_reason=_needs_completion,
@@ -281,7 +279,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         "lp-guided",
         "algorithm",
         _at("heuristics.lp_guided:lp_guided"),
-        "list scheduling in the order of a linear relaxation, then large-neighbourhood search",
+        "list scheduling in the order of a linear relaxation, then large neighbourhood search",
         "(8), (9); large neighborhoods",
         ours=True,
         engines=("highs",),
@@ -291,8 +289,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
                 "moves",
                 "int",
                 None,
-                "moves of the search for each job; 0: the list alone; default: 150, or as time "
-                "allows",
+                "moves of the search for each job; 0: no search; default: 150, or as time allows",
                 least=0,
             ),
         ),
@@ -324,7 +321,15 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         _at("baselines.antman:solve_antman"),
         "guaranteed jobs displace opportunistic ones (preemptive)",
         "Section 7, (iii); completed by us",
-        options=(Option("patience", "int", 8, "slots of waiting that end a guarantee", least=1),),
+        options=(
+            Option(
+                "patience",
+                "int",
+                8,
+                "slots of waiting after which a job loses its guarantee",
+                least=1,
+            ),
+        ),
         online=True,
         seeded=True,
         unsupported_reason=_needs_completion,
@@ -389,7 +394,7 @@ PROGRAMS: Mapping[str, Callable[[ElasticInstance], Any]] = {
 
 
 def suite() -> list[Instance]:
-    """Return the toy, random instances of both architectures, and a batch problem."""
+    """Return the toy instance, random instances of both architectures, and a batch problem."""
     from schedgap.instances.generate import generate  # with all readers of traces
 
     ring = {"architecture": "ring_allreduce"}

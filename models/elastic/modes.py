@@ -1,6 +1,7 @@
-"""The modes of a job: types, number of workers, on one server or not; the duration follows.
+"""Modes of a job: worker type, PS type, number of workers, central or split, and the duration.
 
-An optimal schedule needs no other: where a worker less takes no more slots, it is never worse.
+A mode is kept only if every smaller number of workers takes longer. An optimal schedule needs no
+other mode: with one worker fewer and the same duration it uses less and ends no later.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +23,7 @@ MAX_WORKERS = 2**22  # of one job, for a list of modes
 
 
 class Mode(NamedTuple):
-    """How a job runs, but for the start and the servers; types are indices into the lists."""
+    """How a job runs, apart from its start and servers; types are list indices."""
 
     worker_type: int  # m
     ps_type: int | None  # p; None in the ring
@@ -33,12 +34,13 @@ class Mode(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ElasticCluster:
-    """Servers and types, without any job. Index letters as in `ElasticArrays`.
+    """Servers, worker types and PS types, in units in which sums of demands are exact.
 
-    Amounts are counted in units: where all demands of a resource are multiples of 10^-k, k = 0..4,
-    the unit is the largest such step, all amounts are whole, and sums are exact. Elsewhere the unit
-    is 1 and a capacity has the 1e-6 added that the rules allow. So what fits by `capacity` is what
-    the rules accept, nothing less and nothing more (effective capacity C').
+    Where all demands of a resource are multiples of 10^-k for some k = 0..4, the unit is the
+    largest such step: all amounts are whole numbers, and their sums are exact. Otherwise the unit
+    is 1, and the tolerance of 1e-6 that the rules grant is added to each capacity. With this
+    effective capacity C', an assignment fits if and only if the rules accept it. Index letters as
+    in `ElasticArrays`.
     """
 
     is_ring: bool
@@ -46,8 +48,8 @@ class ElasticCluster:
     servers: tuple[str, ...]  # ids
     worker_types: tuple[str, ...]  # ids
     ps_types: tuple[str, ...]  # ids
-    scale: Floats  # [r] units in 1
-    whole: NDArray[np.bool_]  # [r] whether amounts are whole numbers of units
+    scale: Floats  # [r] units per unit of the file
+    whole: NDArray[np.bool_]  # [r] whether all amounts are whole numbers of units
     capacity: Floats  # [h, r] C', in units
     worker_units: Floats  # [m, r] e_m, in units
     ps_units: Floats  # [p, r] z_p, in units
@@ -57,7 +59,13 @@ class ElasticCluster:
     ps_bandwidth: Floats  # [p] B_p
 
     def units(self, amounts: Floats) -> Floats:
-        """Return amounts [..., r, t] or [..., r] (resource last but one, or last) in units."""
+        """Convert amounts as given in the file to units.
+
+        Parameters
+        ----------
+        amounts : array [..., r] or [..., r, t]
+            Amounts of the resources; with three or more axes the resource is the last but one.
+        """
         scale, whole = self.scale, self.whole
         if amounts.ndim > 2:
             scale, whole = scale[:, None], whole[:, None]
@@ -66,7 +74,13 @@ class ElasticCluster:
         return result
 
     def demand(self, mode: Mode) -> ModeDemand:
-        """Return what a mode asks for, in units."""
+        """Return the number of workers of a mode and the demand of its containers, in units.
+
+        Parameters
+        ----------
+        mode : Mode
+            Types are indices into this cluster's lists.
+        """
         m, p = mode.worker_type, mode.ps_type
         if p is None:
             return ModeDemand(mode.workers, self.worker_units[m])
@@ -81,7 +95,17 @@ class ElasticCluster:
     def place(
         self, mode: Mode, start: int, workers: Mapping[int, int], ps: Mapping[int, int]
     ) -> Placement:
-        """Return a run from slot `start` on, with counts by index of server."""
+        """Return a run as a `Placement` of the schedule file, with ids in place of indices.
+
+        Parameters
+        ----------
+        mode : Mode
+            Types and duration.
+        start : int
+            First slot, from 1.
+        workers, ps : mapping
+            Number of workers, and of PSs, by index of the server.
+        """
         return Placement(
             start,
             mode.duration,
@@ -94,7 +118,7 @@ class ElasticCluster:
 
 @lru_cache(maxsize=64)
 def cluster(instance: ElasticInstance) -> ElasticCluster:
-    """Return the servers and types of an instance."""
+    """Return the servers and types of an instance; cached."""
     view = arrays(instance)
     demands = np.concatenate([view.worker_demand, view.ps_demand])
     resources = view.capacity.shape[1]
@@ -133,7 +157,15 @@ def cluster(instance: ElasticInstance) -> ElasticCluster:
 
 
 def volume(view: ElasticCluster, mode: Mode) -> float:
-    """Return demand x duration of a mode, each resource as a share of the whole cluster's."""
+    """Return the volume of a mode: demand x duration, with resources as shares of the cluster's.
+
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    mode : Mode
+        Counted with all its workers and one PS.
+    """
     total = view.capacity.sum(axis=0)
     demand = mode.workers * view.worker_units[mode.worker_type]
     if mode.ps_type is not None:
@@ -143,7 +175,17 @@ def volume(view: ElasticCluster, mode: Mode) -> float:
 
 @lru_cache(maxsize=1 << 16)
 def max_central_workers(view: ElasticCluster, m: int, p: int | None) -> int:
-    """Return the most workers that fit on one empty server, beside one PS."""
+    """Return the largest number of workers that fit on one empty server, together with one PS.
+
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    m : int
+        Worker type.
+    p : int or None
+        PS type; None in the ring.
+    """
     free = view.capacity
     if p is not None:
         free = free - view.ps_units[p]
@@ -153,36 +195,68 @@ def max_central_workers(view: ElasticCluster, m: int, p: int | None) -> int:
 
 @lru_cache(maxsize=1 << 16)
 def max_split_workers(view: ElasticCluster, m: int, p: int | None, chunks: int) -> int:
-    """Return the most workers, up to `chunks`, that run on the empty cluster on >= 2 servers.
+    """Return the largest number of workers that can run split over at least two empty servers.
 
-    Every smaller number has a placement, too; in the ring from 2 on.
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    m : int
+        Worker type.
+    p : int or None
+        PS type; None in the ring.
+    chunks : int
+        Upper limit on the number, (2g).
+
+    Notes
+    -----
+    Every smaller number has a split placement, too; in the ring from 2 on. All PSs are on one
+    server n: for each number s of PSs that (2i) may need, n also holds as many workers as fit, and
+    the other servers hold at most as many as s PSs serve.
     """
     worker = view.worker_units[m]
-    alone = placement.fits(view.capacity, worker)
-    total = int(alone.sum())
+    fit = placement.fits(view.capacity, worker)
+    total_fit = int(fit.sum())
     if p is None:
-        return min(total, chunks) if np.count_nonzero(alone) >= 2 else 0
-    others = total - alone  # [n] workers on all servers but n
+        return min(total_fit, chunks) if np.count_nonzero(fit) >= 2 else 0
+    fit_elsewhere = total_fit - fit  # [n]
     b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
-    room = placement.fits(view.capacity, view.ps_units[p])
-    most = 0
-    for s in range(1, placement.ps_needed(b, B, min(total, chunks)) + 1):
-        n = np.flatnonzero((room >= s) & (others >= 1))
+    ps_fit = placement.fits(view.capacity, view.ps_units[p])
+    best = 0
+    for s in range(1, placement.ps_needed(b, B, min(total_fit, chunks)) + 1):
+        n = np.flatnonzero((ps_fit >= s) & (fit_elsewhere >= 1))
         served = placement.workers_served(b, B, s)
         if not len(n):
             break
         if served >= 1:
-            beside = placement.fits(view.capacity[n] - s * view.ps_units[p], worker)
-            most = max(most, int((beside + np.minimum(others[n], served)).max()))
-    return min(most, chunks)
+            workers_on_n = placement.fits(view.capacity[n] - s * view.ps_units[p], worker)
+            best = max(best, int((workers_on_n + np.minimum(fit_elsewhere[n], served)).max()))
+    return min(best, chunks)
 
 
 def batch_slots(
     view: ElasticCluster, job: Job, m: int, p: int | None, workers: Ints, central: bool
 ) -> Floats:
-    """Return 1 / rho for numbers of workers [k]: slots of one worker for one mini-batch.
+    """Return 1 / rho for each number of workers [k]: slots of one worker for one mini-batch.
 
-    Source: (1), and (14) in the ring; the 2 pi / b of the exchange counts unless central.
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    job : Job
+        Its train time, update time and gradient size count.
+    m : int
+        Worker type.
+    p : int or None
+        PS type; None in the ring.
+    workers : array [k]
+        Numbers of workers, >= 1.
+    central : bool
+        Everything is on one server: the time of the exchange, 2 pi / b, is zero.
+
+    Notes
+    -----
+    Source: (1), and (14) in the ring.
     """
     train = job.train_time[view.worker_types[m]]
     exchange = 0.0 if central else 2 * job.gradient_size / float(view.worker_bandwidth[m])
@@ -198,7 +272,23 @@ def batch_slots(
 def durations(
     view: ElasticCluster, job: Job, m: int, p: int | None, workers: Ints, central: bool
 ) -> Floats:
-    """Return the least duration by (2f) in slots, for numbers of workers [k]; whole numbers."""
+    """Return the smallest duration that (2f) allows for each number of workers [k], in whole slots.
+
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    job : Job
+        The job.
+    m : int
+        Worker type.
+    p : int or None
+        PS type; None in the ring.
+    workers : array [k]
+        Numbers of workers, >= 1.
+    central : bool
+        Whether everything is on one server.
+    """
     needed = job.work * batch_slots(view, job, m, p, workers, central)
     slots: Floats = np.maximum(1.0, np.ceil((needed - TOLERANCE) / workers))
     return slots
@@ -207,12 +297,18 @@ def durations(
 def job_modes(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
     """Return the modes of a job that have a placement on the empty cluster.
 
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    job : Job
+        The job.
+
     Returns
     -------
     tuple of Mode
-        Central ones first; then types in list order; then by duration with PSs, by number of
-        workers in the ring, both ascending: the order in which Algorithms 3-7 go through them. Of
-        equal types and centrality, a number of workers is kept if all smaller ones take longer.
+        Central modes first; then by types in list order; then by duration with PSs, by number of
+        workers in the ring, both ascending: the order in which Algorithms 3-7 enumerate them.
 
     Raises
     ------
@@ -234,12 +330,18 @@ def _all_modes(instance: ElasticInstance) -> tuple[tuple[Mode, ...], ...]:
 
 
 def modes(instance: ElasticInstance, job: int) -> tuple[Mode, ...]:
-    """Return the modes of the job with this index; see `job_modes`. Empty: it can never run."""
+    """Return the modes of one job of an instance, in the order of `job_modes`; cached.
+
+    Parameters
+    ----------
+    job : int
+        Index of the job. Without any mode it can never run.
+    """
     return _all_modes(instance)[job]
 
 
 def _types(view: ElasticCluster, job: Job) -> Iterator[tuple[int, int | None]]:
-    """Worker and PS types that are not barred for the job."""
+    """Yield the pairs of worker type and PS type that the job can use."""
     for m, name in enumerate(view.worker_types):
         if name not in job.train_time:
             continue
@@ -253,18 +355,20 @@ def _types(view: ElasticCluster, job: Job) -> Iterator[tuple[int, int | None]]:
 def _breakpoints(
     view: ElasticCluster, job: Job, m: int, p: int | None, central: bool
 ) -> list[tuple[int, float]]:
-    """Numbers of workers that are faster than all smaller ones, with the duration of each."""
+    """Return the numbers of workers that are faster than all smaller ones, with durations."""
     if central:
-        most = min(job.chunks, max_central_workers(view, m, p))
+        largest = min(job.chunks, max_central_workers(view, m, p))
     else:
-        most = max_split_workers(view, m, p, job.chunks)
-    if most > MAX_WORKERS:
-        raise ScaleError(f"job {job.id} could use {most} workers; at most {MAX_WORKERS} are tried")
-    least = 2 if p is None and not central else 1  # a split ring has two workers
-    workers = np.arange(least, most + 1)
+        largest = max_split_workers(view, m, p, job.chunks)
+    if largest > MAX_WORKERS:
+        raise ScaleError(
+            f"job {job.id} could use {largest} workers; at most {MAX_WORKERS} are tried"
+        )
+    smallest = 2 if p is None and not central else 1  # a split ring has two workers
+    workers = np.arange(smallest, largest + 1)
     slots = durations(view, job, m, p, workers, central)
-    before = np.minimum.accumulate(np.concatenate([[np.inf], slots]))[:-1]
-    kept = np.flatnonzero(slots < before)
+    shortest_before = np.minimum.accumulate(np.concatenate([[np.inf], slots]))[:-1]
+    faster = np.flatnonzero(slots < shortest_before)
     if p is not None:
-        kept = kept[::-1]
-    return [(int(workers[k]), float(slots[k])) for k in kept]
+        faster = faster[::-1]
+    return [(int(workers[k]), float(slots[k])) for k in faster]

@@ -1,4 +1,4 @@
-"""The elastic paper, traced: where its equations, lines, claims and slips stand in this source.
+"""The elastic paper, traced: where its equations, lines, claims and errors stand in this source.
 
 Longer than other modules because it is a table, not code.
 """
@@ -18,11 +18,11 @@ PROBLEM = (
     "a start slot; nothing of it changes until the job ends. More workers make a shorter run, and "
     "a run that sits on one server needs no network and is quicker per mini-batch. In the "
     "Ring-AllReduce version there are no PSs, and the time of a mini-batch depends on the number "
-    "of workers. The total weighted completion time is to be least, where slot t is the time from "
+    "of workers. The total weighted completion time is minimised, where slot t is the time from "
     "t - 1 to t and a job that runs d slots from slot t on completes at t + d, one slot later than "
-    "it ends. With `objective` = `scheduled_weight` all jobs are there at slot 1, and the weight "
-    "of those with start + duration <= deadline is to be largest: the problem that the online "
-    "algorithm solves again and again. A schedule may be wasteful: longer, or with more workers or "
+    "it ends. With `objective` = `scheduled_weight` all jobs are available from slot 1, and the "
+    "weight of those with start + duration <= deadline is maximised: the problem that the online "
+    "algorithm solves for each batch. A schedule may be wasteful: longer, or with more workers or "
     "PSs, than needed."
 )
 SCHEDULE = (
@@ -84,7 +84,7 @@ RULES = {
 }
 
 _DURATION = "by the duration of each mode, with a tolerance of 1e-6 worker-slots"
-_INDEX = "by index set: no column stands for what it forbids"
+_INDEX = "by index sets: no column exists for what it forbids"
 _DOMAIN = "the domain of the variables"
 
 EQUATIONS = {
@@ -93,8 +93,14 @@ EQUATIONS = {
     "2a": Equation("modelled", ("eq_2a",)),
     "2b": Equation("modelled", ("eq_2b",), "one type: each mode has one (E26)"),
     "2c": Equation("modelled", ("eq_2c",), "one type: each mode has one (E26)"),
-    "2d": Equation("modelled", ("eq_2d",), "central modes on one server (E7)"),
-    "2e": Equation("modelled", ("eq_2e",), "one server with PSs suffices"),
+    "2d": Equation(
+        "modelled",
+        ("eq_2d",),
+        "q = 1 puts a job on one server; the converse has no row, as q = 0 only slows it (E7)",
+    ),
+    "2e": Equation(
+        "modelled", ("eq_2e",), "as printed in paper-miqcp; elsewhere PSs on exactly one server"
+    ),
     "2f": Equation("modelled", ("eq_2f",), "in paper-miqcp; elsewhere " + _DURATION + " (E26)"),
     "2g": Equation("modelled", ("eq_2g",), "elsewhere no mode has more workers than chunks"),
     "2h": Equation("modelled", ("eq_2h",)),
@@ -112,7 +118,12 @@ EQUATIONS = {
     "7": Equation("modelled", (), "the objective"),
     "7a": Equation("modelled", ("eq_7a",)),
     "7b": Equation("modelled", ("eq_7b",), "in paper-miqcp; elsewhere " + _INDEX),
-    "8": Equation("modelled", (), "the objective; each column is a placement with its start (E5)"),
+    "8": Equation(
+        "modelled",
+        (),
+        "the objective; a column is a start with a placement on the empty cluster that has exactly "
+        "the mode's workers and the fewest PSs (E5)",
+    ),
     "8a": Equation("modelled", ("eq_8a",)),
     "8b": Equation("modelled", ("eq_8b",)),
     "8c": Equation("implied", (), _DOMAIN),
@@ -120,7 +131,7 @@ EQUATIONS = {
     "9a": Equation("modelled", ("eq_9a",)),
     "9b": Equation("implied", (), _DOMAIN),
     "10": Equation(
-        "checked", ("a_maxweight",), "u_j: what the schedule of least cost leaves of the weight"
+        "checked", ("a_maxweight",), "u_j: the weight less the cost of the cheapest schedule"
     ),
     "11": Equation("checked", ("a_maxweight",), "the prices of Algorithm 3 (E8)"),
     "12": Equation(
@@ -238,7 +249,7 @@ ERRATA = {
         "c = t + d",
         "A job that runs d slots from slot t on ends at time t + d - 1, one earlier. All values "
         "are the true weighted completion time plus the sum of the weights.",
-        "Kept as the objective; the true weighted completion time is told beside it.",
+        "Kept as the objective; the true weighted completion time is reported as well.",
         "",
         (
             "test_a_completion_time_is_one_slot_late",
@@ -327,8 +338,8 @@ ERRATA = {
         "alpha may be set in each round",
         "Round i runs from alpha tau_i to alpha tau_{i+1}; with an alpha that falls, rounds "
         "overlap in time and capacity.",
-        "One alpha for all rounds; the trace has what each round would need.",
-        "a-online-compact chains the windows that are used",
+        "One alpha for all rounds; the trace reports the alpha that each round would need.",
+        "a-online-compact starts each window when the one before has ended",
         (
             "test_alpha_one_and_the_compact_variant_by_hand",
             "test_the_trace_says_what_was_decided_when",
@@ -349,10 +360,10 @@ ERRATA = {
     "E13": Erratum(
         "Lemma 2, (6)",
         "floor of the quotient, plus 1",
-        "The last step needs the rest of the optimal set, but (5) bounds the weight of all that "
-        "was served, also outside of it. Two jobs of weight 10 and 6 that exclude each other: for "
-        "gamma = 2 one round of weight 6 is allowed, and 6 < 10.",
-        "Reported beside the printed value.",
+        "The last step needs the unserved rest of the optimal set, but (5) bounds the weight of "
+        "all served jobs, also of those outside that set. Two jobs of weight 10 and 6 that exclude "
+        "each other: for gamma = 2 one round of weight 6 is allowed, and 6 < 10.",
+        "Reported together with the printed value.",
         "alpha=theory-repaired: ceil of the quotient, plus 1",
         (
             "test_lemma_2_has_a_gap",
@@ -380,10 +391,10 @@ ERRATA = {
     ),
     "E16": Erratum(
         "Algorithm 4, lines 5 and 10",
-        "the workers still to place are counted down from one start for each duration",
-        "They are never counted afresh for the next server and the next start slot: later "
-        "candidates place no workers at all, cost least and win.",
-        "Counted afresh for each server of the PSs.",
+        "the number of workers still to place is set once for each duration",
+        "It is not reset for the next server or the next start slot: later candidates place no "
+        "workers at all, cost least and win.",
+        "Reset for each server of the PSs.",
         "",
         (
             "test_workers_are_counted_afresh_for_every_server_of_the_pss",
@@ -406,10 +417,10 @@ ERRATA = {
     "E18": Erratum(
         "Algorithm 7, lines 5-14",
         "the workers still to place start at the duration; windows are closed; indices k and h",
-        "A wrong variable, never counted afresh; the window holds a slot too many; the servers "
-        "are walked in list order though they were sorted; and one server may take all workers, "
-        "which is not a split placement.",
-        "All workers, counted afresh for each start; half-open windows; sorted servers; a fill of "
+        "The counter starts at a wrong variable and is never reset; the window has one slot too "
+        "many; the loop visits servers in list order although they were sorted; and one server "
+        "may take all workers, which is not a split placement.",
+        "The counter is reset to N for each start; half-open windows; sorted servers; a fill of "
         "one server is discarded.",
         "",
         ("test_a_ring_that_one_server_holds_is_not_split",),
@@ -417,8 +428,8 @@ ERRATA = {
     "E19": Erratum(
         "Theorem 1",
         "Algorithm 4 is optimal for (13)",
-        "False even with E16 and E17 mended: cheap servers are filled first, though workers beside "
-        "the PSs save PSs. It may also miss the only feasible placement.",
+        "False even with E16 and E17 corrected: cheap servers are filled first, although workers "
+        "on the server of the PSs save PSs. It may also miss the only feasible placement.",
         "An exact placement.",
         "placement=repaired",
         (
@@ -488,10 +499,10 @@ ERRATA = {
     "E28": Erratum(
         "Theorem 3",
         "ratio 2 log lambda",
-        "It needs optimal subroutines (E19), prices so high that a schedule beyond the capacity "
-        "costs its weight, demands below 1 / log lambda of a server, which Algorithm 4 itself "
-        "does not keep to, and scaled weights.",
-        "The number is given with the list of the assumptions that the instance does not meet.",
+        "It needs optimal subroutines (E19), prices so high that a schedule that exceeds the "
+        "capacity costs more than its weight, demands below 1 / log lambda of a server, which "
+        "Algorithm 4 itself violates, and scaled weights.",
+        "The ratio is given with the list of the assumptions that the instance does not meet.",
         "",
         (
             "test_the_toy_packs_servers_full",
@@ -510,7 +521,7 @@ ERRATA = {
         "Fig. 9",
         "p3.4xlarge and p2.2xlarge",
         "EC2 has no such sizes. " + _EDITORIAL,
-        "Worker types of one and two GPUs stand for them.",
+        "Figure 9 uses the first four worker types of the drawn instance instead.",
     ),
     "E31": Erratum(
         "7, settings",
@@ -523,8 +534,8 @@ ERRATA = {
     "E32": Erratum(
         "Fig. 10",
         "more workers for each job, less total weighted completion time",
-        "Not in general: rounding, the exchange between servers and packing all cost.",
-        "Reported as it comes out.",
+        "Not in general: rounding, the exchange between servers and packing all cost time.",
+        "The figure reports what was measured.",
         "",
         ("test_more_ring_workers_can_be_slower",),
     ),
@@ -532,7 +543,8 @@ ERRATA = {
         "7, (iii) and (iv)",
         "preemptive baselines for a problem without preemption",
         "They solve another problem.",
-        "Their schedules say so, pay for each restart, leave out rule V12 alone and get no ratio.",
+        "Their schedules are marked preemptive, lose slots at each restart, violate rule V12 only "
+        "and get no ratio.",
         "",
         (
             "test_v12_segments_lose_the_slots_of_a_restart",

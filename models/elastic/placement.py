@@ -1,38 +1,46 @@
-"""The cheapest placement of a fixed number of workers in a fixed window, for many windows at once.
+"""Cheapest placement of a fixed number of workers in a fixed window, for many windows at once.
 
-Everything is on plain arrays: a row t is one window (one start slot), a column h one server. Of
-parameter servers (PSs) only those on one server n matter: (2i) binds every server with PSs by
-itself, so dropping all others keeps a placement feasible. Section 6 of the paper has no PSs.
+Arrays have a row t for each window (one start slot) and a column h for each server. All parameter
+servers (PSs) of a job are placed on one server n: (2i) restricts every server with PSs separately,
+so removing the PSs of all other servers keeps a placement feasible. The ring of Section 6 has no
+PSs.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Number = TypeVar("Number", np.float64, np.int64)
 Rule = Literal["exact", "repaired"]
 TOLERANCE = 1e-6  # of (2i) and (2h), as in the rules
-TIE = 1e-9  # a cost is less than another one when it is less by this, relative to values over 1
+TIE = 1e-9  # costs that differ by less are equal; relative to costs above 1
 
 
 def tie_margin(cost: float) -> float:
-    """Return by how much a cost must be undercut to count as undercut."""
+    """Return by how much a cost must be undercut for another one to count as less.
+
+    Parameters
+    ----------
+    cost : float
+        In the unit of the objective.
+    """
     return TIE * max(1.0, abs(cost))
 
 
 def fits(free: Floats, demand: Floats) -> Ints:
-    """Return how many containers fit into free amounts.
+    """Return how many containers of one kind fit into free amounts.
 
     Parameters
     ----------
     free : array [..., r]
-        What is left of each resource; below 0 counts as 0.
+        Free amount of each resource; below 0 counts as 0.
     demand : array [r]
-        Of one container, same units; some entry is > 0.
+        Demand of one container, in the same units; some entry is > 0.
     """
     needed = np.flatnonzero(demand > 0)
     counts = np.asarray(np.floor(free[..., needed[0]] / demand[needed[0]]))
@@ -43,7 +51,7 @@ def fits(free: Floats, demand: Floats) -> Ints:
 
 
 def ps_needed(bandwidth: float, ps_bandwidth: float, away: int) -> int:
-    """Return the least number of PSs on a server for workers on other servers, (2i), at least 1.
+    """Return the smallest number of PSs, at least 1, that serves workers on other servers, (2i).
 
     Parameters
     ----------
@@ -56,13 +64,21 @@ def ps_needed(bandwidth: float, ps_bandwidth: float, away: int) -> int:
 
 
 def workers_served(bandwidth: float, ps_bandwidth: float, ps: int) -> int:
-    """Return the most workers on other servers that so many PSs on one server can serve, (2i)."""
+    """Return how many workers on other servers the PSs on one server can serve, (2i).
+
+    Parameters
+    ----------
+    bandwidth, ps_bandwidth : float
+        b_m of a worker and B_p of a PS, in units of the bandwidth resource.
+    ps : int
+        PSs on the server.
+    """
     return int(np.floor((ps * ps_bandwidth + TOLERANCE) / bandwidth))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModeDemand:
-    """What a job of a fixed mode asks for."""
+    """Number of workers of a mode, and the demand of one worker and one PS."""
 
     workers: int  # N
     worker: Floats  # [r] e_m, in the units of the free amounts
@@ -71,23 +87,24 @@ class ModeDemand:
     ps_bandwidth: float = 1.0  # B_p
 
     def most_ps(self) -> int:
-        """PSs that serve all workers from elsewhere."""
+        """Return how many PSs suffice when all workers are on other servers."""
         return ps_needed(self.bandwidth, self.ps_bandwidth, self.workers)
 
 
 class SplitPlacements(NamedTuple):
-    """The cheapest split placement in each window; where there is none the cost is infinite."""
+    """The cheapest split placement in each window; where none exists, its cost is infinite."""
 
     cost: Floats  # [t]
     server: Ints  # [t] n, the server of the PSs; -1 in the ring
-    ps: Ints  # [t] s, PSs on it
-    beside: Ints  # [t] g, workers on it
+    ps: Ints  # [t] s, PSs on n
+    beside: Ints  # [t] g, workers on n
 
 
 class GreedyFill:
-    """Workers on the cheapest servers first, in each window t: F(q), and what comes before each.
+    """Workers on the cheapest servers first, in each window t: the cost F(q) of q workers.
 
-    Servers are sorted by price, equal ones stay in list order. Arrays [t, k] are in that order.
+    Servers are sorted by price, equal ones in list order; arrays [t, k] are in this order. F is
+    convex and piecewise linear in q, with a breakpoint wherever a server is full.
     """
 
     def __init__(self, omega: Floats, most: Ints, workers: int) -> None:
@@ -106,31 +123,53 @@ class GreedyFill:
         self.omega = np.take_along_axis(omega, self.order, 1)
         self.most = np.take_along_axis(np.minimum(most, workers), self.order, 1)
         self.upto = np.cumsum(self.most, axis=1)  # workers on the first k + 1 servers
-        self.before = before(self.upto)  # and on the first k
-        self.paid = before(np.cumsum(self.most * self.omega, axis=1))  # the cost of these
+        self.before = exclusive_sums(self.upto)  # workers on the first k servers
+        self.paid = exclusive_sums(np.cumsum(self.most * self.omega, axis=1))  # their cost
         self.total = self.upto[:, -1]
+        # One search serves all windows: row t of `upto` is shifted by t times more than any total.
         self._span = int(self.total.max(initial=0)) + 1
-        self._flat = (self.upto + self._span * np.arange(len(omega))[:, None]).ravel()
+        self._ascending = (self.upto + self._span * np.arange(len(omega))[:, None]).ravel()
 
     def cost(self, rows: Ints, workers: Ints) -> Floats:
-        """Return F(q) in given windows for q workers, 0 <= q <= total."""
-        at = np.searchsorted(self._flat, rows * self._span + workers)
+        """Return F(q), the cost of q workers on the cheapest servers, for pairs (window, q).
+
+        Parameters
+        ----------
+        rows : array [i]
+            Windows t.
+        workers : array [i]
+            q in the window, 0 <= q <= total.
+        """
+        at = np.searchsorted(self._ascending, rows * self._span + workers)
         rest = workers - self.before.ravel()[at]
         cost: Floats = self.paid.ravel()[at] + rest * self.omega.ravel()[at]
         return cost
 
 
-def before(running: NDArray[Any]) -> NDArray[Any]:
-    """Return running totals [t, k] without the own term: 0, then what was reached."""
+def exclusive_sums(running: NDArray[Number]) -> NDArray[Number]:
+    """Shift running totals [t, k] by one column, so that column k sums the columns before k.
+
+    Parameters
+    ----------
+    running : array [t, k]
+        Cumulative sums along k.
+    """
     shifted = np.zeros_like(running)
     shifted[:, 1:] = running[:, :-1]
     return shifted
 
 
 def ring_split(fill: GreedyFill, workers: int) -> SplitPlacements:
-    """Return the cheapest fill on at least two servers in each window (Algorithm 7).
+    """Return the cheapest fill of at least two servers in each window (Algorithm 7).
 
-    A fill that one server holds is no split placement; the central one there costs no more.
+    A fill that uses one server only is not split: the central placement there costs no more.
+
+    Parameters
+    ----------
+    fill : GreedyFill
+        Of the workers of the mode.
+    workers : int
+        N.
     """
     rows = np.flatnonzero(fill.total >= workers)
     rows = rows[fill.most[rows, _first_used(fill, rows)] < workers]
@@ -153,116 +192,123 @@ def ps_split(
 
     Parameters
     ----------
-    fill : Fill
+    fill : GreedyFill
         Of the demand's workers.
+    demand : ModeDemand
+        Workers and PSs of the mode.
     zeta : array [t, h]
         Price of one PS in the window.
     free : array [t, h, r]
-        What is free throughout the window.
+        Free amounts throughout the window.
     rule : "exact" or "repaired"
-        `exact`: for each server n of the PSs the best number of workers beside them. `repaired`:
+        `exact`: for each server n of the PSs the best number g of workers on n. `repaired`:
         Algorithm 4 with N^ reset for each n; neither optimal nor always successful (E19).
     below : float
-        Placements that do not cost less need not be found.
+        Placements that do not cost less may be left out.
 
     Notes
     -----
-    Source: Algorithm 4. With the PSs on n fixed, the cost of g workers beside them is convex in g:
-    the others go to the cheapest servers. So the best g is the one that the fill would put on n,
-    moved into the range that capacity and (2i) leave. Ties: the first server in the sorted order,
-    then the fewest PSs.
+    Source: Algorithm 4. With the PSs on n and their number s fixed, the cost of g workers on n is
+    convex in g, because all other workers go to the cheapest servers. So the best g is the number
+    that the greedy fill would put on n, clipped to the range that capacity and (2i) allow. Ties:
+    the first server in the sorted order, then the fewest PSs.
     """
     assert demand.ps is not None
     N, windows = demand.workers, len(fill.total)
-    found = SplitPlacements(np.full(windows, np.inf), *(np.full(windows, -1) for _ in range(3)))
+    result = SplitPlacements(np.full(windows, np.inf), *(np.full(windows, -1) for _ in range(3)))
     rows = np.flatnonzero(fill.total >= N)
     if not len(rows):
-        return found
+        return result
     base = fill.cost(rows, np.full(len(rows), N))
     holds = (free[rows] >= demand.ps).all(axis=2)
     holds &= base[:, None] + zeta[rows] < below
     holds = np.take_along_axis(holds, fill.order[rows], 1)
-    at, k = np.nonzero(holds)  # pairs of a window and the k-th cheapest server, the latter as n
+    at, k = np.nonzero(holds)  # pairs (window, n): n is the k-th cheapest server
     t = rows[at]
     if not len(t):
-        return found
+        return result
     place = _best_beside if rule == "exact" else _most_beside
     n = fill.order[t, k]
     cost, s, g = place(fill, demand, t, k, zeta[t, n], free[t, n])
-    # The first n of each window whose cost nothing undercuts.
-    least = np.full(windows, np.inf)
-    np.minimum.at(least, t, cost)
+    # Of each window the first n whose cost no other n undercuts.
+    cheapest_cost = np.full(windows, np.inf)
+    np.minimum.at(cheapest_cost, t, cost)
     finite = np.isfinite(cost)
-    bar = least[t] + TIE * np.maximum(1.0, np.abs(least[t]))
-    good = np.flatnonzero(finite & (cost <= bar))
-    first = good[np.unique(t[good], return_index=True)[1]]
-    for array, values in zip(found, (cost, n, s, g), strict=True):
+    limit = cheapest_cost[t] + TIE * np.maximum(1.0, np.abs(cheapest_cost[t]))
+    candidates = np.flatnonzero(finite & (cost <= limit))
+    first = candidates[np.unique(t[candidates], return_index=True)[1]]
+    for array, values in zip(result, (cost, n, s, g), strict=True):
         array[t[first]] = values[first]
-    return found
+    return result
 
 
 def _best_beside(
     fill: GreedyFill, demand: ModeDemand, t: Ints, k: Ints, price: Floats, free: Floats
 ) -> tuple[Floats, Ints, Ints]:
-    """Return the least cost, s and g with all PSs on the k-th server of window t, pair by pair."""
+    """Return for each pair (t, k) the least cost, s and g with all PSs on server k of window t."""
     N = demand.workers
     assert demand.ps is not None
     cost, s_best, g_best = np.full(len(t), np.inf), np.zeros_like(t), np.zeros_like(t)
     own, omega, total = fill.most[t, k], fill.omega[t, k], fill.total[t]
-    ahead = fill.before[t, k]
-    wanted = np.minimum(own, np.maximum(0, N - ahead))  # g of the plain fill
-    room = fits(free, demand.ps)
-    left = np.arange(len(t))  # pairs for which more PSs may help
+    ahead = fill.before[t, k]  # workers that the fill puts on cheaper servers than n
+    greedy_g = np.minimum(own, np.maximum(0, N - ahead))  # g of the fill without PSs
+    ps_fit = fits(free, demand.ps)
+    undecided = np.arange(len(t))  # pairs for which more PSs may still reduce the cost
     for s in range(1, demand.most_ps() + 1):
-        left = left[room[left] >= s]
-        if not len(left):
+        undecided = undecided[ps_fit[undecided] >= s]
+        if not len(undecided):
             break
-        beside = fits(free[left] - s * demand.ps, demand.worker)
+        # low <= g <= high: s PSs serve N - g workers, the other servers hold N - g, and n holds
+        # g workers together with s PSs, with at least one worker elsewhere.
+        fit_with_ps = fits(free[undecided] - s * demand.ps, demand.worker)
         served = workers_served(demand.bandwidth, demand.ps_bandwidth, s)
-        low = np.maximum(max(0, N - served), N - (total[left] - own[left]))
-        high = np.minimum(np.minimum(own[left], N - 1), beside)
+        low = np.maximum(max(0, N - served), N - (total[undecided] - own[undecided]))
+        high = np.minimum(np.minimum(own[undecided], N - 1), fit_with_ps)
         able = low <= high
-        i = left[able]
-        g = np.clip(wanted[i], low[able], high[able])
+        i = undecided[able]
+        g = np.clip(greedy_g[i], low[able], high[able])
+        # Cost of the N - g workers elsewhere: F without n. Where the fill reaches beyond n, count
+        # the `own` workers on n as well and subtract their price.
         away = N - g
-        skip = away > ahead[i]  # the fill passes n: leave out what it would put there
+        skip = away > ahead[i]
         others = fill.cost(t[i], away + np.where(skip, own[i], 0))
         others -= np.where(skip, own[i] * omega[i], 0.0)
         value = g * omega[i] + s * price[i] + others
         better = value < cost[i] - TIE * np.maximum(1.0, np.abs(value))
         i, g = i[better], g[better]
         cost[i], s_best[i], g_best[i] = value[better], s, g
-        # A pair whose g is that of the plain fill, or that no worker can leave, is done.
-        settled = (able & (low <= wanted[left])) | (
-            high < np.maximum(0, N - total[left] + own[left])
+        # More PSs do not help a pair whose lower limit no longer exceeds the greedy g, nor one
+        # whose n must take more workers (the other servers are full) than fit with s PSs.
+        settled = (able & (low <= greedy_g[undecided])) | (
+            high < np.maximum(0, N - total[undecided] + own[undecided])
         )
-        left = left[~settled]
+        undecided = undecided[~settled]
     return cost, s_best, g_best
 
 
 def _most_beside(
     fill: GreedyFill, demand: ModeDemand, t: Ints, k: Ints, price: Floats, free: Floats
 ) -> tuple[Floats, Ints, Ints]:
-    """Algorithm 4's greedy choice of g on the k-th server, N^ reset and at most N - 1 (E16, E17).
+    """Return for each pair (t, k) cost, s and g by the greedy rule of Algorithm 4 (E16, E17).
 
-    Cheaper servers are filled first; on n as many workers as leave room for the PSs that serve the
-    rest; then the servers after n.
+    Cheaper servers are filled first; n gets as many workers as leave space for the PSs that serve
+    the others, at most N - 1; then the servers after n are filled.
     """
     N = demand.workers
     assert demand.ps is not None
     own, omega, total = fill.most[t, k], fill.omega[t, k], fill.total[t]
     ahead = fill.before[t, k]
-    rest = np.maximum(0, N - ahead)  # N^ when the walk comes to n
+    rest = np.maximum(0, N - ahead)  # N^ when the loop reaches n
     g = np.minimum(np.minimum(own, rest), N - 1)
     s = np.zeros_like(g)
-    left = np.arange(len(t))
-    while len(left):
-        away = (N - g[left]) * demand.bandwidth
-        s[left] = np.maximum(1, np.ceil((away - TOLERANCE) / demand.ps_bandwidth))
-        after = free[left] - g[left, None] * demand.worker - s[left, None] * demand.ps
-        left = left[(after < 0).any(axis=1)]
-        g[left] -= 1
-        left = left[g[left] >= 0]
+    too_full = np.arange(len(t))  # pairs whose g workers and s PSs do not fit on n
+    while len(too_full):
+        away = (N - g[too_full]) * demand.bandwidth
+        s[too_full] = np.maximum(1, np.ceil((away - TOLERANCE) / demand.ps_bandwidth))
+        used = g[too_full, None] * demand.worker + s[too_full, None] * demand.ps
+        too_full = too_full[(free[too_full] - used < 0).any(axis=1)]
+        g[too_full] -= 1
+        too_full = too_full[g[too_full] >= 0]
     rest -= g
     able = (g >= 0) & (rest <= total - ahead - own)
     cost = np.full(len(t), np.inf)
@@ -280,9 +326,20 @@ def _most_beside(
 def counts(
     fill: GreedyFill, demand: ModeDemand, found: SplitPlacements, t: int
 ) -> tuple[dict[int, int], dict[int, int]]:
-    """Return the workers and PSs by server of the placement found in window t.
+    """Return the workers and the PSs by server of the split placement in one window.
 
-    `repaired` and `exact` differ in g alone: around n, both fill the cheapest servers first.
+    Both rules fill the cheapest servers first, apart from n; they differ in g alone.
+
+    Parameters
+    ----------
+    fill : GreedyFill
+        The fill from which `found` was computed.
+    demand : ModeDemand
+        Workers and PSs of the mode.
+    found : SplitPlacements
+        Of all windows.
+    t : int
+        The window.
     """
     n, g = int(found.server[t]), int(found.beside[t])
     rest = demand.workers - g
@@ -296,7 +353,7 @@ def counts(
 
 
 def _first_used(fill: GreedyFill, rows: Ints) -> Ints:
-    """Return the first server, in the sorted order, that holds any worker."""
+    """Return for each window the first server, in the sorted order, that holds a worker."""
     first: Ints = (fill.most[rows] > 0).argmax(axis=1)
     return first
 
@@ -315,18 +372,27 @@ def cheapest(
 
     Parameters
     ----------
+    demand : ModeDemand
+        Workers and PSs of the mode.
     omega, zeta : array [h]
         Price of one worker, and of one PS, in the window.
     free : array [h, r]
-        What is free throughout the window.
+        Free amounts throughout the window.
     central : bool
         Everything on one server, or on at least two.
-    fill : Fill or None
-        Of the demand's workers in this window, where it is known.
+    rule : "exact" or "repaired"
+        As in `ps_split`.
+    fill : GreedyFill or None
+        Of the demand's workers in this window, if it has been computed before.
+
+    Returns
+    -------
+    (float, dict, dict) or None
+        None when no such placement exists.
 
     Notes
     -----
-    Source: Algorithms 4-7 for one window. None when there is no such placement.
+    Source: Algorithms 4-7 for one window.
     """
     if central:
         cost = central_costs(demand, omega, zeta, free)
@@ -346,14 +412,16 @@ def cheapest(
 
 
 def central_costs(demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats) -> Floats:
-    """Return the cost of all on one server, for each one, infinite where it does not fit.
+    """Return the cost of the whole job on each server alone; infinite where it does not fit.
 
     Parameters
     ----------
+    demand : ModeDemand
+        Workers and PSs of the mode.
     omega, zeta : array [..., h]
         Price of one worker, and of one PS, in the window.
     free : array [..., h, r]
-        What is free throughout the window.
+        Free amounts throughout the window.
 
     Notes
     -----

@@ -1,8 +1,9 @@
-"""What makes an `elastic` schedule valid, written from the paper; shares no code with the models.
+"""Verifier of `elastic` schedules, written from the paper; it shares no code with the models.
 
-V0 mode, V1 (2a)/(7a), V2 (2m), V3 (2j), V4 the end of time and (7b), V5 (2b), V6 (2c), V7 (2k)(2l),
-V8 (2e), V9 (2g), V10 (2f) with (1) or (14), V11 (2i), V12 no preemption, V13 (2h). A run whose own
-values break V2 or V5-V8 is left out of the other rules, so that one fault gives one message.
+Rules: V0 mode, V1 (2a)/(7a), V2 (2m), V3 (2j), V4 closed horizon and (7b), V5 (2b), V6 (2c),
+V7 (2k)(2l), V8 (2e), V9 (2g), V10 (2f) with (1) or (14), V11 (2i), V12 no preemption, V13 (2h).
+A run whose own values break V2 or V5-V8 is not checked against the other rules, so that one fault
+gives one message.
 """
 
 import math
@@ -17,7 +18,7 @@ from schedgap.instances.shapes import Shapes, is_whole, require, require_keys, s
 from schedgap.instances.verdict import TOLERANCE, Violation
 
 MODES = ("nonpreemptive", "preemptive")
-LATEST = 10**60  # beyond every duration that the largest instance can ask for
+LATEST = 10**60  # longer than any duration in the largest instance
 _KEYS: Shapes = {
     "start": "number",
     "duration": "number",
@@ -28,7 +29,7 @@ _PS_KEYS: Shapes = {"ps_type": "string", "ps": "object"}
 
 
 class Segment(NamedTuple):
-    """One segment of a job, with the values of the file; `name` is for messages."""
+    """One segment of a job, with the values of the file; `name` is used in messages."""
 
     name: str
     job: Job
@@ -41,34 +42,34 @@ class Segment(NamedTuple):
 
     @property
     def end(self) -> int:
-        """start + duration, one slot after the last one."""
+        """start + duration, the slot after the last one."""
         return int(self.start + self.duration)
 
     @property
     def number(self) -> int:
-        """N, workers on all servers."""
+        """N, the number of workers on all servers."""
         return int(sum(self.workers.values()))
 
     @property
     def is_central(self) -> bool:
-        """q_j by (2d): all workers and PSs are on one server."""
+        """q_j by (2d): whether all workers and PSs are on one server."""
         return len({*self.workers, *(self.ps or ())}) == 1
 
 
 class UncheckedSchedule(NamedTuple):
-    """A schedule of the right shape: runs by job id, in file order; values are not judged yet."""
+    """A schedule of the right shape, with segments by job id; its values are not checked yet."""
 
     mode: str
     restart_slots: Any
     jobs: Mapping[str, Sequence[Segment]]
-    unknown: Sequence[str]  # ids that are no jobs
-    split: Sequence[str]  # job ids with the key 'segments'
+    unknown: Sequence[str]  # ids that no job has
+    split: Sequence[str]  # ids of jobs with the key 'segments'
 
 
 def check(
     instance: ElasticInstance, schedule: Any, options: Mapping[str, Any]
 ) -> Iterator[Violation]:
-    """Yield every broken rule of a schedule.
+    """Yield every violation of a rule by a schedule.
 
     Parameters
     ----------
@@ -94,13 +95,18 @@ def check(
 
 
 def objective(instance: ElasticInstance, schedule: Any) -> float:
-    """Return the value of a schedule without violations.
+    """Return the objective value of a schedule without violations.
+
+    Parameters
+    ----------
+    schedule : Any
+        Plain JSON data, as in `check`.
 
     Returns
     -------
     float
-        (2): sum w_j (start + duration), of the last segment; or (7): the weight of the jobs that
-        are in the schedule.
+        (2): sum w_j (start + duration), of the last segment; or (7): the total weight of the
+        scheduled jobs.
     """
     plan = _read(instance, schedule)
     jobs = [job for job in instance.jobs if job.id in plan.jobs]
@@ -110,7 +116,13 @@ def objective(instance: ElasticInstance, schedule: Any) -> float:
 
 
 def metrics(instance: ElasticInstance, schedule: Any) -> dict[str, float]:
-    """Return the true weighted completion time: (2) counts each job one slot late (E1)."""
+    """Return the true weighted completion time: (2) counts each job one slot late (E1).
+
+    Parameters
+    ----------
+    schedule : Any
+        Plain JSON data, as in `check`.
+    """
     if instance.is_batch:
         return {}
     weights = math.fsum(job.weight for job in instance.jobs)
@@ -118,7 +130,13 @@ def metrics(instance: ElasticInstance, schedule: Any) -> dict[str, float]:
 
 
 def omitted_rules(schedule: Any) -> tuple[str, ...]:
-    """Return the rules of the program that a schedule says it leaves out: V12 if preemptive."""
+    """Return the rules that a schedule declares it does not follow: V12 if it is preemptive.
+
+    Parameters
+    ----------
+    schedule : Any
+        Plain JSON data, as in `check`.
+    """
     mode = schedule.get("mode") if isinstance(schedule, Mapping) else None
     return ("V12, one uninterrupted run",) if mode == "preemptive" else ()
 
@@ -127,7 +145,7 @@ def omitted_rules(schedule: Any) -> tuple[str, ...]:
 
 
 def _read(instance: ElasticInstance, schedule: Any) -> UncheckedSchedule:
-    """Return the schedule, or refuse its shape."""
+    """Return a schedule of the right shape, or raise InputError."""
     require(schedule, "object")
     for key in schedule:
         if key not in ("mode", "restart_slots", "jobs"):
@@ -161,7 +179,7 @@ def _read(instance: ElasticInstance, schedule: Any) -> UncheckedSchedule:
                 (f"{name} segment {k + 1}", ("jobs", name, "segments", k), part)
                 for k, part in enumerate(data["segments"])
             ]
-        job = known.get(name, instance.jobs[0])  # an unknown one has a shape, too
+        job = known.get(name, instance.jobs[0])  # the shape is checked for unknown ids, too
         runs = [_segment(instance, job, label, path, part) for label, path, part in parts]
         if name in known:
             jobs[name] = runs
@@ -191,9 +209,9 @@ def _segment(
 
 
 def _violations(instance: ElasticInstance, plan: UncheckedSchedule) -> Iterator[Violation]:
-    yield from known_mode(plan)
-    yield from scheduled_once(instance, plan)
-    yield from one_segment(plan)
+    yield from _known_mode(plan)
+    yield from _scheduled_once(instance, plan)
+    yield from _one_segment(plan)
     sound: dict[str, list[Segment]] = {}
     for name, runs in plan.jobs.items():
         faults = [fault for run in runs for fault in _own_faults(instance, run)]
@@ -202,31 +220,31 @@ def _violations(instance: ElasticInstance, plan: UncheckedSchedule) -> Iterator[
             sound[name] = list(runs)
     for name, runs in sound.items():
         for run in runs:
-            yield from not_before_arrival(run)
-            yield from at_most_one_worker_per_chunk(run)
-            yield from bandwidth_of_parameter_servers(instance, run)
-        yield from ends_in_time(instance, runs)
+            yield from _not_before_arrival(run)
+            yield from _at_most_one_worker_per_chunk(run)
+            yield from _bandwidth_of_parameter_servers(instance, run)
+        yield from _ends_in_time(instance, runs)
         if name not in plan.split:
-            yield from long_enough(instance, runs)
+            yield from _long_enough(instance, runs)
         else:
-            yield from same_types(runs)
-            yield from segments_in_order(runs)
+            yield from _same_types(runs)
+            yield from _segments_in_order(runs)
             if is_whole(plan.restart_slots, 0, LATEST):
-                yield from enough_in_all(instance, runs, plan.restart_slots)
-    yield from within_capacity(instance, [run for runs in sound.values() for run in runs])
+                yield from _enough_in_all(instance, runs, plan.restart_slots)
+    yield from _within_capacity(instance, [run for runs in sound.values() for run in runs])
 
 
 def _own_faults(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
-    """Rules V2 and V5-V8: what the values of a run must be for the other rules to make sense."""
-    yield from whole_slots(run)
-    yield from one_worker_type(instance, run)
-    yield from one_ps_type(instance, run)
-    yield from whole_counts(instance, run)
-    yield from a_parameter_server(instance, run)
+    """Yield violations of V2 and V5-V8: without these rules the others make no sense for a run."""
+    yield from _whole_slots(run)
+    yield from _one_worker_type(instance, run)
+    yield from _one_ps_type(instance, run)
+    yield from _whole_counts(instance, run)
+    yield from _a_parameter_server(instance, run)
 
 
-def known_mode(plan: UncheckedSchedule) -> Iterator[Violation]:
-    """Rule V0: the mode is one of the two, and restart_slots a whole number >= 0."""
+def _known_mode(plan: UncheckedSchedule) -> Iterator[Violation]:
+    """Rule V0: the mode is one of the two, and restart_slots is a whole number >= 0."""
     if plan.mode not in MODES:
         message = f"mode {short(plan.mode)}: must be {' or '.join(MODES)}"
         yield Violation("V0", ("mode",), 1, message)
@@ -235,8 +253,8 @@ def known_mode(plan: UncheckedSchedule) -> Iterator[Violation]:
         yield Violation("V0", ("restart_slots",), 1, message)
 
 
-def scheduled_once(instance: ElasticInstance, plan: UncheckedSchedule) -> Iterator[Violation]:
-    """Rule V1, (2a): every job is there; (7a): any of them; and no others."""
+def _scheduled_once(instance: ElasticInstance, plan: UncheckedSchedule) -> Iterator[Violation]:
+    """Rule V1: every job is scheduled, (2a), or any of them, (7a), and no other id appears."""
     for job in instance.jobs:
         if job.id not in plan.jobs and not instance.is_batch:
             yield Violation("V1", (job.id,), 1, f"{job.id} is not scheduled")
@@ -244,7 +262,7 @@ def scheduled_once(instance: ElasticInstance, plan: UncheckedSchedule) -> Iterat
         yield Violation("V1", (name,), 1, f"no job {short(name)}")
 
 
-def whole_slots(run: Segment) -> Iterator[Violation]:
+def _whole_slots(run: Segment) -> Iterator[Violation]:
     """Rule V2, (2m): start and duration are integers >= 1."""
     for key, value in (("start", run.start), ("duration", run.duration)):
         if not is_whole(value, 1, LATEST):
@@ -252,15 +270,15 @@ def whole_slots(run: Segment) -> Iterator[Violation]:
             yield Violation("V2", (run.name, key), 1, message)
 
 
-def not_before_arrival(run: Segment) -> Iterator[Violation]:
-    """Rule V3, (2j): a job runs from its arrival on."""
+def _not_before_arrival(run: Segment) -> Iterator[Violation]:
+    """Rule V3, (2j): no job starts before its arrival."""
     early = run.job.arrival - run.start
     if early > 0:
         message = f"{run.name} starts in slot {run.start}, {early} before it arrives"
         yield Violation("V3", (run.name,), early, message)
 
 
-def ends_in_time(instance: ElasticInstance, runs: Sequence[Segment]) -> Iterator[Violation]:
+def _ends_in_time(instance: ElasticInstance, runs: Sequence[Segment]) -> Iterator[Violation]:
     """Rule V4, (7b): start + duration <= deadline; closed: the last slot is at most the horizon."""
     last = max(runs, key=lambda run: run.end, default=None)
     if last is None or instance.last_end is None or last.end <= instance.last_end:
@@ -270,10 +288,10 @@ def ends_in_time(instance: ElasticInstance, runs: Sequence[Segment]) -> Iterator
     yield Violation("V4", (last.name,), last.end - instance.last_end, message)
 
 
-def one_worker_type(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
+def _one_worker_type(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
     """Rule V5, (2b): one known worker type that is not barred, and at least one worker.
 
-    That segments do not change it is for `same_types`.
+    That all segments have the same type is checked by `_same_types`.
     """
     fault = _type_fault(
         run.worker_type, [kind.id for kind in instance.worker_types], run.job.train_time
@@ -284,10 +302,10 @@ def one_worker_type(instance: ElasticInstance, run: Segment) -> Iterator[Violati
         yield Violation("V5", (run.name,), 1, f"{run.name} has no workers")
 
 
-def one_ps_type(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
-    """Rule V6, (2c): one known PS type that is not barred; in the ring none and no PSs.
+def _one_ps_type(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
+    """Rule V6, (2c): one known PS type that is not barred; in the ring no type and no PSs.
 
-    That segments do not change it is for `same_types`.
+    That all segments have the same type is checked by `_same_types`.
     """
     if instance.is_ring:
         if run.ps_type is not None or run.ps is not None:
@@ -307,7 +325,7 @@ def _type_fault(name: str, known: Sequence[str], times: Mapping[str, float]) -> 
     return "" if name in times else f"{short(name)} is barred: the job has no time for it"
 
 
-def whole_counts(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
+def _whole_counts(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
     """Rule V7, (2k) and (2l): counts are integers >= 1 on known servers."""
     known = {server.id for server in instance.servers}
     for role, counts in (("workers", run.workers), ("ps", run.ps or {})):
@@ -320,13 +338,13 @@ def whole_counts(instance: ElasticInstance, run: Segment) -> Iterator[Violation]
                 yield Violation("V7", (run.name, server), 1, message)
 
 
-def a_parameter_server(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
+def _a_parameter_server(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
     """Rule V8, (2e): at least one PS."""
     if not instance.is_ring and not run.ps:
         yield Violation("V8", (run.name,), 1, f"{run.name} has no parameter server")
 
 
-def at_most_one_worker_per_chunk(run: Segment) -> Iterator[Violation]:
+def _at_most_one_worker_per_chunk(run: Segment) -> Iterator[Violation]:
     """Rule V9, (2g): at most D_j workers."""
     most = run.job.chunks
     if run.number > most:
@@ -334,10 +352,10 @@ def at_most_one_worker_per_chunk(run: Segment) -> Iterator[Violation]:
         yield Violation("V9", (run.name,), run.number - most, message)
 
 
-def batch_slots(instance: ElasticInstance, run: Segment) -> float:
-    """Return 1 / rho, the slots that one worker needs for one mini-batch: (1), or (14) for a ring.
+def _batch_slots(instance: ElasticInstance, run: Segment) -> float:
+    """Return 1 / rho, the slots that one worker needs for one mini-batch: (1), or (14) in the ring.
 
-    The 2 pi / b of the exchange between servers counts unless all is on one server.
+    The exchange between servers takes 2 pi / b, and nothing if everything is on one server.
     """
     job, N = run.job, run.number
     b = _demand(instance.worker_types, run.worker_type)[instance.bandwidth_resource]
@@ -348,27 +366,27 @@ def batch_slots(instance: ElasticInstance, run: Segment) -> float:
     return job.train_time[run.worker_type] + update + exchange * (N - 1) / N
 
 
-def long_enough(instance: ElasticInstance, runs: Sequence[Segment]) -> Iterator[Violation]:
-    """Rule V10, (2f): d_j N rho >= E D K; a millionth of a worker-slot may be missing."""
+def _long_enough(instance: ElasticInstance, runs: Sequence[Segment]) -> Iterator[Violation]:
+    """Rule V10, (2f): d_j N rho >= E D K, with a tolerance of a millionth of a worker-slot."""
     for run in runs:
-        needed = run.job.work * batch_slots(instance, run)
+        needed = run.job.work * _batch_slots(instance, run)
         least = max(1, math.ceil((needed - TOLERANCE) / run.number))
         if run.duration < least:
             message = f"{run.name} runs {run.duration} slots, needs {least}"
             yield Violation("V10", (run.name,), least - run.duration, message)
 
 
-def enough_in_all(
+def _enough_in_all(
     instance: ElasticInstance, runs: Sequence[Segment], restart_slots: int
 ) -> Iterator[Violation]:
-    """Rule V10 of a preemptive schedule: mini-batches over all segments, restarts taken off."""
+    """Rule V10 of a preemptive schedule: mini-batches over all segments, less restart slots."""
     if not runs:
         return
     job, done = runs[0].job, 0.0
     for k, run in enumerate(runs):
         slots = max(0, run.duration - (restart_slots if k else 0))
         if slots:
-            needed = batch_slots(instance, run)
+            needed = _batch_slots(instance, run)
             done += slots * run.number / needed if needed > 0 else math.inf
     missing = job.work - done
     if missing > TOLERANCE + 1e-9 * job.work:
@@ -376,8 +394,8 @@ def enough_in_all(
         yield Violation("V10", (job.id,), missing, message)
 
 
-def bandwidth_of_parameter_servers(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
-    """Rule V11, (2i): the PSs on a server take the bandwidth of all workers on other servers."""
+def _bandwidth_of_parameter_servers(instance: ElasticInstance, run: Segment) -> Iterator[Violation]:
+    """Rule V11, (2i): the PSs on a server have bandwidth for all workers on other servers."""
     if instance.is_ring:
         return
     b = _demand(instance.worker_types, run.worker_type)[instance.bandwidth_resource]
@@ -393,8 +411,8 @@ def bandwidth_of_parameter_servers(instance: ElasticInstance, run: Segment) -> I
             yield Violation("V11", (run.name, server), excess, message)
 
 
-def one_segment(plan: UncheckedSchedule) -> Iterator[Violation]:
-    """Rule V12: no preemption, unless the mode is preemptive; then at least one segment."""
+def _one_segment(plan: UncheckedSchedule) -> Iterator[Violation]:
+    """Rule V12: no preemption; if the mode is preemptive, at least one segment."""
     for name in plan.split:
         if plan.mode == "nonpreemptive":
             message = f"{name} has segments, which only a preemptive schedule may have"
@@ -403,7 +421,7 @@ def one_segment(plan: UncheckedSchedule) -> Iterator[Violation]:
             yield Violation("V12", (name,), 1, f"{name} has no segments")
 
 
-def same_types(runs: Sequence[Segment]) -> Iterator[Violation]:
+def _same_types(runs: Sequence[Segment]) -> Iterator[Violation]:
     """Rules V5 and V6 of a preemptive schedule: all segments have the types of the first."""
     for run in runs[1:]:
         first = runs[0]
@@ -415,8 +433,8 @@ def same_types(runs: Sequence[Segment]) -> Iterator[Violation]:
             yield Violation("V6", (run.name,), 1, message)
 
 
-def segments_in_order(runs: Sequence[Segment]) -> Iterator[Violation]:
-    """Rule V12 of a preemptive schedule: segments are in order of time and do not overlap."""
+def _segments_in_order(runs: Sequence[Segment]) -> Iterator[Violation]:
+    """Rule V12 of a preemptive schedule: segments are in time order and do not overlap."""
     for first, second in pairwise(runs):
         overlap = first.end - second.start
         if overlap > 0:
@@ -426,10 +444,11 @@ def segments_in_order(runs: Sequence[Segment]) -> Iterator[Violation]:
             yield Violation("V12", (second.name,), overlap, message)
 
 
-def within_capacity(instance: ElasticInstance, runs: Sequence[Segment]) -> Iterator[Violation]:
-    """Rule V13, (2h): what runs in a slot fits on every server, of every resource.
+def _within_capacity(instance: ElasticInstance, runs: Sequence[Segment]) -> Iterator[Violation]:
+    """Rule V13, (2h): usage is within the capacity of every server and resource in every slot.
 
-    Where a run starts suffices: usage grows nowhere else. The slot of the largest excess is named.
+    Usage increases only where a run starts, so only these slots are checked. The message names the
+    slot of the largest excess.
     """
     resources = instance.resources
     rank = {t: k for k, t in enumerate(sorted({t for run in runs for t in (run.start, run.end)}))}

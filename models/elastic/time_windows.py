@@ -1,4 +1,4 @@
-"""When a job can run in an optimal schedule: from its arrival to an end that a schedule proves."""
+"""Time windows of jobs: from the arrival to the latest completion in an optimal schedule."""
 
 import math
 from dataclasses import dataclass
@@ -11,24 +11,30 @@ _MARGIN = 1e-6  # in slots: without it, rounding cuts optima off
 
 @dataclass(frozen=True, slots=True)
 class JobWindows:
-    """For each job the first slot, and the largest start + duration."""
+    """First slot of each job, and its largest start + duration."""
 
     first: tuple[int, ...]
     end: tuple[int, ...]
 
     @property
     def slots(self) -> int:
-        """The last slot that any job uses."""
+        """The last slot that any job can use."""
         return max(self.end) - 1
 
 
 def shortest(instance: ElasticInstance, job: int) -> int | None:
-    """Return the least duration of a job in slots; None when it has no placement."""
+    """Return the duration of the fastest mode of a job in slots; None when it has no placement.
+
+    Parameters
+    ----------
+    job : int
+        Index of the job.
+    """
     return min((mode.duration for mode in modes(instance, job)), default=None)
 
 
 def earliest(instance: ElasticInstance) -> list[int] | None:
-    """Return each job's least start + duration; None when a job has no placement."""
+    """Return the smallest start + duration of each job; None when some job has no placement."""
     least = [shortest(instance, j) for j in range(len(instance.jobs))]
     if any(d is None for d in least):
         return None
@@ -36,36 +42,44 @@ def earliest(instance: ElasticInstance) -> list[int] | None:
 
 
 def windows(instance: ElasticInstance, upper: float | None) -> JobWindows | None:
-    """Return the windows that hold an optimal schedule.
+    """Return time windows that contain an optimal schedule.
 
     Parameters
     ----------
     upper : float or None
-        Value of a known schedule; plays no part in a batch problem, where the deadline is the end.
+        Value of a feasible schedule. A batch problem does not use it: there the deadline ends the
+        windows.
 
     Returns
     -------
-    Windows or None
-        None when nothing ends the horizon: it is open and no schedule is known. A job that is late
-        by x in some schedule costs w_j x more than at its earliest, all others at least theirs.
+    JobWindows or None
+        None when the horizon is open and no schedule is given, so that nothing limits completion.
+
+    Notes
+    -----
+    Let e_j be the earliest start + duration of job j. Any schedule costs at least sum_i w_i e_i,
+    and a job that completes x slots after e_j adds w_j x. In a schedule of value at most `upper`
+    therefore x <= (upper - sum_i w_i e_i) / w_j.
     """
     first = tuple(job.arrival for job in instance.jobs)
-    last, least = instance.last_end, earliest(instance)
-    if instance.is_batch or upper is None or least is None:
+    last, earliest_ends = instance.last_end, earliest(instance)
+    if instance.is_batch or upper is None or earliest_ends is None:
         return None if last is None else JobWindows(first, (last,) * len(first))
     weights = [job.weight for job in instance.jobs]
-    slack = upper - math.fsum(w * c for w, c in zip(weights, least, strict=True))
+    slack = upper - math.fsum(w * c for w, c in zip(weights, earliest_ends, strict=True))
     slack += 1e-12 * abs(upper)
     ends = [
-        max(c, math.floor(slack / w + c + _MARGIN)) for w, c in zip(weights, least, strict=True)
+        max(c, math.floor(slack / w + c + _MARGIN))
+        for w, c in zip(weights, earliest_ends, strict=True)
     ]
     return JobWindows(first, tuple(ends if last is None else [min(end, last) for end in ends]))
 
 
 def no_schedule(instance: ElasticInstance) -> str | None:
-    """Return why there is no schedule, where single jobs show it; batch problems always have one.
+    """Return why no schedule exists, if a single job shows it; None otherwise.
 
-    A job without a placement on the empty cluster, or one that cannot end in a closed horizon.
+    A job may have no placement on the empty cluster, or be unable to end within a closed horizon. A
+    batch problem always has a schedule: the empty one.
     """
     if instance.is_batch:
         return None

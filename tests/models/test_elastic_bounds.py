@@ -292,7 +292,7 @@ def test_configurations_are_all_that_fit_and_have_no_room() -> None:
 
 
 def test_servers_with_too_many_configurations_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedgap.models.elastic.bounds.configurations.MOST_VISITED", 1)
+    monkeypatch.setattr("schedgap.models.elastic.bounds.configurations.MAX_VISITED", 1)
     configurations.cache_clear()
     outcome = run("configuration-lp", TOY)
     assert outcome.bound is None and "configurations" in outcome.note

@@ -198,7 +198,7 @@ def test_branch_and_cut_finds_the_optimum(instance: ElasticInstance) -> None:
 
 def without_cuts(instances: list[ElasticInstance]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cutting_planes, "MOST_CLIQUES", 0)
+        patch.setattr(cutting_planes, "MAX_CLIQUES", 0)
         patch.setattr(SlotSeparator, "separate", lambda self, pool, shares, clock: [])
         nodes = [branched(instance) for instance in instances]
     assert max(nodes) > 1

@@ -24,7 +24,7 @@ from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, J1, RING, TOY
-from strategies.engines import container_demands
+from strategies.engines import needs
 
 METHODS = {method.name: method for method in ALL if method.kind == "exact"}
 
@@ -71,7 +71,7 @@ def test_exact_proves_the_examples(instance: ElasticInstance, optimum: float) ->
 @pytest.mark.parametrize("name", ["time-indexed", "compact-exponential", "paper-milp"])
 @pytest.mark.parametrize("engine", ["highs", "gurobi"])
 def test_methods_prove_the_examples(name: str, engine: str) -> None:
-    container_demands(engine)
+    needs(engine)
     for instance in (TOY, BATCH, RING):
         check(instance, run(name, instance, engine))
 
@@ -239,7 +239,7 @@ def test_what_is_too_large_has_a_schedule_and_a_coarse_bound(
 ) -> None:
     """Each job alone costs 3 x 4,000,003."""
     monkeypatch.setattr(exact, "FIRST_SIZE", 0)
-    monkeypatch.setattr(exact, "MOST_SIZE", 0)
+    monkeypatch.setattr(exact, "MAX_SIZE", 0)
     outcome = run("exact", LONG, limit=6)
     assert "too large" in outcome.note
     assert outcome.schedule.value(LONG) <= 3 * 4_000_003 + 3 * 8_000_005

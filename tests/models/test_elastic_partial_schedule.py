@@ -114,6 +114,6 @@ def test_a_server_that_no_worker_fits_on_loses_nothing_by_a_ps() -> None:
 
 
 def test_tables_that_are_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partial_schedule, "MOST_CELLS", 100)
+    monkeypatch.setattr(partial_schedule, "MAX_CELLS", 100)
     with pytest.raises(ScaleError, match="too many"):
         PartialSchedule(TOY, 100)

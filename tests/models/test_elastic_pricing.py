@@ -145,7 +145,7 @@ def test_changed_prices_are_those_of_a_new_market() -> None:
             starts = np.arange(1, max(1, T + 2 - mode.duration))
             costs = fresh.costs(mode, starts).tolist()
             assert market.costs(mode, starts).tolist() == costs
-            offers = [market.offer(mode, int(start)) for start in starts]
+            offers = [market.cheapest_at(mode, int(start)) for start in starts]
             assert [np.inf if each is None else each.cost for each in offers] == costs
 
 

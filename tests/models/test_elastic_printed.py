@@ -17,12 +17,12 @@ from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.solvers import Clock, solve
 from strategies.elastic import brute_force, elastic_instances
 from strategies.elastic_examples import BATCH, RING, TOY
-from strategies.engines import container_demands
+from strategies.engines import needs
 
 
 @pytest.fixture
 def _gurobi() -> None:
-    container_demands("gurobi")
+    needs("gurobi")
 
 
 def agrees(instance: ElasticInstance) -> None:
@@ -71,7 +71,7 @@ def test_the_products_agree_with_enumeration_at_length(instance: ElasticInstance
 
 
 def test_what_the_bundled_licence_does_not_admit_is_said() -> None:
-    container_demands("gurobi", licence="limited licence")
+    needs("gurobi", licence="limited licence")
     large = generate("elastic", preset="small", settings={"jobs": 14}, seed=1)
     with pytest.raises(EngineUnavailableError, match="200 columns where there are products"):
         solve_method(large, "paper-miqcp", time_limit=60)

@@ -96,7 +96,7 @@ def test_a_ring_schedule_is_valid_without_parameter_servers():
 @pytest.mark.parametrize(
     ("rule", "schedule"),
     [
-        ("V0", toy() | {"mode": "PreemptivePolicy"}),
+        ("V0", toy() | {"mode": "Preemptive"}),
         ("V0", in_segments((1, 3), restart=-1)),
         ("V0", in_segments((1, 3), restart=0.5)),
         ("V1", without(TOY_SCHEDULE, "jobs", "j2")),

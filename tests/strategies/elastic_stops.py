@@ -88,7 +88,7 @@ SWITCHES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "bad start": lambda patch: patch.setattr(initial, "starting_schedules", one_by_one),
     "no lists": lambda patch: patch.setattr(exact, "_guided", lambda *args: 0),
     "no cuts": lambda patch: (
-        patch.setattr(cutting_planes, "MOST_CLIQUES", 0),
+        patch.setattr(cutting_planes, "MAX_CLIQUES", 0),
         patch.setattr(SlotSeparator, "separate", lambda self, pool, shares, clock: []),
     )[0],
     "few runs": lambda patch: (
@@ -96,7 +96,7 @@ SWITCHES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
         patch.setattr(cutting_planes, "FIRST_COLUMNS", 3),
         patch.setattr(cutting_planes, "MORE_COLUMNS", 2),
     )[0],
-    "too large": lambda patch: patch.setattr(exact, "MOST_MODE_STARTS", 0),
+    "too large": lambda patch: patch.setattr(exact, "MAX_MODE_STARTS", 0),
 }
 WAYS: tuple[tuple[str, ...], ...] = (
     (),

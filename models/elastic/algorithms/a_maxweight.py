@@ -1,4 +1,4 @@
-"""Algorithm 3, A_maxweight: of a batch of jobs the weight that completes by a deadline, by prices.
+"""Algorithm 3, A_maxweight: maximise the weight of a batch that completes by a deadline, by prices.
 
 Prices start at 0 and grow exponentially with use, (11); a job is served when its weight exceeds the
 price of its cheapest schedule. E8, E15, E21 are the paper's errata as numbered in `paper.py`.
@@ -6,14 +6,14 @@ price of its cheapest schedule. E8, E15, E21 are the paper's errata as numbered 
 Events, one dict each. Weights, costs and prices are in the unit of the jobs' weights, a price per
 unit of demand as given in the file and slot; slots count from the start of the batch, from 1.
 
-- `batch` (A3 L1): all is free and all prices are 0. `deadline`; `jobs`, those that can run at all,
-  in the order of the loop.
-- `accept` (A3 L10): a job weighs more than its cheapest schedule costs. `job`, `weight`, `cost`,
-  and the run: `start`, `duration`, `worker_type`, `workers`, with PSs `ps_type`, `ps`.
-- `prices` (A3 L14): what the job just accepted changes. `job`; `rises`, a list of `server`,
-  `resource`, slots `first` to `last`, price `before` and `after`.
-- `leave` (A3 L9): a job is left. `job`, `weight`, `cost`, null where no schedule fits.
-- `batch_end` (A3 L16): `served` and `left`, job ids, and `weight`, that of the served.
+- `batch` (A3 L1): the cluster is free and all prices are 0. `deadline`; `jobs`, those that have a
+  mode, in the order of the loop.
+- `accept` (A3 L10): the weight of a job exceeds the cost of its cheapest schedule. `job`, `weight`,
+  `cost`, and the run: `start`, `duration`, `worker_type`, `workers`, with PSs `ps_type`, `ps`.
+- `prices` (A3 L14): the price increases caused by the accepted job. `job`; `rises`, a list of
+  `server`, `resource`, slots `first` to `last`, price `before` and `after`.
+- `leave` (A3 L9): a job is rejected. `job`, `weight`, `cost`, null where no schedule fits.
+- `batch_end` (A3 L16): `served` and `left`, job ids, and `weight`, that of the served jobs.
 """
 
 import math
@@ -40,35 +40,41 @@ ModesOf = Callable[[ElasticCluster, Job], tuple[Mode, ...]]  # which modes a job
 
 @dataclass(frozen=True, eq=False)
 class ArrivedJob:
-    """A job as it is known from its arrival on, and what follows from its own data."""
+    """A job that has arrived, with its modes."""
 
-    place: int  # in the list of jobs
+    place: int  # index in the list of jobs
     job: Job
     modes: tuple[Mode, ...]
 
     def shortest(self) -> float:
-        """Least duration, in slots; infinite when the job can never run."""
+        """Return the duration of the fastest mode in slots; infinite when the job can never run."""
         return min((mode.duration for mode in self.modes), default=np.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaxWeightConstants:
-    """What the paper takes as known beforehand: T, F, and the scales of weights and demands.
+    """What the paper assumes to be known beforehand: T, F, and the scales of weights and demands.
 
     With `normalise`, an amount is divided by the mean capacity of its resource over all servers,
-    and weights are multiplied by `kappa`, so that no weight is below what the job consumes (E8).
+    and weights are multiplied by `kappa`, so that no weight is below the consumption of its job
+    (E8).
     """
 
     horizon: int  # T
     F: float
     kappa: float
-    per_unit: Floats  # [r] factor of a demand as given in the file; 0 where there is no capacity
+    per_unit: Floats  # [r] factor of a demand as given in the file; 0 without any capacity
     lam: float  # lambda of (11)
 
     def volumes(self, view: ElasticCluster, of: Sequence[Mode]) -> Floats:
-        """Return the scaled sum of all demands times duration, for each mode.
+        """Return the volume of each mode: the scaled sum of all its demands times its duration.
 
-        One PS for a central mode; else as many as serve all workers.
+        Parameters
+        ----------
+        view : ElasticCluster
+            The servers and types.
+        of : sequence of Mode
+            The modes. A central one has one PS, a split one as many as serve all its workers.
         """
         worker = _total(view.worker_demand, self.per_unit)
         ps = _total(view.ps_demand, self.per_unit)
@@ -81,12 +87,28 @@ class MaxWeightConstants:
         return np.array(volumes)
 
     def least_volume(self, view: ElasticCluster, of: Sequence[Mode]) -> float:
-        """Return v_min of a job with these modes."""
+        """Return v_min, the least volume of a job's modes.
+
+        Parameters
+        ----------
+        view : ElasticCluster
+            The servers and types.
+        of : sequence of Mode
+            The modes of the job; those that exceed the horizon do not count if others do not.
+        """
         return float(self.volumes(view, _within(of, self.horizon)).min())
 
 
 def arrived_job(instance: ElasticInstance, j: int, modes_of: ModesOf | None = None) -> ArrivedJob:
-    """Return the job with index j, and its modes: all of them, or those that `modes_of` allows."""
+    """Return a job of the instance with its modes.
+
+    Parameters
+    ----------
+    j : int
+        Index of the job.
+    modes_of : callable, optional
+        Which modes the job may use; by default all of them.
+    """
     job = instance.jobs[j]
     own = modes(instance, j) if modes_of is None else modes_of(cluster(instance), job)
     return ArrivedJob(j, job, own)
@@ -104,11 +126,11 @@ def constants(
     Parameters
     ----------
     F : float, optional
-        Greatest weight for a unit of consumption; else the least that the instance's jobs allow.
+        Upper limit on weight per unit of consumption; by default the least that the jobs allow.
     normalise : bool
         Scale amounts and weights (ours); False is the literal reading, sums of unlike units.
     modes_of : callable, optional
-        Which modes a job may take; all of them by default.
+        Which modes a job may use; by default all of them.
 
     Notes
     -----
@@ -118,39 +140,49 @@ def constants(
     mean = (view.capacity / view.scale).mean(axis=0)
     with np.errstate(divide="ignore"):
         per_unit = np.where(mean > 0, 1 / mean, 0.0) if normalise else np.ones(len(mean))
-    bare = MaxWeightConstants(instance.horizon, 1.0, 1.0, per_unit, 1.0)
-    spans = []  # weight, v_min, v_max
+    unscaled = MaxWeightConstants(instance.horizon, 1.0, 1.0, per_unit, 1.0)
+    volume_ranges = []  # (weight, v_min, v_max) of each job
     for j, job in enumerate(instance.jobs):
-        own = _within(arrived_job(instance, j, modes_of).modes, instance.horizon)
-        if own:
-            volumes = bare.volumes(view, own)
-            spans.append((job.weight, float(volumes.min()), float(volumes.max())))
-    kappa = max((most / weight for weight, _, most in spans), default=1.0) if normalise else 1.0
+        job_modes = _within(arrived_job(instance, j, modes_of).modes, instance.horizon)
+        if job_modes:
+            volumes = unscaled.volumes(view, job_modes)
+            volume_ranges.append((job.weight, float(volumes.min()), float(volumes.max())))
+    kappa = (
+        max((largest / weight for weight, _, largest in volume_ranges), default=1.0)
+        if normalise
+        else 1.0
+    )
     if F is None:
-        F = max((kappa * weight / least for weight, least, _ in spans), default=1.0)
+        F = max((kappa * weight / smallest for weight, smallest, _ in volume_ranges), default=1.0)
     H, R = view.capacity.shape
     lam = 2 * instance.horizon * H * R * F + 1
     return MaxWeightConstants(instance.horizon, F, kappa, per_unit, lam)
 
 
 def gamma(const: MaxWeightConstants) -> float:
-    """Return 2 log lambda, the ratio that Theorem 3 claims for A_maxweight."""
+    """Return 2 log lambda, the ratio that Theorem 3 claims for A_maxweight.
+
+    Parameters
+    ----------
+    const : MaxWeightConstants
+        Its lambda counts.
+    """
     return 2 * math.log2(const.lam)
 
 
 def _within(of: Sequence[Mode], horizon: int) -> Sequence[Mode]:
-    """Modes that end within the horizon; all of a job that has none."""
+    """Return the modes that end within the horizon; all modes if none does."""
     return [mode for mode in of if mode.duration <= horizon] or of
 
 
 def _total(demand: Floats, per_unit: Floats) -> list[float]:
-    """Scaled sum of the demands of each type [k, r]."""
+    """Return the scaled sum of the demands of each type [k, r]."""
     return [sum(row) for row in (demand * per_unit).tolist()]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ServedBatch:
-    """What A_maxweight made of a batch: the schedules of the served jobs, and the final prices."""
+    """Result of A_maxweight: the served jobs with their schedules, and the final prices."""
 
     served: tuple[tuple[ArrivedJob, PricedRun], ...]
     prices: Floats  # [h, r, t] price per unit as given in the file and slot, over kappa
@@ -158,7 +190,7 @@ class ServedBatch:
 
     @property
     def weight(self) -> float:
-        """Weight of the served jobs."""
+        """Total weight of the served jobs."""
         return math.fsum(each.job.weight for each, _ in self.served)
 
 
@@ -173,68 +205,70 @@ def serve_batch(
     tie: Tie = "order",
     log: Log | None = None,
 ) -> ServedBatch:
-    """Serve jobs whose weight exceeds the price of their cheapest schedule, one after the other.
+    """Serve the jobs whose weight exceeds the price of their cheapest schedule, one by one.
 
     Parameters
     ----------
-    jobs : sequence of Arrived
+    view : ElasticCluster
+        The servers and types.
+    jobs : sequence of ArrivedJob
         phi; in the order that breaks ties. All may run from slot 1 on.
     deadline : int
         tau >= 2: start + duration of a served job is at most this.
-    fixed : Constants
+    const : MaxWeightConstants
         T, F and scales.
     rule : "exact" or "repaired"
-        Cheapest split placements (ours), or those of Algorithm 4 with its slips mended (E19).
+        Optimal split placements (ours), or those of Algorithm 4 with its errors corrected (E19).
     order : "arrival" or "density"
         Of the loop over jobs: as given, or by weight over least volume, greatest first (E15).
     tie : "order" or "volume"
         Among schedules of equal cost: the first in the order of enumeration, as printed; or the
         least volume, then the earliest end (ours: at zero prices the first types always win, E21).
     log : list, optional
-        Where the events go.
+        Receives the events.
 
     Returns
     -------
-    Batch
+    ServedBatch
         The served jobs with their schedules, in the order of the loop, and the final prices.
 
     Notes
     -----
     Source: Algorithm 3. Guarantee: 2 log lambda (Theorem 3), on assumptions that can fail; see
-    `guarantees`. A cost counts as less when it is less by 1e-9, relative to values over 1.
+    `guarantees`. Costs that differ by less than 1e-9, relative to costs above 1, count as equal.
     """
-    market = PricedCluster.empty(view, deadline - 1)  # A3 L1: x = 0, beta = 0, delta = 0 (E35)
+    priced = PricedCluster.empty(view, deadline - 1)  # A3 L1: x = 0, beta = 0, delta = 0 (E35)
     served: list[tuple[ArrivedJob, PricedRun]] = []  # J_i^s
     able = _in_order(view, jobs, const, order)
     if log is not None:
         ids = [each.job.id for each in able]
         log.append({"line": "A3 L1", "event": "batch", "deadline": deadline, "jobs": ids})
     for each in able:  # A3 L2
-        best = _cheapest(market, each, deadline, const, rule, tie)  # A3 L3-L7
+        best = _cheapest(priced, each, deadline, const, rule, tie)  # A3 L3-L7
         if best is not None and const.kappa * each.job.weight - best.cost > 0:  # A3 L8-L9
             served.append((each, best))  # A3 L10-L12
             if log is not None:
-                _tell_accept(log, market, each, best, const)
-            _commit(market, best, const)  # A3 L13-L14
+                _tell_accept(log, priced, each, best, const)
+            _commit(priced, best, const)  # A3 L13-L14
         elif log is not None:
             cost = None if best is None else best.cost / const.kappa
             words = {"job": each.job.id, "weight": each.job.weight, "cost": cost}
             log.append({"line": "A3 L9", "event": "leave", **words})
     # A3 L15-L16
-    prices = np.moveaxis(market.price[:-1], 0, 2) / const.kappa
-    found = ServedBatch(tuple(served), prices, deadline)
+    prices = np.moveaxis(priced.price[:-1], 0, 2) / const.kappa
+    batch = ServedBatch(tuple(served), prices, deadline)
     if log is not None:
         taken = [each.job.id for each, _ in served]
         left = [name for name in ids if name not in taken]
-        words = {"served": taken, "left": left, "weight": found.weight}
+        words = {"served": taken, "left": left, "weight": batch.weight}
         log.append({"line": "A3 L16", "event": "batch_end", **words})
-    return found
+    return batch
 
 
 def _in_order(
     view: ElasticCluster, jobs: Sequence[ArrivedJob], const: MaxWeightConstants, order: Order
 ) -> list[ArrivedJob]:
-    """Jobs that can run at all, in the order of the loop."""
+    """Return the jobs that have a mode, in the order of the loop."""
     able = [each for each in jobs if each.modes]
     if order == "density":
         density = {each.place: _density(view, each, const) for each in able}
@@ -243,12 +277,12 @@ def _in_order(
 
 
 def _density(view: ElasticCluster, job: ArrivedJob, const: MaxWeightConstants) -> float:
-    """Weight by least volume, which is not 0: every worker takes bandwidth."""
+    """Return weight over least volume; a volume is never 0, since every worker needs bandwidth."""
     return job.job.weight / const.least_volume(view, job.modes)
 
 
 def _cheapest(
-    market: PricedCluster,
+    priced: PricedCluster,
     job: ArrivedJob,
     deadline: int,
     const: MaxWeightConstants,
@@ -256,40 +290,41 @@ def _cheapest(
     tie: Tie,
 ) -> PricedRun | None:
     """Return l_j: the central schedule, or a split one that costs less (E14: l, not l_j)."""
-    view = market.view
+    view = priced.view
     if tie == "volume":
         volumes = [float(f"{volume:.9g}") for volume in const.volumes(view, job.modes)]
-        return market.cheapest(job.modes, 1, deadline, rule=rule, volumes=volumes)
+        return priced.cheapest(job.modes, 1, deadline, rule=rule, volumes=volumes)
     central = [mode for mode in job.modes if mode.central]
     split = [mode for mode in job.modes if not mode.central]
-    best = market.cheapest(central, 1, deadline, rule=rule)  # A3 L3: A_mincost2, A_RAmincost1
+    best = priced.cheapest(central, 1, deadline, rule=rule)  # A3 L3: A_mincost2, A_RAmincost1
+    # Only a split schedule that costs less than the central one is of interest.
     below = np.inf if best is None else best.cost - tie_margin(best.cost)
-    other = market.cheapest(  # A3 L4: A_mincost1, A_RAmincost2
+    split_run = priced.cheapest(  # A3 L4: A_mincost1, A_RAmincost2
         split, 1, deadline, rule=rule, below=below
     )
-    return best if other is None else other  # A3 L5-L7
+    return best if split_run is None else split_run  # A3 L5-L7
 
 
-def _commit(market: PricedCluster, offer: PricedRun, const: MaxWeightConstants) -> None:
-    """Take what the schedule uses, beta, and raise the prices there by (11)."""
-    servers, price, free = _after(market, offer, const)
-    market.change(offer.start, offer.end - 1, servers, price, free)
+def _commit(priced: PricedCluster, run: PricedRun, const: MaxWeightConstants) -> None:
+    """Add the usage of a schedule to beta, and raise the prices that it affects by (11)."""
+    servers, price, free = _after(priced, run, const)
+    priced.change(run.start, run.end - 1, servers, price, free)
 
 
 def _after(
-    market: PricedCluster, offer: PricedRun, const: MaxWeightConstants
+    priced: PricedCluster, run: PricedRun, const: MaxWeightConstants
 ) -> tuple[Ints, Floats, Floats]:
-    """Return the servers of a schedule, and their prices and free amounts [t, h, r] with it."""
-    view, mode = market.view, offer.mode
-    servers = np.array(sorted({*offer.workers, *offer.ps}))
+    """Return the servers of a schedule, and their prices and free amounts [t, h, r] after it."""
+    view, mode = priced.view, run.mode
+    servers = np.array(sorted({*run.workers, *run.ps}))
     used = np.zeros((len(servers), view.capacity.shape[1]))
     for k, h in enumerate(servers.tolist()):
-        used[k] += offer.workers.get(h, 0) * view.worker_units[mode.worker_type]
+        used[k] += run.workers.get(h, 0) * view.worker_units[mode.worker_type]
         if mode.ps_type is not None:
-            used[k] += offer.ps.get(h, 0) * view.ps_units[mode.ps_type]
-    slots = slice(offer.start - 1, offer.end - 1)
+            used[k] += run.ps.get(h, 0) * view.ps_units[mode.ps_type]
+    slots = slice(run.start - 1, run.end - 1)
     capacity = view.capacity[servers]
-    free = market.free[slots, servers] - used
+    free = priced.free[slots, servers] - used
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(capacity > 0, (capacity - free) / capacity, 0.0)  # beta / C
     price = (const.lam**share - 1) * const.per_unit  # (11); as a price of demand as given
@@ -297,30 +332,35 @@ def _after(
 
 
 def _tell_accept(
-    log: Log, market: PricedCluster, each: ArrivedJob, offer: PricedRun, const: MaxWeightConstants
+    log: Log, priced: PricedCluster, each: ArrivedJob, run: PricedRun, const: MaxWeightConstants
 ) -> None:
-    """Log a job that is served, and how the prices will rise for it."""
-    view, job, kappa = market.view, each.job, const.kappa
-    run = view.place(offer.mode, offer.start, offer.workers, offer.ps).to_data()
-    words = {"job": job.id, "weight": job.weight, "cost": offer.cost / kappa, **run}
+    """Log that a job is served, and the price increases that follow."""
+    view, job, kappa = priced.view, each.job, const.kappa
+    placement = view.place(run.mode, run.start, run.workers, run.ps).to_data()
+    words = {"job": job.id, "weight": job.weight, "cost": run.cost / kappa, **placement}
     log.append({"line": "A3 L10", "event": "accept", **words})
-    servers, price, _ = _after(market, offer, const)
-    before = market.price[offer.start - 1 : offer.end - 1, servers] / kappa
+    servers, price, _ = _after(priced, run, const)
+    before = priced.price[run.start - 1 : run.end - 1, servers] / kappa
     rises = [
         {"server": view.servers[h], "resource": view.resources[r], **rise}
         for k, h in enumerate(servers.tolist())
         for r in range(price.shape[2])
-        for rise in _rises(before[:, k, r].tolist(), (price[:, k, r] / kappa).tolist(), offer.start)
+        for rise in _rises(before[:, k, r].tolist(), (price[:, k, r] / kappa).tolist(), run.start)
     ]
     log.append({"line": "A3 L14", "event": "prices", "job": job.id, "rises": rises})
 
 
 def _rises(before: list[float], after: list[float], start: int) -> Iterator[dict[str, float]]:
-    """Yield the rises of one price from slot `start` on; slots in a row that agree are one."""
+    """Yield the increases of one price from slot `start` on; consecutive equal ones are joined."""
     for (old, new), slots in groupby(range(len(before)), key=lambda t: (before[t], after[t])):
         if old != new:
-            rows = list(slots)
-            yield {"first": start + rows[0], "last": start + rows[-1], "before": old, "after": new}
+            indices = list(slots)
+            yield {
+                "first": start + indices[0],
+                "last": start + indices[-1],
+                "before": old,
+                "after": new,
+            }
 
 
 def batch_of(instance: ElasticInstance) -> tuple[ElasticCluster, tuple[ArrivedJob, ...]]:
@@ -330,7 +370,15 @@ def batch_of(instance: ElasticInstance) -> tuple[ElasticCluster, tuple[ArrivedJo
 
 
 def schedule_of(view: ElasticCluster, batch: ServedBatch) -> ElasticSchedule:
-    """Return the schedule of the served jobs."""
+    """Return the schedule of the served jobs.
+
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    batch : ServedBatch
+        Result of `serve_batch`.
+    """
     return ElasticSchedule(
         {
             each.job.id: view.place(offer.mode, offer.start, offer.workers, offer.ps)
@@ -349,14 +397,14 @@ def a_maxweight(
     order: Order = "arrival",
     tie: Tie = "order",
 ) -> AlgorithmRun:
-    """Of a batch problem, serve the jobs that weigh more than rising prices ask for them.
+    """Solve a batch problem: serve each job whose weight exceeds its cost under rising prices.
 
     Parameters
     ----------
     instance : ElasticInstance
         With objective `scheduled_weight`.
     events : bool
-        Report what was done, step by step; see above.
+        Return the events; see the module's description.
     placement, order, tie
         As `rule`, `order` and `tie` of `serve_batch`.
     F, normalise

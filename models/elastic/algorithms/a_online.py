@@ -1,18 +1,19 @@
-"""Algorithms 1 and 2: the online algorithm, and the batches that it hands on to Algorithm 3.
+"""Algorithms 1 and 2: the online algorithm A_online, and A_dual, which serves one batch.
 
 Time t is the end of slot t. At time tau_i = 1, 1, 2, 4, 8, ... the jobs that have arrived and are
-not yet served are a batch; it is served in windows of tau_i slots that start alpha tau_i later.
-E9-E13 are the paper's errata as numbered in `paper.py`.
+not yet served form a batch; it is served in windows of tau_i slots, the first of which starts
+alpha tau_i slots later. E9-E13 are the paper's errata as numbered in `paper.py`.
 
-Events, one dict each; `time` is the tau_i at which it is decided, slots are those of the instance:
+Events, one dict each; `time` is the tau_i at which the decision is made, slots are those of the
+instance:
 
 - `round` (A1 L2): `round` i begins. `time`; `batch`, the jobs that have arrived and wait.
-- `window` (A2 L2): a window is tried for those not yet served. `time`; `window` iota, from 1. What
-  follows, up to `batch_end`, is told in `a_maxweight`, in slots from 1 on: `batch`, `accept`,
-  `prices`, `leave`, `batch_end`.
+- `window` (A2 L2): a window is tried for the jobs not yet served. `time`; `window` iota, from 1.
+  The events that follow, up to `batch_end`, are those of `a_maxweight`, in slots from 1 on:
+  `batch`, `accept`, `prices`, `leave`, `batch_end`.
 - `start` (A1 L9): a job gets its slots. `time`, `window`, `job`, and the run: `start`, `duration`,
   `worker_type`, `workers`, with PSs `ps_type`, `ps`.
-- `round_end` (A1 L10): `round`, `time`; `left`, the jobs that wait on.
+- `round_end` (A1 L10): `round`, `time`; `left`, the jobs that keep waiting.
 """
 
 import math
@@ -49,7 +50,7 @@ from schedgap.models.online import Arriving
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnlineSettings:
-    """What A_online is given beside the jobs: the cluster, constants and rules."""
+    """Input of A_online apart from the jobs: cluster, constants and rules."""
 
     view: ElasticCluster
     const: MaxWeightConstants
@@ -61,31 +62,39 @@ class OnlineSettings:
 
 
 class ElasticArrivals(Arriving[ArrivedJob]):
-    """The jobs of an instance, one by one; a job of arrival a is known at time a - 1."""
+    """The jobs of an instance in order of arrival; a job of arrival a is known at time a - 1."""
 
     def __init__(self, instance: ElasticInstance, modes_of: ModesOf | None = None) -> None:
         """Sort the jobs by arrival, then by place in the list."""
         arrival = [job.arrival for job in instance.jobs]
         super().__init__(arrival, lambda j: arrived_job(instance, j, modes_of))
 
-    def start(self, offer: PricedRun, shift: int) -> PricedRun:
-        """Return a schedule of a window at its real time; slots up to now are past."""
-        return offer._replace(start=self.may_start(shift + offer.start))
+    def start(self, run: PricedRun, shift: int) -> PricedRun:
+        """Move a run of a window to its real time, which must not be in the past.
+
+        Parameters
+        ----------
+        run : PricedRun
+            With slots counted from the start of the window.
+        shift : int
+            Slots before the window.
+        """
+        return run._replace(start=self.may_start(shift + run.start))
 
 
 class ServedRound(NamedTuple):
-    """One round i of A_online that served something."""
+    """One round i of A_online in which a job could be served."""
 
     number: int  # i
     tau: int
-    base: int  # the first window starts after this slot
+    base: int  # slot after which the first window starts
     batch: tuple[ArrivedJob, ...]  # J_i
-    windows: tuple[ServedBatch, ...]  # iota = 1, 2, ..., as A_maxweight left them
+    windows: tuple[ServedBatch, ...]  # iota = 1, 2, ...: results of A_maxweight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AOnlineResult:
-    """The schedule of an online run, its rounds, and what it was given."""
+    """Schedule and rounds of an online run, with its settings."""
 
     given: OnlineSettings
     schedule: ElasticSchedule
@@ -107,24 +116,24 @@ class AOnlineResult:
 def a_dual(
     jobs: Sequence[ArrivedJob], tau: int, given: OnlineSettings, *, log: Log | None = None
 ) -> tuple[ServedBatch, ...]:
-    """Serve a batch in up to alpha windows of tau slots, each from zero prices on.
+    """Serve a batch in up to alpha windows of tau slots; prices start at zero in each.
 
     Parameters
     ----------
-    jobs : sequence of Arrived
+    jobs : sequence of ArrivedJob
         J_i, in the order that breaks ties.
     tau : int
         Slots of a window, >= 2.
-    given : Settings
+    given : OnlineSettings
         Constants and rules.
     log : list, optional
-        Where the events go.
+        Receives the events.
 
     Returns
     -------
-    tuple of Batch
-        For iota = 1, 2, ... what A_maxweight made of the jobs not served before. It ends when all
-        are served, as the paper remarks, or when a window can serve none of the rest.
+    tuple of ServedBatch
+        For iota = 1, 2, ... the result of A_maxweight on the jobs not served before. It ends when
+        all are served, as the paper remarks, or when a window serves none of the others.
 
     Notes
     -----
@@ -162,25 +171,25 @@ def serve_rounds(
 
     Parameters
     ----------
-    arrivals : Arrivals
+    arrivals : ElasticArrivals
         Every job must have a mode.
-    given : Settings
+    given : OnlineSettings
         T, F, kappa and alpha are known beforehand, as in the paper.
     log : list, optional
-        Where the events go.
+        Receives the events.
 
     Returns
     -------
-    OnlineRun
-        With `compact` a round starts as soon as its time has come and the round before has ended,
-        which is never later: the same decisions, the same bound on every completion.
+    AOnlineResult
+        With `compact` a round starts as soon as its time has come and the previous round has ended,
+        which is never later: the decisions and the bound on every completion are the same.
 
     Notes
     -----
     Source: Algorithm 1. Round i occupies slots alpha tau_i + 1 .. 2 alpha tau_i - 1, so rounds do
-    not overlap. Guarantee: 4 alpha (Theorem 5), on assumptions that can fail; see `guarantees`.
-    It ends: in an empty window the first unserved job has a schedule of cost 0 once tau exceeds its
-    duration with a single worker, for which Algorithm 4's own placements do, too.
+    not overlap. Guarantee: 4 alpha (Theorem 5), on assumptions that can fail; see `guarantees`. It
+    terminates: in an empty window the first unserved job has a schedule of cost 0 once tau exceeds
+    its duration with a single worker; this also holds for Algorithm 4's own placements.
     """
     placed: dict[str, Any] = {}
     waiting: list[ArrivedJob] = []  # A1 L1: J_i
@@ -245,9 +254,8 @@ def online_settings(
     return OnlineSettings(cluster(instance), const, windows, placement, order, tie, compact)
 
 
-WeightBound = Callable[
-    [ElasticInstance, ServedRound], float
-]  # that a window of a round could have served
+WeightBound = Callable[[ElasticInstance, ServedRound], float]
+"""Upper bound on the weight that one window of a round could have served."""
 
 
 def a_online(
@@ -269,9 +277,9 @@ def a_online(
     Parameters
     ----------
     instance : ElasticInstance
-        A closed horizon is not heeded.
+        A closed horizon is ignored.
     events : bool
-        Report what was done, step by step; see above.
+        Return the events; see the module's description.
     alpha : int, "theory" or "theory-repaired"
         Windows of a round. The theorem's own value is in the hundreds at the paper's scale (E12);
         the repaired one closes a gap in Lemma 2 (E13).
@@ -282,17 +290,17 @@ def a_online(
     F, normalise
         As in `a_maxweight.constants`.
     modes_of : callable, optional
-        Which modes a job may take; all of them by default.
-    most_weight : callable, optional
+        Which modes a job may use; by default all of them.
+    weight_bound : callable, optional
         instance, round -> an upper bound on the weight that one window of the round could have
-        served, by which `lemma_1` may hold for rounds that did not serve all jobs that fit.
+        served. With it `lemma_1` may hold for rounds that did not serve all jobs that fit.
 
     Returns
     -------
     AlgorithmRun
         Its `trace`: `alpha`, `kappa`, `F`, `gamma`; `lemma_1`, whether it holds in each round; and
-        `rounds`, each with its batch, what its windows served, and the alpha that it needed. No
-        schedule where some job can never run.
+        `rounds`, each with its batch, the jobs served in each window, and the alpha that it needed.
+        No schedule where some job can never run.
 
     Notes
     -----
@@ -322,23 +330,29 @@ def a_online(
         "gamma": gamma(given.const),
         "lemma_1": lemma_1(run.rounds, given.alpha, upper=upper),
         "rounds": [
-            told | {"alpha_needed": _needed(instance, run, each)}
-            for told, each in zip(run.trace(), run.rounds, strict=True)
+            round_trace | {"alpha_needed": _alpha_needed(instance, run, served_round)}
+            for round_trace, served_round in zip(run.trace(), run.rounds, strict=True)
         ],
     }
     return AlgorithmRun(run.schedule, tuple(log or ()), trace)
 
 
-def _needed(instance: ElasticInstance, run: AOnlineResult, each: ServedRound) -> int:
-    """Return the alpha of a round that the text after Theorem 5 gives: (6) with w(J_i)."""
+def _alpha_needed(instance: ElasticInstance, run: AOnlineResult, each: ServedRound) -> int:
+    """Return the alpha that (6) requires for the batch of a round, by the text after Theorem 5."""
     total = math.fsum(one.job.weight for one in each.batch)
     least = min(job.weight for job in instance.jobs)
     return windows_needed(total, least, gamma(run.given.const))
 
 
-def solve_a_online(instance: ElasticInstance, call: RunContext, **const: Any) -> MethodResult:
-    """Run `a_online` with the options of a call and what is fixed, if there is a schedule."""
+def solve_a_online(instance: ElasticInstance, call: RunContext, **settings: Any) -> MethodResult:
+    """Run `a_online` with the options of a call, unless no schedule exists.
+
+    Parameters
+    ----------
+    settings
+        Further options of `a_online`.
+    """
     if proof := infeasible_result(instance):
         return proof
-    run = a_online(instance, **call.options, **const)
+    run = a_online(instance, **call.options, **settings)
     return result_within_horizon(instance, run.schedule, run.trace)

@@ -1,11 +1,11 @@
-"""What the paper promises of its algorithms on an instance, and what must hold for it.
+"""The paper's guarantees evaluated on an instance, with the assumptions that they need.
 
 Logarithms are to base 2 (E8). E13, E19, E28 are the paper's errata as numbered in `paper.py`.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,22 +19,26 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Rule, fits
 
+if TYPE_CHECKING:
+    from schedgap.models.elastic.algorithms.a_online import ServedRound
+
 
 def windows_needed(total: float, least: float, ratio: float, *, repaired: bool = False) -> int:
-    """Return in how many windows A_dual serves as much weight as the best single window could.
+    """Return how many windows A_dual needs to serve as much weight as the best single window.
 
     Parameters
     ----------
     total : float
-        Weight that the best single window serves, or more.
+        Weight that the best single window serves, or an upper bound on it.
     least : float
-        Least weight of a job.
+        Smallest weight of a job.
     ratio : float
         gamma of the algorithm that serves each window.
     repaired : bool
-        ceil(x) + 1 instead of floor(x) + 1 (ours): after ceil(x) windows at most `least` is left,
-        and a further one serves at least a whole job. Lemma 2 overlooks that what is left of the
-        best window's jobs is more than its weight less all that was served (E13).
+        ceil(x) + 1 instead of floor(x) + 1 (ours): after ceil(x) windows at most `least` is
+        missing, and one more window serves at least a whole job. Lemma 2 overlooks that the
+        unserved jobs of the best window weigh more than its weight less the total weight served
+        (E13).
 
     Notes
     -----
@@ -43,7 +47,7 @@ def windows_needed(total: float, least: float, ratio: float, *, repaired: bool =
     if ratio <= 1:
         return 1  # each window would be as good as the best
     x = (math.log2(total) - math.log2(least)) / (math.log2(ratio) - math.log2(ratio - 1))
-    # A quotient that is whole must not fall to the next number by rounding.
+    # Rounding must not move a whole quotient to the next number.
     whole = round(x)
     if abs(x - whole) <= 1e-9 * max(1.0, x):
         return whole + 1
@@ -53,13 +57,29 @@ def windows_needed(total: float, least: float, ratio: float, *, repaired: bool =
 def theorem_alpha(
     instance: ElasticInstance, const: MaxWeightConstants, *, repaired: bool = False
 ) -> int:
-    """Return alpha of Theorem 5; with `repaired`, of its proof with the gap of Lemma 2 closed."""
+    """Return the alpha of Theorem 5.
+
+    Parameters
+    ----------
+    const : MaxWeightConstants
+        Of the run.
+    repaired : bool
+        The alpha for which its proof holds with the gap of Lemma 2 closed.
+    """
     weights = [job.weight for job in instance.jobs]
     return windows_needed(math.fsum(weights), min(weights), gamma(const), repaired=repaired)
 
 
 def alpha_of(alpha: int | str, instance: ElasticInstance, const: MaxWeightConstants) -> int:
-    """Return the number of windows of a round: as given, "theory" or "theory-repaired"."""
+    """Return the number of windows of a round.
+
+    Parameters
+    ----------
+    alpha : int or str
+        The number itself, "theory" or "theory-repaired".
+    const : MaxWeightConstants
+        Of the run.
+    """
     if isinstance(alpha, int):
         return alpha
     return theorem_alpha(instance, const, repaired=alpha == "theory-repaired")
@@ -68,7 +88,15 @@ def alpha_of(alpha: int | str, instance: ElasticInstance, const: MaxWeightConsta
 def failed_assumptions(
     instance: ElasticInstance, const: MaxWeightConstants, *, rule: Rule = "exact"
 ) -> list[str]:
-    """Return which assumptions behind Theorem 3 fail on an instance, in words (E28)."""
+    """Return the assumptions behind Theorem 3 that fail on an instance, in words (E28).
+
+    Parameters
+    ----------
+    const : MaxWeightConstants
+        Of the run.
+    rule : "exact" or "repaired"
+        How split placements are found.
+    """
     log, checks = math.log2(const.lam), []
     low, high = _weight_by_volume(instance, const)
     close = 1e-9
@@ -101,19 +129,21 @@ def failed_assumptions(
 
 
 def _weight_by_volume(instance: ElasticInstance, const: MaxWeightConstants) -> tuple[float, float]:
-    """Least and greatest kappa w / consumption over the jobs' modes that end by the horizon."""
+    """Return the least and greatest kappa w / volume over the modes that end by the horizon."""
     view, ratios = cluster(instance), []
     for j, job in enumerate(instance.jobs):
-        own = modes(instance, j)
-        own = tuple(mode for mode in own if mode.duration <= instance.horizon) or own
-        volumes = const.volumes(view, own)
+        job_modes = modes(instance, j)
+        job_modes = (
+            tuple(mode for mode in job_modes if mode.duration <= instance.horizon) or job_modes
+        )
+        volumes = const.volumes(view, job_modes)
         ratios += [const.kappa * job.weight / volume for volume in volumes.tolist()]
     return min(ratios, default=1.0), max(ratios, default=1.0)
 
 
 def _largest_share(instance: ElasticInstance) -> float:
-    """Return the greatest part of a resource of a server that a mode's workers, or a PS, take."""
-    view, most = cluster(instance), 0.0
+    """Return the largest share of a server's resource that the workers of a mode, or a PS, use."""
+    view, largest = cluster(instance), 0.0
     capacity = np.where(view.capacity > 0, view.capacity, np.inf)
     pairs = {
         (mode.worker_type, mode.ps_type, mode.workers)
@@ -121,28 +151,30 @@ def _largest_share(instance: ElasticInstance) -> float:
         for mode in modes(instance, j)
     }
     for m, p, workers in pairs:
-        here = np.minimum(fits(view.capacity, view.worker_units[m]), workers)
-        most = max(most, float((here[:, None] * view.worker_units[m] / capacity).max()))
+        on_server = np.minimum(fits(view.capacity, view.worker_units[m]), workers)
+        largest = max(largest, float((on_server[:, None] * view.worker_units[m] / capacity).max()))
         if p is not None:
-            room = (fits(view.capacity, view.ps_units[p]) >= 1)[:, None]
-            most = max(most, float((room * view.ps_units[p] / capacity).max()))
-    return most
+            hosts = (fits(view.capacity, view.ps_units[p]) >= 1)[:, None]
+            largest = max(largest, float((hosts * view.ps_units[p] / capacity).max()))
+    return largest
 
 
 def _overflow_factor(instance: ElasticInstance, const: MaxWeightConstants) -> float:
-    """Return the F with which a price of lambda / 2 on one cell exceeds every weight."""
+    """Return the F for which the price lambda / 2 of one server and slot exceeds every weight."""
     view = cluster(instance)
     used = [mode for j in range(len(instance.jobs)) for mode in modes(instance, j)]
-    kinds = {("worker", mode.worker_type) for mode in used}
-    kinds |= {("ps", mode.ps_type) for mode in used if mode.ps_type is not None}
+    types = {("worker", mode.worker_type) for mode in used}
+    types |= {("ps", mode.ps_type) for mode in used if mode.ps_type is not None}
     demands = [
         (view.worker_demand if role == "worker" else view.ps_demand)[k] * const.per_unit
-        for role, k in kinds
+        for role, k in types
     ]
-    least = min((float(each[each > 0].min()) for each in demands if (each > 0).any()), default=1.0)
+    smallest = min(
+        (float(each[each > 0].min()) for each in demands if (each > 0).any()), default=1.0
+    )
     heaviest = max(job.weight for job in instance.jobs)
     H, R = view.capacity.shape
-    return float((const.kappa * heaviest / least + 0.5) / (instance.horizon * H * R))
+    return float((const.kappa * heaviest / smallest + 0.5) / (instance.horizon * H * R))
 
 
 def theorem_3(
@@ -153,7 +185,7 @@ def theorem_3(
     placement: Rule = "exact",
     **free: object,
 ) -> dict[str, Any]:
-    """Return what Theorem 3 (Theorem 8 for the ring) says of A_maxweight on an instance.
+    """Evaluate Theorem 3, the guarantee of A_maxweight, on an instance.
 
     Parameters
     ----------
@@ -187,7 +219,7 @@ def theorem_5(
     placement: Rule = "exact",
     **free: object,
 ) -> dict[str, Any]:
-    """Return what Theorem 5 says of A_online on an instance, run with these options.
+    """Evaluate Theorem 5, the guarantee of A_online, on an instance.
 
     Parameters
     ----------
@@ -200,7 +232,7 @@ def theorem_5(
     -------
     dict
         `claim` in words; `factor` = 4 alpha with the theorem's own alpha, as printed; `holds`,
-        whether the assumptions are met, that on alpha with the gap of Lemma 2 closed (E13);
+        whether the assumptions are met, the one on alpha with the gap of Lemma 2 closed (E13);
         `failed`, those that are not, in words.
     """
     const = constants(instance, F=F, normalise=normalise)
@@ -217,33 +249,45 @@ def theorem_5(
 
 
 def fitting_weight(batch: Sequence[ArrivedJob], tau: int) -> float:
-    """Return the weight of the jobs that fit before tau when alone: no window serves more."""
+    """Return the total weight of the jobs that fit before tau when alone: no window serves more.
+
+    Parameters
+    ----------
+    batch : sequence of ArrivedJob
+        The jobs of a round.
+    tau : int
+        Deadline of the window.
+    """
     return math.fsum(each.job.weight for each in batch if each.shortest() < tau)
 
 
 def lemma_1(
-    rounds: Sequence[Any],
+    rounds: "Sequence[ServedRound]",
     alpha: int,
     *,
-    upper: Callable[[Any], float] | None = None,
+    upper: "Callable[[ServedRound], float] | None" = None,
 ) -> dict[str, Any]:
-    """Return whether a run of A_online is 4 alpha-competitive by Lemma 1, whatever gamma is.
+    """Return whether Lemma 1 certifies that a run of A_online is 4 alpha-competitive.
 
     Parameters
     ----------
-    rounds : sequence of a_online.Round
-        Of the run; the rounds that are left out had no job that fits.
+    rounds : sequence of a_online.ServedRound
+        Of the run; the rounds that are missing had no job that fits.
     alpha : int
         Of the run.
     upper : callable, optional
         round -> an upper bound on the weight that (7) can serve, for rounds that did not serve all
-        jobs that fit when alone; such as `dual_prices.most_weight`.
+        jobs that fit when alone; such as `dual_prices.weight_bound`.
 
     Returns
     -------
     dict
         `certified`: in every round at least the upper bound was served, which is property (ii);
-        `factor` = 4 alpha, or None; `short`, tau of the rounds that fell short.
+        `factor` = 4 alpha, or None; `short`, tau of the rounds that served less.
+
+    Notes
+    -----
+    The certificate does not depend on gamma.
     """
     short = []
     for each in rounds:

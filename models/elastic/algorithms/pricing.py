@@ -1,8 +1,8 @@
-"""The cheapest schedule of one job under prices: Algorithms 4-7 on a market of free amounts.
+"""Cheapest schedule of one job under prices: Algorithms 4-7, vectorised over starts and servers.
 
-A window's price is a sum over its slots and what is free throughout it a minimum; both are read off
-tables over 1, 2, 4, ... slots, without differences of prefix sums: those would lose small prices
-beside large ones. Modes are taken up in the order of a lower bound (`pricing_bounds`).
+The price of a window is a sum over its slots, and the free amount a minimum; both are read off
+tables over 1, 2, 4, ... slots. Differences of prefix sums would lose small prices next to large
+ones. Modes are tried in the order of a lower bound on their cost (`pricing_bounds`).
 """
 
 import math
@@ -32,11 +32,11 @@ from schedgap.models.elastic.placement import (
 )
 
 MAX_CELLS = 10**8  # of each of two tables: 0.8 GB
-_BLOCK = 16, 64, 256, 1024  # starts that are priced at once: the first few often decide
+_BLOCK = 16, 64, 256, 1024  # starts priced at once: often the first few suffice
 
 
 class PricedRun(NamedTuple):
-    """A way to run a job, and what it costs; counts by index of server."""
+    """A mode, start and placement of a job, with its cost; counts by index of server."""
 
     cost: float
     mode: Mode
@@ -51,18 +51,26 @@ class PricedRun(NamedTuple):
 
 
 class PricedCluster:
-    """Prices and free amounts on every server in slots 1..T; after them all is free and unpriced.
+    """Prices and free amounts on every server in slots 1..T; later everything is free, at price 0.
 
-    Attributes
+    Parameters
     ----------
+    view : ElasticCluster
+        The servers and types.
     price : array [t, h, r]
-        Price of one unit of demand as given in the file, for one slot; >= 0.
+        Price >= 0 of one unit of demand as given in the file, for one slot.
     free : array [t, h, r]
-        What is free, in the units of the cluster.
+        Free amounts, in units of the cluster.
+    longest : int
+        Length in slots of the longest window that will be priced.
+
+    Raises
+    ------
+    ScaleError
+        When the tables would be too large.
     """
 
     def __init__(self, view: ElasticCluster, price: Floats, free: Floats, *, longest: int) -> None:
-        """Set the tables up; `longest` is the longest window, in slots, that will be asked for."""
         self.view = view
         slots, servers, resources = price.shape
         self.slots = slots
@@ -75,43 +83,61 @@ class PricedCluster:
             )
         self._price, self._free = np.zeros(shape), np.empty(shape)
         self._free[:] = view.capacity
-        known = price.strides[0] == free.strides[0] == 0  # each a single row, repeated
-        rows = slice(1) if known else slice(None)
+        repeated = price.strides[0] == free.strides[0] == 0  # broadcast from a single row
+        rows = slice(1) if repeated else slice(None)
         self.blank = not price[rows].any() and bool((free[rows] == view.capacity).all())
         if not self.blank:
             self._price[0, :-1], self._free[0, :-1] = price, free
             self._raise_levels(0, slots, np.arange(servers))
-        self._floors = CostLowerBounds(view, self.price, self.free, blank=self.blank)
+        self._lower_bounds = CostLowerBounds(view, self.price, self.free, blank=self.blank)
 
     @classmethod
     def empty(cls, view: ElasticCluster, slots: int) -> "PricedCluster":
-        """Return the market of an empty cluster with zero prices."""
+        """Return the empty cluster with zero prices.
+
+        Parameters
+        ----------
+        view : ElasticCluster
+            The servers and types.
+        slots : int
+            Number of slots that may get a price later.
+        """
         shape = (slots, *view.capacity.shape)
-        nothing = np.broadcast_to(0.0, shape)
-        return cls(view, nothing, np.broadcast_to(view.capacity, shape), longest=slots)
+        zeros = np.broadcast_to(0.0, shape)
+        return cls(view, zeros, np.broadcast_to(view.capacity, shape), longest=slots)
 
     @property
     def price(self) -> Floats:
-        """[t, h, r], one row more than there are slots: the last stands for all after them."""
+        """[t, h, r] prices; the last row, after those of the slots, stands for all later ones."""
         first: Floats = self._price[0]
         return first
 
     @property
     def free(self) -> Floats:
-        """[t, h, r], one row more than there are slots: the last stands for all after them."""
+        """[t, h, r] free amounts; the last row, after those of the slots, stands for later ones."""
         first: Floats = self._free[0]
         return first
 
     def change(self, first: int, last: int, servers: Ints, price: Floats, free: Floats) -> None:
-        """Set prices and free amounts [t, h, r] of some servers in slots first..last."""
+        """Set prices and free amounts of some servers in slots first..last.
+
+        Parameters
+        ----------
+        first, last : int
+            Slots, from 1.
+        servers : array [k]
+            Indices of the servers.
+        price, free : array [t, k, r]
+            New values.
+        """
         self.blank = False
         self._price[0, first - 1 : last, servers] = price.swapaxes(0, 1)
         self._free[0, first - 1 : last, servers] = free.swapaxes(0, 1)
         self._raise_levels(first - 1, last, servers)
-        self._floors.renew(first - 1, last)
+        self._lower_bounds.invalidate(first - 1, last)
 
     def _raise_levels(self, a: int, b: int, servers: Ints) -> None:
-        """Bring the tables of longer windows up to date with rows a..b-1 of the slots."""
+        """Update the tables of windows of 2, 4, ... slots after a change of rows a..b-1."""
         for level in range(1, len(self._price)):
             half = 1 << (level - 1)
             rows = np.arange(max(0, a - 2 * half + 1), b)
@@ -123,7 +149,9 @@ class PricedCluster:
             )
 
     def _window(self, rows: Ints, length: int, servers: Ints) -> tuple[Floats, Floats]:
-        """Return price sums and least free amounts [t, h, r] of windows from given rows on."""
+        """Return price sums and minimal free amounts [t, h, r] of windows from given rows."""
+        # A sum over `length` slots joins windows of the powers of 2 in `length`; a minimum is that
+        # of two overlapping windows of the largest power.
         length, total, offset = min(length, self.slots), None, 0
         for level in range(length.bit_length()):
             if length >> level & 1:
@@ -139,8 +167,8 @@ class PricedCluster:
         assert total is not None
         return total, free
 
-    def _quote(self, mode: Mode, rows: Ints, rule: Rule, below: float) -> "_StartCosts":
-        """Price a mode at starts given as rows of slots."""
+    def _price_starts(self, mode: Mode, rows: Ints, rule: Rule, below: float) -> "_StartCosts":
+        """Price a mode at starts given as rows; costs of `below` or more may be left out."""
         view = self.view
         servers = _hosts(view, mode)
         price, free = self._window(np.minimum(rows, self.slots), mode.duration, servers)
@@ -161,13 +189,33 @@ class PricedCluster:
         return _StartCosts(found.cost, servers, None, fill, found)
 
     def costs(self, mode: Mode, starts: Ints, *, rule: Rule = "exact") -> Floats:
-        """Return the least cost of a mode at each start slot; infinite where it does not fit."""
-        return self._quote(mode, np.asarray(starts) - 1, rule, np.inf).cost
+        """Return the least cost of a mode at each start slot; infinite where it does not fit.
 
-    def offer(self, mode: Mode, start: int, *, rule: Rule = "exact") -> PricedRun | None:
-        """Return the cheapest placement of a mode at a start slot."""
-        quote = self._quote(mode, np.array([start - 1]), rule, np.inf)
-        return quote.offer(self.view, mode, start, 0)
+        Parameters
+        ----------
+        mode : Mode
+            The mode.
+        starts : array [t]
+            Start slots, from 1.
+        rule : "exact" or "repaired"
+            How split placements are found.
+        """
+        return self._price_starts(mode, np.asarray(starts) - 1, rule, np.inf).cost
+
+    def cheapest_at(self, mode: Mode, start: int, *, rule: Rule = "exact") -> PricedRun | None:
+        """Return the cheapest placement of a mode at a start slot; None where it does not fit.
+
+        Parameters
+        ----------
+        mode : Mode
+            The mode.
+        start : int
+            Slot, from 1.
+        rule : "exact" or "repaired"
+            How split placements are found.
+        """
+        start_costs = self._price_starts(mode, np.array([start - 1]), rule, np.inf)
+        return start_costs.run(self.view, mode, start, 0)
 
     def cheapest(
         self,
@@ -193,33 +241,48 @@ class PricedCluster:
         rule : "exact" or "repaired"
             How split placements are found.
         volumes : sequence of float, optional
-            Of each mode: ties then go to the least volume, and of those to the earliest end (E21).
+            Of each mode: ties then go to the least volume, and among these to the earliest end
+            (E21).
         below : float
             Schedules that do not cost less are left out.
 
         Notes
         -----
         Source: Algorithms 4-7, which enumerate all this. Ties: the first mode, the earliest start,
-        then as the placement says. A cost counts as less when it is less by 1e-9, relative to
-        values over 1.
+        then as in `placement`. Costs that differ by less than 1e-9, relative to costs above 1,
+        count as equal.
         """
-        choice = _CheapestRun(volumes, below)
-        for k, floor, rows, floors in self.by_lower_bound(candidates, first, end, weight):
-            if floor > choice.ceiling:
+        best = _CheapestRun(volumes, below)
+        # In ascending order of bounds: once a bound exceeds the incumbent, no later mode is better.
+        for k, bound, rows, bounds in self.by_lower_bound(candidates, first, end, weight):
+            if bound > best.ceiling:
                 break
             mode = candidates[k]
-            if choice.cannot_win(k, floor, first + mode.duration):
+            if best.cannot_win(k, bound, first + mode.duration):
                 continue
-            self._try_starts(choice, k, mode, floor, rows, floors, weight, rule)
-        return choice.best
+            self._try_starts(best, k, mode, bound, rows, bounds, weight, rule)
+        return best.run
 
     def by_lower_bound(
         self, candidates: Sequence[Mode], first: int, end: int, weight: float
     ) -> Iterator[tuple[int, float, Ints, Floats]]:
-        """Yield modes by their lower bound: index, bound, rows of starts, bound at each of them.
+        """Yield modes in ascending order of a lower bound on their cost.
 
-        A row is a start slot less 1. Starts after all slots are left out, but for the first. A mode
-        without a start in time, or a place in any slot, is left out.
+        Parameters
+        ----------
+        candidates : sequence of Mode
+            The modes.
+        first, end : int
+            Earliest start slot; largest start + duration.
+        weight : float
+            Added to the cost for each slot of start + duration.
+
+        Yields
+        ------
+        (k, bound, rows, bounds)
+            Index of the mode, its lower bound, its starts as rows (start slot - 1), and a bound for
+            each of them. Of the starts after slot T only the first is yielded. Modes that cannot
+            start in time, or fit in no slot, are left out.
         """
         if self.blank and not weight:
             for k, mode in enumerate(candidates):
@@ -227,64 +290,65 @@ class PricedCluster:
                 if len(rows):
                     yield k, 0.0, rows, np.zeros(len(rows))
             return
-        bounds, least = self._floors.bounds(candidates, first - 1, end - 1, weight)
-        for k in np.argsort(least, kind="stable").tolist():
-            if least[k] == np.inf:
+        bounds, lowest = self._lower_bounds.bounds(candidates, first - 1, end - 1, weight)
+        for k in np.argsort(lowest, kind="stable").tolist():
+            if lowest[k] == np.inf:
                 return
-            yield k, float(least[k]), first - 1 + np.arange(len(bounds[k])), bounds[k]
+            yield k, float(lowest[k]), first - 1 + np.arange(len(bounds[k])), bounds[k]
 
     def _try_starts(
         self,
-        choice: "_CheapestRun",
+        incumbent: "_CheapestRun",
         k: int,
         mode: Mode,
-        floor: float,
+        bound: float,
         rows: Ints,
-        floors: Floats,
+        bounds: Floats,
         weight: float,
         rule: Rule,
     ) -> None:
-        """Price a mode at its starts, a block at a time, and put its best one to the choice."""
-        best: tuple[float, int, _StartCosts, int] | None = None  # cost, row, quote, place in it
+        """Price a mode at its starts, block by block, and update the incumbent."""
+        best: tuple[float, int, _StartCosts, int] | None = None  # cost, row, costs, index
         sizes = iter(_BLOCK)
         size = next(sizes)
         while len(rows):
-            bar = choice.ceiling if best is None else best[0] - tie_margin(best[0])
-            kept = floors <= bar
-            rows, floors = rows[kept], floors[kept]
-            block, rows, floors = rows[:size], rows[size:], floors[size:]
+            cutoff = incumbent.ceiling if best is None else best[0] - tie_margin(best[0])
+            promising = bounds <= cutoff
+            rows, bounds = rows[promising], bounds[promising]
+            block, rows, bounds = rows[:size], rows[size:], bounds[size:]
             size = next(sizes, size)
             if not len(block):
                 break
             ends = block + 1 + mode.duration
-            below = bar + 2 * tie_margin(bar) - weight * ends[0]
-            quote = self._quote(mode, block, rule, below)
-            cost = quote.cost + weight * ends
-            least = float(cost.min())
-            if least < (np.inf if best is None else best[0] - tie_margin(best[0])):
-                i = int(np.argmax(cost <= least + tie_margin(least)))
-                best = float(cost[i]), int(block[i]), quote, i
-                if best[0] <= floor + tie_margin(floor):
+            below = cutoff + 2 * tie_margin(cutoff) - weight * ends[0]
+            start_costs = self._price_starts(mode, block, rule, below)
+            cost = start_costs.cost + weight * ends
+            cheapest = float(cost.min())
+            if cheapest < (np.inf if best is None else best[0] - tie_margin(best[0])):
+                i = int(np.argmax(cost <= cheapest + tie_margin(cheapest)))
+                best = float(cost[i]), int(block[i]), start_costs, i
+                if best[0] <= bound + tie_margin(bound):
                     break
         if best is not None:
-            cost_of, row, quote, i = best
-            if choice.wins(k, cost_of, row + 1 + mode.duration):
-                offer = quote.offer(self.view, mode, row + 1, i)
-                assert offer is not None
-                choice.take(k, offer._replace(cost=cost_of))
+            best_cost, row, start_costs, i = best
+            if incumbent.wins(k, best_cost, row + 1 + mode.duration):
+                run = start_costs.run(self.view, mode, row + 1, i)
+                assert run is not None
+                incumbent.take(k, run._replace(cost=best_cost))
 
 
 @dataclass(frozen=True, slots=True)
 class _StartCosts:
-    """Costs of a mode at some starts [t], and what it takes to name the placement."""
+    """Costs of a mode at some starts [t], with what is needed to construct the placements."""
 
     cost: Floats
-    servers: Ints  # indices of the servers that were looked at
+    servers: Ints  # indices of the servers that can hold a part of the mode
     central: Floats | None  # [t, h]
     fill: GreedyFill | None
     found: SplitPlacements | None
 
-    def offer(self, view: ElasticCluster, mode: Mode, start: int, t: int) -> PricedRun | None:
+    def run(self, view: ElasticCluster, mode: Mode, start: int, t: int) -> PricedRun | None:
+        """Return the run at the t-th start; None where the mode does not fit."""
         cost = float(self.cost[t])
         if not np.isfinite(cost):
             return None
@@ -304,12 +368,12 @@ class _StartCosts:
 
 
 class _CheapestRun:
-    """The best offer so far; ties by place in the list of modes, or by volume and end."""
+    """The cheapest run so far; ties are broken by the order of modes, or by volume and end."""
 
     def __init__(self, volumes: Sequence[float] | None, below: float) -> None:
-        self.best: PricedRun | None = None
-        self.ceiling = below  # what costs more cannot be chosen
-        self._bar = below  # what costs less is chosen whatever its key
+        self.run: PricedRun | None = None
+        self.ceiling = below  # a run that costs more cannot be chosen
+        self._floor = below  # a run that costs less is chosen whatever its key
         self._key: tuple[float, float] = (-1, -1)
         self._volumes = volumes
 
@@ -317,25 +381,28 @@ class _CheapestRun:
         return (k, 0) if self._volumes is None else (self._volumes[k], end)
 
     def wins(self, k: int, cost: float, end: int) -> bool:
+        """Return whether a run of mode k replaces the incumbent."""
         if not cost < np.inf:
             return False
-        return cost < self._bar or (cost <= self.ceiling and self._key_of(k, end) < self._key)
+        return cost < self._floor or (cost <= self.ceiling and self._key_of(k, end) < self._key)
 
-    def cannot_win(self, k: int, floor: float, earliest_end: int) -> bool:
-        return floor >= self._bar and self._key_of(k, earliest_end) >= self._key
+    def cannot_win(self, k: int, bound: float, earliest_end: int) -> bool:
+        """Return whether no run of mode k with costs from `bound` on replaces the incumbent."""
+        return bound >= self._floor and self._key_of(k, earliest_end) >= self._key
 
-    def take(self, k: int, offer: PricedRun) -> None:
-        self.best, self._key = offer, self._key_of(k, offer.end)
-        margin = tie_margin(offer.cost)
-        # Ties do not add up: what is chosen never costs more than the least cost and its margin.
-        self.ceiling = min(self.ceiling, offer.cost + margin)
-        self._bar = min(self._bar, offer.cost - margin)
+    def take(self, k: int, run: PricedRun) -> None:
+        """Make a run of mode k the incumbent."""
+        self.run, self._key = run, self._key_of(k, run.end)
+        margin = tie_margin(run.cost)
+        # Ties do not add up: the chosen run never costs more than the least cost and its margin.
+        self.ceiling = min(self.ceiling, run.cost + margin)
+        self._floor = min(self._floor, run.cost - margin)
 
 
 def _weigh(price: Floats, demand: Floats) -> Floats:
     """Return [t, h] the sum over resources of price [t, h, r] times demand [r].
 
-    Term by term: equal servers must get equal sums, to the last bit, or ties would be decided by
+    Term by term: equal servers must get equal sums, to the last bit; otherwise ties would depend on
     the order in which a library adds.
     """
     total: Floats = price[..., 0] * demand[0]
@@ -350,7 +417,7 @@ def _one_ps(mode: Mode, h: int) -> dict[int, int]:
 
 
 def _hosts(view: ElasticCluster, mode: Mode) -> Ints:
-    """Servers that can hold a part of the mode, when empty; all of it, if it is central."""
+    """Return the servers that, when empty, can hold a part of the mode; a central one whole."""
     return _able(view, mode.worker_type, mode.ps_type, mode.workers if mode.central else 0)
 
 
@@ -375,34 +442,39 @@ def cheapest_schedule(
     *,
     rule: Rule = "exact",
 ) -> tuple[float, Placement] | None:
-    """Return the cheapest schedule of one job under prices, problem (12)/(20); None: none fits.
+    """Return the cheapest schedule of one job under prices, problem (12)/(20), with its cost.
 
     Parameters
     ----------
     job : int
         Index into the instance's jobs.
     prices : array [h, r, t]
-        Price of one unit of each resource for one slot, >= 0; after the last slot 0.
+        Price >= 0 of one unit of each resource for one slot; 0 after the last slot.
     free : array [h, r, t]
-        What is free, in the resources' own units, within the effective capacity; after the last
-        slot everything is.
+        Free amounts in the resources' own units, within the effective capacity; after the last slot
+        the cluster is empty.
     window : (int, int)
         Earliest start slot, and largest start + duration.
     rule : "exact" or "repaired"
         How split placements are found.
 
+    Returns
+    -------
+    (float, Placement) or None
+        None when no schedule fits.
+
     Notes
     -----
     Source: (12), (20); Algorithms 4-7. Ties: central first, then types in list order, then as in
-    `modes.job_modes`, then the earliest start. For many jobs under the same prices make one
-    `Market`.
+    `modes.job_modes`, then the earliest start. For many jobs under the same prices use one
+    `PricedCluster`.
     """
     view = cluster(instance)
     longest = max(1, window[1] - window[0])
-    market = PricedCluster(
+    priced = PricedCluster(
         view, np.moveaxis(prices, 2, 0), np.moveaxis(view.units(free), 2, 0), longest=longest
     )
-    found = market.cheapest(modes(instance, job), *window, rule=rule)
-    if found is None:
+    run = priced.cheapest(modes(instance, job), *window, rule=rule)
+    if run is None:
         return None
-    return found.cost, view.place(found.mode, found.start, found.workers, found.ps)
+    return run.cost, view.place(run.mode, run.start, run.workers, run.ps)

@@ -1,7 +1,7 @@
-"""Lower bounds on what a mode costs at each start: slot by slot the cheapest workers and PS.
+"""Lower bounds on the cost of a mode at each start: slot by slot the cheapest workers and PS.
 
-In one slot the workers go to the servers that are cheapest in that slot, and one PS to where it is
-cheapest; a real placement has the same servers throughout, and nothing is cheaper than both sums.
+In each slot the workers take the servers that are cheapest in that slot, and one PS the cheapest
+server for it. A placement has the same servers in all slots, so it costs no less than both sums.
 """
 
 from collections.abc import Sequence
@@ -9,29 +9,43 @@ from collections.abc import Sequence
 import numpy as np
 
 from schedgap.models.elastic.modes import MAX_WORKERS, ElasticCluster, Mode
-from schedgap.models.elastic.placement import Floats, Ints, before, fits
+from schedgap.models.elastic.placement import Floats, Ints, exclusive_sums, fits
 
 
 class CostLowerBounds:
-    """Slot by slot, the price of N workers of each type, and of one PS of each type.
+    """For each slot, the price of N workers of each type, and of one PS of each type.
 
-    Rows are the slots, and a last row for all slots after them. Brought up to date on demand.
+    Rows are the slots, with one more row for all later slots. They are updated when needed.
+
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    price, free : array [t, h, r]
+        Views of the prices and free amounts, which may change later.
+    blank : bool
+        All rows are equal to the last one.
     """
 
     def __init__(self, view: ElasticCluster, price: Floats, free: Floats, *, blank: bool) -> None:
-        """Keep views of prices and free amounts [t, h, r]; `blank`: all rows are as the last."""
         self._view, self._price, self._free = view, price, free
         self._changes: list[tuple[int, int]] = [] if blank else [(0, len(price) - 1)]
-        self._seen: dict[tuple[str, int], int] = {}  # changes that a type's rows know of
-        self._workers: dict[int, _Sorted] = {}
+        self._seen: dict[tuple[str, int], int] = {}  # number of changes applied to a type
+        self._workers: dict[int, _SortedPrices] = {}
         self._ps: dict[int, Floats] = {}  # [t]
 
-    def renew(self, a: int, b: int) -> None:
-        """Note that rows a..b-1 have changed."""
+    def invalidate(self, a: int, b: int) -> None:
+        """Mark rows as changed.
+
+        Parameters
+        ----------
+        a, b : int
+            The rows a..b-1.
+        """
         self._changes.append((a, b))
 
     def _changed(self, role: str, kind: int) -> Ints:
-        """Return the rows that changed since this was asked for the type, or from the start."""
+        """Return the rows that changed since the last call for this type."""
         mask = np.zeros(len(self._price), dtype=bool)
         for a, b in self._changes[self._seen.get((role, kind), 0) :]:
             mask[a:b] = True
@@ -41,67 +55,83 @@ class CostLowerBounds:
     def bounds(
         self, candidates: Sequence[Mode], first: int, last: int, weight: float
     ) -> tuple[list[Floats], Floats]:
-        """Return for each mode the bound at each start row from `first` on, and the least of them.
+        """Return for each mode a lower bound at each of its starts, and the least of these.
 
-        `last` is the first row that the mode may not use. Without a start: an empty array and
-        infinity. Starts after all slots are left out, but for the first. `weight` is added for each
-        slot of the paper's completion time, which is one more than the row after the last one used.
+        Parameters
+        ----------
+        candidates : sequence of Mode
+            The modes.
+        first, last : int
+            First row that a mode may use, and first row after these.
+        weight : float
+            Added for each slot of start + duration, which is the row after the last one used, plus
+            1.
+
+        Returns
+        -------
+        (list of array, array [k])
+            Bounds at the start rows from `first` on; of the starts after all slots only the first.
+            A mode without a start has an empty array, and infinity as its least bound.
         """
         result: list[Floats] = [np.empty(0)] * len(candidates)
-        least = np.full(len(candidates), np.inf)
+        lowest = np.full(len(candidates), np.inf)
         groups: dict[int, list[int]] = {}
         pairs: dict[tuple[int, int], int] = {}
-        kinds: dict[int, int] = {}
+        ps_types: dict[int, int] = {}
         for k, mode in enumerate(candidates):
             if first + mode.duration <= last:
                 groups.setdefault(mode.duration, []).append(k)
                 pairs.setdefault((mode.worker_type, mode.workers), len(pairs))
                 if mode.ps_type is not None:
-                    kinds.setdefault(mode.ps_type, len(kinds))
+                    ps_types.setdefault(mode.ps_type, len(ps_types))
         if not groups:
-            return result, least
+            return result, lowest
         rows = len(self._price)
-        slot = np.empty((len(pairs) + len(kinds), rows))
+        slot = np.empty((len(pairs) + len(ps_types), rows))
         numbers: dict[int, list[int]] = {}
         for m, N in pairs:
             numbers.setdefault(m, []).append(N)
-        for m, several in numbers.items():
-            slot[[pairs[m, N] for N in several]] = self._worker(m).cost(np.array(several))
-        for p, place in kinds.items():
-            slot[len(pairs) + place] = self._cheapest_ps(p)
-        sums = _Sums(slot)
+        for m, numbers_of_type in numbers.items():
+            slot[[pairs[m, N] for N in numbers_of_type]] = self._worker(m).cost(
+                np.array(numbers_of_type)
+            )
+        for p, index in ps_types.items():
+            slot[len(pairs) + index] = self._cheapest_ps(p)
+        sums = _WindowSums(slot)
         for duration, members in groups.items():
             # A start after all slots is no better than the first such one.
             starts = np.arange(first, min(last - duration, max(first, rows - 1)) + 1)
-            chosen = [candidates[k] for k in members]
-            at = np.array([pairs[mode.worker_type, mode.workers] for mode in chosen])
+            group_modes = [candidates[k] for k in members]
+            at = np.array([pairs[mode.worker_type, mode.workers] for mode in group_modes])
             total = sums.over(at, starts, duration)
-            if kinds:
-                ps = np.array([kinds[mode.ps_type] for mode in chosen if mode.ps_type is not None])
+            if ps_types:
+                ps = np.array(
+                    [ps_types[mode.ps_type] for mode in group_modes if mode.ps_type is not None]
+                )
                 total = total + sums.over(len(pairs) + ps, starts, duration)
             if weight:
                 total = total + weight * (starts + duration + 1)
-            least[members] = total.min(axis=1)
+            lowest[members] = total.min(axis=1)
             for k, bound in zip(members, total, strict=True):
                 result[k] = bound
-        return result, least
+        return result, lowest
 
-    def _worker(self, m: int) -> "_Sorted":
+    def _worker(self, m: int) -> "_SortedPrices":
         if m not in self._workers:
             last = np.array([len(self._price) - 1])
-            self._workers[m] = _Sorted(*self._offers(m, last), len(self._price))
+            self._workers[m] = _SortedPrices(*self._worker_prices(m, last), len(self._price))
         rows = self._changed("worker", m)
         if len(rows):
-            self._workers[m].renew(rows, *self._offers(m, rows))
+            self._workers[m].update(rows, *self._worker_prices(m, rows))
         return self._workers[m]
 
-    def _offers(self, m: int, rows: Ints) -> tuple[Floats, Ints]:
-        """Return the price of a worker, and how many fit, in some slots [t, h]."""
+    def _worker_prices(self, m: int, rows: Ints) -> tuple[Floats, Ints]:
+        """Return the price of a worker, and how many workers fit, in some slots [t, h]."""
         most = fits(self._free[rows], self._view.worker_units[m])
         return self._price[rows] @ self._view.worker_demand[m], np.minimum(most, MAX_WORKERS)
 
     def _cheapest_ps(self, p: int) -> Floats:
-        """[t] price of the cheapest PS that fits somewhere."""
+        """Return [t] the price of the cheapest PS that fits on some server."""
         if p not in self._ps:
             self._ps[p] = np.zeros(len(self._price))
         rows = self._changed("ps", p)
@@ -112,30 +142,30 @@ class CostLowerBounds:
         return self._ps[p]
 
 
-class _Sorted:
-    """For one worker type: servers by price in each slot, with workers and cost before each."""
+class _SortedPrices:
+    """For one worker type: servers by price in each slot, with the workers and cost before each."""
 
     def __init__(self, omega: Floats, most: Ints, rows: int) -> None:
-        """Sort the only row given; all rows are like it."""
+        """Sort a single row; all rows are equal to it."""
         shape = rows, omega.shape[1]
         self._span = MAX_WORKERS * shape[1] + 1
         self._omega, self._paid = np.empty(shape), np.empty(shape)
         self._before, self._upto = (np.empty(shape, dtype=np.int64) for _ in range(2))
-        self.renew(np.arange(rows), omega, most)
+        self.update(np.arange(rows), omega, most)
 
-    def renew(self, rows: Ints, omega: Floats, most: Ints) -> None:
-        """Sort some rows anew; prices and numbers [t, h], or [1, h] for all of them."""
+    def update(self, rows: Ints, omega: Floats, most: Ints) -> None:
+        """Sort some rows again; prices and numbers are [t, h], or [1, h] for all of them."""
         order = np.argsort(omega, axis=1)
         omega, most = np.take_along_axis(omega, order, 1), np.take_along_axis(most, order, 1)
         upto = np.cumsum(most, axis=1)
         self._omega[rows] = omega
-        self._paid[rows] = before(np.cumsum(most * omega, axis=1))
-        self._before[rows] = before(upto)
-        # Shifted row by row, so that all rows together ascend and one search serves them.
+        self._paid[rows] = exclusive_sums(np.cumsum(most * omega, axis=1))
+        self._before[rows] = exclusive_sums(upto)
+        # Each row is shifted, so that all rows together ascend and one search serves them all.
         self._upto[rows] = upto + self._span * rows[:, None]
 
     def cost(self, numbers: Ints) -> Floats:
-        """Return the cost of so many workers in each slot [N, t]; infinite where none fit."""
+        """Return the cost [N, t] of each number of workers in each slot; infinite if none fit."""
         rows, width = np.arange(len(self._upto)), self._upto.shape[1]
         upto = self._upto.ravel()
         at = np.searchsorted(upto, numbers[:, None] + self._span * rows)
@@ -147,8 +177,8 @@ class _Sorted:
         return result
 
 
-class _Sums:
-    """Sums over windows of the rows of a table [k, t]; after the last column it stays the same."""
+class _WindowSums:
+    """Sums over windows of the rows of a table [k, t]; its last column stands for later ones."""
 
     def __init__(self, table: Floats) -> None:
         self._levels = [table]

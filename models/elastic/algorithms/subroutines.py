@@ -1,8 +1,8 @@
-"""Algorithms 4-7 as they are printed, loop by loop, with their slips mended.
+"""Algorithms 4-7 as printed, loop by loop, with their errors corrected.
 
-`pricing.Market` finds the same schedules without the loops; tests hold the two together. Here the
-reader has the paper's lines, and the study of Theorem 1 its variants. E16, E17, ... are the paper's
-errata as numbered in `paper.py`.
+No method calls them: `pricing.PricedCluster` finds the same schedules without the loops, and tests
+compare the two. Here the reader finds the paper's lines, and the study of Theorem 1 its variants.
+E16, E17, ... are the paper's errata as numbered in `paper.py`.
 """
 
 import math
@@ -26,7 +26,7 @@ from schedgap.models.elastic.placement import (
 
 
 class PricedPlacement(NamedTuple):
-    """Workers and PSs by index of server, and their cost."""
+    """Workers and PSs by index of server, with their cost."""
 
     cost: float
     workers: dict[int, int]
@@ -35,7 +35,7 @@ class PricedPlacement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SubroutineInput:
-    """What a subroutine is given: the cluster, prices and free amounts [t, h, r], tau."""
+    """Input of a subroutine: the cluster, prices and free amounts [t, h, r], and tau."""
 
     view: ElasticCluster
     price: Floats  # delta, per unit of demand as given in the file
@@ -43,7 +43,13 @@ class SubroutineInput:
     deadline: int  # tau
 
     def window(self, start: int, length: int) -> tuple[Floats, Floats]:
-        """Return the price sums [h, r] and the least free amounts [h, r] of a window."""
+        """Return the price sums [h, r] and the minimal free amounts [h, r] of a window.
+
+        Parameters
+        ----------
+        start, length : int
+            First slot, from 1, and number of slots.
+        """
         rows = slice(start - 1, start - 1 + length)
         return self.price[rows].sum(axis=0), self.free[rows].min(axis=0)
 
@@ -57,19 +63,27 @@ def greedy_split(
     count_afresh: bool = True,
     leave_one: bool = True,
 ) -> PricedPlacement | None:
-    """Return what lines 8-33 of Algorithm 4 choose in one window.
+    """Return the placement that lines 8-33 of Algorithm 4 choose in one window.
 
     Parameters
     ----------
+    demand : ModeDemand
+        N, and the demands of a worker and a PS.
     omega, zeta : array [h]
         Price of one worker, and of one PS, in the window.
     free : array [h, r]
-        What is free throughout the window.
+        Free amounts throughout the window.
     count_afresh : bool
-        Start with all workers to place for each server of the PSs; the printed algorithm goes on
-        with what the server before has left (E16), and its results need not be placements.
+        Reset the number of workers to place for each server of the PSs; the printed algorithm goes
+        on with the number left by the previous server (E16), and its results need not be
+        placements.
     leave_one : bool
-        At most N - 1 workers beside the PSs. As printed it may be N, with no PS (E17).
+        At most N - 1 workers on the server of the PSs. As printed it may be N, with no PS (E17).
+
+    Returns
+    -------
+    PricedPlacement or None
+        None when it finds no placement.
 
     Notes
     -----
@@ -78,7 +92,7 @@ def greedy_split(
     """
     assert demand.ps is not None
     N, b, B = demand.workers, demand.bandwidth, demand.ps_bandwidth
-    room = fits(free, demand.worker)
+    fit = fits(free, demand.worker)
     best: PricedPlacement | None = None
     rest = N  # A4 L6: N^
     servers = np.argsort(omega, kind="stable").tolist()  # A4 L8
@@ -87,7 +101,7 @@ def greedy_split(
         if count_afresh:
             rest = N  # E16
         for k in servers:  # A4 L11
-            y[k] = min(int(room[k]), rest)  # A4 L12-L13
+            y[k] = min(int(fit[k]), rest)  # A4 L12-L13
             if k == n:  # A4 L14
                 for g in range(min(y[k], N - 1 if leave_one else N) + 1):  # A4 L15
                     most = int(fits(free[n] - g * demand.worker, demand.ps))  # A4 L16
@@ -110,6 +124,13 @@ def cheapest_split(given: SubroutineInput, job: Job) -> PricedRun | None:
     """Return the schedule of Algorithm 4, A_mincost1: q = 0, greedy placements.
 
     Every duration is tried, not only those of the modes: the others never cost less.
+
+    Parameters
+    ----------
+    given : SubroutineInput
+        Cluster, prices and free amounts.
+    job : Job
+        With all its types.
     """
     view = given.view
     best: PricedRun | None = None  # A4 L1-L2: omega is given
@@ -121,13 +142,13 @@ def cheapest_split(given: SubroutineInput, job: Job) -> PricedRun | None:
                 mode = Mode(m, p, N, False, L)
                 for start in range(1, given.deadline - L + 1):  # A4 L7
                     price, free = given.window(start, L)
-                    found = greedy_split(
+                    placement = greedy_split(
                         view.demand(mode),
                         price @ view.worker_demand[m],
                         price @ view.ps_demand[p],
                         free,
                     )  # A4 L8-L33
-                    best = _better(best, found, mode, start)
+                    best = _better(best, placement, mode, start)
                 # A4 L34
             # A4 L35
         # A4 L36
@@ -136,7 +157,15 @@ def cheapest_split(given: SubroutineInput, job: Job) -> PricedRun | None:
 
 
 def cheapest_central(given: SubroutineInput, job: Job) -> PricedRun | None:
-    """Return the schedule of Algorithm 5, A_mincost2: q = 1, N workers and one PS (E20)."""
+    """Return the schedule of Algorithm 5, A_mincost2: q = 1, N workers and one PS (E20).
+
+    Parameters
+    ----------
+    given : SubroutineInput
+        Cluster, prices and free amounts.
+    job : Job
+        With all its types.
+    """
     view = given.view
     best: PricedRun | None = None  # A5 L1-L2: omega is given
     for m in _worker_types(view, job):  # A5 L3
@@ -149,18 +178,26 @@ def cheapest_central(given: SubroutineInput, job: Job) -> PricedRun | None:
                     price, free = given.window(start, L)
                     omega, zeta = price @ view.worker_demand[m], price @ view.ps_demand[p]
                     for h in range(len(omega)):  # A5 L4
-                        found = None  # A5 L5
+                        placement = None  # A5 L5
                         if (free[h] >= N * view.worker_units[m] + view.ps_units[p]).all():
                             cost = float(N * omega[h] + zeta[h])
-                            found = PricedPlacement(cost, {h: N}, {h: 1})  # A5 L6
-                        best = _better(best, found, mode, start)  # A5 L7-L10
+                            placement = PricedPlacement(cost, {h: N}, {h: 1})  # A5 L6
+                        best = _better(best, placement, mode, start)  # A5 L7-L10
                     # A5 L11
     # A5 L12
     return best  # A5 L13
 
 
 def cheapest_ring_central(given: SubroutineInput, job: Job) -> PricedRun | None:
-    """Return the schedule of Algorithm 6, A_RAmincost1: q = 1, all workers on one server."""
+    """Return the schedule of Algorithm 6, A_RAmincost1: q = 1, all workers on one server.
+
+    Parameters
+    ----------
+    given : SubroutineInput
+        Cluster, prices and free amounts.
+    job : Job
+        A ring job.
+    """
     view = given.view
     best: PricedRun | None = None  # A6 L1-L2
     for m in _worker_types(view, job):  # A6 L3
@@ -168,13 +205,13 @@ def cheapest_ring_central(given: SubroutineInput, job: Job) -> PricedRun | None:
             mode = _ring_mode(view, job, m, N, central=True)  # A6 L5
             for start in range(1, given.deadline - mode.duration + 1):  # A6 L6
                 price, free = given.window(start, mode.duration)  # A6 L7
-                omega, room = price @ view.worker_demand[m], fits(free, view.worker_units[m])
+                omega, fit = price @ view.worker_demand[m], fits(free, view.worker_units[m])
                 for h in range(len(omega)):  # A6 L8-L9
-                    y = min(int(room[h]), N)  # A6 L10
-                    found = None  # A6 L11-L12
+                    y = min(int(fit[h]), N)  # A6 L10
+                    placement = None  # A6 L11-L12
                     if y >= N:
-                        found = PricedPlacement(float(N * omega[h]), {h: N}, {})  # A6 L13-L15
-                    best = _better(best, found, mode, start)  # A6 L16-L18
+                        placement = PricedPlacement(float(N * omega[h]), {h: N}, {})  # A6 L13-L15
+                    best = _better(best, placement, mode, start)  # A6 L16-L18
                 # A6 L19
             # A6 L20
         # A6 L21
@@ -183,7 +220,15 @@ def cheapest_ring_central(given: SubroutineInput, job: Job) -> PricedRun | None:
 
 
 def cheapest_ring_split(given: SubroutineInput, job: Job) -> PricedRun | None:
-    """Return the schedule of Algorithm 7, A_RAmincost2: q = 0, the cheapest servers first (E18)."""
+    """Return the schedule of Algorithm 7, A_RAmincost2: q = 0, the cheapest servers first (E18).
+
+    Parameters
+    ----------
+    given : SubroutineInput
+        Cluster, prices and free amounts.
+    job : Job
+        A ring job.
+    """
     view = given.view
     best: PricedRun | None = None  # A7 L1-L2
     for m in _worker_types(view, job):  # A7 L3
@@ -192,18 +237,18 @@ def cheapest_ring_split(given: SubroutineInput, job: Job) -> PricedRun | None:
             for start in range(1, given.deadline - mode.duration + 1):  # A7 L6
                 price, free = given.window(start, mode.duration)
                 omega = price @ view.worker_demand[m]  # A7 L7, half open (E18)
-                room = fits(free, view.worker_units[m])
+                fit = fits(free, view.worker_units[m])
                 rest, y = N, {}  # E18: N^ = N, for each start
                 for h in np.argsort(omega, kind="stable").tolist():  # A7 L8-L9, sorted (E18)
-                    if count := min(int(room[h]), rest):  # A7 L10-L11
+                    if count := min(int(fit[h]), rest):  # A7 L10-L11
                         y[h] = count
                     rest -= count  # A7 L12
                 # A7 L13
-                found = None  # A7 L14-L15
+                placement = None  # A7 L14-L15
                 if rest == 0 and len(y) > 1:  # E18: one server alone is no split placement
                     cost = float(sum(omega[h] * count for h, count in y.items()))
-                    found = PricedPlacement(cost, dict(sorted(y.items())), {})  # A7 L16-L18
-                best = _better(best, found, mode, start)  # A7 L19-L21
+                    placement = PricedPlacement(cost, dict(sorted(y.items())), {})  # A7 L16-L18
+                best = _better(best, placement, mode, start)  # A7 L19-L21
             # A7 L22
         # A7 L23
     # A7 L24
@@ -220,25 +265,27 @@ def _ps_types(view: ElasticCluster, job: Job) -> Iterable[int]:
 
 
 def _durations(needed: float, chunks: int, deadline: int) -> range:
-    """From that of D workers to that of one, as far as they fit before the deadline."""
+    """Return the durations from that of D workers to that of one, up to the deadline."""
     shortest, longest = (max(1, math.ceil((needed - TOLERANCE) / N)) for N in (chunks, 1))
     return range(shortest, min(longest, deadline - 1) + 1)
 
 
 def _ring_mode(view: ElasticCluster, job: Job, m: int, workers: int, *, central: bool) -> Mode:
-    """Return the mode with the duration that (14) gives for so many workers."""
+    """Return the mode of a number of workers, with the duration that (14) gives."""
     slots = float(batch_slots(view, job, m, None, np.array([workers]), central)[0])
     duration = max(1, math.ceil((job.work * slots - TOLERANCE) / workers))
     return Mode(m, None, workers, central, duration)
 
 
 def _better(
-    best: PricedRun | None, found: PricedPlacement | None, mode: Mode, start: int
+    best: PricedRun | None, placement: PricedPlacement | None, mode: Mode, start: int
 ) -> PricedRun | None:
-    """Return the cheaper one; the earlier one when they cost the same (E21)."""
-    if found is None or (best is not None and not found.cost < best.cost - tie_margin(best.cost)):
+    """Return the cheaper schedule; the earlier one when the costs are equal (E21)."""
+    if placement is None or (
+        best is not None and not placement.cost < best.cost - tie_margin(best.cost)
+    ):
         return best
-    return PricedRun(found.cost, mode, start, found.workers, found.ps)
+    return PricedRun(placement.cost, mode, start, placement.workers, placement.ps)
 
 
 def best_split(
@@ -246,8 +293,17 @@ def best_split(
 ) -> PricedPlacement | None:
     """Return the cheapest placement of exactly N workers on >= 2 servers, by enumeration.
 
-    All numbers of workers and of PSs on all servers, with PSs on any number of servers; for a few
-    servers and workers.
+    All numbers of workers and PSs on all servers are tried, with PSs on any number of servers; for
+    a few servers and workers only.
+
+    Parameters
+    ----------
+    demand : ModeDemand
+        N, and the demands of a worker and a PS.
+    omega, zeta : array [h]
+        Price of one worker, and of one PS, in the window.
+    free : array [h, r]
+        Free amounts throughout the window.
 
     Notes
     -----
@@ -255,16 +311,16 @@ def best_split(
     """
     assert demand.ps is not None
     N, hosts = demand.workers, len(omega)
-    most = ps_needed(demand.bandwidth, demand.ps_bandwidth, N)
+    max_ps = ps_needed(demand.bandwidth, demand.ps_bandwidth, N)
     y = _grid(N, hosts)
     y = y[y.sum(axis=1) == N]
-    s = _grid(most, hosts)
+    s = _grid(max_ps, hosts)
     s = s[s.sum(axis=1) >= 1]
     served = (N - y[:, None]) * demand.bandwidth <= s[None] * demand.ps_bandwidth + TOLERANCE
     used = y[:, None, :, None] * demand.worker + s[None, :, :, None] * demand.ps
-    fair = (served | (s[None] == 0)).all(axis=2) & (used <= free).all(axis=(2, 3))
-    fair &= ((y[:, None] > 0) | (s[None] > 0)).sum(axis=2) >= 2
-    cost = np.where(fair, (y @ omega)[:, None] + (s @ zeta)[None], np.inf)
+    feasible = (served | (s[None] == 0)).all(axis=2) & (used <= free).all(axis=(2, 3))
+    feasible &= ((y[:, None] > 0) | (s[None] > 0)).sum(axis=2) >= 2
+    cost = np.where(feasible, (y @ omega)[:, None] + (s @ zeta)[None], np.inf)
     a, c = np.unravel_index(int(cost.argmin()), cost.shape)
     if not np.isfinite(cost[a, c]):
         return None
@@ -275,6 +331,6 @@ def best_split(
 
 
 def _grid(most: int, hosts: int) -> Floats:
-    """All rows of numbers 0..most, one for each server."""
+    """Return all vectors [i, h] with entries 0..most, one entry for each server."""
     axes = np.meshgrid(*[np.arange(most + 1)] * hosts, indexing="ij")
     return np.stack([axis.ravel() for axis in axes], axis=1)

@@ -31,23 +31,23 @@ VARIANTS: dict[str, Callable[[ModeDemand, Floats, Floats, Floats], PricedPlaceme
 
 @dataclass(slots=True)
 class VariantResult:
-    """How one variant did."""
+    """Counts of failures of one variant of Algorithm 4."""
 
     variant: str
-    nothing: int = 0  # no placement found though there is one
+    nothing: int = 0  # no placement found although one exists
     invalid: int = 0  # too few workers, or all on one server
-    worse: int = 0  # valid, and dearer than the optimum
-    ratio: float = 1.0  # the greatest cost by optimum of a valid one; infinite where that is 0
+    worse: int = 0  # valid, at a cost above the optimum
+    ratio: float = 1.0  # largest cost / optimum of a valid placement
 
 
-def cases(number: int, seed: int) -> Iterator[tuple[Case, float]]:
+def _cases(number: int, seed: int) -> Iterator[tuple[Case, float]]:
     """Yield random cases of (13), q = 0, that have a placement, with the least cost.
 
     2-3 servers, up to 4 workers, three resources, whole numbers; prices of 1-9.
     """
     random = np.random.default_rng(seed)
-    found = 0
-    while found < number:
+    yielded = 0
+    while yielded < number:
         hosts = int(random.integers(2, 4))
         worker = np.array([1, random.integers(0, 3), random.integers(1, 4)], dtype=float)
         ps = np.array([0, random.integers(1, 3), random.integers(1, 4)], dtype=float)
@@ -57,34 +57,48 @@ def cases(number: int, seed: int) -> Iterator[tuple[Case, float]]:
         case = demand, omega, zeta, free
         best = best_split(*case)
         if best is not None:
-            found += 1
+            yielded += 1
             yield case, best.cost
 
 
 def study(number: int, seed: int) -> list[VariantResult]:
-    """Return what each variant made of the same random cases."""
+    """Return the results of each variant on the same random cases.
+
+    Parameters
+    ----------
+    number : int
+        Number of cases.
+    """
     rows = [VariantResult(name) for name in VARIANTS]
-    for case, least in cases(number, seed):
+    for case, optimum in _cases(number, seed):
         for row in rows:
-            found = VARIANTS[row.variant](*case)
-            if found is None:
+            placement = VARIANTS[row.variant](*case)
+            if placement is None:
                 row.nothing += 1
-            elif not _is_placement(case[0], found):
+            elif not _is_placement(case[0], placement):
                 row.invalid += 1
             else:
-                row.worse += found.cost > least * (1 + 1e-9)
-                row.ratio = max(row.ratio, found.cost / least)
+                row.worse += placement.cost > optimum * (1 + 1e-9)
+                row.ratio = max(row.ratio, placement.cost / optimum)
     return rows
 
 
 def _is_placement(demand: ModeDemand, found: PricedPlacement) -> bool:
-    """Whether all workers are there, and on at least two servers with the PSs."""
+    """Return whether all workers are placed, with the PSs on at least two servers."""
     whole = sum(found.workers.values()) == demand.workers
     return whole and len({*found.workers, *found.ps}) >= 2
 
 
 def table(rows: Sequence[VariantResult], number: int) -> str:
-    """Return the study as text."""
+    """Return the study as a text table.
+
+    Parameters
+    ----------
+    rows : sequence of VariantResult
+        From `study`.
+    number : int
+        Number of cases.
+    """
     lines = [f"{'variant':22}{'nothing':>9}{'invalid':>9}{'worse':>9}{'worst ratio':>13}"]
     for row in rows:
         ratio = "-" if row.invalid else f"{row.ratio:.2f}"
@@ -94,14 +108,20 @@ def table(rows: Sequence[VariantResult], number: int) -> str:
     return "\n".join(lines)
 
 
-def tabulate(number: int, seed: int) -> str:
-    """Return the study of so many cases as text."""
+def _tabulate(number: int, seed: int) -> str:
+    """Return the text table of a study."""
     return table(study(number, seed), number)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table."""
-    study_command("schedgap.models.elastic.algorithms.theorem_1", tabulate, arguments)
+    """Print the table.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Command-line arguments; by default those of the process.
+    """
+    study_command("schedgap.models.elastic.algorithms.theorem_1", _tabulate, arguments)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A_online with one number of workers for all jobs."""
+"""Baseline of Fig. 10: A_online with one number of workers for all jobs."""
 
 from collections.abc import Mapping
 
@@ -38,7 +38,13 @@ def a_online_fixed_number(instance: ElasticInstance, call: RunContext) -> Method
 
 
 def modes_with_number(workers: int) -> ModesOf:
-    """Return the choice of all modes with this number of workers, fewer where it cannot be."""
+    """Return the function that selects the modes with a given number of workers.
+
+    Parameters
+    ----------
+    workers : int
+        The number; where a job or the cluster does not allow it, the largest possible one.
+    """
 
     def choose(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
         return tuple(
@@ -48,7 +54,7 @@ def modes_with_number(workers: int) -> ModesOf:
             if name in job.train_time
             for p in _ps_of(view, job)
             for number in [min(workers, max_workers(view, job, m, p))]
-            if number >= 1 and number <= _most(view, job, m, p, central)
+            if number >= 1 and number <= _max_workers_of(view, job, m, p, central)
             for d in durations(view, job, m, p, np.array([number]), central)
         )
 
@@ -56,13 +62,14 @@ def modes_with_number(workers: int) -> ModesOf:
 
 
 def _ps_of(view: ElasticCluster, job: Job) -> list[int | None]:
+    """Return the PS types that a job can use; [None] in the ring."""
     if not isinstance(job.update_time, Mapping):
         return [None]
     return [p for p, name in enumerate(view.ps_types) if name in job.update_time]
 
 
-def _most(view: ElasticCluster, job: Job, m: int, p: int | None, central: bool) -> int:
-    """Most workers of a mode on the empty cluster; a ring on two servers has two at least."""
+def _max_workers_of(view: ElasticCluster, job: Job, m: int, p: int | None, central: bool) -> int:
+    """Return the largest number of workers of a mode on the empty cluster."""
     if central:
         return min(job.chunks, max_central_workers(view, m, p))
     return max_split_workers(view, m, p, job.chunks)

@@ -1,4 +1,4 @@
-"""A_online with one worker type for all jobs."""
+"""Baseline of Fig. 9: A_online with one worker type for all jobs."""
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
@@ -11,21 +11,21 @@ from schedgap.models.method import MethodResult, RunContext
 
 
 def a_online_fixed_type(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Run `a-online-fixed-type`; that a job cannot use the type does not prove anything."""
+    """Run `a-online-fixed-type`; a job that cannot use the type does not prove infeasibility."""
     if proof := infeasible_result(instance):
         return proof
     number, count = call.options["worker_type"], len(instance.worker_types)
     if number > count:
         raise UsageError(f"option worker_type={number}: there are {count} worker types")
     name = instance.worker_types[number - 1].id
-    alone = with_one_type(instance, number - 1)
-    if alone is None or infeasible_result(alone) is not None:
+    restricted = _with_one_type(instance, number - 1)
+    if restricted is None or infeasible_result(restricted) is not None:
         return MethodResult(note=f"some job cannot run on worker type {name} alone")
-    return result_within_horizon(instance, a_online(alone).schedule, {"worker_type": name})
+    return result_within_horizon(instance, a_online(restricted).schedule, {"worker_type": name})
 
 
-def with_one_type(instance: ElasticInstance, worker_type: int) -> ElasticInstance | None:
-    """Bar all other worker types (an index); None when a job cannot run on this one."""
+def _with_one_type(instance: ElasticInstance, worker_type: int) -> ElasticInstance | None:
+    """Return the instance with all other worker types barred; None if a job cannot use this one."""
     name = instance.worker_types[worker_type].id
     if any(name not in job.train_time for job in instance.jobs):
         return None

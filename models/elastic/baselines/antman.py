@@ -1,4 +1,4 @@
-"""AntMan: guaranteed jobs displace opportunistic ones."""
+"""AntMan: guaranteed jobs displace opportunistic ones (preemptive)."""
 
 import hashlib
 import math
@@ -22,51 +22,62 @@ from schedgap.models.method import MethodResult, RunContext
 
 
 def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> ElasticSchedule:
-    """Guaranteed jobs get what they want, displacing opportunistic ones, who share the rest.
+    """Run guaranteed jobs first; opportunistic ones share what they leave free.
 
-    The paper: two classes; a guaranteed job that waits long becomes opportunistic. Ours: which job
-    is guaranteed is drawn from the seed and its id, evenly. Guaranteed jobs get the workers of
-    their quickest mode, first come first served; `patience` slots of waiting end the guarantee.
-    Opportunistic ones take, by arrival, as many workers of these types as fit; who can have no more
-    than it has stays where it is.
+    Parameters
+    ----------
+    patience : int
+        Slots of waiting after which a guaranteed job becomes opportunistic.
+
+    Notes
+    -----
+    The paper: two classes; a guaranteed job that waits long becomes opportunistic. Ours: the class
+    of a job is drawn from the seed and its id, with equal probability. Guaranteed jobs get the
+    workers of their fastest mode, first come first served. Opportunistic ones get, by arrival, as
+    many workers of the same types as fit; a job that cannot have more than it has stays where it
+    is.
     """
     view = cluster(instance)
-    fallen: set[str] = set()
+    demoted: set[str] = set()
 
     def guaranteed(job: Job) -> bool:
         drawn = hashlib.sha256(f"{seed}:{job.id}".encode()).digest()[0]
-        return drawn % 2 == 0 and job.id not in fallen
+        return drawn % 2 == 0 and job.id not in demoted
 
     def policy(now: int, active: list[ActiveJob], free: Floats) -> tuple[Assignment, float]:
-        wake, holdings = math.inf, Assignment()
-        sure: list[int] = []
-        for k, each in enumerate(active):
-            job = each.arrived_job.job
-            if guaranteed(job) and each.held is None and now - each.waits_since >= patience:
-                fallen.add(job.id)
+        next_call, assignment = math.inf, Assignment()
+        guaranteed_jobs: list[int] = []
+        for k, active_job in enumerate(active):
+            job = active_job.arrived_job.job
+            if (
+                guaranteed(job)
+                and active_job.held is None
+                and now - active_job.waits_since >= patience
+            ):
+                demoted.add(job.id)
             if guaranteed(job):
-                sure.append(k)
-        others = [each for k, each in enumerate(active) if k not in sure]
-        for k in sorted(sure, key=lambda k: active[k].held is None):
-            each = active[k]
-            held = each.held or place_or_preempt(view, each, free, others)
+                guaranteed_jobs.append(k)
+        others = [active_job for k, active_job in enumerate(active) if k not in guaranteed_jobs]
+        for k in sorted(guaranteed_jobs, key=lambda k: active[k].held is None):
+            active_job = active[k]
+            held = active_job.held or place_or_preempt(view, active_job, free, others)
             if held is None:
-                wake = min(wake, each.waits_since + patience)
+                next_call = min(next_call, active_job.waits_since + patience)
                 continue
-            holdings[k], free = held, free - held.amounts(view)
-        for k, each in enumerate(active):
-            if k in sure:
+            assignment[k], free = held, free - held.amounts(view)
+        for k, active_job in enumerate(active):
+            if k in guaranteed_jobs:
                 continue
-            held = _as_many_as_fit(view, each, free)
+            held = _as_many_as_fit(view, active_job, free)
             if held is not None:
-                holdings[k], free = held, free - held.amounts(view)
-        return holdings, wake
+                assignment[k], free = held, free - held.amounts(view)
+        return assignment, next_call
 
     return simulate_preemptive(instance, policy)
 
 
 def solve_antman(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Run `antman`."""
+    """Run `antman`, unless no schedule exists."""
     if proof := infeasible_result(instance):
         return proof
     return result_within_horizon(
@@ -75,17 +86,22 @@ def solve_antman(instance: ElasticInstance, call: RunContext) -> MethodResult:
 
 
 def _as_many_as_fit(view: ElasticCluster, each: ActiveJob, free: Floats) -> JobPlacement | None:
-    """Most workers of the job's types; what it holds, if that is as many and still free."""
+    """Return the largest placement of a job's types; its present one if no larger one fits."""
     job, m, p = each.arrived_job.job, each.mode.worker_type, each.mode.ps_type
     best, low, high = None, 1, max_workers(view, job, m, p)
     while low <= high:  # where a number fits, every smaller one does
         middle = (low + high) // 2
-        found = first_fit(view, job, m, p, middle, free)
-        if found is None:
+        placement = first_fit(view, job, m, p, middle, free)
+        if placement is None:
             high = middle - 1
         else:
-            best, low = found, middle + 1
-    own = each.held
-    if best and own and own.mode.workers == best.mode.workers and still_fits(view, own, free):
-        return own
+            best, low = placement, middle + 1
+    present = each.held
+    if (
+        best
+        and present
+        and present.mode.workers == best.mode.workers
+        and still_fits(view, present, free)
+    ):
+        return present
     return best

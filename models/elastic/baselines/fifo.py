@@ -9,10 +9,17 @@ from schedgap.models.elastic.placement import Floats
 
 
 def fifo(instance: ElasticInstance, workers: int = 8) -> ElasticSchedule:
-    """Start jobs in order of arrival, all with the same number of workers, never overtaken.
+    """Start jobs in order of arrival, all with the same number of workers; no job overtakes.
 
-    The paper: in order of arrival, with a fixed number of workers between 1 and 30. Ours: of the
-    types of the quickest mode; the number is cut to what the job can use and the cluster can hold.
+    Parameters
+    ----------
+    workers : int
+        Workers of each job, reduced to what the job can use and the cluster can hold.
+
+    Notes
+    -----
+    The paper: in order of arrival, with a fixed number of workers between 1 and 30. Ours: the types
+    of the fastest mode.
     """
     view, const = cluster(instance), constants(instance)
 
@@ -22,11 +29,11 @@ def fifo(instance: ElasticInstance, workers: int = 8) -> ElasticSchedule:
             best = fastest_mode(view, const, arrived_job.modes)
             m, p = best.worker_type, best.ps_type
             number = min(workers, max_workers(view, arrived_job.job, m, p))
-            held = first_fit(view, arrived_job.job, m, p, number, free)
-            if held is None:
+            placed = first_fit(view, arrived_job.job, m, p, number, free)
+            if placed is None:
                 break
-            free = free - held.amounts(view)
-            starts.append((arrived_job, held))
+            free = free - placed.amounts(view)
+            starts.append((arrived_job, placed))
         return starts
 
     return simulate(instance, policy)

@@ -1,4 +1,4 @@
-"""What the baselines give a job: the types of its quickest mode, and the first placement that fits.
+"""Placement of baselines: the types of a job's fastest mode, and the first placement that fits.
 
 The paper gives each baseline a sentence or two; the rest is ours. Ties: list order.
 """
@@ -21,7 +21,17 @@ from schedgap.models.elastic.placement import Floats, cheapest
 
 
 def fastest_mode(view: ElasticCluster, const: MaxWeightConstants, of: tuple[Mode, ...]) -> Mode:
-    """Return the quickest mode; of these the one of least volume, then the first types."""
+    """Return the fastest mode; of equal ones that of least volume, then the first types.
+
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    const : MaxWeightConstants
+        Scales of the volumes.
+    of : tuple of Mode
+        Modes of a job, at least one.
+    """
     volumes = const.volumes(view, of).tolist()
 
     def rank(k: int) -> tuple[float, float, int, int]:
@@ -33,20 +43,38 @@ def fastest_mode(view: ElasticCluster, const: MaxWeightConstants, of: tuple[Mode
 
 
 def max_workers(view: ElasticCluster, job: Job, m: int, p: int | None) -> int:
-    """Return the most workers, up to the job's chunks, that the empty cluster holds."""
+    """Return the largest number of workers, up to the job's chunks, that the empty cluster holds.
+
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    job : Job
+        Its chunks limit the number.
+    m : int
+        Worker type.
+    p : int or None
+        PS type; None in the ring.
+    """
     central = min(job.chunks, max_central_workers(view, m, p))
     return max(central, max_split_workers(view, m, p, job.chunks))
 
 
 class JobPlacement(NamedTuple):
-    """Workers and PSs of a job on their servers, by index, and how long a whole run takes."""
+    """Workers and PSs of a job by index of server; the mode has the duration of a whole run."""
 
     mode: Mode
     workers: Mapping[int, int]
     ps: Mapping[int, int]
 
     def amounts(self, view: ElasticCluster) -> Floats:
-        """[h, r] what it takes, in units."""
+        """Return [h, r] the usage, in units.
+
+        Parameters
+        ----------
+        view : ElasticCluster
+            The servers and types.
+        """
         used = np.zeros_like(view.capacity)
         for h, count in self.workers.items():
             used[h] += count * view.worker_units[self.mode.worker_type]
@@ -56,7 +84,15 @@ class JobPlacement(NamedTuple):
         return used
 
     def placement(self, view: ElasticCluster, start: int, duration: int) -> Placement:
-        """Return a run of so many slots."""
+        """Return a run on these servers.
+
+        Parameters
+        ----------
+        view : ElasticCluster
+            The servers and types.
+        start, duration : int
+            First slot and number of slots.
+        """
         return view.place(
             self.mode._replace(duration=duration), start, dict(self.workers), dict(self.ps)
         )
@@ -69,8 +105,18 @@ def first_fit(
 
     Parameters
     ----------
+    view : ElasticCluster
+        The servers and types.
+    job : Job
+        The job, for the duration.
+    m : int
+        Worker type.
+    p : int or None
+        PS type; None in the ring.
+    workers : int
+        Number of workers.
     free : array [h, r]
-        What is free from now on, in units.
+        Free amounts from now on, in units.
     """
     position = np.arange(1.0, len(free) + 1)
     for central in (True, False):

@@ -1,8 +1,8 @@
-"""Online policies that preempt: schedules of a relaxed problem.
+"""Simulation of online policies that preempt; their schedules solve a relaxed problem.
 
-A job may lose its servers and come back on others, which the model forbids; each time it then loses
-a slot. Online, as in `simulation`. Decisions fall on arrivals, ends of runs, and ends of patience:
-between these nothing that a policy looks at changes. Ties: arrival, then list order.
+A job may lose its servers and resume on others, which the model forbids; each time it loses a slot.
+Online, as in `simulation`. A policy is called at arrivals, at ends of runs, and when patience ends:
+in between nothing that it depends on changes. Ties: arrival, then list order.
 """
 
 import math
@@ -23,18 +23,24 @@ RESTART = 1  # slots that a changed placement loses
 
 @dataclass(eq=False)
 class ActiveJob:
-    """A job that has arrived and is not done."""
+    """A job that has arrived and is not complete."""
 
     arrived_job: ArrivedJob
-    mode: Mode  # the quickest
-    left: float  # mini-batches
-    waits_since: int  # slot from which on it has not run
+    mode: Mode  # the fastest
+    left: float  # remaining mini-batches
+    waits_since: int  # slot since which it has not run
     held: JobPlacement | None = None
     since: int = 0  # first slot of the current segment
     segments: list[Placement] = field(default_factory=list)
 
     def rate(self, view: ElasticCluster) -> float:
-        """Mini-batches per slot with what it holds."""
+        """Return mini-batches per slot with the present placement.
+
+        Parameters
+        ----------
+        view : ElasticCluster
+            The servers and types.
+        """
         assert self.held is not None
         mode = self.held.mode
         number = np.array([mode.workers])
@@ -44,14 +50,28 @@ class ActiveJob:
         return mode.workers / float(slots) if slots > 0 else math.inf
 
     def end(self, view: ElasticCluster) -> int:
-        """Slot with which the current segment can be over; the rules allow a little to be left."""
+        """Return the slot at which the current segment can end, within the tolerance of the rules.
+
+        Parameters
+        ----------
+        view : ElasticCluster
+            The servers and types.
+        """
         lost = RESTART if self.segments else 0
         work = self.arrived_job.job.work
         needed = (self.left - 5e-7 - 5e-10 * work) / self.rate(view)
         return self.since + lost + max(1, math.ceil(needed))
 
     def stop(self, view: ElasticCluster, now: int) -> None:
-        """End the current segment before slot `now`."""
+        """End the current segment before slot `now`.
+
+        Parameters
+        ----------
+        view : ElasticCluster
+            The servers and types.
+        now : int
+            Slot.
+        """
         assert self.held is not None
         if now > self.since:
             lost = RESTART if self.segments else 0
@@ -61,26 +81,32 @@ class ActiveJob:
         self.held, self.waits_since = None, now
 
 
-Assignment = dict[int, JobPlacement]  # by place in the list of active jobs
+Assignment = dict[int, JobPlacement]  # by index in the list of active jobs
 PreemptivePolicy = Callable[[int, list[ActiveJob], Floats], tuple[Assignment, float]]
-"""Slot, active jobs by arrival, capacity [h, r] -> who holds what, and when to ask again."""
+"""Slot, active jobs by arrival, capacity [h, r] -> placements, and the slot of the next call."""
 
 
 def simulate_preemptive(instance: ElasticInstance, policy: PreemptivePolicy) -> ElasticSchedule:
-    """Run an online policy that may take servers away; a new placement is a new segment.
+    """Run an online policy that may preempt jobs; a new placement is a new segment.
 
-    Every segment but a job's first loses a slot at its start. What the schedule breaks is the rule
-    that a job runs in one piece (V12).
+    Every segment but a job's first loses a slot at its start. The schedule breaks only the rule
+    that a job runs without interruption (V12).
+
+    Parameters
+    ----------
+    policy : callable
+        Slot, active jobs by arrival, capacity [h, r] -> placements of the jobs that run, and the
+        slot at which to call it again.
     """
     view, const, arrivals = cluster(instance), constants(instance), ElasticArrivals(instance)
-    coming = sorted({job.arrival for job in instance.jobs})
+    arrival_slots = sorted({job.arrival for job in instance.jobs})
     active: list[ActiveJob] = []
     done: dict[str, tuple[Placement, ...]] = {}
-    wake = math.inf
-    while active or coming:
+    next_call = math.inf
+    while active or arrival_slots:
         ends = [each.end(view) for each in active if each.held is not None]
-        now = int(min([wake, *ends, *coming[:1]]))
-        coming = [arrival for arrival in coming if arrival > now]
+        now = int(min([next_call, *ends, *arrival_slots[:1]]))
+        arrival_slots = [arrival for arrival in arrival_slots if arrival > now]
         for each in [each for each in active if each.held and each.end(view) <= now]:
             each.stop(view, now)
             done[each.arrived_job.job.id] = tuple(each.segments)
@@ -88,31 +114,54 @@ def simulate_preemptive(instance: ElasticInstance, policy: PreemptivePolicy) -> 
         for arrived_job in arrivals.until(now):
             mode = fastest_mode(view, const, arrived_job.modes)
             active.append(ActiveJob(arrived_job, mode, float(arrived_job.job.work), now))
-        holdings, wake = policy(now, active, view.capacity)
+        assignment, next_call = policy(now, active, view.capacity)
         for k, each in enumerate(active):
-            wanted = holdings.get(k)
-            if each.held is not None and each.held != wanted:
+            placement = assignment.get(k)
+            if each.held is not None and each.held != placement:
                 each.stop(view, now)
-            if wanted is not None and each.held is None:
-                each.held, each.since = wanted, now
+            if placement is not None and each.held is None:
+                each.held, each.since = placement, now
     return ElasticSchedule(done, "preemptive", RESTART)
 
 
 def place_or_preempt(
-    view: ElasticCluster, each: ActiveJob, free: Floats, others: list[ActiveJob]
+    view: ElasticCluster, active: ActiveJob, free: Floats, others: list[ActiveJob]
 ) -> JobPlacement | None:
-    """Place the quickest mode where no other job runs, or else where some of the others do."""
-    job, mode = each.arrived_job.job, each.mode
-    spare = free.copy()
+    """Place the fastest mode where it displaces no other job, or else where it does.
+
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    active : ActiveJob
+        The job to place.
+    free : array [h, r]
+        Free amounts if none of the others ran.
+    others : list of ActiveJob
+        Jobs that may be displaced.
+    """
+    job, mode = active.arrived_job.job, active.mode
+    unused = free.copy()
     for other in others:
         if other.held is not None:
-            spare -= other.held.amounts(view)
-    for room in (spare, free):
-        found = first_fit(view, job, mode.worker_type, mode.ps_type, mode.workers, room)
-        if found is not None:
-            return found
+            unused -= other.held.amounts(view)
+    for amounts in (unused, free):
+        placement = first_fit(view, job, mode.worker_type, mode.ps_type, mode.workers, amounts)
+        if placement is not None:
+            return placement
     return None
 
 
 def still_fits(view: ElasticCluster, held: JobPlacement, free: Floats) -> bool:
+    """Return whether a placement is within free amounts.
+
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    held : JobPlacement
+        The placement.
+    free : array [h, r]
+        Free amounts.
+    """
     return bool((held.amounts(view) <= free).all())

@@ -1,7 +1,7 @@
-"""Online policies without preemption, slot by slot.
+"""Simulation of online policies without preemption, slot by slot.
 
-A policy is shown the jobs that have arrived and what is free, and nothing else. Decisions fall on
-arrivals and ends of runs: between these nothing that a policy looks at changes. Ties: arrival, then
+A policy sees the jobs that have arrived and the free amounts, and nothing else. It is called at
+arrivals and at ends of runs: in between nothing that it depends on changes. Ties: arrival, then
 list order.
 """
 
@@ -15,13 +15,18 @@ from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats
 
 Starts = list[tuple[ArrivedJob, JobPlacement]]
-Policy = Callable[
-    [list[ArrivedJob], Floats], Starts
-]  # waiting by arrival, free [h, r] -> who starts
+Policy = Callable[[list[ArrivedJob], Floats], Starts]
+"""Waiting jobs by arrival, free amounts [h, r] -> the jobs that start."""
 
 
 def simulate(instance: ElasticInstance, policy: Policy) -> ElasticSchedule:
-    """Run an online policy without preemption; every job must find a place on the empty cluster."""
+    """Run an online policy without preemption; every job must fit on the empty cluster.
+
+    Parameters
+    ----------
+    policy : callable
+        Waiting jobs by arrival, and free amounts [h, r] -> the jobs that start, with placements.
+    """
     view, arrivals = cluster(instance), ElasticArrivals(instance)
     moments = {job.arrival for job in instance.jobs}
     running: list[tuple[int, Floats]] = []

@@ -1,4 +1,4 @@
-"""Tiresias: the job that has least left runs first, the others are preempted."""
+"""Tiresias: the job with the least remaining work runs first, others are preempted."""
 
 import math
 
@@ -17,37 +17,37 @@ from schedgap.models.elastic.placement import Floats
 
 
 def tiresias(instance: ElasticInstance) -> ElasticSchedule:
-    """Run the jobs that have least left: remaining slots x resources; the others are preempted.
+    """Run the jobs with the least remaining slots x resources first; the others are preempted.
 
-    The paper: preemptive, by remaining work times resources. Ours: both by the quickest mode, each
-    resource as a share of all servers' total; at every arrival and end jobs get their places in
-    this order, who runs keeps its own where it can. Asking in between would change nothing: only
-    running jobs get ahead, so those that wait find even less than they did.
+    The paper: preemptive, by remaining work times resources. Ours: both by the fastest mode, each
+    resource as a share of the total of all servers. At every arrival and end, jobs are placed in
+    this order; a running job keeps its servers where it can. Calls in between would change nothing:
+    only running jobs gain priority, so a waiting job would find even less free.
     """
     view, const = cluster(instance), constants(instance)
 
-    def left(now: int, each: ActiveJob) -> float:
-        work = each.left
-        if each.held is not None:
-            slots = now - each.since - (RESTART if each.segments else 0)
-            work -= slots * each.rate(view) if slots > 0 else 0.0
-        return max(0.0, work) / each.arrived_job.job.work
+    def remaining(now: int, active_job: ActiveJob) -> float:
+        work = active_job.left
+        if active_job.held is not None:
+            slots = now - active_job.since - (RESTART if active_job.segments else 0)
+            work -= slots * active_job.rate(view) if slots > 0 else 0.0
+        return max(0.0, work) / active_job.arrived_job.job.work
 
     def policy(now: int, active: list[ActiveJob], free: Floats) -> tuple[Assignment, float]:
         def rank(k: int) -> tuple[float, int]:
-            each = active[k]
-            product = left(now, each) * float(const.volumes(view, [each.mode])[0])
+            active_job = active[k]
+            product = remaining(now, active_job) * float(const.volumes(view, [active_job.mode])[0])
             return float(f"{product:.9g}"), k
 
-        holdings = Assignment()
+        assignment = Assignment()
         order = sorted(range(len(active)), key=rank)
         for place, k in enumerate(order):
-            each, held = active[k], active[k].held
-            if held is None or not still_fits(view, held, free):
+            active_job, placement = active[k], active[k].held
+            if placement is None or not still_fits(view, placement, free):
                 others = [active[other] for other in order[place + 1 :]]
-                held = place_or_preempt(view, each, free, others)
-            if held is not None:
-                holdings[k], free = held, free - held.amounts(view)
-        return holdings, math.inf
+                placement = place_or_preempt(view, active_job, free, others)
+            if placement is not None:
+                assignment[k], free = placement, free - placement.amounts(view)
+        return assignment, math.inf
 
     return simulate_preemptive(instance, policy)

@@ -33,7 +33,7 @@ from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs import intervals
 from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.elastic.programs.weights import value_step
-from schedgap.models.elastic.programs.whole_numbers import rounded_numbers
+from schedgap.models.elastic.programs.whole_numbers import rounded_integers
 from schedgap.models.elastic.time_windows import no_schedule, windows
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import Finder, SearchState, StageResult, solve_program
@@ -156,7 +156,7 @@ def _interval_size(instance: ElasticInstance, found: SearchState) -> float:
     span = windows(instance, _value(instance, found.schedule))
     try:
         assert span is not None
-        rounded_numbers(instance, span)
+        rounded_integers(instance, span)
     except ScaleError:
         return math.inf
     pairs = len(instance.worker_types) * (1 + len(instance.ps_types))
@@ -321,7 +321,7 @@ def interval_stage(
     value = _value(instance, schedule)
     span = windows(instance, value)
     assert span is not None
-    whole = rounded_numbers(instance, span)
+    whole = rounded_integers(instance, span)
     least = most = None
     if whole.exact:
         if math.isfinite(found.lower):

@@ -106,7 +106,7 @@ def time_indexed(instance: ElasticInstance, call: RunContext) -> MethodResult:
     span, most = _span(instance, found), call.options["max_columns"]
     if (columns := by_start.size(instance, span)) > most:
         return found.outcome(f"too large: {columns} columns > max_columns={most}")
-    whole_numbers.whole_numbers(instance, span)  # ScaleError
+    whole_numbers.exact_integers(instance, span)  # ScaleError
     call.progress.phase("building the model")
     model, step = time_indexed_intervals.build(instance, span=span), value_step(instance)
     assert step is not None
@@ -132,7 +132,7 @@ def compact_exponential(instance: ElasticInstance, call: RunContext) -> MethodRe
         return found.outcome(f"too large: more than max_columns={most} runs")
     step = value_step(instance)
     if call.engine == "cp-sat":
-        whole_numbers.whole_numbers(instance, _span(instance, found))  # ScaleError
+        whole_numbers.exact_integers(instance, _span(instance, found))  # ScaleError
         model = compact.to_cp_sat(instance, runs)
         assert step is not None
 
@@ -163,7 +163,7 @@ def cp_sat(instance: ElasticInstance, call: RunContext) -> MethodResult:
         return MethodResult(infeasible=True, note=reason)
     found = initial_state(instance, call)
     span = _span(instance, found)
-    whole = whole_numbers.whole_numbers(instance, span)  # ScaleError
+    whole = whole_numbers.exact_integers(instance, span)  # ScaleError
     call.progress.phase("building the model")
     step = whole.step
     most = None if found.upper is None else round(found.upper / step)

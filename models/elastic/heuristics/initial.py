@@ -196,7 +196,7 @@ def _one_by_one(instance: ElasticInstance, order: Sequence[int]) -> list[Elastic
     view, start, runs = cluster(instance), 1, []
     for j in order:
         mode = min(modes(instance, j), key=lambda mode: mode.duration)
-        offer = PricedCluster.empty(view, 1).offer(mode, 1)
+        offer = PricedCluster.empty(view, 1).cheapest_at(mode, 1)
         assert offer is not None
         start = max(start, instance.jobs[j].arrival)
         runs.append(run_of(j, offer)._replace(start=start))

@@ -1,8 +1,9 @@
-"""Runs of single jobs as columns: a mode, a start and a minimal placement, and what they hold.
+"""Runs of single jobs, the columns of (8): a mode, a start and a minimal placement.
 
-Minimal: exactly the mode's workers, and all PSs on one server, as few as (2i) allows. An optimal
-schedule needs no others: (2i) binds every server with PSs by itself, so dropping the PSs of all
-servers but one keeps a schedule feasible, and a job that becomes central by it only gets faster.
+A minimal placement has exactly the workers of the mode, and all PSs on one server, as few as (2i)
+allows. An optimal schedule needs no others: (2i) restricts every server with PSs separately, so
+removing the PSs of all servers but one keeps a schedule feasible, and a job that becomes central by
+that only gets faster.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +22,7 @@ ServerCounts = tuple[
 
 
 class ElasticRun(NamedTuple):
-    """One job in one mode from one start on, with its placement; all by index."""
+    """One job in one mode from one start slot on, with its placement; all by index."""
 
     job: int
     mode: Mode
@@ -35,7 +36,13 @@ class ElasticRun(NamedTuple):
         return self.start + self.mode.duration
 
     def held(self, view: ElasticCluster) -> dict[int, Floats]:
-        """Return what the run holds in each of its slots: by server an array [r], in units."""
+        """Return the usage of the run in each of its slots: by server an array [r], in units.
+
+        Parameters
+        ----------
+        view : ElasticCluster
+            The servers and types.
+        """
         amounts: dict[int, Floats] = {}
         for h, count in self.workers:
             amounts[h] = count * view.worker_units[self.mode.worker_type]
@@ -45,14 +52,30 @@ class ElasticRun(NamedTuple):
         return amounts
 
 
-def run_of(job: int, offer: PricedRun) -> ElasticRun:
-    """Return the run that the market offers for a job."""
-    workers, ps = (tuple(sorted(counts.items())) for counts in (offer.workers, offer.ps))
-    return ElasticRun(job, offer.mode, offer.start, workers, ps)
+def run_of(job: int, priced: PricedRun) -> ElasticRun:
+    """Return a priced run of a job as a column.
+
+    Parameters
+    ----------
+    job : int
+        Index of the job.
+    offer : PricedRun
+        Its mode, start and placement.
+    """
+    workers, ps = (tuple(sorted(counts.items())) for counts in (priced.workers, priced.ps))
+    return ElasticRun(job, priced.mode, priced.start, workers, ps)
 
 
 def run_from(instance: ElasticInstance, job: int, placed: Placement) -> ElasticRun:
-    """Return a placed job by index; the mode has the duration and workers of the placement."""
+    """Return a placement of a schedule as a run, by index.
+
+    Parameters
+    ----------
+    job : int
+        Index of the job.
+    placed : Placement
+        Its duration and workers become those of the mode, which may be longer than necessary.
+    """
     view = cluster(instance)
     at = {name: h for h, name in enumerate(view.servers)}
     mode = Mode(
@@ -70,7 +93,13 @@ def run_from(instance: ElasticInstance, job: int, placed: Placement) -> ElasticR
 
 
 def runs_from(instance: ElasticInstance, schedule: ElasticSchedule) -> list[ElasticRun]:
-    """Return the runs of a schedule without preemption, in the order of the jobs."""
+    """Return the runs of a schedule without preemption, in the order of the jobs.
+
+    Parameters
+    ----------
+    schedule : ElasticSchedule
+        One segment for each job.
+    """
     return [
         run_from(instance, j, schedule.segments(job.id)[0])
         for j, job in enumerate(instance.jobs)
@@ -79,7 +108,13 @@ def runs_from(instance: ElasticInstance, schedule: ElasticSchedule) -> list[Elas
 
 
 def schedule_of(instance: ElasticInstance, runs: Iterable[ElasticRun]) -> ElasticSchedule:
-    """Return the schedule of some runs."""
+    """Return the schedule that consists of given runs.
+
+    Parameters
+    ----------
+    runs : iterable of ElasticRun
+        At most one for each job.
+    """
     view = cluster(instance)
     return ElasticSchedule(
         {
@@ -92,9 +127,14 @@ def schedule_of(instance: ElasticInstance, runs: Iterable[ElasticRun]) -> Elasti
 
 
 def fits_together(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> bool:
-    """Whether runs keep to the effective capacities: what an engine returns is not taken on trust.
+    """Return whether runs respect the effective capacities; applied to whatever an engine returns.
 
-    Usage only changes where a run starts, so these slots are looked at.
+    Usage increases only where a run starts, so only these slots are checked.
+
+    Parameters
+    ----------
+    runs : sequence of ElasticRun
+        At most one for each job.
     """
     view = cluster(instance)
     held = [run.held(view) for run in runs]
@@ -120,8 +160,14 @@ def placements(
 
     Parameters
     ----------
+    view : ElasticCluster
+        The servers and types.
+    mode : Mode
+        Its start is irrelevant.
     omega, zeta : array [h]
         Price >= 0 of one worker, and of one PS; without prices all placements are yielded.
+    budget : float
+        Largest cost.
 
     Yields
     ------
@@ -130,8 +176,8 @@ def placements(
 
     Notes
     -----
-    A search over servers in the order of their prices, cut off where what is placed and the
-    cheapest fill of the rest cost more than the budget.
+    Depth-first search over servers in the order of their prices; a branch ends when its cost plus
+    the cheapest fill of the remaining workers exceeds the budget.
     """
     servers, N = len(view.servers), mode.workers
     omega = np.zeros(servers) if omega is None else omega
@@ -153,24 +199,24 @@ def placements(
                 yield workers, (), cost
         return
     for n in range(servers):
-        others = [h for h in order if h != n]
+        other_servers = [h for h in order if h != n]
         for g in range(min(most[n], N - 1) + 1):
             s = ps_needed(demand.bandwidth, demand.ps_bandwidth, N - g)
-            own = g * price[n] + s * one_ps[n]
-            if own > budget or (view.capacity[n] < g * demand.worker + s * demand.ps).any():
+            base_cost = g * price[n] + s * one_ps[n]
+            if base_cost > budget or (view.capacity[n] < g * demand.worker + s * demand.ps).any():
                 continue
-            for workers, cost in _spread(others, most, price, N - g, budget - own):
-                beside = ((n, g),) if g else ()
-                yield tuple(sorted(workers + beside)), ((n, s),), own + cost
+            for workers, cost in _spread(other_servers, most, price, N - g, budget - base_cost):
+                on_n = ((n, g),) if g else ()
+                yield tuple(sorted(workers + on_n)), ((n, s),), base_cost + cost
 
 
 def _spread(
     order: Sequence[int], most: Sequence[int], price: Sequence[float], number: int, budget: float
 ) -> Iterator[tuple[ServerCounts, float]]:
-    """Yield all ways to put so many workers on servers, ascending in price, within a budget."""
+    """Yield all ways to distribute workers over servers, ascending in price, within a budget."""
 
     def fill(k: int, left: int) -> float:
-        """Return the least cost of the rest on servers k, k + 1, ...; infinite if they are full."""
+        """Return the least cost of the other workers on servers k, k + 1, ...; infinite if full."""
         cost = 0.0
         for h in order[k:]:
             count = min(left, most[h])

@@ -1,12 +1,12 @@
-"""The compact-exponential program (8)/(17) and its dual (9)/(18): one column for each run of a job.
+"""The compact-exponential program (8)/(17) and its dual (9)/(18): a column for each run of a job.
 
-The paper's columns leave out (2d), (2e), (2g), (2o), and that a run alone keeps to the capacities
-(E5); here they are minimal placements that fit on the empty cluster, at every start.
+The paper's columns omit (2d), (2e), (2g), (2o), and that a run by itself respects the capacities
+(E5). Here the columns are the minimal placements that fit on the empty cluster, at every start.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import cluster, modes
@@ -14,11 +14,15 @@ from schedgap.models.elastic.programs.columns import ElasticRun, placements, sch
 from schedgap.models.elastic.programs.whole_numbers import check_whole, whole_weights
 from schedgap.models.elastic.time_windows import JobWindows
 
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+    from ortools.sat.python import cp_model
+
 CapacityRow = tuple[int, int, int]  # server, resource, slot
 
 
-def all_runs(instance: ElasticInstance, span: JobWindows) -> Iterator[ElasticRun]:
-    """Yield every run of every job in its window, on the empty cluster."""
+def _all_runs(instance: ElasticInstance, span: JobWindows) -> Iterator[ElasticRun]:
+    """Yield every run of every job within its window, on the empty cluster."""
     view = cluster(instance)
     for j in range(len(instance.jobs)):
         for mode in modes(instance, j):
@@ -33,15 +37,23 @@ def all_runs(instance: ElasticInstance, span: JobWindows) -> Iterator[ElasticRun
 def enumerate_runs(
     instance: ElasticInstance, span: JobWindows, most: int
 ) -> list[ElasticRun] | None:
-    """Return all runs, or None when there are more than `most`."""
-    runs = list(islice(all_runs(instance, span), most + 1))
+    """Return every run of every job within its window, or None when there are more than `most`.
+
+    Parameters
+    ----------
+    span : JobWindows
+        When each job may run.
+    most : int
+        Largest number of runs.
+    """
+    runs = list(islice(_all_runs(instance, span), most + 1))
     return runs if len(runs) <= most else None
 
 
-def usage(
+def _usage(
     instance: ElasticInstance, runs: Sequence[ElasticRun]
 ) -> dict[CapacityRow, list[tuple[int, float]]]:
-    """Return for each server, resource and slot the runs that hold some of it, and how much."""
+    """Return for each server, resource and slot the runs that use it, with the amount of each."""
     view = cluster(instance)
     rows: dict[CapacityRow, list[tuple[int, float]]] = {}
     for i, run in enumerate(runs):
@@ -53,25 +65,28 @@ def usage(
     return rows
 
 
-def objective_coefficient(instance: ElasticInstance, run: ElasticRun) -> float:
-    """Return what a run adds to the objective."""
+def _objective_coefficient(instance: ElasticInstance, run: ElasticRun) -> float:
+    """Return the contribution of a run to the objective."""
     weight = instance.jobs[run.job].weight
     return weight if instance.is_batch else weight * run.end
 
 
-def build(
-    instance: ElasticInstance,
-    runs: Sequence[ElasticRun],
-) -> Any:
-    """Return the program over some runs as a Pyomo `ConcreteModel`; it solves nothing."""
+def build(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.ConcreteModel":
+    """Build the program (8)/(17) over given runs; it solves nothing.
+
+    Parameters
+    ----------
+    runs : sequence of ElasticRun
+        The columns.
+    """
     import pyomo.environ as pyo
 
     view = cluster(instance)
-    rows, own = usage(instance, runs), _by_job(instance, runs)
+    rows, own = _usage(instance, runs), _by_job(instance, runs)
     model = pyo.ConcreteModel(name=instance.name)
     model.x = pyo.Var(range(len(runs)), domain=pyo.Binary, doc="run l is taken")  # (8c)
     model.objective = pyo.Objective(
-        expr=sum(objective_coefficient(instance, run) * model.x[i] for i, run in enumerate(runs)),
+        expr=sum(_objective_coefficient(instance, run) * model.x[i] for i, run in enumerate(runs)),
         sense=pyo.maximize if instance.is_batch else pyo.minimize,
         doc="(8): scheduled weight" if instance.is_batch else "(2) over the runs of (8)",
     )
@@ -99,18 +114,23 @@ def build(
     return model
 
 
-def build_dual(
-    instance: ElasticInstance,
-    runs: Sequence[ElasticRun],
-) -> Any:
-    """Return the dual (9)/(18) of the relaxation over some runs; delta are prices of units.
+def build_dual(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.ConcreteModel":
+    """Build the dual (9)/(18) of the linear relaxation over given runs.
 
-    The dual of the weighted completion time is a maximum, with u free in sign.
+    Parameters
+    ----------
+    runs : sequence of ElasticRun
+        The columns of the primal, rows of the dual.
+
+    Notes
+    -----
+    `delta` are prices of units. For the weighted completion time the primal is a minimisation with
+    equality rows (2a): its dual is a maximum of sum u_j - sum C delta, with u free in sign.
     """
     import pyomo.environ as pyo
 
     view, batch = cluster(instance), instance.is_batch
-    rows = usage(instance, runs)
+    rows = _usage(instance, runs)
     held: list[list[tuple[CapacityRow, float]]] = [[] for _ in runs]
     for row, entries in rows.items():
         for i, amount in entries:
@@ -130,33 +150,48 @@ def build_dual(
         doc="(9)",
     )
 
-    def worth(model: Any, i: int) -> Any:
+    def dual_row(model: pyo.ConcreteModel, i: int) -> bool:  # a Pyomo relation
         run, cost = runs[i], sum(amount * model.delta[row] for row, amount in held[i])
         if batch:
-            return model.u[run.job] + cost >= objective_coefficient(instance, run)
-        return model.u[run.job] - cost <= objective_coefficient(instance, run)
+            return model.u[run.job] + cost >= _objective_coefficient(instance, run)
+        return model.u[run.job] - cost <= _objective_coefficient(instance, run)
 
-    model.eq_9a = pyo.Constraint(range(len(runs)), doc="no run is worth more", rule=worth)
+    model.eq_9a = pyo.Constraint(range(len(runs)), doc="reduced cost of a run", rule=dual_row)
     return model
 
 
-def read(model: Any, instance: ElasticInstance, runs: Sequence[ElasticRun]) -> ElasticSchedule:
-    """Return the schedule of a solved model over these runs."""
+def read(
+    model: "pyo.ConcreteModel", instance: ElasticInstance, runs: Sequence[ElasticRun]
+) -> ElasticSchedule:
+    """Return the schedule of a solved model.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        From `build`, with values.
+    runs : sequence of ElasticRun
+        Those of the model.
+    """
     return schedule_of(
         instance, [run for i, run in enumerate(runs) if (model.x[i].value or 0.0) > 0.5]
     )
 
 
 def _by_job(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> list[list[int]]:
-    """[j] indices of the runs of each job."""
+    """Return [j] the indices of the runs of each job."""
     own: list[list[int]] = [[] for _ in instance.jobs]
     for i, run in enumerate(runs):
         own[run.job].append(i)
     return own
 
 
-def to_cp_sat(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> Any:
-    """Return the packing over some runs as a `cp_model.CpModel`, all in whole numbers.
+def to_cp_sat(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "cp_model.CpModel":
+    """Build the program (8)/(17) over given runs for CP-SAT, in whole numbers.
+
+    Parameters
+    ----------
+    runs : sequence of ElasticRun
+        The columns.
 
     Returns
     -------
@@ -167,12 +202,12 @@ def to_cp_sat(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> Any:
     Raises
     ------
     ScaleError
-        When weights or amounts are no multiples of a step that is not too small.
+        When weights or amounts are not multiples of a step that is not too small.
     """
     from ortools.sat.python import cp_model
 
     weight = whole_weights(instance)
-    rows = whole_usage(instance, usage(instance, runs))
+    rows = _whole_usage(instance, _usage(instance, runs))
     view, own = cluster(instance), _by_job(instance, runs)
     model = cp_model.CpModel()
     x = [model.new_bool_var(f"x[{i}]") for i in range(len(runs))]
@@ -184,12 +219,13 @@ def to_cp_sat(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> Any:
             model.add_exactly_one(chosen)
     seen = set()
     for (h, r, _), entries in sorted(rows.items()):
-        biggest: dict[int, int] = {}
+        # A row is left out if even the largest runs of all jobs fit, or if it occurs already.
+        largest: dict[int, int] = {}
         for i, amount in entries:
-            biggest[runs[i].job] = max(amount, biggest.get(runs[i].job, 0))
+            largest[runs[i].job] = max(amount, largest.get(runs[i].job, 0))
         key = (h, r, tuple(entries))
         capacity = int(view.capacity[h, r])
-        if sum(biggest.values()) > capacity and key not in seen:
+        if sum(largest.values()) > capacity and key not in seen:
             seen.add(key)
             terms = cp_model.LinearExpr.weighted_sum(
                 [x[i] for i, _ in entries], [amount for _, amount in entries]
@@ -201,7 +237,7 @@ def to_cp_sat(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> Any:
     return model
 
 
-def whole_usage(
+def _whole_usage(
     instance: ElasticInstance, rows: dict[CapacityRow, list[tuple[int, float]]]
 ) -> dict[CapacityRow, list[tuple[int, int]]]:
     """Return usage in whole units; ScaleError when a resource has none."""

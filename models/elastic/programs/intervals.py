@@ -1,11 +1,11 @@
-"""Programs (2)/(15) and (7)/(16) as an interval model for CP-SAT: one interval for each job (ours).
+"""Programs (2)/(15) and (7)/(16) as an interval model for CP-SAT, one interval per job (ours).
 
-No index of time: a job is one interval, and every server and resource a cumulative constraint with
-the job's usage as its demand. Small, and good at finding schedules of any size.
+Time is not indexed: a job is one interval, and every server and resource is a cumulative constraint
+with the job's usage as a variable demand. The model is small, and finds schedules at any size.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +13,13 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import MAX_WORKERS, ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import fits, workers_served
 from schedgap.models.elastic.programs.columns import ElasticRun, runs_from, schedule_of
-from schedgap.models.elastic.programs.whole_numbers import IntegerData, whole_numbers
+from schedgap.models.elastic.programs.whole_numbers import IntegerData, exact_integers
 from schedgap.models.elastic.time_windows import JobWindows
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+TypedVars = list[list[tuple[int, "cp_model.IntVar"]]]  # [h] pairs of a type and a variable
 
 
 def build(
@@ -24,14 +29,14 @@ def build(
     whole: IntegerData | None = None,
     least: int | None = None,
     most: int | None = None,
-) -> Any:
-    """Return a `cp_model.CpModel` of the problem, in slots and whole units.
+) -> "cp_model.CpModel":
+    """Build the interval model, in slots and whole units.
 
     Parameters
     ----------
-    span : Windows
-        When each job may run; those of a known schedule hold an optimal one.
-    whole : Whole or None
+    span : JobWindows
+        When each job may run; the windows of a feasible schedule contain an optimal one.
+    whole : IntegerData or None
         Weights and amounts; None takes the instance's own.
     least, most : int or None
         Bounds on the objective, in steps of the weights; of a batch problem on its negative.
@@ -40,23 +45,23 @@ def build(
     -------
     CpModel
         Variables of each job in turn: z [k], start, duration, end; workers [h]; then with PSs
-        psat [h] and s [h]; in the end usage and other helpers. Minimises the weighted completion
+        psat [h] and s [h]; finally usage and auxiliary variables. Minimises the weighted completion
         time or minus the scheduled weight, in steps of the weights.
 
     Raises
     ------
     ScaleError
-        When weights or amounts are no multiples of a step that is not too small.
+        When weights or amounts are not multiples of a step that is not too small.
     """
-    whole = whole or whole_numbers(instance, span)  # a refusal loads no engine
+    whole = whole or exact_integers(instance, span)  # may raise, before CP-SAT is loaded
     from ortools.sat.python import cp_model
 
     view, weight = cluster(instance), whole.weight
     H, R = range(len(view.servers)), range(len(view.scale))
     model = cp_model.CpModel()
-    tasks: dict[tuple[int, int], list[tuple[Any, Any]]] = {}
-    ends, pieces = [], []
-    pooled: list[list[tuple[Any, Any]]] = [[] for _ in R]
+    tasks: dict[tuple[int, int], list[tuple[cp_model.IntervalVar, cp_model.IntVar]]] = {}
+    terms_of_ends, terms_of_presence = [], []
+    pooled: list[list[tuple[cp_model.IntervalVar, cp_model.IntVar]]] = [[] for _ in R]
     for j in range(len(instance.jobs)):
         options = modes(instance, j)
         first, last = span.first[j], span.end[j]
@@ -64,7 +69,6 @@ def build(
         for k, mode in enumerate(options):
             if first + mode.duration > last:
                 model.add(z[k] == 0)
-        present: Any = 1
         if instance.is_batch:
             present = model.new_bool_var(f"present[{j}]")
             model.add(sum(z) == present)
@@ -79,10 +83,10 @@ def build(
             model.add(duration == mode.duration).only_enforce_if(z[k])
         if instance.is_batch:
             run = model.new_optional_interval_var(start, duration, end, present, f"run[{j}]")
-            pieces.append((present, -weight[j]))
+            terms_of_presence.append((present, -weight[j]))
         else:
             run = model.new_interval_var(start, duration, end, f"run[{j}]")
-            ends.append((end, weight[j]))
+            terms_of_ends.append((end, weight[j]))
         y, s = _placement(model, instance, j, z)
         for h in H:
             for r in R:
@@ -103,14 +107,14 @@ def build(
             [used for _, used in members],
             int(whole.capacity[h, r]),
         )
-    for r in R:  # cut_pool: all servers together
+    for r in R:  # cut_pool: valid inequality, all servers together hold what all jobs use
         if pooled[r]:
             model.add_cumulative(
                 [run for run, _ in pooled[r]],
                 [used for _, used in pooled[r]],
                 int(whole.capacity[:, r].sum()),
             )
-    value = sum(factor * var for var, factor in (ends or pieces))
+    value = sum(factor * var for var, factor in (terms_of_ends or terms_of_presence))
     if least is not None:
         model.add(value >= least)
     if most is not None:
@@ -120,18 +124,18 @@ def build(
 
 
 def _least_use(whole: IntegerData, mode: Mode, r: int) -> int:
-    """The workers of a mode, and one PS: what it holds at least, on all servers together."""
+    """Return the least usage of a mode on all servers together: its workers and one PS."""
     ps = 0 if mode.ps_type is None else int(whole.ps[mode.ps_type, r])
     return mode.workers * int(whole.worker[mode.worker_type, r]) + ps
 
 
 def _placement(
-    model: Any, instance: ElasticInstance, j: int, z: Sequence[Any]
-) -> tuple[list[list[tuple[int, Any]]], list[list[tuple[int, Any]]]]:
-    """Add workers and PSs of a job: by server pairs (type, number of them)."""
+    model: "cp_model.CpModel", instance: ElasticInstance, j: int, z: "Sequence[cp_model.IntVar]"
+) -> tuple[TypedVars, TypedVars]:
+    """Add the placement of a job; return by server the numbers of workers and of PSs, by type."""
     view, options = cluster(instance), modes(instance, j)
     H = range(len(view.servers))
-    workers: list[list[tuple[int, Any]]] = [[] for _ in H]
+    workers: TypedVars = [[] for _ in H]
     for m in sorted({mode.worker_type for mode in options}):
         most = max(mode.workers for mode in options if mode.worker_type == m)
         fit = np.minimum(fits(view.capacity, view.worker_units[m]), most).tolist()
@@ -148,7 +152,7 @@ def _placement(
             if k != h:
                 for _, var in workers[k]:
                     model.add(var == 0).only_enforce_if(cen[h])
-    ps: list[list[tuple[int, Any]]] = [[] for _ in H]
+    ps: TypedVars = [[] for _ in H]
     if instance.is_ring or not options:
         return workers, ps
     psat = [model.new_bool_var(f"psat[{j},{h}]") for h in H]
@@ -176,16 +180,17 @@ def _placement(
 
 
 def _serve(
-    model: Any,
+    model: "cp_model.CpModel",
     view: ElasticCluster,
     types: tuple[int, int],
-    ps: tuple[Any, int],  # number of PSs, and the most there can be
-    away: Any,
-    when: tuple[Sequence[Any], Any],  # modes of these types; PSs are here
+    ps: "tuple[cp_model.IntVar, int]",  # number of PSs, and its upper limit
+    away: "cp_model.LinearExpr",
+    when: "tuple[Sequence[cp_model.IntVar], cp_model.IntVar]",  # modes of these types; PSs here
 ) -> None:
-    """Add (2i): so many PSs serve the workers on other servers, if these types are chosen there.
+    """Add (2i) for one server: its PSs serve the workers on other servers, if these types are used.
 
-    A table of what 1, 2, ... PSs serve, so that rounding is the rules' own.
+    The number of workers that 1, 2, ... PSs serve is tabulated, so that rounding is as in the
+    rules.
     """
     (m, p), (number, most), (kinds, there) = types, ps, when
     b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
@@ -201,8 +206,18 @@ def _serve(
     model.add(away <= at).only_enforce_if(active)
 
 
-def read(model: Any, instance: ElasticInstance, values: Any) -> ElasticSchedule:
-    """Return the schedule of a solution: the values of all variables of the model by index."""
+def read(
+    model: "cp_model.CpModel", instance: ElasticInstance, values: Sequence[float]
+) -> ElasticSchedule:
+    """Return the schedule of a solution.
+
+    Parameters
+    ----------
+    model : CpModel
+        From `build`.
+    values : sequence of float
+        Values of all variables of the model, by index.
+    """
     named = {
         variable.name: int(value)
         for variable, value in zip(model.proto.variables, values, strict=True)
@@ -221,25 +236,35 @@ def read(model: Any, instance: ElasticInstance, values: Any) -> ElasticSchedule:
     return schedule_of(instance, runs)
 
 
-def start(model: Any, instance: ElasticInstance, schedule: ElasticSchedule) -> list[Any]:
-    """Return hints by variable index for a schedule; variables that follow are left open."""
-    known: dict[str, int] = {}
+def start(
+    model: "cp_model.CpModel", instance: ElasticInstance, schedule: ElasticSchedule
+) -> list[int | None]:
+    """Return a warm start from a schedule: hints by variable index, None for auxiliary variables.
+
+    Parameters
+    ----------
+    model : CpModel
+        From `build`.
+    schedule : ElasticSchedule
+        A feasible schedule, without preemption.
+    """
+    value_of: dict[str, int] = {}
     for run in runs_from(instance, schedule):
         j, chosen = run.job, run.mode
         for k, mode in enumerate(modes(instance, j)):
-            known[f"z[{j},{k}]"] = int(mode == chosen)
-        known[f"start[{j}]"] = run.start
-        known[f"end[{j}]"] = run.end
+            value_of[f"z[{j},{k}]"] = int(mode == chosen)
+        value_of[f"start[{j}]"] = run.start
+        value_of[f"end[{j}]"] = run.end
         for h, count in run.workers:
-            known[f"y[{j},{h},{chosen.worker_type}]"] = count
+            value_of[f"y[{j},{h},{chosen.worker_type}]"] = count
         for h, count in run.ps:
-            known[f"s[{j},{h},{chosen.ps_type}]"] = count
+            value_of[f"s[{j},{h},{chosen.ps_type}]"] = count
     jobs = {run.job for run in runs_from(instance, schedule)}
-    hints: list[Any] = []
+    hints: list[int | None] = []
     for variable in model.proto.variables:
         name = variable.name
-        if name in known:
-            hints.append(known[name])
+        if name in value_of:
+            hints.append(value_of[name])
         elif name[:2] in ("y[", "s[") and int(name[2:].split(",")[0]) in jobs:
             hints.append(0)
         else:

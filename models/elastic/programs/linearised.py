@@ -2,23 +2,35 @@
 
 The rate (1)/(14) depends on types, number of workers and centrality, so (2f) is linear only when
 these are fixed: a mode k fixes them, and x_jt, d_j, q_j become x[j, k, t]. A job's usage counts
-only while it runs: one big-M row, M the capacity, for each job, server, resource and slot.
-A row has the number of the paper's, as in `printed`; rows `lin_` are what this form takes beside.
+only while it runs: one big-M row, with M the capacity, for each job, server, resource and slot.
+Rows have the numbers of the paper's, as in `printed`; rows `lin_` belong to the linearisation.
 """
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, arrays
-from schedgap.models.elastic.modes import cluster, modes
+from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import fits, ps_needed
 from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.elastic.time_windows import JobWindows
 
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+    from pyomo.core.expr.numeric_expr import NumericExpression
+
 
 def size(instance: ElasticInstance, span: JobWindows) -> int:
-    """Return about how many columns the program has: starts, and usage of servers by slot."""
+    """Return the approximate number of columns of the program: starts and usage by slot.
+
+    Parameters
+    ----------
+    span : JobWindows
+        When each job may run.
+    """
     cells = len(instance.servers) * len(instance.resources)
     return sum(
         (span.end[j] - span.first[j])
@@ -27,18 +39,19 @@ def size(instance: ElasticInstance, span: JobWindows) -> int:
     )  # fmt: skip
 
 
-def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
-    """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
+def build(instance: ElasticInstance, *, span: JobWindows) -> "pyo.ConcreteModel":
+    """Build the program; it solves nothing.
 
     Parameters
     ----------
-    span : Windows
-        When each job may run; those of a known schedule hold an optimal one.
+    span : JobWindows
+        When each job may run; the windows of a feasible schedule contain an optimal one.
 
     Notes
     -----
-    Amounts are in the units of `modes.Cluster`. Some y are more than one job's mode needs only
-    where a PS is beside them; a run read back with its true centrality is never too short.
+    Amounts are in the units of `modes.ElasticCluster`. A solution may place the workers of a split
+    mode on one server if the PSs are there, too; it is then read back as central, which is never
+    too short.
     """
     import pyomo.environ as pyo
 
@@ -49,10 +62,10 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     b, B = view.worker_bandwidth, view.ps_bandwidth
     K = [modes(instance, j) for j in J]
     D = given.chunks
-    fit = np.stack([fits(C, e[m]) for m in M], axis=1)  # [h, m]
-    room = [fits(C, z[p]) for p in P]  # [p][h]
-    most_ps = {
-        (j, h, p): min(int(room[p][h]), max(ps_needed(b[m], B[p], int(D[j])) for m in M))
+    worker_fit = np.stack([fits(C, e[m]) for m in M], axis=1)  # [h, m]
+    ps_fit = [fits(C, z[p]) for p in P]  # [p][h]
+    max_ps = {
+        (j, h, p): min(int(ps_fit[p][h]), max(ps_needed(b[m], B[p], int(D[j])) for m in M))
         for j in J for h in H for p in P
     }  # fmt: skip
 
@@ -69,11 +82,11 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     model.x = pyo.Var(model.X, domain=pyo.Binary, doc="job j starts in slot t in mode k")
     model.y = pyo.Var(
         J, H, M, domain=pyo.NonNegativeIntegers, doc="workers of type m of job j on server h",
-        bounds=lambda model, j, h, m: (0, min(int(fit[h, m]), int(D[j]))),
+        bounds=lambda model, j, h, m: (0, min(int(worker_fit[h, m]), int(D[j]))),
     )  # fmt: skip
     model.s = pyo.Var(
         J, H, P, domain=pyo.NonNegativeIntegers, doc="PSs of type p of job j on server h",
-        bounds=lambda model, j, h, p: (0, most_ps[j, h, p]),
+        bounds=lambda model, j, h, p: (0, max_ps[j, h, p]),
     )  # fmt: skip
     model.psat = pyo.Var(J, H, domain=pyo.Binary, doc="job j has its PSs on server h")
     model.cen = pyo.Var(J, H, domain=pyo.Binary, doc="all of job j is on server h")
@@ -85,12 +98,12 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
         for slot in range(t, t + K[j][k].duration):
             runs_at.setdefault((j, slot), []).append((k, t))
 
-    def chosen(j: int, keep: Any) -> Any:
-        """z_k: sum of keep(mode) over the mode that job j takes."""
+    def chosen(j: int, value: Callable[[Mode], int | float]) -> "NumericExpression":
+        """The sum over modes k of value(k) z_k, where z_k = sum_t x[j, k, t]."""
         return sum(
-            keep(mode) * model.x[j, k, t]
+            value(mode) * model.x[j, k, t]
             for k, mode in enumerate(K[j])
-            if keep(mode)
+            if value(mode)
             for t in starts.get((j, k), ())
         )
 
@@ -111,8 +124,10 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
             doc="(2): total weighted completion time",
         )
 
-    def rows(index: Any, rule: Any, doc: str) -> Any:
-        """A set of rows; one without any variable says 0 <= 0 or is not there."""
+    def rows(
+        index: "Sequence[object] | pyo.Set", rule: Callable[..., object], doc: str
+    ) -> "pyo.Constraint":
+        """A set of rows; a row without variables is trivially feasible or infeasible."""
         return pyo.Constraint(index, doc=doc, rule=lambda model, *at: _row(pyo, rule(*at)))
 
     starts_once = rows(
@@ -148,8 +163,7 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
         model.eq_2c = rows(
             [(j, h, p) for j in J for h in H for p in P],
             lambda j, h, p: (
-                model.s[j, h, p]
-                <= most_ps[j, h, p] * chosen(j, lambda mode: int(mode.ps_type == p))
+                model.s[j, h, p] <= max_ps[j, h, p] * chosen(j, lambda mode: int(mode.ps_type == p))
             ),
             "PSs of the mode's type only",
         )
@@ -165,7 +179,7 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
         )
         model.lin_ps_on = rows(
             [(j, h, p) for j in J for h in H for p in P],
-            lambda j, h, p: model.s[j, h, p] <= most_ps[j, h, p] * model.psat[j, h],
+            lambda j, h, p: model.s[j, h, p] <= max_ps[j, h, p] * model.psat[j, h],
             "no PS elsewhere",
         )
         model.lin_ps_there = rows(
@@ -174,14 +188,14 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
             "at least one PS there",
         )
 
-        def bandwidth(j: int, h: int) -> Any:
+        def bandwidth(j: int, h: int) -> "NumericExpression | bool":
             if not K[j]:
                 return True
             big_m = max(float(b[mode.worker_type]) * mode.workers for mode in K[j])
             needed = chosen(j, lambda mode: float(b[mode.worker_type]) * mode.workers)
-            beside = sum(float(b[m]) * model.y[j, h, m] for m in M)
+            needed_here = sum(float(b[m]) * model.y[j, h, m] for m in M)
             served = sum(float(B[p]) * model.s[j, h, p] for p in P)
-            return needed - beside <= served + big_m * (1 - model.psat[j, h]) + 1e-6
+            return needed - needed_here <= served + big_m * (1 - model.psat[j, h]) + 1e-6
 
         model.eq_2i = rows(
             [(j, h) for j in J for h in H], bandwidth, "PSs take all workers on other servers"
@@ -198,7 +212,7 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
             + sum(float(z[p, r]) * model.s[j, h, p] for p in P)
             - float(C[h, r]) * (1 - sum(model.x[j, k, at] for k, at in runs_at[j, t]))
         ),
-        "what it holds counts while it runs",
+        "usage counts while the job runs",
     )
     by_slot: dict[int, list[int]] = {}
     for j, t in sorted(runs_at):
@@ -220,8 +234,8 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     return model
 
 
-def _row(pyo: Any, relation: Any) -> Any:
-    """Return a row; Pyomo refuses relations between constants."""
+def _row(pyo: ModuleType, relation: object) -> object:
+    """Return a relation that Pyomo accepts as a row; it refuses relations between constants."""
     if relation is True or relation is np.True_:
         return pyo.Constraint.Feasible
     if relation is False or relation is np.False_:
@@ -229,8 +243,14 @@ def _row(pyo: Any, relation: Any) -> Any:
     return relation
 
 
-def read(model: Any, instance: ElasticInstance) -> ElasticSchedule:
-    """Return the schedule of a solved model."""
+def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule:
+    """Return the schedule of a solved model.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        From `build`, with values.
+    """
     view = cluster(instance)
     H, M, P = (range(len(n)) for n in (view.servers, view.worker_types, view.ps_types))
     runs = []

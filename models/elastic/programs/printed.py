@@ -1,42 +1,55 @@
-"""The paper's programs (2)/(15) and (7)/(16), with its own products and variables.
+"""The paper's programs (2)/(15) and (7)/(16) as printed, with their products and variables.
 
-x_jt, d_j, y_jhm, s_jhp, q_j: duration, workers and rate vary. (2f) multiplies duration and workers,
-(2h) what a job holds and whether it runs: a nonconvex quadratic program, which Gurobi alone of our
-engines can solve, and only where it is tiny. `linearised` has the same optimum without any product.
+x_jt, d_j, y_jhm, s_jhp, q_j: duration, workers and rate are variables. (2f) multiplies duration and
+workers, (2h) usage and the indicator of running. The result is a nonconvex quadratic program, which
+only Gurobi among our engines solves, and only for tiny instances. `linearised` has the same optimum
+without products.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, arrays
 from schedgap.models.elastic.modes import Mode, cluster, durations
-from schedgap.models.elastic.placement import TOLERANCE, fits, ps_needed
+from schedgap.models.elastic.placement import TOLERANCE, Floats, fits, ps_needed
 from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.elastic.time_windows import JobWindows
 
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+    from pyomo.core.expr.numeric_expr import NumericExpression
+
 
 def size(instance: ElasticInstance, span: JobWindows) -> int:
-    """Return about how many columns the program has."""
-    types = len(instance.worker_types) + len(instance.ps_types)
-    own = (len(instance.servers) + 1) * (types + 2)
-    return sum(
-        own + 3 * max(0, end - first) for first, end in zip(span.first, span.end, strict=True)
-    )
-
-
-def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
-    """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
+    """Return the approximate number of columns of the program.
 
     Parameters
     ----------
-    span : Windows
-        When each job may run; those of a known schedule hold an optimal one.
+    span : JobWindows
+        When each job may run.
+    """
+    types = len(instance.worker_types) + len(instance.ps_types)
+    per_job = (len(instance.servers) + 1) * (types + 2)
+    return sum(
+        per_job + 3 * max(0, end - first) for first, end in zip(span.first, span.end, strict=True)
+    )
+
+
+def build(instance: ElasticInstance, *, span: JobWindows) -> "pyo.ConcreteModel":
+    """Build the program; it solves nothing.
+
+    Parameters
+    ----------
+    span : JobWindows
+        When each job may run; the windows of a feasible schedule contain an optimal one.
 
     Notes
     -----
-    `1 / rho` times the number of workers is quadratic with PSs and in the ring, as the exchange
-    depends on q: (2f) is d N >= E D K / rho with PSs, N d N >= E D K (N / rho) in the ring.
+    In (2f) the product of `1 / rho` and the number of workers N is quadratic, as the exchange
+    depends on q. The row is d N >= E D K / rho with PSs, and N d N >= E D K (N / rho) in the ring,
+    where 1 / rho has N in the denominator (14).
     """
     import pyomo.environ as pyo
 
@@ -48,11 +61,13 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     D = [int(chunks) for chunks in given.chunks]
     workers_of = [[m for m in M if np.isfinite(given.train_time[j, m])] for j in J]
     ps_of = [[p for p in P if np.isfinite(given.update_time[j, p])] for j in J]
-    fit = [fits(C, e[m]) for m in M]  # [m][h]
-    room = [fits(C, z[p]) for p in P]  # [p][h]
-    workers_at = {(j, h, m): min(int(fit[m][h]), D[j]) for j in J for h in H for m in workers_of[j]}
-    ps_at = {
-        (j, h, p): min(int(room[p][h]), max(ps_needed(b[m], B[p], D[j]) for m in workers_of[j]))
+    worker_fit = [fits(C, e[m]) for m in M]  # [m][h]
+    ps_fit = [fits(C, z[p]) for p in P]  # [p][h]
+    max_workers_at = {
+        (j, h, m): min(int(worker_fit[m][h]), D[j]) for j in J for h in H for m in workers_of[j]
+    }
+    max_ps_at = {
+        (j, h, p): min(int(ps_fit[p][h]), max(ps_needed(b[m], B[p], D[j]) for m in workers_of[j]))
         for j in J for h in H for p in ps_of[j]
     }  # fmt: skip
     slots = [(j, t) for j in J for t in range(span.first[j], span.end[j])]
@@ -64,12 +79,12 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
         bounds=lambda model, j: (0, span.end[j] - span.first[j]),
     )  # fmt: skip
     model.y = pyo.Var(
-        list(workers_at), domain=pyo.NonNegativeIntegers, doc="workers of type m of j on h",
-        bounds=lambda model, *at: (0, workers_at[at]),
+        list(max_workers_at), domain=pyo.NonNegativeIntegers, doc="workers of type m of j on h",
+        bounds=lambda model, *at: (0, max_workers_at[at]),
     )  # fmt: skip
     model.s = pyo.Var(
-        list(ps_at), domain=pyo.NonNegativeIntegers, doc="PSs of type p of job j on server h",
-        bounds=lambda model, *at: (0, ps_at[at]),
+        list(max_ps_at), domain=pyo.NonNegativeIntegers, doc="PSs of type p of job j on server h",
+        bounds=lambda model, *at: (0, max_ps_at[at]),
     )  # fmt: skip
     model.q = pyo.Var(J, domain=pyo.Binary, doc="all of job j is on one server")
     model.cen = pyo.Var(J, H, domain=pyo.Binary, doc="and this is it")
@@ -86,22 +101,22 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     model.psat = pyo.Var(J, H, domain=pyo.Binary, doc="job j has PSs on server h")
     model.runs = pyo.Var(slots, domain=pyo.Binary, doc="x_jt' = 1 for a t' in (t - d_j, t]")
 
-    def workers(j: int, h: int | None = None, scale: Any = None) -> Any:
-        """Sum of y, of one server or of all, by type times `scale`."""
+    def workers(j: int, h: int | None = None, scale: Floats | None = None) -> "NumericExpression":
+        """Sum of y over types m, weighted by `scale` [m], on one server or on all."""
         return sum(
             (1.0 if scale is None else float(scale[m])) * model.y[j, at, m]
             for at in (H if h is None else [h])
             for m in workers_of[j]
         )
 
-    def ps(j: int, h: int, scale: Any = None) -> Any:
+    def ps(j: int, h: int, scale: Floats | None = None) -> "NumericExpression":
         return sum((1.0 if scale is None else float(scale[p])) * model.s[j, h, p] for p in ps_of[j])
 
-    def start(j: int) -> Any:
+    def start(j: int) -> "NumericExpression":
         return sum(t * model.x[j, t] for t in range(span.first[j], span.end[j]))
 
-    def ended(j: int, t: int) -> Any:
-        """1 if job j has started by slot t and does not run in it."""
+    def ended(j: int, t: int) -> "NumericExpression":
+        """1 if job j has started by slot t but does not run in it."""
         return sum(model.x[j, at] for at in range(span.first[j], t + 1)) - model.runs[j, t]
 
     if instance.is_batch:
@@ -134,9 +149,11 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
         rule=lambda model, j: sum(model.of_type[j, m] for m in workers_of[j]) == model.some[j],
     )
     model.eq_2b_only = pyo.Constraint(
-        list(workers_at),
+        list(max_workers_at),
         doc="no workers of another type",
-        rule=lambda model, j, h, m: model.y[j, h, m] <= workers_at[j, h, m] * model.of_type[j, m],
+        rule=lambda model, j, h, m: (
+            model.y[j, h, m] <= max_workers_at[j, h, m] * model.of_type[j, m]
+        ),
     )
     model.eq_2d = pyo.Constraint(
         J,
@@ -159,14 +176,14 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
             rule=lambda model, j: sum(model.of_ps[j, p] for p in ps_of[j]) == model.some[j],
         )
         model.eq_2c_only = pyo.Constraint(
-            list(ps_at),
+            list(max_ps_at),
             doc="no PSs of another type",
-            rule=lambda model, j, h, p: model.s[j, h, p] <= ps_at[j, h, p] * model.of_ps[j, p],
+            rule=lambda model, j, h, p: model.s[j, h, p] <= max_ps_at[j, h, p] * model.of_ps[j, p],
         )
         model.lin_ps_on = pyo.Constraint(
-            list(ps_at),
+            list(max_ps_at),
             doc="whether there is a PS",
-            rule=lambda model, j, h, p: model.s[j, h, p] <= ps_at[j, h, p] * model.psat[j, h],
+            rule=lambda model, j, h, p: model.s[j, h, p] <= max_ps_at[j, h, p] * model.psat[j, h],
         )
         model.eq_2d_ps = pyo.Constraint(
             J,
@@ -192,13 +209,13 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
             ),
         )
 
-    def exchange(j: int, count: Any) -> Any:
-        """2 pi / b_m, by type times `count(m)`; nothing when q = 1."""
+    def exchange(j: int, count: "Callable[[int], NumericExpression]") -> "NumericExpression":
+        """Sum over types of 2 pi / b_m times `count(m)`; 0 when q = 1."""
         return (1 - model.q[j]) * sum(
             2 * float(given.gradient_size[j]) / float(b[m]) * count(m) for m in workers_of[j]
         )
 
-    def of_worker_type(j: int, m: int) -> Any:
+    def of_worker_type(j: int, m: int) -> "NumericExpression":
         return sum(model.y[j, h, m] for h in H)
 
     if instance.is_ring:
@@ -240,11 +257,11 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
         J, doc="a worker at least", rule=lambda model, j: workers(j) >= model.some[j]
     )
     model.lin_started = pyo.Constraint(
-        slots, doc="what runs has started", rule=lambda model, j, t: ended(j, t) >= 0
+        slots, doc="a job that runs has started", rule=lambda model, j, t: ended(j, t) >= 0
     )
     model.lin_ended = pyo.Constraint(
         slots,
-        doc="what has ended has had all of its slots",
+        doc="a job has ended only after all of its slots",
         rule=lambda model, j, t: start(j) + model.d[j] <= t + (span.end[j] - t) * (1 - ended(j, t)),
     )
     by_slot: dict[int, list[int]] = {}
@@ -261,8 +278,14 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     return model
 
 
-def read(model: Any, instance: ElasticInstance) -> ElasticSchedule:
-    """Return the schedule of a solved model."""
+def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule:
+    """Return the schedule of a solved model.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        From `build`, with values.
+    """
     view = cluster(instance)
     runs = []
     for j, job in enumerate(instance.jobs):
@@ -278,7 +301,7 @@ def read(model: Any, instance: ElasticInstance) -> ElasticSchedule:
         p = None if instance.is_ring else next(p for (_, p), count in s.items() if count)
         number, central = sum(workers.values()), len({*workers, *ps}) == 1
         least = int(durations(view, job, m, p, np.array([number]), central)[0])
-        length = max(least, round(model.d[j].value))  # what the engine's tolerance left out
+        length = max(least, round(model.d[j].value))  # an engine's tolerance may cut a slot off
         mode = Mode(m, p, number, central, length)
         counts = (tuple(sorted(each.items())) for each in (workers, ps))
         runs.append(ElasticRun(j, mode, starts[0], *counts))

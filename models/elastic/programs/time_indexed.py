@@ -1,10 +1,16 @@
 """The time-indexed program (ours): a copy of the placement for each job, mode and start.
 
-No usage by slot and no big-M: what a copy holds is 0 unless its start is chosen. Much stronger
-than `linearised`, and much larger.
+It needs no usage by slot and no big-M: the workers and PSs of a copy are 0 unless its start is
+chosen. The relaxation is much stronger than that of `linearised`, and the program much larger.
+
+References
+----------
+J. P. Sousa, L. A. Wolsey. A time indexed formulation of non-preemptive single machine scheduling
+problems. Mathematical Programming 54, 1992.
 """
 
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +20,19 @@ from schedgap.models.elastic.placement import fits, ps_needed
 from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.elastic.time_windows import JobWindows
 
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+    from pyomo.core.expr.numeric_expr import NumericExpression
+
 
 def size(instance: ElasticInstance, span: JobWindows) -> int:
-    """Return about how many columns the program has."""
+    """Return the approximate number of columns of the program.
+
+    Parameters
+    ----------
+    span : JobWindows
+        When each job may run.
+    """
     per_start = 1 + 3 * len(instance.servers)
     return sum(
         per_start * max(0, span.end[j] - mode.duration - span.first[j] + 1)
@@ -25,13 +41,18 @@ def size(instance: ElasticInstance, span: JobWindows) -> int:
     )
 
 
-def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
-    """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
+def build(instance: ElasticInstance, *, span: JobWindows) -> "pyo.ConcreteModel":
+    """Build the program; it solves nothing.
 
     Parameters
     ----------
-    span : Windows
-        When each job may run; those of a known schedule hold an optimal one.
+    span : JobWindows
+        When each job may run; the windows of a feasible schedule contain an optimal one.
+
+    Notes
+    -----
+    A copy is a triple (j, k, t). A central copy chooses one server, `c`; a split one has workers
+    `Y`, PSs `S` and the server of the PSs, `P`. Amounts are in the units of `modes.ElasticCluster`.
     """
     import pyomo.environ as pyo
 
@@ -47,23 +68,25 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     ]
     central = [at for at in copies if K[at[0]][at[1]].central]
     split = [at for at in copies if not K[at[0]][at[1]].central]
-    served = split if not instance.is_ring else []
-    fit = {m: fits(view.capacity, view.worker_units[m]) for m in range(len(view.worker_types))}
-    room = {p: fits(view.capacity, view.ps_units[p]) for p in range(len(view.ps_types))}
+    with_ps = split if not instance.is_ring else []
+    worker_fit = {
+        m: fits(view.capacity, view.worker_units[m]) for m in range(len(view.worker_types))
+    }
+    ps_fit = {p: fits(view.capacity, view.ps_units[p]) for p in range(len(view.ps_types))}
 
     def hosts(j: int, k: int) -> list[int]:
-        """Servers that hold all of a central mode."""
+        """Return the servers on which a central mode fits."""
         demand = view.demand(K[j][k])
         needed = demand.workers * demand.worker + (0.0 if demand.ps is None else demand.ps)
         return [h for h in H if (view.capacity[h] >= needed).all()]
 
-    def most(j: int, k: int, h: int) -> int:
-        return min(int(fit[K[j][k].worker_type][h]), K[j][k].workers)
+    def max_workers(j: int, k: int, h: int) -> int:
+        return min(int(worker_fit[K[j][k].worker_type][h]), K[j][k].workers)
 
-    def most_ps(j: int, k: int, h: int) -> int:
+    def max_ps(j: int, k: int, h: int) -> int:
         mode, demand = K[j][k], view.demand(K[j][k])
         needed = ps_needed(demand.bandwidth, demand.ps_bandwidth, mode.workers)
-        return min(int(room[mode.ps_type or 0][h]), needed)
+        return min(int(ps_fit[mode.ps_type or 0][h]), needed)
 
     model = pyo.ConcreteModel(name=instance.name)
     model.x = pyo.Var(copies, domain=pyo.Binary, doc="job j starts in slot t in mode k")
@@ -75,14 +98,14 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     model.Y = pyo.Var(
         [(*at, h) for at in split for h in H],
         domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, j, k, t, h: (0, most(j, k, h)),
+        bounds=lambda model, j, k, t, h: (0, max_workers(j, k, h)),
         doc="workers on server h",
     )
-    model.P = pyo.Var([(*at, h) for at in served for h in H], domain=pyo.Binary, doc="PSs there")
+    model.P = pyo.Var([(*at, h) for at in with_ps for h in H], domain=pyo.Binary, doc="PSs there")
     model.S = pyo.Var(
-        [(*at, h) for at in served for h in H],
+        [(*at, h) for at in with_ps for h in H],
         domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, j, k, t, h: (0, most_ps(j, k, h)),
+        bounds=lambda model, j, k, t, h: (0, max_ps(j, k, h)),
         doc="PSs on server h",
     )
     sense = pyo.maximize if instance.is_batch else pyo.minimize
@@ -94,7 +117,7 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
         sense=sense,
         doc="(7) or (2)",
     )
-    starts: dict[int, list[Any]] = {j: [] for j in J}
+    starts: dict[int, list[NumericExpression]] = {j: [] for j in J}
     for at in copies:
         starts[at[0]].append(model.x[at])
     if instance.is_batch:
@@ -126,16 +149,18 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     model.lin_on = pyo.Constraint(
         [(*at, h) for at in split for h in H],
         doc="no worker unless the start is chosen",
-        rule=lambda model, j, k, t, h: model.Y[j, k, t, h] <= most(j, k, h) * model.x[j, k, t],
+        rule=lambda model, j, k, t, h: (
+            model.Y[j, k, t, h] <= max_workers(j, k, h) * model.x[j, k, t]
+        ),
     )
-    at_servers = [(*at, h) for at in served for h in H]
+    at_servers = [(*at, h) for at in with_ps for h in H]
     model.eq_2e = pyo.Constraint(
-        served,
+        with_ps,
         doc="PSs are on one server",
         rule=lambda model, j, k, t: sum(model.P[j, k, t, h] for h in H) == model.x[j, k, t],
     )
 
-    def bandwidth(model: Any, j: int, k: int, t: int, h: int) -> Any:
+    def bandwidth(model: pyo.ConcreteModel, j: int, k: int, t: int, h: int) -> "NumericExpression":
         mode, demand = K[j][k], view.demand(K[j][k])
         b, B = demand.bandwidth, demand.ps_bandwidth
         needed = (mode.workers * b - 1e-6) * model.P[j, k, t, h]
@@ -152,7 +177,7 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
     model.lin_ps_on = pyo.Constraint(
         at_servers,
         doc="no PS elsewhere",
-        rule=lambda model, *at: model.S[at] <= most_ps(at[0], at[1], at[3]) * model.P[at],
+        rule=lambda model, *at: model.S[at] <= max_ps(at[0], at[1], at[3]) * model.P[at],
     )
     model.eq_2d_split = pyo.Constraint(
         [(*at, h) for at in split for h in H],
@@ -162,7 +187,7 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
             <= (K[j][k].workers - instance.is_ring) * model.x[j, k, t]
         ),
     )
-    used: dict[tuple[int, int, int], list[Any]] = {}
+    usage: dict[tuple[int, int, int], list[NumericExpression]] = {}
     for j, k, t in copies:
         demand = view.demand(K[j][k])
         for h in hosts(j, k) if K[j][k].central else H:
@@ -175,24 +200,32 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
                     if demand.ps is not None:
                         amount = amount + float(demand.ps[r]) * model.S[j, k, t, h]
                 for slot in range(t, t + K[j][k].duration):
-                    used.setdefault((h, r, slot), []).append(amount)
+                    usage.setdefault((h, r, slot), []).append(amount)
     model.eq_2h = pyo.Constraint(
-        sorted(used),
+        sorted(usage),
         doc="capacity in each slot",
-        rule=lambda model, h, r, t: _capacity(pyo, used[h, r, t], float(view.capacity[h, r])),
+        rule=lambda model, h, r, t: _capacity(pyo, usage[h, r, t], float(view.capacity[h, r])),
     )
     return model
 
 
-def _capacity(pyo: Any, amounts: list[Any], capacity: float) -> Any:
+def _capacity(
+    pyo: ModuleType, amounts: "list[NumericExpression]", capacity: float
+) -> "NumericExpression":
     total = sum(amounts)
-    if isinstance(total, (int, float, np.floating)):  # a resource that nobody asks for
+    if isinstance(total, (int, float, np.floating)):  # no job needs the resource
         return pyo.Constraint.Feasible
     return total <= capacity
 
 
-def read(model: Any, instance: ElasticInstance) -> ElasticSchedule:
-    """Return the schedule of a solved model."""
+def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule:
+    """Return the schedule of a solved model.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        From `build`, with values.
+    """
     H = range(len(instance.servers))
     runs = []
     for at, start in model.x.items():

@@ -1,10 +1,16 @@
 """The time-indexed program (ours) in whole numbers, for CP-SAT: a placement for each start.
 
-As `time_indexed`, but for the PSs of a split copy: a choice of their server with the number of
-workers beside them gives their number, so that the rounding of (2i) is the rules' own.
+It differs from `time_indexed` in the PSs of a split copy: a binary variable for each pair of their
+server and the number of workers on it fixes their number, so that (2i) is rounded as in the rules.
+
+References
+----------
+J. P. Sousa, L. A. Wolsey. A time indexed formulation of non-preemptive single machine scheduling
+problems. Mathematical Programming 54, 1992.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
@@ -13,38 +19,40 @@ from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.elastic.programs.whole_numbers import check_whole, whole_weights
 from schedgap.models.elastic.time_windows import JobWindows
 
-ServerUsage = dict[
-    tuple[int, int], list[tuple[Any, int]]
-]  # by server and resource: variables, amounts
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+Terms = list[tuple["cp_model.IntVar", int]]  # variables and amounts
+ServerUsage = dict[tuple[int, int], Terms]  # by server and resource
 
 
-def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
-    """Return a `cp_model.CpModel` of the problem, in slots and whole units.
+def build(instance: ElasticInstance, *, span: JobWindows) -> "cp_model.CpModel":
+    """Build the program, in slots and whole units.
 
     Parameters
     ----------
-    span : Windows
-        When each job may run; those of a known schedule hold an optimal one.
+    span : JobWindows
+        When each job may run; the windows of a feasible schedule contain an optimal one.
 
     Returns
     -------
     CpModel
         Variables of each copy (j, k, t) in turn: x, then c [h] of a central mode, or Y [h] and
-        G [h, g] of a split one: the PSs are on server h, and g workers are beside them. Minimises
-        the weighted completion time or minus the scheduled weight, in steps of the weights.
+        G [h, g] of a split one: the PSs are on server h, together with g workers. Minimises the
+        weighted completion time or minus the scheduled weight, in steps of the weights.
 
     Raises
     ------
     ScaleError
-        When weights or amounts are no multiples of a step that is not too small.
+        When weights or amounts are not multiples of a step that is not too small.
     """
     check_whole(instance)
-    weight = whole_weights(instance)  # a refusal loads no engine
+    weight = whole_weights(instance)  # may raise, before CP-SAT is loaded
     from ortools.sat.python import cp_model
 
     view = cluster(instance)
     model = cp_model.CpModel()
-    used: dict[tuple[int, int, int], list[tuple[Any, int]]] = {}
+    usage: dict[tuple[int, int, int], Terms] = {}
     value = []
     for j in range(len(instance.jobs)):
         starts = []
@@ -57,71 +65,85 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> Any:
                 place = _central if mode.central else _split
                 for (h, r), terms in place(model, view, mode, x, at).items():
                     for slot in range(t, t + mode.duration):
-                        used.setdefault((h, r, slot), []).extend(terms)
+                        usage.setdefault((h, r, slot), []).extend(terms)
         if instance.is_batch:
             model.add_at_most_one(starts)  # (7a)
         else:
             model.add_exactly_one(starts)  # (2a)
-    for (h, r, _), terms in sorted(used.items(), key=lambda item: item[0]):  # (2h)
-        room = int(min(view.capacity[h, r], 2**60))
-        model.add(sum(variable * amount for variable, amount in terms) <= room)
+    for (h, r, _), terms in sorted(usage.items(), key=lambda item: item[0]):  # (2h)
+        capacity = int(min(view.capacity[h, r], 2**60))
+        model.add(sum(variable * amount for variable, amount in terms) <= capacity)
     model.minimize(sum(value))
     return model
 
 
-def _central(model: Any, view: ElasticCluster, mode: Mode, x: Any, at: str) -> ServerUsage:
-    """Put all of a copy on one server, (2d)."""
+def _central(
+    model: "cp_model.CpModel", view: ElasticCluster, mode: Mode, x: "cp_model.IntVar", at: str
+) -> ServerUsage:
+    """Place a central copy on one server, (2d); return its usage."""
     demand = view.demand(mode)
     needed = demand.workers * demand.worker + (0.0 if demand.ps is None else demand.ps)
-    held: ServerUsage = {}
+    usage: ServerUsage = {}
     chosen = []
     for h in range(len(view.servers)):
         if (view.capacity[h] >= needed).all():
             c = model.new_bool_var(f"c[{at},{h}]")
             chosen.append(c)
-            held |= {(h, r): [(c, int(a))] for r, a in enumerate(needed.tolist()) if a}
+            usage |= {(h, r): [(c, int(a))] for r, a in enumerate(needed.tolist()) if a}
     model.add(sum(chosen) == x)
-    return held
+    return usage
 
 
-def _split(model: Any, view: ElasticCluster, mode: Mode, x: Any, at: str) -> ServerUsage:
-    """Spread the workers of a copy over two or more servers; its PSs are on one, (2e)."""
+def _split(
+    model: "cp_model.CpModel", view: ElasticCluster, mode: Mode, x: "cp_model.IntVar", at: str
+) -> ServerUsage:
+    """Place the workers of a split copy on two or more servers, and its PSs on one, (2e)."""
     demand, N = view.demand(mode), mode.workers
-    most = [min(int(n), N) for n in fits(view.capacity, demand.worker)]
-    held: ServerUsage = {}
-    everywhere, hosts = [], []
-    for h, fit in enumerate(most):
+    max_workers = [min(int(n), N) for n in fits(view.capacity, demand.worker)]
+    usage: ServerUsage = {}
+    everywhere, ps_choices = [], []
+    for h, fit in enumerate(max_workers):
         Y = model.new_int_var(0, fit, f"Y[{at},{h}]")
         everywhere.append(Y)
-        here: list[tuple[Any, int]] = []
+        here: Terms = []
         if demand.ps is None:
             model.add(min(fit, N - 1) * x >= Y)
         else:
-            beside, chosen = [], []
+            workers_with_ps, chosen = [], []
             for g in range(min(fit, N - 1) + 1):
                 s = ps_needed(demand.bandwidth, demand.ps_bandwidth, N - g)  # (2i)
                 if (g * demand.worker + s * demand.ps <= view.capacity[h]).all():
                     G = model.new_bool_var(f"G[{at},{h},{g}]")
                     chosen.append(G)
-                    beside.append(g * G)
+                    workers_with_ps.append(g * G)
                     here.append((G, s))
-            hosts += chosen
-            model.add(sum(beside) <= Y)
-            model.add(sum(beside) + fit * (x - sum(chosen)) >= Y)
+            ps_choices += chosen
+            model.add(sum(workers_with_ps) <= Y)
+            model.add(sum(workers_with_ps) + fit * (x - sum(chosen)) >= Y)
         for r, amount in enumerate(demand.worker.tolist()):
             terms = [(Y, int(amount))] if amount else []
             if demand.ps is not None and demand.ps[r]:
                 terms += [(G, s * int(demand.ps[r])) for G, s in here]
             if terms:
-                held[h, r] = terms
+                usage[h, r] = terms
     model.add(sum(everywhere) == N * x)  # (2b)
     if demand.ps is not None:
-        model.add(sum(hosts) == x)
-    return held
+        model.add(sum(ps_choices) == x)
+    return usage
 
 
-def read(model: Any, instance: ElasticInstance, values: Any) -> ElasticSchedule:
-    """Return the schedule of a solution: the values of all variables of the model by index."""
+def read(
+    model: "cp_model.CpModel", instance: ElasticInstance, values: Sequence[float]
+) -> ElasticSchedule:
+    """Return the schedule of a solution.
+
+    Parameters
+    ----------
+    model : CpModel
+        From `build`.
+    values : sequence of float
+        Values of all variables of the model, by index.
+    """
     taken: dict[tuple[int, ...], tuple[dict[int, int], dict[int, int]]] = {}
     view = cluster(instance)
     for variable, value in zip(model.proto.variables, values, strict=True):

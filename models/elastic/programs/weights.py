@@ -1,6 +1,6 @@
-"""Weights: the step that values have, and weights of a common size.
+"""Step of which all objective values are multiples, and weights scaled to a common magnitude.
 
-Tolerances, ours and those of engines, are for values above 1.
+The tolerances of engines, and ours, assume values above 1, so small weights are scaled up.
 """
 
 from fractions import Fraction
@@ -18,13 +18,13 @@ LEAST, WANTED = 1, 100  # of the largest weight
 
 @lru_cache(maxsize=64)
 def scaled_weights(instance: ElasticInstance) -> tuple[ElasticInstance, int]:
-    """Return the instance with weights times 10^k, and k: 0 unless all weights are below 1.
+    """Return the instance with weights multiplied by 10^k, and k; 0 unless all weights are below 1.
 
-    Weights of jobs that are never in a schedule of a batch do not count, nor matter: they become
-    the largest of the others.
+    A job that can never run in a batch affects no schedule, whatever its weight: it gets the
+    largest weight of the others.
     """
-    counts = [_can_run(instance, j) for j in range(len(instance.jobs))]
-    weights = [job.weight for job, can in zip(instance.jobs, counts, strict=True) if can]
+    runnable = [_can_run(instance, j) for j in range(len(instance.jobs))]
+    weights = [job.weight for job, able in zip(instance.jobs, runnable, strict=True) if able]
     largest, power = decimal(max(weights, default=LEAST)), 0
     if largest >= LEAST:
         return instance, 0
@@ -32,13 +32,14 @@ def scaled_weights(instance: ElasticInstance) -> tuple[ElasticInstance, int]:
         power += 1
     data = instance.to_data()
     jobs = [
-        job | {"weight": float((decimal(job["weight"]) if can else largest) * 10**power)}
-        for job, can in zip(data["jobs"], counts, strict=True)
+        job | {"weight": float((decimal(job["weight"]) if able else largest) * 10**power)}
+        for job, able in zip(data["jobs"], runnable, strict=True)
     ]
     return ElasticInstance.from_data(data | {"jobs": jobs}), power
 
 
 def _can_run(instance: ElasticInstance, job: int) -> bool:
+    """Return whether some mode of a job ends within a batch's deadline; always true without one."""
     last = instance.last_end
     if not instance.is_batch or last is None:
         return True
@@ -49,12 +50,20 @@ def _can_run(instance: ElasticInstance, job: int) -> bool:
 
 
 def scale_back(value: float, power: int) -> float:
-    """Return a value over 10^k, as near as can be."""
+    """Return a value divided by 10^k, correctly rounded.
+
+    Parameters
+    ----------
+    value : float
+        On the instance of `scaled_weights`.
+    power : int
+        Its k.
+    """
     return float(Fraction(value) / 10**power) if power else value
 
 
 def value_step(instance: ElasticInstance) -> float | None:
-    """Return the step of which all objectives are multiples: that of the weights; None without."""
+    """Return the step of which all objective values are multiples; None if there is none."""
     larger, power = scaled_weights(instance)
     try:
         step = common_step([job.weight for job in larger.jobs], "weights")
