@@ -15,9 +15,16 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.elastic.{name}")
 
 
+def _run(name: str, **settings: object) -> Callable[[ElasticInstance, RunContext], MethodResult]:
+    """Return the method that runs a function, unless no schedule exists."""
+    method = partial(_at(name), **settings) if settings else _at(name)
+    return partial(_at("algorithms.closed_horizon:unless_infeasible"), method)
+
+
 def _in_time(name: str) -> Callable[[ElasticInstance, RunContext], MethodResult]:
     """Return the method that runs an algorithm which ignores a closed horizon."""
-    return partial(_at("algorithms.closed_horizon:run_within_horizon"), _at(name))
+    method = partial(_at("algorithms.closed_horizon:run_within_horizon"), _at(name))
+    return partial(_at("algorithms.closed_horizon:unless_infeasible"), method)
 
 
 def _needs_completion(instance: ElasticInstance) -> str | None:
@@ -31,8 +38,8 @@ def _needs_batch(instance: ElasticInstance) -> str | None:
 
 
 # Passed as arguments, so that the paper's algorithms import no bounds, and bounds no heuristics.
-_MOST_WEIGHT = _at("bounds.dual_prices:weight_bound")
-_FIRST = _at("heuristics.initial:starting_schedule")
+_WEIGHT_BOUND = _at("bounds.dual_prices:weight_bound")
+_STARTING_SCHEDULE = _at("heuristics.initial:starting_schedule")
 
 MAX_COLUMNS = Option(
     "max_columns", "int", 60_000, "largest number of columns of a program that is built", least=1
@@ -90,7 +97,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "exact",
         "exact",
-        _at("exact.exact:exact"),
+        _run("exact.exact:exact"),
         "column generation, reduced-cost enumeration of runs, cutting planes, then branch and cut",
         "(8), (9)",
         ours=True,
@@ -101,7 +108,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "cp-sat",
         "exact",
-        _at("exact.solve_programs:cp_sat"),
+        _run("exact.solve_programs:cp_sat"),
         "one interval for each job, with a variable demand on each server",
         "(2), (7)",
         ours=True,
@@ -111,7 +118,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "time-indexed",
         "exact",
-        _at("exact.solve_programs:time_indexed"),
+        _run("exact.solve_programs:time_indexed"),
         "time-indexed program: one copy of the placement for each job, mode and start; no big-M",
         "(2), (7)",
         ours=True,
@@ -122,7 +129,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "compact-exponential",
         "exact",
-        _at("exact.solve_programs:compact_exponential"),
+        _run("exact.solve_programs:compact_exponential"),
         "the paper's compact-exponential program: one column for each run of each job",
         "(8), (17)",
         engines=("cp-sat", "highs", "gurobi"),
@@ -132,7 +139,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "paper-milp",
         "exact",
-        _at("exact.solve_programs:paper_milp"),
+        _run("exact.solve_programs:paper_milp"),
         "the paper's program, linearised: modes for the rates, big-M rows for running jobs",
         "(2), (15); (7), (16)",
         engines=("highs", "gurobi"),
@@ -142,7 +149,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "paper-miqcp",
         "exact",
-        _at("exact.solve_programs:paper_miqcp"),
+        _run("exact.solve_programs:paper_miqcp"),
         "the paper's program with its products as printed; tiny instances, for teaching",
         "(2), (15); (7), (16)",
         engines=("gurobi",),
@@ -153,7 +160,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "schedule-lp",
         "bound",
-        partial(_at("bounds.solve_relaxations:schedule_lp_bound"), first=_FIRST),
+        _run("bounds.solve_relaxations:schedule_lp_bound", starting_schedule=_STARTING_SCHEDULE),
         "linear relaxation over all runs of all jobs by column generation; prices by server and "
         "slot",
         "(8), (9)",
@@ -163,7 +170,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "pooled-lp",
         "bound",
-        partial(_at("bounds.solve_relaxations:pooled_lp_bound"), first=_FIRST),
+        _run("bounds.solve_relaxations:pooled_lp_bound", starting_schedule=_STARTING_SCHEDULE),
         "as schedule-lp, with equal servers pooled: fewer prices",
         "(8), (9)",
         ours=True,
@@ -172,7 +179,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "pooled-lp-coarse",
         "bound",
-        _at("bounds.solve_relaxations:pooled_lp_coarse_bound"),
+        _run("bounds.solve_relaxations:pooled_lp_coarse_bound"),
         "as schedule-lp, with few pools of servers and prices by block of slots; for full scale",
         "(8), (9)",
         ours=True,
@@ -185,7 +192,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "configuration-lp",
         "bound",
-        _at("bounds.solve_relaxations:configuration_lp_bound"),
+        _run("bounds.solve_relaxations:configuration_lp_bound"),
         "servers filled by whole configurations of workers and PSs; prices by block of slots; "
         "for full scale",
         "(8), (9)",
@@ -196,7 +203,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "dual-lp",
         "bound",
-        partial(_at("bounds.solve_relaxations:dual_lp_bound"), first=_FIRST),
+        _run("bounds.solve_relaxations:dual_lp_bound", starting_schedule=_STARTING_SCHEDULE),
         "the dual program with a row for every run; small instances",
         "(9), (18)",
         engines=("highs", "gurobi"),
@@ -207,7 +214,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "job-alone",
         "bound",
-        _at("bounds.job_alone:job_alone_bound"),
+        _run("bounds.job_alone:job_alone_bound"),
         "each job by itself in its fastest mode",
         "(2f), (2j)",
         ours=True,
@@ -215,7 +222,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "volume",
         "bound",
-        _at("bounds.volume:volume_bound"),
+        _run("bounds.volume:volume_bound"),
         "mean-busy-time bound on one resource, with the least volume of each job",
         "mean busy times",
         ours=True,
@@ -234,7 +241,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "a-online",
         "algorithm",
-        partial(_at("algorithms.a_online:solve_a_online"), weight_bound=_MOST_WEIGHT),
+        _run("algorithms.a_online:solve_a_online", weight_bound=_WEIGHT_BOUND),
         "batches at doubling times, admitted by rising prices and served in a later window",
         "Algorithms 1-7",
         options=(
@@ -248,7 +255,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "a-online-compact",
         "algorithm",
-        partial(_at("algorithms.a_online:solve_a_online"), weight_bound=_MOST_WEIGHT, compact=True),
+        _run("algorithms.a_online:solve_a_online", weight_bound=_WEIGHT_BOUND, compact=True),
         "a-online without idle windows: a batch starts when the one before has ended",
         "Algorithms 1-7, Section 4.2 (terminating a round)",
         ours=True,
@@ -269,7 +276,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "wspt-list",
         "algorithm",
-        _at("heuristics.list_schedules:solve_wspt_list"),
+        _run("heuristics.list_schedules:solve_wspt_list"),
         "list scheduling by weight over least volume, each job at its earliest end",
         "list scheduling",
         ours=True,
@@ -278,7 +285,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "lp-guided",
         "algorithm",
-        _at("heuristics.lp_guided:lp_guided"),
+        _run("heuristics.lp_guided:lp_guided"),
         "list scheduling in the order of a linear relaxation, then large neighbourhood search",
         "(8), (9); large neighborhoods",
         ours=True,
@@ -318,7 +325,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "antman",
         "baseline",
-        _at("baselines.antman:solve_antman"),
+        _run("baselines.antman:solve_antman"),
         "guaranteed jobs displace opportunistic ones (preemptive)",
         "Section 7, (iii); completed by us",
         options=(
@@ -354,7 +361,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "a-online-fixed-type",
         "baseline",
-        _at("baselines.a_online_fixed_type:a_online_fixed_type"),
+        _run("baselines.a_online_fixed_type:a_online_fixed_type"),
         "a-online with one worker type for all jobs",
         "Section 7, Fig. 9",
         options=(
@@ -366,7 +373,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "a-online-fixed-number",
         "baseline",
-        _at("baselines.a_online_fixed_number:a_online_fixed_number"),
+        _run("baselines.a_online_fixed_number:a_online_fixed_number"),
         "a-online with one number of workers for all jobs",
         "Section 7, Fig. 10",
         options=(WORKERS,),

@@ -92,6 +92,24 @@ class ElasticCluster:
             float(self.ps_bandwidth[p]),
         )
 
+    def usage(
+        self, mode: Mode, workers: Mapping[int, int], ps: Mapping[int, int]
+    ) -> dict[int, Floats]:
+        """Return the usage [r] of a placement in each slot, by index of server, in units.
+
+        Parameters
+        ----------
+        mode : Mode
+            Types.
+        workers, ps : mapping
+            Number of workers, and of PSs, by index of the server.
+        """
+        amounts = {h: count * self.worker_units[mode.worker_type] for h, count in workers.items()}
+        for h, count in ps.items():
+            assert mode.ps_type is not None
+            amounts[h] = amounts.get(h, 0.0) + count * self.ps_units[mode.ps_type]
+        return amounts
+
     def place(
         self, mode: Mode, start: int, workers: Mapping[int, int], ps: Mapping[int, int]
     ) -> Placement:
@@ -234,6 +252,32 @@ def max_split_workers(view: ElasticCluster, m: int, p: int | None, chunks: int) 
     return min(best, chunks)
 
 
+def max_workers(
+    view: ElasticCluster, job: Job, m: int, p: int | None, *, central: bool | None = None
+) -> int:
+    """Return the largest number of workers of a job on the empty cluster, at most its chunks.
+
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    job : Job
+        Its chunks limit the number.
+    m : int
+        Worker type.
+    p : int or None
+        PS type; None in the ring.
+    central : bool or None
+        On one server, or split over several; None: either.
+    """
+    numbers = []
+    if central is not False:
+        numbers.append(min(job.chunks, max_central_workers(view, m, p)))
+    if central is not True:
+        numbers.append(max_split_workers(view, m, p, job.chunks))
+    return max(numbers)
+
+
 def batch_slots(
     view: ElasticCluster, job: Job, m: int, p: int | None, workers: Ints, central: bool
 ) -> Floats:
@@ -318,7 +362,7 @@ def job_modes(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
     return tuple(
         Mode(m, p, int(N), central, int(d))
         for central in (True, False)
-        for m, p in _types(view, job)
+        for m, p in usable_types(view, job)
         for N, d in _breakpoints(view, job, m, p, central)
     )
 
@@ -340,8 +384,16 @@ def modes(instance: ElasticInstance, job: int) -> tuple[Mode, ...]:
     return _all_modes(instance)[job]
 
 
-def _types(view: ElasticCluster, job: Job) -> Iterator[tuple[int, int | None]]:
-    """Yield the pairs of worker type and PS type that the job can use."""
+def usable_types(view: ElasticCluster, job: Job) -> Iterator[tuple[int, int | None]]:
+    """Yield the pairs of worker type and PS type, None in the ring, that the job can use.
+
+    Parameters
+    ----------
+    view : ElasticCluster
+        The servers and types.
+    job : Job
+        The job.
+    """
     for m, name in enumerate(view.worker_types):
         if name not in job.train_time:
             continue
@@ -356,10 +408,7 @@ def _breakpoints(
     view: ElasticCluster, job: Job, m: int, p: int | None, central: bool
 ) -> list[tuple[int, float]]:
     """Return the numbers of workers that are faster than all smaller ones, with durations."""
-    if central:
-        largest = min(job.chunks, max_central_workers(view, m, p))
-    else:
-        largest = max_split_workers(view, m, p, job.chunks)
+    largest = max_workers(view, job, m, p, central=central)
     if largest > MAX_WORKERS:
         raise ScaleError(
             f"job {job.id} could use {largest} workers; at most {MAX_WORKERS} are tried"

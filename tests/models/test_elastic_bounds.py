@@ -210,17 +210,17 @@ def test_no_start_is_cheaper_than_those_that_pricing_tries(
 
     kinds = len(containers(view))
     whole = ContainerPrices(block, slots, np.array([data.draw(drawn) for _ in range(kinds)], float))
-    priced = ContainerPricer(instance).wanted(whole)
+    priced = ContainerPricer(instance).price_jobs(whole)
     assert priced is not None
     by_slot = np.repeat(whole.price, np.diff(whole.edges()), axis=1)
     one_pool = np.zeros(len(instance.servers), dtype=np.int64)
     price = np.array([[data.draw(drawn) for _ in range(shape[0])]], float)
     coarse = PoolPricer(instance, one_pool)
-    pooled = coarse.all(BlockPrices(block, slots, one_pool, price))
+    pooled = coarse.price_jobs(BlockPrices(block, slots, one_pool, price))
     assert pooled is not None
     for j in coarse.jobs:
         own = container_demands(instance, j)
-        paid = own.workers[:, None] * by_slot[own.worker] + own.pss[:, None] * by_slot[own.ps]
+        paid = own.workers[:, None] * by_slot[own.worker] + own.ps_count[:, None] * by_slot[own.ps]
         assert priced[0][j] == pytest.approx(least(j, own.duration, paid))
         rows = coarse.rows(j)
         paid = rows.demand(view) @ np.repeat(price[0], block, axis=1)[:, :slots]

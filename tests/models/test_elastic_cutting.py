@@ -1,6 +1,7 @@
 """Cuts over runs, and the tree over what they leave: nothing that is optimal gets lost."""
 
 import math
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -12,9 +13,9 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.exact import cutting_planes
 from schedgap.models.elastic.exact.branch_and_cut import branch_and_cut, value_of
 from schedgap.models.elastic.exact.cutting_planes import CliqueCut, TightenedPool, tighten
-from schedgap.models.elastic.exact.enumeration import below
+from schedgap.models.elastic.exact.enumeration import next_better_value
 from schedgap.models.elastic.exact.run_pool import RunPool
-from schedgap.models.elastic.exact.slot_cuts import SlotSeparator, configurations
+from schedgap.models.elastic.exact.slot_cuts import SlotSeparator
 from schedgap.models.elastic.heuristics.initial import known_windows
 from schedgap.models.elastic.programs.columns import ElasticRun, fits_together, run_from
 from schedgap.models.elastic.programs.compact import enumerate_runs
@@ -39,18 +40,6 @@ def pool_of(instance: ElasticInstance) -> RunPool:
     runs = enumerate_runs(instance, known_windows(instance), 5000)
     assert runs is not None
     return RunPool(instance, runs)
-
-
-def test_configurations_are_the_maximal_ones() -> None:
-    """Of 1, 2, 3 on 4: 1+1+1+1, 1+1+2, 2+2, 1+3."""
-    found = configurations(np.array([[1.0], [2.0], [3.0]]), np.array([4.0]))
-    assert found is not None
-    assert sorted(map(tuple, found.tolist())) == [(0, 2, 0), (1, 0, 1), (2, 1, 0), (4, 0, 0)]
-
-
-def test_too_many_configurations_are_refused() -> None:
-    amounts = np.arange(1.0, 15.0)[:, None]
-    assert configurations(amounts, np.array([100.0])) is None
 
 
 def test_two_jobs_on_a_server_for_one_and_a_half_are_cut_apart() -> None:
@@ -173,9 +162,14 @@ def branched(instance: ElasticInstance) -> int:
     left = TightenedPool(pool, np.zeros(len(pool)), none, floor, 0.0)
     most = float(np.abs(pool.cost).sum())
     step = value_step(instance)
+    better = partial(next_better_value, step=step)
     bounds: list[float] = []
     found = branch_and_cut(
-        left, most, below=lambda v: below(v, step), clock=Clock(60), on_bound=bounds.append
+        left,
+        most,
+        next_better=better,
+        clock=Clock(60),
+        on_bound=bounds.append,
     )
     assert found.complete
     assert found.runs is not None
@@ -183,8 +177,8 @@ def branched(instance: ElasticInstance) -> int:
     assert value_of(instance, found.runs) == pytest.approx(optimum)
     assert found.lower == pytest.approx(optimum, rel=1e-6, abs=1e-6)
     assert all(bound <= optimum + 1e-6 for bound in bounds)
-    best = below(optimum, step)
-    nothing = branch_and_cut(left, best, below=lambda v: below(v, step), clock=Clock(60))
+    best = next_better_value(optimum, step)
+    nothing = branch_and_cut(left, best, next_better=better, clock=Clock(60))
     assert nothing.complete
     assert nothing.runs is None
     return found.nodes

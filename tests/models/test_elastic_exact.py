@@ -15,7 +15,7 @@ from schedgap.models.elastic.bounds import schedule_lp
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.exact import exact
-from schedgap.models.elastic.exact.enumeration import GROWTH, branch, enumerate_and_cut
+from schedgap.models.elastic.exact.enumeration import GROWTH, branch_remaining, enumerate_and_cut
 from schedgap.models.elastic.heuristics.initial import starting_schedule
 from schedgap.models.elastic.methods import METHODS as ALL
 from schedgap.models.elastic.programs.columns import schedule_of
@@ -97,9 +97,13 @@ def enumerated(instance: ElasticInstance, prices: SlotPrices) -> None:
     optimum = sign * brute_force(instance)
     clock, gap = Clock(60), None
     while True:
-        narrowed = enumerate_and_cut(instance, prices, upper, gap=gap, clock=clock)
-        assert narrowed.left is not None or narrowed.complete
-        found = None if narrowed.left is None else branch(instance, narrowed, clock=clock)
+        remaining = enumerate_and_cut(instance, prices, upper, gap=gap, clock=clock)
+        assert remaining.tightened is not None or remaining.complete
+        found = (
+            None
+            if remaining.tightened is None
+            else branch_remaining(instance, remaining, clock=clock)
+        )
         if found is not None and found.runs is not None:
             data = schedule_of(instance, found.runs).to_data(instance)
             assert list(rules.check(instance, data, {})) == []
@@ -107,12 +111,12 @@ def enumerated(instance: ElasticInstance, prices: SlotPrices) -> None:
             assert found.lower == pytest.approx(optimum, rel=1e-6, abs=1e-6)
             return
         assert found is None or found.complete
-        lower = narrowed.lower if found is None else found.lower
+        lower = remaining.lower if found is None else found.lower
         assert lower <= optimum + 1e-6 * max(1.0, abs(optimum))
-        if narrowed.last:
+        if remaining.final:
             assert optimum == (math.inf if upper is None else pytest.approx(upper, rel=1e-6))
             return
-        gap = GROWTH * narrowed.gap
+        gap = GROWTH * remaining.gap
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

@@ -13,7 +13,11 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.pricing import PricedCluster
 from schedgap.models.elastic.heuristics import partial_schedule
-from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule, losses, mode_groups
+from schedgap.models.elastic.heuristics.partial_schedule import (
+    PartialSchedule,
+    mode_groups,
+    opportunity_costs,
+)
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.programs.columns import fits_together
 from strategies.elastic import elastic_instances, instance_of
@@ -109,7 +113,7 @@ def test_a_server_that_no_worker_fits_on_loses_nothing_by_a_ps() -> None:
         {"id": "s2", "capacity": {"gpu": 0, "cpu": 8, "bandwidth": 6}},
     ]
     job = {"train_time": {"w1": 1}, "update_time": {"p1": 0}}
-    _, ps = losses(instance_of([job], servers=servers))
+    _, ps = opportunity_costs(instance_of([job], servers=servers))
     assert ps[0, 1] < 1e-5 < ps[0, 0]
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.exact import branch_and_cut
+from schedgap.models.mechanisms import branch_and_price
 from schedgap.models.method import RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.children.processes import run_child
@@ -146,6 +146,6 @@ def test_cp_sat_stopped_claims_nothing_false() -> None:
 
 def test_a_tree_that_loses_nodes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same search, with a tree that forgets its children."""
-    monkeypatch.setattr(branch_and_cut.heapq, "heappush", lambda heap, node: None)
+    monkeypatch.setattr(branch_and_price.heapq, "heappush", lambda heap, node: None)
     with switched(WAYS[2]), pytest.raises(AssertionError):
         stopped("exact", STOPPED["ring"], optimum_of("ring"), 2000)

@@ -315,13 +315,10 @@ def _after(
     priced: PricedCluster, run: PricedRun, const: MaxWeightConstants
 ) -> tuple[Ints, Floats, Floats]:
     """Return the servers of a schedule, and their prices and free amounts [t, h, r] after it."""
-    view, mode = priced.view, run.mode
+    view = priced.view
     servers = np.array(sorted({*run.workers, *run.ps}))
-    used = np.zeros((len(servers), view.capacity.shape[1]))
-    for k, h in enumerate(servers.tolist()):
-        used[k] += run.workers.get(h, 0) * view.worker_units[mode.worker_type]
-        if mode.ps_type is not None:
-            used[k] += run.ps.get(h, 0) * view.ps_units[mode.ps_type]
+    usage = view.usage(run.mode, run.workers, run.ps)
+    used = np.array([usage[h] for h in servers.tolist()])
     slots = slice(run.start - 1, run.end - 1)
     capacity = view.capacity[servers]
     free = priced.free[slots, servers] - used

@@ -36,10 +36,7 @@ from schedgap.models.elastic.algorithms.a_maxweight import (
     gamma,
     serve_batch,
 )
-from schedgap.models.elastic.algorithms.closed_horizon import (
-    infeasible_result,
-    result_within_horizon,
-)
+from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
 from schedgap.models.elastic.algorithms.guarantees import alpha_of, lemma_1, windows_needed
 from schedgap.models.elastic.algorithms.pricing import PricedRun
 from schedgap.models.elastic.modes import ElasticCluster, cluster
@@ -345,14 +342,12 @@ def _alpha_needed(instance: ElasticInstance, run: AOnlineResult, each: ServedRou
 
 
 def solve_a_online(instance: ElasticInstance, call: RunContext, **settings: Any) -> MethodResult:
-    """Run `a_online` with the options of a call, unless no schedule exists.
+    """Run `a_online` with the options of a call.
 
     Parameters
     ----------
     settings
         Further options of `a_online`.
     """
-    if proof := infeasible_result(instance):
-        return proof
     run = a_online(instance, **call.options, **settings)
     return result_within_horizon(instance, run.schedule, run.trace)

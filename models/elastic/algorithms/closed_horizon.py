@@ -1,4 +1,4 @@
-"""Results of algorithms that ignore a closed horizon, on instances that have one."""
+"""Results of methods where no schedule exists, or where an algorithm ignores a closed horizon."""
 
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -11,10 +11,20 @@ from schedgap.models.method import MethodResult, RunContext
 _MAX_SHOWN = 20  # violations reported in a trace
 
 
-def infeasible_result(instance: ElasticInstance) -> MethodResult | None:
-    """Return the result that proves infeasibility if some job can never run; None otherwise."""
+def unless_infeasible(
+    method: Callable[[ElasticInstance, RunContext], MethodResult],
+    instance: ElasticInstance,
+    call: RunContext,
+) -> MethodResult:
+    """Run a method, unless some single job shows that no schedule exists.
+
+    Parameters
+    ----------
+    method : callable
+        The method.
+    """
     reason = time_windows.no_schedule(instance)
-    return MethodResult(infeasible=True, note=reason) if reason else None
+    return MethodResult(infeasible=True, note=reason) if reason else method(instance, call)
 
 
 def result_within_horizon(
@@ -47,12 +57,11 @@ def result_within_horizon(
 def run_within_horizon(
     schedule_of: Callable[..., ElasticSchedule], instance: ElasticInstance, call: RunContext
 ) -> MethodResult:
-    """Run an algorithm with the options of a call, unless no schedule exists.
+    """Run an algorithm with the options of a call; its schedule may be too long.
 
     Parameters
     ----------
     schedule_of : callable
         Algorithm: instance and options to a schedule.
     """
-    proof = infeasible_result(instance)
-    return proof or result_within_horizon(instance, schedule_of(instance, **call.options), {})
+    return result_within_horizon(instance, schedule_of(instance, **call.options), {})

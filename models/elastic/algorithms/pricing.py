@@ -136,6 +136,19 @@ class PricedCluster:
         self._raise_levels(first - 1, last, servers)
         self._lower_bounds.invalidate(first - 1, last)
 
+    def occupy(self, run: PricedRun) -> None:
+        """Subtract the usage of a run from the free amounts; prices stay.
+
+        Parameters
+        ----------
+        run : PricedRun
+            It must fit.
+        """
+        usage = self.view.usage(run.mode, run.workers, run.ps)
+        span, servers = slice(run.start - 1, run.end - 1), np.array(list(usage))
+        free = self.free[span, servers] - np.array(list(usage.values()))
+        self.change(run.start, run.end - 1, servers, self.price[span, servers], free)
+
     def _raise_levels(self, a: int, b: int, servers: Ints) -> None:
         """Update the tables of windows of 2, 4, ... slots after a change of rows a..b-1."""
         for level in range(1, len(self._price)):

@@ -3,23 +3,19 @@
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_online import a_online
-from schedgap.models.elastic.algorithms.closed_horizon import (
-    infeasible_result,
-    result_within_horizon,
-)
+from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
+from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import MethodResult, RunContext
 
 
 def a_online_fixed_type(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `a-online-fixed-type`; a job that cannot use the type does not prove infeasibility."""
-    if proof := infeasible_result(instance):
-        return proof
     number, count = call.options["worker_type"], len(instance.worker_types)
     if number > count:
         raise UsageError(f"option worker_type={number}: there are {count} worker types")
     name = instance.worker_types[number - 1].id
     restricted = _with_one_type(instance, number - 1)
-    if restricted is None or infeasible_result(restricted) is not None:
+    if restricted is None or no_schedule(restricted) is not None:
         return MethodResult(note=f"some job cannot run on worker type {name} alone")
     return result_within_horizon(instance, a_online(restricted).schedule, {"worker_type": name})
 

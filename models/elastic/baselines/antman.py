@@ -4,11 +4,8 @@ import hashlib
 import math
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
-from schedgap.models.elastic.algorithms.closed_horizon import (
-    infeasible_result,
-    result_within_horizon,
-)
-from schedgap.models.elastic.baselines.first_fit import JobPlacement, first_fit, max_workers
+from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
+from schedgap.models.elastic.baselines.first_fit import JobPlacement, first_fit
 from schedgap.models.elastic.baselines.preemption import (
     ActiveJob,
     Assignment,
@@ -16,7 +13,7 @@ from schedgap.models.elastic.baselines.preemption import (
     simulate_preemptive,
     still_fits,
 )
-from schedgap.models.elastic.modes import ElasticCluster, cluster
+from schedgap.models.elastic.modes import ElasticCluster, cluster, max_workers
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.method import MethodResult, RunContext
 
@@ -77,9 +74,7 @@ def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> Elast
 
 
 def solve_antman(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Run `antman`, unless no schedule exists."""
-    if proof := infeasible_result(instance):
-        return proof
+    """Run `antman`."""
     return result_within_horizon(
         instance, antman(instance, call.options["patience"], call.seed), {}
     )

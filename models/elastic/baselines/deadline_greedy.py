@@ -5,7 +5,7 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.algorithms.a_maxweight import constants
 from schedgap.models.elastic.algorithms.pricing import PricedCluster, PricedRun
-from schedgap.models.elastic.baselines.first_fit import JobPlacement, fastest_mode
+from schedgap.models.elastic.baselines.first_fit import fastest_mode
 from schedgap.models.elastic.modes import Mode, cluster, modes
 
 
@@ -30,12 +30,8 @@ def deadline_greedy(instance: ElasticInstance) -> ElasticSchedule:
             if run is None:
                 continue
             job = instance.jobs[j].id
-            placed[job] = view.place(job_modes[k], run.start, run.workers, run.ps)
-            usage = JobPlacement(job_modes[k], run.workers, run.ps).amounts(view)
-            servers = np.flatnonzero(usage.any(axis=1))
-            span = slice(run.start - 1, run.end - 1)
-            free = priced.free[span, servers] - usage[servers]
-            priced.change(run.start, run.end - 1, servers, np.zeros_like(free), free)
+            placed[job] = view.place(run.mode, run.start, run.workers, run.ps)
+            priced.occupy(run)
             break
     return ElasticSchedule(placed)
 

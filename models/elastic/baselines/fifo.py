@@ -2,9 +2,9 @@
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.algorithms.a_maxweight import ArrivedJob, constants
-from schedgap.models.elastic.baselines.first_fit import fastest_mode, first_fit, max_workers
+from schedgap.models.elastic.baselines.first_fit import fastest_mode, first_fit
 from schedgap.models.elastic.baselines.simulation import Starts, simulate
-from schedgap.models.elastic.modes import cluster
+from schedgap.models.elastic.modes import cluster, max_workers
 from schedgap.models.elastic.placement import Floats
 
 

@@ -10,13 +10,7 @@ import numpy as np
 
 from schedgap.instances.elastic import Job, Placement
 from schedgap.models.elastic.algorithms.a_maxweight import MaxWeightConstants
-from schedgap.models.elastic.modes import (
-    ElasticCluster,
-    Mode,
-    durations,
-    max_central_workers,
-    max_split_workers,
-)
+from schedgap.models.elastic.modes import ElasticCluster, Mode, durations
 from schedgap.models.elastic.placement import Floats, cheapest
 
 
@@ -42,24 +36,6 @@ def fastest_mode(view: ElasticCluster, const: MaxWeightConstants, of: tuple[Mode
     return of[min(range(len(of)), key=rank)]
 
 
-def max_workers(view: ElasticCluster, job: Job, m: int, p: int | None) -> int:
-    """Return the largest number of workers, up to the job's chunks, that the empty cluster holds.
-
-    Parameters
-    ----------
-    view : ElasticCluster
-        The servers and types.
-    job : Job
-        Its chunks limit the number.
-    m : int
-        Worker type.
-    p : int or None
-        PS type; None in the ring.
-    """
-    central = min(job.chunks, max_central_workers(view, m, p))
-    return max(central, max_split_workers(view, m, p, job.chunks))
-
-
 class JobPlacement(NamedTuple):
     """Workers and PSs of a job by index of server; the mode has the duration of a whole run."""
 
@@ -76,11 +52,8 @@ class JobPlacement(NamedTuple):
             The servers and types.
         """
         used = np.zeros_like(view.capacity)
-        for h, count in self.workers.items():
-            used[h] += count * view.worker_units[self.mode.worker_type]
-        for h, count in self.ps.items():
-            assert self.mode.ps_type is not None
-            used[h] += count * view.ps_units[self.mode.ps_type]
+        for h, amounts in view.usage(self.mode, self.workers, self.ps).items():
+            used[h] = amounts
         return used
 
     def placement(self, view: ElasticCluster, start: int, duration: int) -> Placement:
@@ -93,9 +66,7 @@ class JobPlacement(NamedTuple):
         start, duration : int
             First slot and number of slots.
         """
-        return view.place(
-            self.mode._replace(duration=duration), start, dict(self.workers), dict(self.ps)
-        )
+        return view.place(self.mode._replace(duration=duration), start, self.workers, self.ps)
 
 
 def first_fit(

@@ -1,4 +1,13 @@
-"""Bounds evaluated again from their certificates: no engine, only the instance and its prices."""
+"""Bounds evaluated again from their certificates: no engine, only the instance and its prices.
+
+Whatever the prices are, the Lagrangian bound that they give is valid (weak duality), so a
+certificate cannot prove too much.
+
+References
+----------
+A. Neumaier, O. Shcherbina. Safe bounds in linear and mixed-integer linear programming. Mathematical
+Programming 99, 2004: bounds from approximate dual values.
+"""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -16,7 +25,7 @@ from schedgap.models.elastic.bounds.volume import MAX_SLOTS, mean_busy_time_boun
 from schedgap.models.elastic.programs.weights import scale_back, scaled_weights
 from schedgap.models.elastic.time_windows import no_schedule
 
-LARGEST = 1e30  # price
+LARGEST = 1e30  # largest price
 
 Index = Annotated[int, Field(ge=0, le=10**9)]
 Slots = Annotated[int, Field(ge=1, le=10**9)]
@@ -78,7 +87,15 @@ KINDS: dict[str, type[Certificate]] = {
 
 
 def scale_certificate(certificate: Mapping[str, Any], power: int) -> dict[str, Any]:
-    """Return a certificate with its prices times 10^k."""
+    """Return a certificate with its prices multiplied by 10^k.
+
+    Parameters
+    ----------
+    certificate : mapping
+        Of any kind; one without prices does not change.
+    power : int
+        k; may be negative.
+    """
     changed = dict(certificate)
     if power and "prices" in changed:
         factor = Fraction(10) ** power
@@ -97,9 +114,9 @@ def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any])
     instance : ElasticInstance
         Its cheapest runs under the prices are computed afresh.
     certificate : Mapping
-        `kind`, and what the kind adds: `prices` by server or pool, resource and slot or block,
-        or by container and block; `volume` its `resource`. Its `value` is not read. Prices need not
-        be those of an optimum: any prove some bound, below the optimum, or above it with
+        `kind`, and the fields of the kind: `prices` by server or pool, resource and slot or block,
+        or by container and block; for `volume` its `resource`. Its `value` is not read. Prices need
+        not be optimal: any prove some bound, below the optimum, or above it with
         `scheduled_weight`.
 
     Raises

@@ -1,13 +1,18 @@
 """The linear program behind `pooled-lp-coarse`, by column generation.
 
-Rows are the jobs, and pools x resources x blocks of slots; a column is a run of `coarse_prices`.
+Rows are the jobs, and pools x resources x blocks of slots; a column is a run of `coarse_prices`. A
+row of a block is the sum of the capacity rows of its slots, so prices are constant in each block.
+
+References
+----------
+F. Glover. Surrogate constraint duality in mathematical programming. Operations Research 23, 1975:
+sums of rows as a relaxation.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.coarse_prices import (
@@ -22,17 +27,17 @@ from schedgap.models.elastic.bounds.schedule_lp import OnProved
 from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.time_windows import shortest
+from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.loops.column_generation import Columns
 
-BLOCKS = 100  # where the slots of one are not given
-ROUGH = 1e-3  # relative gap at which the prices of one pool guide those of several
+BLOCKS = 100  # number of blocks if their length is not given
+ROUGH = 1e-3  # relative gap at which the prices of one pool are the start for several
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoarseLpResult:
-    """Where column generation stopped; of a batch problem values are minus the weight."""
+    """Result of column generation; in a batch problem values are minus the weight."""
 
     bound: float | None
     prices: BlockPrices | None
@@ -42,16 +47,33 @@ class CoarseLpResult:
 
 
 def run_cost(instance: ElasticInstance, job: int, end: int) -> float:
-    """Return what a run of a job that is complete before a slot costs."""
+    """Return the objective coefficient of a run.
+
+    Parameters
+    ----------
+    job : int
+        Index of the job.
+    end : int
+        start + duration.
+    """
     weight = instance.jobs[job].weight
     return -weight if instance.is_batch else weight * end
 
 
 def fallback_costs(instance: ElasticInstance, slots: int) -> Floats:
-    """[j] cost of a run after the last price, or of an artificial one dearer than any schedule."""
+    """Return [j] the cost of a column that fills the row of a job without using any capacity.
+
+    It stands for a run after the last priced slot; where the horizon ends before, it is artificial
+    and costs more than any schedule.
+
+    Parameters
+    ----------
+    slots : int
+        Number of slots with prices.
+    """
     if instance.last_end is not None:
-        dear = 2 * sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
-        return np.full(len(instance.jobs), dear)
+        ceiling = 2 * sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
+        return np.full(len(instance.jobs), ceiling)
     return np.array(
         [
             run_cost(instance, j, max(slots + 1, job.arrival) + (shortest(instance, j) or 0))
@@ -60,53 +82,46 @@ def fallback_costs(instance: ElasticInstance, slots: int) -> Floats:
     )
 
 
-class _BlockRows:
-    """Rows of the master: the jobs, then pools x resources x blocks in mean servers."""
+class _BlockMaster:
+    """The restricted master: rows of the jobs, and of pools x resources x blocks."""
 
     def __init__(self, pricer: PoolPricer, block: int, slots: int) -> None:
         self.pricer, self.block, self.slots = pricer, block, slots
-        self.jobs = len(pricer.instance.jobs)
-        self.blocks = -(-slots // block)
         mean = pricer.view.capacity.mean(axis=0)
-        self.size = np.where(mean > 0, mean, 1.0)  # [r]
-        self._begin = np.arange(self.blocks) * block
+        self._size = np.where(mean > 0, mean, 1.0)  # [r]: capacity rows count mean servers
+        self._begin = np.arange(-(-slots // block)) * block
         self._end = np.minimum(self._begin + block, slots)
-        length = (self._end - self._begin).astype(float)
-        cells = np.outer((pricer.capacity / self.size).ravel(), length).ravel()
-        self.rows = self.jobs + len(cells)
-        once, none = np.ones(self.jobs), np.full(self.jobs, -np.inf)
-        at_least = none if pricer.instance.is_batch else once
-        self.row_lower = np.concatenate([at_least, np.full(len(cells), -np.inf)])
-        self.row_upper = np.concatenate([once, cells])
+        length = self._end - self._begin
+        self.master: RestrictedMaster[object] = RestrictedMaster()
+        lower = -np.inf if pricer.instance.is_batch else 1.0
+        self.jobs = self.master.rows("job", len(pricer.instance.jobs), lower=lower, upper=1.0)
+        capacity = (pricer.capacity / self._size)[:, :, None] * length
+        self.cells = self.master.rows("capacity", capacity.shape, upper=capacity)
+        self._at = self.cells.positions  # [pool, r, b]
 
     def prices(self, duals: Floats) -> BlockPrices:
-        """Return the prices behind duals [i]; those of the wrong sign count as 0."""
-        shape = *self.pricer.capacity.shape, self.blocks
-        cells = np.maximum(0.0, -duals[self.jobs :]).reshape(shape) / self.size[:, None]
-        return BlockPrices(self.block, self.slots, self.pricer.pool, cells + 0.0)
+        """Return the prices of dual values [i]."""
+        price = prices_at_most(self.cells, duals) / self._size[:, None]
+        return BlockPrices(self.block, self.slots, self.pricer.pool, price)
 
     def duals(self, prices: BlockPrices, least: Floats) -> Floats:
-        """Return the duals [i] of given prices, on these pools."""
-        return np.concatenate([least, -(prices.price * self.size[:, None]).ravel()])
+        """Return the dual values [i] of prices and of the least costs of the jobs."""
+        cells = -(prices.price * self._size[:, None])
+        return self.master.duals({self.jobs: least, self.cells: cells})
 
-    def columns(self, runs: list[tuple[int, PoolRun]], sums: PoolPriceSums) -> Columns:
-        """Return runs of jobs as columns."""
-        rows: list[Any] = []
-        entries: list[Any] = []
-        at, cost = [], []
-        for column, (j, taken) in enumerate(runs):
-            end = self.pricer.end(j, taken)
-            inside = np.minimum(end - 1, self._end) - np.maximum(taken.start - 1, self._begin)
+    def columns(self, runs: Sequence[tuple[int, PoolRun]], sums: PoolPriceSums) -> Columns:
+        """Return runs as columns: their usage times their slots in each block."""
+        cost, entries = [], []
+        for j, run in runs:
+            end = self.pricer.end(j, run)
+            inside = np.minimum(end - 1, self._end) - np.maximum(run.start - 1, self._begin)
             blocks = np.flatnonzero(inside > 0)
-            use = self.pricer.usage(sums, j, taken) / self.size
-            cells = np.flatnonzero(use.ravel())
-            rows += [[j], (self.jobs + cells[:, None] * self.blocks + blocks).ravel()]
-            entries += [[1.0], np.outer(use.ravel()[cells], inside[blocks]).ravel()]
-            at.append(np.full(1 + len(cells) * len(blocks), column))
+            usage = self.pricer.usage(sums, j, run) / self._size  # [pool, r]
+            used = np.nonzero(usage)
+            amounts = np.outer(usage[used], inside[blocks])
+            entries.append([(j, 1.0), (self._at[used][:, blocks], amounts.ravel())])
             cost.append(run_cost(self.pricer.instance, j, end))
-        index = (np.concatenate(rows), np.concatenate(at))
-        matrix = sparse.csc_array((np.concatenate(entries), index), (self.rows, len(runs)))
-        return Columns(np.array(cost), matrix, [None] * len(runs))
+        return self.master.columns(cost, entries)
 
 
 def solve_coarse(
@@ -118,83 +133,70 @@ def solve_coarse(
     seed: int = 0,
     threads: int = 1,
     on_bound: OnProved | None = None,
-    each: int = 3,
+    per_job: int = 3,
     gap: float = 1e-6,
 ) -> CoarseLpResult:
-    """Solve the linear relaxation over modes on pools of servers, prices constant on blocks.
+    """Solve the linear relaxation over modes on pools of servers, with prices constant on blocks.
 
     Parameters
     ----------
     block : int or None
-        Slots that share a price; None: for about a hundred blocks.
+        Slots that share a price; None: such that there are about a hundred blocks.
     pools : int
-        Most pools; equal servers are in one.
-    each : int
-        Columns of a job to add in a round.
+        Largest number of pools; equal servers are in one.
+    on_bound : callable or None
+        Receives each better bound with its certificate.
+    per_job : int
+        Columns of a job to add in each round.
     gap : float
         Relative gap between master and bound at which it ends.
 
     Notes
     -----
-    The first columns run each job after the last price; where the horizon ends before, artificial
-    columns dearer than any schedule do. With several pools, those of the prices of one come first.
+    The first columns are those of `fallback_costs`. With several pools, the relaxation with one
+    pool is solved first: its prices are the first dual values, and give the next columns.
     """
     pricer = PoolPricer(instance, server_pools(instance, pools))
     block = block or -(-contended_slots(instance) // BLOCKS)
-    layout = _BlockRows(pricer, block, contended_slots(instance))
-    slots, jobs = layout.slots, layout.jobs
-    costs: Any = np.zeros(0)
-    known: Any = sparse.csc_array((layout.rows, 0))
+    rows = _BlockMaster(pricer, block, contended_slots(instance))
     if not instance.is_batch:
-        known = sparse.eye_array(layout.rows, jobs, format="csc")
-        costs = fallback_costs(instance, slots)
-    center = None
+        costs = fallback_costs(instance, rows.slots)
+        rows.master.begin(rows.master.artificial(rows.jobs, costs))
+    start = None
     if len(pricer.capacity) > 1:
         rough = solve_coarse(
             instance, block=block, clock=clock, seed=seed, threads=threads, on_bound=on_bound,
             gap=max(gap, ROUGH),
         )  # fmt: skip
         if rough.prices is not None:
-            spread = np.repeat(rough.prices.price, len(pricer.capacity), axis=0)
-            prices = BlockPrices(block, slots, pricer.pool, spread)
-            if (priced := pricer.all(prices, each, clock)) is not None:
+            repeated = np.repeat(rough.prices.price, len(pricer.capacity), axis=0)
+            prices = BlockPrices(block, rows.slots, pricer.pool, repeated)
+            if (priced := pricer.price_jobs(prices, per_job, clock)) is not None:
                 least, runs, sums = priced
-                center = layout.duals(prices, least)
+                start = rows.duals(prices, least)
                 if first := [(j, run) for j in pricer.jobs for run in runs[j]]:
-                    fresh = layout.columns(first, sums)
-                    costs = np.concatenate([costs, np.asarray(fresh.cost)])
-                    known = sparse.hstack([known, fresh.matrix], format="csc")
-    master = LinearProgram.nonnegative(
-        costs,
-        known.tocsr(),
-        row_lower=layout.row_lower,
-        row_upper=layout.row_upper,
-    )
-
-    latest: list[BlockPrices] = []
+                    rows.master.begin(rows.columns(first, sums))
 
     def pricing(duals: Floats) -> Priced | None:
-        prices = layout.prices(duals)
-        latest[:] = [prices]
-        if (priced := pricer.all(prices, each, clock)) is None:
+        prices = rows.prices(duals)
+        if (priced := pricer.price_jobs(prices, per_job, clock)) is None:
             return None
         least, runs, sums = priced
-        fresh = [(j, run) for j in pricer.jobs for run in runs[j] if run.cost < duals[j] - 1e-9]
-        columns = layout.columns(fresh, sums) if fresh else None
+        improving = [(j, run) for j in pricer.jobs for run in runs[j] if run.cost < duals[j] - 1e-9]
+        columns = rows.columns(improving, sums) if improving else None
         return Priced(columns, pricer.bound(prices, least))
 
-    def proved(bound: float) -> None:
+    def proved(bound: float, duals: Floats) -> None:
         if on_bound is not None:
-            on_bound(bound, coarse_certificate(latest[0]))
+            on_bound(bound, coarse_certificate(rows.prices(duals)))
 
-    result = generate_columns(
-        master, pricing, clock=clock, seed=seed, threads=threads, on_bound=proved,
-        prices=center, gap=gap,
-    )  # fmt: skip
+    solution = rows.master.solve(
+        pricing, clock=clock, seed=seed, threads=threads, on_bound=proved, duals=start, gap=gap
+    )
     return CoarseLpResult(
-        bound=result.bound,
-        prices=None if result.prices is None else layout.prices(result.prices),
-        objective=result.objective,
-        rounds=result.rounds,
-        columns=len(result.tags),
+        bound=solution.bound,
+        prices=None if solution.duals is None else rows.prices(solution.duals),
+        objective=solution.result.objective,
+        rounds=solution.result.rounds,
+        columns=len(solution.result.tags),
     )

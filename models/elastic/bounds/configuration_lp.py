@@ -1,15 +1,19 @@
 """The linear program behind `configuration-lp`, by column generation.
 
-Rows are the jobs, what is taken and offered of each container in each block of slots, and the
-servers of each kind in each block. A column is a run of a job, or a configuration of all servers of
-a kind throughout a block.
+Rows are the jobs; for each container (a worker or PS of one type) and block of slots, usage less
+supply <= 0; and for each kind of server and block, configurations chosen <= 1. A column is a run of
+a job, or a configuration that all servers of a kind hold throughout a block.
+
+References
+----------
+P. C. Gilmore, R. E. Gomory. A linear programming approach to the cutting-stock problem. Operations
+Research 9, 1961: configurations as columns.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.coarse_lp import fallback_costs, run_cost, solve_coarse
@@ -19,25 +23,26 @@ from schedgap.models.elastic.bounds.container_prices import (
     ContainerPricer,
     ContainerPrices,
     ContainerRun,
+    block_edges,
     configuration_certificate,
     container_demands,
 )
 from schedgap.models.elastic.bounds.schedule_lp import OnProved
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
+from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.loops.column_generation import Columns
 
-ROUGH = 1e-2  # relative gap at which the prices of one pool are good enough to start from
+ROUGH = 1e-2  # relative gap at which the prices of one pool are a good enough start
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfigurationLpResult:
-    """Where column generation stopped; of a batch problem values are minus the weight.
+    """Result of column generation; in a batch problem values are minus the weight.
 
-    `rough`: the prices of one pool of servers with which it began; they prove less, but have a
-    bound where there was no time for more.
+    `rough` are the prices of one pool of servers with which it started. They prove a weaker bound,
+    the only one when time runs out early.
     """
 
     bound: float | None
@@ -48,67 +53,59 @@ class ConfigurationLpResult:
     columns: int
 
 
-class _ContainerRows:
-    """Rows of the master: jobs [j], containers by block [i, b], kinds of server by block [k, b]."""
+class _ConfigurationMaster:
+    """The restricted master: rows of jobs [j], containers [i, b], and kinds of servers [k, b]."""
 
     def __init__(self, pricer: ContainerPricer, block: int, slots: int, count: int) -> None:
         self.pricer, self.block, self.slots = pricer, block, slots
-        self.jobs, self.containers = len(pricer.instance.jobs), count
-        edges = ContainerPrices(block, slots, np.zeros((0, 0))).edges()
+        edges = block_edges(block, slots)
         self._begin, self._end = edges[:-1], edges[1:]
-        self.blocks = len(self._begin)
-        self._first = self.jobs + count * self.blocks
-        self.rows = self._first + len(pricer.number) * self.blocks
-        once, none = np.ones(self.jobs), np.full(self.rows - self.jobs, -np.inf)
-        at_least = np.full(self.jobs, -np.inf) if pricer.instance.is_batch else once
-        self.row_lower = np.concatenate([at_least, none])
-        cells = np.zeros(self._first - self.jobs)
-        self.row_upper = np.concatenate([once, cells, np.ones(self.rows - self._first)])
+        self._length = self._end - self._begin
+        blocks = len(self._begin)
+        self.master: RestrictedMaster[object] = RestrictedMaster()
+        lower = -np.inf if pricer.instance.is_batch else 1.0
+        self.jobs = self.master.rows("job", len(pricer.instance.jobs), lower=lower, upper=1.0)
+        self.containers = self.master.rows("container", (count, blocks), upper=0.0)
+        self.servers = self.master.rows("server", (len(pricer.number), blocks), upper=1.0)
+        self._container_at = self.containers.positions
+        self._server_at = self.servers.positions
 
     def prices(self, duals: Floats) -> ContainerPrices:
-        """Return the prices behind duals [i]; those of the wrong sign count as 0."""
-        cells = np.maximum(0.0, -duals[self.jobs : self._first]) + 0.0  # no -0.0
-        return ContainerPrices(self.block, self.slots, cells.reshape(-1, self.blocks))
+        """Return the prices of dual values [i]."""
+        return ContainerPrices(self.block, self.slots, prices_at_most(self.containers, duals))
 
-    def duals(self, prices: ContainerPrices, least: Floats, worth: Floats) -> Floats:
-        """Return the duals [i] of given prices."""
-        each = worth * self.pricer.number[:, None] * (self._end - self._begin)
-        return np.concatenate([least, -prices.price.ravel(), -each.ravel()])
+    def duals(self, prices: ContainerPrices, least: Floats, values: Floats) -> Floats:
+        """Return the dual values [i] of prices, least costs, and values of configurations."""
+        server_values = values * self.pricer.number[:, None] * self._length
+        return self.master.duals(
+            {self.jobs: least, self.containers: -prices.price, self.servers: -server_values}
+        )
 
-    def runs(self, runs: list[ContainerRun]) -> tuple[Floats, Any]:
-        """Return the costs of runs, and their columns, sparse [i, l]."""
-        rows, entries, cost = [], [], []
+    def columns(self, runs: Sequence[ContainerRun], chosen: Ints) -> Columns:
+        """Return the columns of runs, and of the configurations chosen [k, b].
+
+        A run uses its containers for its slots in each block. A configuration supplies its
+        containers on all servers of the kind for all slots of the block.
+        """
+        cost, entries = [], []
         for run in runs:
             own, end = container_demands(self.pricer.instance, run.job), self.pricer.end(run)
             inside = np.minimum(end - 1, self._end) - np.maximum(run.start - 1, self._begin)
             blocks = np.flatnonzero(inside > 0)
-            taken = [(own.worker, own.workers), (own.ps, own.pss)]
-            held = [(int(kind[run.row]), int(count[run.row])) for kind, count in taken]
-            held = [(i, count) for i, count in held if count]
-            at = [self.jobs + i * self.blocks + blocks for i, _ in held]
-            rows.append(np.concatenate([[run.job], *at]))
-            entries.append(np.concatenate([[1.0], *(n * inside[blocks] for _, n in held)]))
+            entry: list[tuple[object, object]] = [(run.job, 1.0)]
+            for kind, count in ((own.worker, own.workers), (own.ps, own.ps_count)):
+                if count[run.row]:
+                    at = self._container_at[int(kind[run.row]), blocks]
+                    entry.append((at, int(count[run.row]) * inside[blocks]))
+            entries.append(entry)
             cost.append(run_cost(self.pricer.instance, run.job, end))
-        return np.array(cost), self._matrix(rows, entries)
-
-    def offers(self, chosen: Ints) -> Any:
-        """Return the columns of configurations chosen [k, b]; sparse [i, l]."""
-        rows, entries = [], []
-        for (k, b), one in np.ndenumerate(chosen):
-            held = self.pricer.configurations[k][one]
-            some = np.flatnonzero(held)
-            size = self.pricer.number[k] * (self._end[b] - self._begin[b])
-            server = self._first + k * self.blocks + b
-            rows.append(np.append(self.jobs + some * self.blocks + b, server))
-            entries.append(np.append(-held[some] * size, 1.0))
-        return self._matrix(rows, entries)
-
-    def _matrix(self, rows: list[Any], entries: list[Any]) -> Any:
-        if not rows:
-            return sparse.csc_array((self.rows, 0))
-        starts = np.cumsum([0, *map(len, rows)])
-        parts = (np.concatenate(entries), np.concatenate(rows), starts)
-        return sparse.csc_array(parts, shape=(self.rows, len(rows)))
+        for (k, b), c in np.ndenumerate(chosen):
+            configuration = self.pricer.configurations[k][c]
+            held = np.flatnonzero(configuration)
+            supply = configuration[held] * (self.pricer.number[k] * self._length[b])
+            entries.append([(self._container_at[held, b], -supply), (self._server_at[k, b], 1.0)])
+            cost.append(0.0)
+        return self.master.columns(cost, entries)
 
 
 def solve_configurations(
@@ -121,14 +118,16 @@ def solve_configurations(
     gap: float = 1e-6,
     on_bound: OnProved | None = None,
 ) -> ConfigurationLpResult:
-    """Solve the linear relaxation over needs and configurations, prices constant on blocks.
+    """Solve the linear relaxation over runs and configurations, with prices constant on blocks.
 
     Parameters
     ----------
     block : int or None
-        Slots that share a price; None: for about a hundred blocks.
+        Slots that share a price; None: such that there are about a hundred blocks.
     gap : float
         Relative gap between master and bound at which it ends.
+    on_bound : callable or None
+        Receives each better bound with its certificate.
 
     Raises
     ------
@@ -137,7 +136,8 @@ def solve_configurations(
 
     Notes
     -----
-    It begins with the prices of one pool of servers: a container costs what it asks for.
+    It starts from the prices of the relaxation with one pool of servers: the price of a container
+    is that of its demand.
     """
     pricer, demand = ContainerPricer(instance), containers(cluster(instance))
     rough = solve_coarse(
@@ -146,53 +146,38 @@ def solve_configurations(
     if rough.prices is None:
         return ConfigurationLpResult(None, None, None, None, rough.rounds, 0)
     start = ContainerPrices(rough.prices.block, rough.prices.slots, demand @ rough.prices.price[0])
-    layout = _ContainerRows(pricer, start.block, start.slots, len(demand))
-    if (priced := pricer.wanted(start, clock)) is None:
+    rows = _ConfigurationMaster(pricer, start.block, start.slots, len(demand))
+    if (priced := pricer.price_jobs(start, clock)) is None:
         return ConfigurationLpResult(rough.bound, None, rough.prices, None, rough.rounds, 0)
-    least, wanted = priced
-    worth, chosen = pricer.offered(start)
-    costs, known = layout.runs([run for runs in wanted for run in runs])
-    own = [(costs, known), (np.zeros(worth.size), layout.offers(chosen))]
+    least, runs = priced
+    values, chosen = pricer.best_configurations(start)
+    rows.master.begin(rows.columns([run for own in runs for run in own], chosen))
     if not instance.is_batch:
-        late = sparse.eye_array(layout.rows, layout.jobs, format="csc")
-        own.append((fallback_costs(instance, layout.slots), late))
-    cost = np.concatenate([part for part, _ in own])
-    master = LinearProgram.nonnegative(
-        cost,
-        sparse.hstack([part for _, part in own], format="csr"),
-        row_lower=layout.row_lower,
-        row_upper=layout.row_upper,
-    )
-
-    latest = [start]
+        costs = fallback_costs(instance, rows.slots)
+        rows.master.begin(rows.master.artificial(rows.jobs, costs))
 
     def pricing(duals: Floats) -> Priced | None:
-        prices = layout.prices(duals)
-        latest[:] = [prices]
-        if (priced := pricer.wanted(prices, clock)) is None:
+        prices = rows.prices(duals)
+        if (priced := pricer.price_jobs(prices, clock)) is None:
             return None
-        least, wanted = priced
-        worth, chosen = pricer.offered(prices)
-        fresh = [run for runs in wanted for run in runs if run.cost < duals[run.job] - 1e-9]
-        costs, runs = layout.runs(fresh)
-        offers = layout.offers(chosen)
-        cost = np.concatenate([costs, np.zeros(offers.shape[1])])
-        columns = Columns(cost, sparse.hstack([runs, offers], format="csc"), [None] * len(cost))
-        return Priced(columns, pricer.bound(prices, least, worth))
+        least, runs = priced
+        values, chosen = pricer.best_configurations(prices)
+        improving = [run for own in runs for run in own if run.cost < duals[run.job] - 1e-9]
+        return Priced(rows.columns(improving, chosen), pricer.bound(prices, least, values))
 
-    def proved(bound: float) -> None:
+    def proved(bound: float, duals: Floats) -> None:
         if on_bound is not None:
-            on_bound(bound, configuration_certificate(latest[0]))
+            on_bound(bound, configuration_certificate(rows.prices(duals)))
 
-    result = generate_columns(
-        master, pricing, clock=clock, seed=seed, threads=threads, on_bound=proved,
-        prices=layout.duals(start, least, worth), gap=gap,
+    solution = rows.master.solve(
+        pricing, clock=clock, seed=seed, threads=threads, on_bound=proved,
+        duals=rows.duals(start, least, values), gap=gap,
     )  # fmt: skip
     return ConfigurationLpResult(
-        bound=rough.bound if result.bound is None else result.bound,
-        prices=None if result.prices is None else layout.prices(result.prices),
+        bound=rough.bound if solution.bound is None else solution.bound,
+        prices=None if solution.duals is None else rows.prices(solution.duals),
         rough=rough.prices,
-        objective=result.objective,
-        rounds=result.rounds,
-        columns=len(result.tags),
+        objective=solution.result.objective,
+        rounds=solution.result.rounds,
+        columns=len(solution.result.tags),
     )

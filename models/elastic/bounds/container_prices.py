@@ -1,9 +1,16 @@
 """Prices of whole workers and parameter servers (PSs) by block of slots, and the bound they prove.
 
 A run takes workers and PSs of its types for some slots, on any servers; in each slot a server
-offers one of its configurations. That leaves out which server a container is on, and that it stays
-there. So each schedule costs at least the sum over the jobs of the cheapest run, weight x (start +
-duration) and the price, less what the dearest configuration of every server is worth.
+supplies one of its configurations. The relaxation leaves out on which server a container is, and
+that it stays there. So every schedule costs at least
+
+    sum_j min over runs of j (w_j (start + duration) + price) - sum over servers and slots of the
+    value of the most valuable configuration.
+
+References
+----------
+P. C. Gilmore, R. E. Gomory. A linear programming approach to the cutting-stock problem. Operations
+Research 9, 1961: configurations. The relaxation to containers and slots is new; the proof is above.
 """
 
 from collections.abc import Mapping
@@ -16,19 +23,33 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.configurations import configurations, containers
 from schedgap.models.elastic.bounds.mode_tables import ROUNDING, table, undominated
+from schedgap.models.elastic.bounds.price_lists import price_list, read_price_list
 from schedgap.models.elastic.bounds.volume import MAX_SLOTS
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.solvers.children.clock import Clock
 
-EACH = 3  # runs of a job that pricing returns, at most
+MAX_PER_JOB = 3  # runs of a job that pricing returns
+
+
+def block_edges(block: int, slots: int) -> Ints:
+    """Return [b + 1] the number of slots before each block, and finally all slots.
+
+    Parameters
+    ----------
+    block : int
+        Slots in a block; the last one may be shorter.
+    slots : int
+        Number of slots.
+    """
+    return np.append(np.arange(0, slots, block), slots)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContainerPrices:
-    """Prices >= 0 of a worker of each type, then of a PS of each type, for a slot.
+    """Prices >= 0 of a worker of each type, then of a PS of each type, for one slot.
 
-    After the last slot all is free.
+    They are 0 after the last slot.
     """
 
     block: int  # slots in a block; the last one may be shorter
@@ -36,48 +57,60 @@ class ContainerPrices:
     price: Floats  # [i, b]
 
     def edges(self) -> Ints:
-        """[b + 1] slots before each block, and all slots."""
-        return np.append(np.arange(0, self.slots, self.block), self.slots)
+        """Return [b + 1] the number of slots before each block, and finally all slots."""
+        return block_edges(self.block, self.slots)
 
 
 class ContainerDemands(NamedTuple):
-    """What the modes of a job ask for; without those that ask for more of the same, or longer."""
+    """Containers and durations of a job's modes; dominated modes are left out."""
 
     worker: Ints  # [k] container
     workers: Ints  # [k]
     ps: Ints  # [k] container; in the ring any
-    pss: Ints  # [k] PSs; in the ring 0
+    ps_count: Ints  # [k] PSs; in the ring 0
     duration: Ints  # [k]
 
 
 @lru_cache(maxsize=1 << 12)
 def container_demands(instance: ElasticInstance, job: int) -> ContainerDemands:
-    """Return the needs of a job that has modes."""
-    own, types = table(instance, job), len(cluster(instance).worker_units)
-    points = np.column_stack([own.duration, own.workers, own.ps]).astype(float)
-    kind = own.worker_type * (int(own.ps_type.max()) + 2) + own.ps_type
+    """Return the containers and durations of a job's modes.
+
+    Parameters
+    ----------
+    job : int
+        Index of a job that has modes.
+    """
+    modes_of_job, types = table(instance, job), len(cluster(instance).worker_units)
+    points = np.column_stack([modes_of_job.duration, modes_of_job.workers, modes_of_job.ps]).astype(
+        float
+    )
+    kind = modes_of_job.worker_type * (int(modes_of_job.ps_type.max()) + 2) + modes_of_job.ps_type
     groups = (np.flatnonzero(kind == one) for one in np.unique(kind))
-    rows = own.rows(np.concatenate([group[undominated(points[group])] for group in groups]))
+    rows = modes_of_job.rows(
+        np.concatenate([group[undominated(points[group])] for group in groups])
+    )
     ps = np.where(rows.ps_type < 0, 0, types + rows.ps_type)
     return ContainerDemands(rows.worker_type, rows.workers, ps, rows.ps, rows.duration)
 
 
 class ContainerRun(NamedTuple):
-    """A run that is cheap under prices."""
+    """A run of low cost under prices."""
 
     cost: float
     job: int
-    row: int  # of the job's needs
+    row: int  # of the job's container_demands
     start: int  # slot, from 1
 
 
 class ContainerPricer:
-    """Cheapest runs of all jobs, and dearest configurations of all servers, under prices.
+    """The pricing problem: cheapest runs of all jobs, most valuable configurations of servers.
 
     Attributes
     ----------
     number : array [k]
         Servers of each kind.
+    configurations : list of array [c, i]
+        Maximal configurations of each kind.
     """
 
     def __init__(self, instance: ElasticInstance) -> None:
@@ -88,16 +121,31 @@ class ContainerPricer:
         self.configurations = [table for _, table in kinds]  # [k] of [c, i]
 
     def end(self, run: ContainerRun) -> int:
-        """Return start + duration."""
+        """Return start + duration.
+
+        Parameters
+        ----------
+        run : ContainerRun
+            The run.
+        """
         return run.start + int(container_demands(self.instance, run.job).duration[run.row])
 
-    def wanted(
+    def price_jobs(
         self, prices: ContainerPrices, clock: Clock | None = None
     ) -> tuple[Floats, list[list[ContainerRun]]] | None:
         """Return [j] the least cost of each job, and its cheapest runs.
 
-        In a batch problem the cost is the price less the weight, and 0 at most. None when the clock
-        ran out before the last job was priced.
+        In a batch problem the cost is the price less the weight, and 0 at most.
+
+        Parameters
+        ----------
+        prices : ContainerPrices
+            Any prices >= 0.
+
+        Returns
+        -------
+        (array [j], list of list of ContainerRun) or None
+            None when the clock expired before the last job was priced.
         """
         instance = self.instance
         by_slot = np.repeat(prices.price, np.diff(prices.edges()), axis=1)
@@ -113,9 +161,10 @@ class ContainerPricer:
         return least, runs
 
     def _cheapest(self, job: int, prices: ContainerPrices, paid: Floats) -> list[ContainerRun]:
-        """Return the cheapest runs of a job; paid [i, t] for a container in slots 1..t.
+        """Return the cheapest runs of a job; paid [i, t] is the price of a container in slots 1..t.
 
-        Between two starts at which a run starts or ends with a block, its price is linear.
+        Between two starts at which a run starts or ends with a block, its price is linear in the
+        start, so one of them is a minimum.
         """
         given, own = self.instance.jobs[job], container_demands(self.instance, job)
         first, last = given.arrival - 1, self.instance.last_end
@@ -125,7 +174,9 @@ class ContainerPricer:
         start = np.concatenate([starts, ends - own.duration[:, None]], axis=1)  # [k, i]
         end = start + own.duration[:, None]
         cost: Floats = np.zeros(start.shape)
-        for kind, count in ((own.worker, own.workers), (own.ps, own.pss)):
+        # The price of a window is a difference of prefix sums. Rows with the same container and
+        # duration share their windows, so each distinct pair is priced once.
+        for kind, count in ((own.worker, own.workers), (own.ps, own.ps_count)):
             rows = np.flatnonzero((paid[kind, -1] > 0) & (count > 0))
             window = kind[rows] * (int(own.duration.max()) + 1) + own.duration[rows]
             _, some, same = np.unique(window, return_index=True, return_inverse=True)
@@ -139,23 +190,44 @@ class ContainerPricer:
             cost += given.weight * (end + 1)
         cost[(start < first) | (end >= (np.inf if last is None else last))] = np.inf
         costs = cost.ravel()
-        low = np.argpartition(costs, EACH)[:EACH] if len(costs) > EACH else np.arange(len(costs))
+        low = (
+            np.argpartition(costs, MAX_PER_JOB)[:MAX_PER_JOB]
+            if len(costs) > MAX_PER_JOB
+            else np.arange(len(costs))
+        )
         return [
             ContainerRun(float(costs[i]), job, i // cost.shape[1], int(start.ravel()[i]) + 1)
             for i in low[np.argsort(costs[low], kind="stable")].tolist()
             if np.isfinite(costs[i])
         ]
 
-    def offered(self, prices: ContainerPrices) -> tuple[Floats, Ints]:
-        """Return [k, b] the worth of the dearest configuration of a server, and which it is."""
-        worth = [table @ prices.price for table in self.configurations]
-        return np.stack([each.max(axis=0) for each in worth]), np.stack(
-            [each.argmax(axis=0) for each in worth]
+    def best_configurations(self, prices: ContainerPrices) -> tuple[Floats, Ints]:
+        """Return [k, b] the value of the most valuable configuration of a server, and its index.
+
+        Parameters
+        ----------
+        prices : ContainerPrices
+            Any prices >= 0.
+        """
+        values = [table @ prices.price for table in self.configurations]  # [k] of [c, b]
+        return (
+            np.stack([value.max(axis=0) for value in values]),
+            np.stack([value.argmax(axis=0) for value in values]),
         )
 
-    def bound(self, prices: ContainerPrices, least: Floats, worth: Floats) -> float:
-        """Return the Lagrangian bound, rounding taken off; of a batch on minus the weight."""
-        paid = float(self.number @ worth @ np.diff(prices.edges()))
+    def bound(self, prices: ContainerPrices, least: Floats, values: Floats) -> float:
+        """Return the Lagrangian bound, less all rounding errors; in a batch on minus the weight.
+
+        Parameters
+        ----------
+        prices : ContainerPrices
+            Any prices >= 0.
+        least : array [j]
+            From `price_jobs`.
+        values : array [k, b]
+            From `best_configurations`.
+        """
+        paid = float(self.number @ values @ np.diff(prices.edges()))
         size = float(np.abs(least).sum()) + paid * (1 + len(least)) + len(least)
         if self.instance.is_batch:
             size += sum(job.weight for job in self.instance.jobs)
@@ -163,34 +235,48 @@ class ContainerPricer:
 
 
 def configuration_certificate(prices: ContainerPrices) -> dict[str, Any]:
-    """Return the prices, rounded to 12 digits, as plain JSON data."""
-    cells = [
-        [int(i), int(b), float(f"{prices.price[i, b]:.12g}")]
-        for i, b in np.argwhere(prices.price > 0)
-    ]
+    """Return the certificate as plain JSON data.
+
+    Parameters
+    ----------
+    prices : ContainerPrices
+        Rounded to 12 digits.
+    """
     sizes = {"block": prices.block, "slots": prices.slots}
-    return {"kind": "configuration-lp", **sizes, "prices": cells}
+    return {"kind": "configuration-lp", **sizes, "prices": price_list(prices.price)}
 
 
 def configuration_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
-    """Return the bound that the prices of a certificate prove, in the objective's own sense."""
+    """Return the bound that the prices of a certificate prove, in the objective's own sense.
+
+    Parameters
+    ----------
+    data : mapping
+        The certificate, as written by `configuration_certificate`.
+
+    Raises
+    ------
+    ValueError, IndexError
+        When it does not fit the instance.
+    """
     block, slots = data["block"], data["slots"]
     if not all(1 <= n <= MAX_SLOTS for n in (block, slots)):
         raise ValueError("block, slots: need numbers >= 1 that are not too large")
-    price = np.zeros((len(containers(cluster(instance))), -(-slots // block)))
-    for i, b, value in data["prices"]:
-        if not (0 <= i < len(price) and 0 <= b < price.shape[1]):
-            raise IndexError(f"no container {i}, block {b}")
-        if not 0 <= value < np.inf:
-            raise ValueError("prices: need numbers >= 0")
-        price[i, b] = value
+    shape = len(containers(cluster(instance))), -(-slots // block)
+    price = read_price_list(data["prices"], shape)
     return configuration_bound(instance, ContainerPrices(block, slots, price))
 
 
 def configuration_bound(instance: ElasticInstance, prices: ContainerPrices) -> float:
-    """Return the bound that prices prove: on the optimum from below, of a batch from above."""
+    """Return the bound that prices prove: a lower one on the optimum, an upper one of a batch.
+
+    Parameters
+    ----------
+    prices : ContainerPrices
+        Any prices >= 0.
+    """
     pricer = ContainerPricer(instance)
-    priced = pricer.wanted(prices)
+    priced = pricer.price_jobs(prices)
     assert priced is not None  # without a clock
-    bound = pricer.bound(prices, priced[0], pricer.offered(prices)[0])
+    bound = pricer.bound(prices, priced[0], pricer.best_configurations(prices)[0])
     return -bound if instance.is_batch else bound

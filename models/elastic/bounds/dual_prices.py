@@ -1,7 +1,13 @@
-"""What the final prices of A_maxweight prove of the batch: an upper bound by the dual (9), (18).
+"""Upper bound on a batch from the final prices of A_maxweight, by the dual (9), (18).
 
 As they stand, the prices prove little: they are meant to keep jobs out. Scaled by one factor they
-are often close to those of the optimum of the linear program.
+are often close to optimal dual prices. The dual function is convex in the factor, so golden section
+finds its minimum. Any factor >= 0 gives a valid bound.
+
+References
+----------
+J. Kiefer. Sequential minimax search for a maximum. Proceedings of the American Mathematical Society
+4, 1953: golden section. Scaling the prices of this algorithm is new.
 """
 
 import math
@@ -26,14 +32,14 @@ from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.method import MethodResult, RunContext
 
 GOLDEN = (math.sqrt(5) - 1) / 2
-EVALUATIONS = 40  # of the dual function
+EVALUATIONS = 40  # largest number of evaluations of the dual function
 MAX_STARTS = 2_000_000  # modes x servers x slots of one evaluation; half a second
 
 
-def scaled(
+def _scaled(
     instance: ElasticInstance, batch: ServedBatch, stop: Callable[[], bool] = lambda: False
 ) -> tuple[SlotPrices, float, int]:
-    """Return the final prices of a batch, scaled to prove the least bound; factor, evaluations."""
+    """Return the final prices of a batch, scaled for the best bound; the factor; evaluations."""
     view = cluster(instance)
     price = batch.prices / view.scale[:, None]
     paid = float((price.sum(axis=2) * view.capacity).sum())
@@ -43,25 +49,34 @@ def scaled(
         return schedule_lp.lagrangian_bound(instance, SlotPrices(pool, theta * price))
 
     # The dual is convex in theta; where the prices alone exceed all weights, theta = 0 is better.
-    theta, steps = 0.0, 0
+    theta, evaluations = 0.0, 0
     if paid > 0:
         weight = math.fsum(job.weight for job in instance.jobs)
-        theta, steps = golden_section_minimum(dual, weight / paid, stop)
-    return SlotPrices(pool, theta * price), theta, steps
+        theta, evaluations = golden_section_minimum(dual, weight / paid, stop)
+    return SlotPrices(pool, theta * price), theta, evaluations
 
 
-def weight_bound(instance: ElasticInstance, each: ServedRound) -> float:
+def weight_bound(instance: ElasticInstance, served_round: ServedRound) -> float:
     """Return an upper bound on the weight that one window of a round could have served.
 
-    Of the weight of the jobs that fit when alone, and the bound that the prices of the round's
-    first window prove, where that is not too much work.
+    The less of two bounds: the weight of the jobs that fit when alone, and, where that is not too
+    much work, the bound that the prices of the round's first window prove.
+
+    Parameters
+    ----------
+    served_round : ServedRound
+        A round of A_online.
     """
-    fitting = fitting_weight(each.batch, each.tau)
-    size = len(instance.servers) * (each.tau - 1) * sum(len(job.modes) for job in each.batch)
-    if not each.windows or size > MAX_STARTS:
+    fitting = fitting_weight(served_round.batch, served_round.tau)
+    size = (
+        len(instance.servers)
+        * (served_round.tau - 1)
+        * sum(len(job.modes) for job in served_round.batch)
+    )
+    if not served_round.windows or size > MAX_STARTS:
         return fitting
-    problem = batch_problem(instance, each.batch, each.tau)
-    bound = schedule_lp.lagrangian_bound(problem, scaled(problem, each.windows[0])[0])
+    problem = batch_problem(instance, served_round.batch, served_round.tau)
+    bound = schedule_lp.lagrangian_bound(problem, _scaled(problem, served_round.windows[0])[0])
     step = value_step(problem)
     if step is not None:
         bound = math.floor(bound / step + 1e-6) * step
@@ -71,7 +86,15 @@ def weight_bound(instance: ElasticInstance, each: ServedRound) -> float:
 def batch_problem(
     instance: ElasticInstance, jobs: Sequence[ArrivedJob], deadline: int
 ) -> ElasticInstance:
-    """Return the problem (7), (16) of some jobs of an instance, all there at slot 1."""
+    """Return the problem (7), (16) of some jobs of an instance, all available from slot 1.
+
+    Parameters
+    ----------
+    jobs : sequence of ArrivedJob
+        At least one.
+    deadline : int
+        tau >= 2.
+    """
     data = instance.to_data()
     chosen = [data["jobs"][each.place] | {"arrival": 1} for each in jobs]
     changed = {"objective": "scheduled_weight", "deadline": deadline, "jobs": chosen}
@@ -81,9 +104,21 @@ def batch_problem(
 def golden_section_minimum(
     function: Callable[[float], float], most: float, stop: Callable[[], bool]
 ) -> tuple[float, int]:
-    """Return about where a convex function on [0, most] is least, by golden section.
+    """Return an approximate minimiser of a convex function on [0, most], by golden section.
 
-    The best of all points tried, 0 among them; and the number of evaluations.
+    Parameters
+    ----------
+    function : callable
+        Convex.
+    most : float
+        Upper end of the interval.
+    stop : callable
+        Returns True when time is up.
+
+    Returns
+    -------
+    (float, int)
+        The best of all points tried, 0 among them; and the number of evaluations.
     """
     low, high = 0.0, most
     tried = {0.0: function(0.0)}
@@ -105,15 +140,15 @@ def golden_section_minimum(
 
 
 def dual_prices_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Bound a batch by the final prices of A_maxweight, scaled as well as can be."""
+    """Run `dual-prices`: bound a batch by the final prices of A_maxweight, scaled."""
     view, jobs = batch_of(instance)
     deadline = instance.deadline or 2
     if reason := schedule_lp.too_large(instance, deadline - 1):
         return MethodResult(note=reason)
     call.progress.phase("running A_maxweight")
     batch = serve_batch(view, jobs, deadline, constants(instance))
-    prices, theta, steps = scaled(instance, batch, call.clock.expired)
+    prices, theta, evaluations = _scaled(instance, batch, call.clock.expired)
     certificate = schedule_lp.certificate("dual-prices", prices)
     return schedule_lp.certified_result(
-        instance, certificate, theta=theta, evaluations=steps, served_weight=batch.weight
+        instance, certificate, theta=theta, evaluations=evaluations, served_weight=batch.weight
     )

@@ -1,14 +1,23 @@
-"""The bound `job-alone`: every job by itself at its quickest."""
+"""The bound `job-alone`: every job by itself in its fastest mode.
+
+It drops all capacity rows that link the jobs, so each job completes no later than in any schedule.
+In project scheduling this is the critical-path bound.
+
+References
+----------
+J. E. Kelley. Critical-path planning and scheduling: mathematical basis. Operations Research 9,
+1961.
+"""
 
 import math
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.time_windows import earliest, no_schedule, shortest
+from schedgap.models.elastic.time_windows import earliest, shortest
 from schedgap.models.method import MethodResult, RunContext
 
 
 def job_alone(instance: ElasticInstance) -> float:
-    """Return the value of every job alone at its quickest; of a batch, of all jobs in time."""
+    """Return the value of every job alone in its fastest mode; in a batch, of the jobs in time."""
     if instance.is_batch:
         return math.fsum(
             job.weight
@@ -23,8 +32,6 @@ def job_alone(instance: ElasticInstance) -> float:
 
 
 def job_alone_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Run every job alone."""
-    if reason := no_schedule(instance):
-        return MethodResult(infeasible=True, note=reason)
+    """Run `job-alone`."""
     bound = job_alone(instance)
     return MethodResult(bound=bound, certificate={"kind": "no-contention", "value": bound})

@@ -1,10 +1,20 @@
 """The bounds `schedule-lp` and `pooled-lp`: the linear relaxation of (8), by column generation.
 
-The capacities are the only rows that join the jobs. Under prices delta >= 0 of a unit of a resource
-for one slot, every schedule costs at least the sum over the jobs of the cheapest run, w (t + d) and
-its price, less the price of all capacity: the Lagrangian bound, which the prices alone certify.
-Servers of equal capacities can share their prices: the runs are closed under exchanging them, so
-the average over all exchanges of a fractional schedule is one, and uses them equally.
+Only the capacity rows link the jobs. Let delta >= 0 be prices of a unit of a resource for one slot,
+by server. Every schedule costs at least
+
+    sum_j min over runs of j (w_j (start + duration) + price of its usage) - sum delta C,
+
+the Lagrangian bound, which the prices alone certify. Servers of equal capacity may share their
+prices (`pooled-lp`): the set of schedules is closed under permuting them, so the average of an
+optimal fractional schedule over all permutations is optimal and uses them equally.
+
+References
+----------
+J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh. Time-indexed formulations for machine
+scheduling problems: column generation. INFORMS Journal on Computing 12, 2000.
+M. Fischetti, L. Liberti. Orbital shrinking. Combinatorial Optimization (ISCO), LNCS 7422, 2012: the
+average over permutations.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,53 +22,54 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.algorithms.pricing import PricedCluster
+from schedgap.models.elastic.bounds.price_lists import price_list, read_price_list
 from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.programs.columns import ElasticRun, run_of, runs_from
 from schedgap.models.elastic.time_windows import windows
+from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.models.method import MethodResult
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.loops.column_generation import (
-    ColumnGenerationResult,
-    Columns,
-    Priced,
-    generate_columns,
-)
-from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.loops.column_generation import ColumnGenerationResult, Columns
 
 TIES = 4e-9  # relative: of costs that differ by less, pricing may return the larger one
-MAX_CELLS = 2_000_000  # servers x resources x slots under prices
-MAX_STARTS, MAX_ENTRIES = 20_000_000, 40_000_000  # of the evaluation of a certificate
+MAX_CELLS = 2_000_000  # servers x resources x slots with prices
+MAX_STARTS, MAX_ENTRIES = 20_000_000, 40_000_000  # when a certificate is evaluated
 
 
-OnProved = Callable[[float, Mapping[str, Any]], None]
-"""Told of a better bound of the minimisation, and its certificate."""
+OnProved = Callable[[float, Mapping[str, object]], None]
+"""Receives each better bound of the minimisation, with its certificate."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlotPrices:
-    """Prices >= 0 of a unit (of `Cluster`) of a resource for one slot, in objective units.
+    """Prices >= 0 of a unit (of `ElasticCluster`) of a resource for one slot.
 
-    After the last slot all is free; a bound holds for whatever number of slots.
+    They are 0 after the last slot, so any number of slots gives a valid bound.
     """
 
     pool: Ints  # [h] pool of each server: 0, 1, ... in order of first appearance
     price: Floats  # [pool, r, t]
 
     def per_demand(self, instance: ElasticInstance) -> Floats:
-        """Return [t, h, r], of one unit of demand as given in the file."""
-        spread = self.price[self.pool] * cluster(instance).scale[:, None]
-        result: Floats = np.moveaxis(spread, 2, 0)
+        """Return [t, h, r] the prices of one unit of demand as given in the file."""
+        by_server = self.price[self.pool] * cluster(instance).scale[:, None]
+        result: Floats = np.moveaxis(by_server, 2, 0)
         return result
 
 
 def pools(instance: ElasticInstance, *, pooled: bool) -> Ints:
-    """Return [h] the pool of each server: those of equal capacities, or each one by itself."""
+    """Return [h] the pool of each server.
+
+    Parameters
+    ----------
+    pooled : bool
+        Servers of equal capacities form a pool; otherwise every server is a pool.
+    """
     if not pooled:
         return np.arange(len(instance.servers))
     seen: dict[bytes, int] = {}
@@ -67,7 +78,13 @@ def pools(instance: ElasticInstance, *, pooled: bool) -> Ints:
 
 
 def pool_capacity(instance: ElasticInstance, pool: Ints) -> Floats:
-    """Return [pool, r] the capacity of each pool, in units."""
+    """Return [pool, r] the capacity of each pool, in units.
+
+    Parameters
+    ----------
+    pool : array [h]
+        Pool of each server.
+    """
     capacity = cluster(instance).capacity
     total = np.zeros((int(pool.max()) + 1, capacity.shape[1]))
     np.add.at(total, pool, capacity)
@@ -75,10 +92,15 @@ def pool_capacity(instance: ElasticInstance, pool: Ints) -> Floats:
 
 
 def priced_slots(instance: ElasticInstance, schedule: ElasticSchedule | None) -> int:
-    """Return the number of slots with prices; any is valid.
+    """Return the number of slots that get prices; any number is valid.
 
-    To the last one that an optimal schedule can use, or where that is later to the last one that is
-    likely to be contended, and the end of the known schedule.
+    Slots that no optimal schedule can use need no price. Of the others, those count up to the end
+    of the given schedule, or up to the last slot with likely contention if that is later.
+
+    Parameters
+    ----------
+    schedule : ElasticSchedule or None
+        A feasible schedule.
     """
     if instance.is_batch:
         return (instance.last_end or 2) - 1
@@ -91,7 +113,13 @@ def priced_slots(instance: ElasticInstance, schedule: ElasticSchedule | None) ->
 
 
 class RunPricer:
-    """Cheapest runs of all jobs under given prices, and the bound that follows."""
+    """The pricing problem: cheapest runs of all jobs under prices, and the bound they prove.
+
+    Parameters
+    ----------
+    pool : array [h]
+        Pool of each server.
+    """
 
     def __init__(self, instance: ElasticInstance, pool: Ints) -> None:
         self.instance, self.pool = instance, pool
@@ -105,8 +133,14 @@ class RunPricer:
                 groups.setdefault((mode.worker_type, mode.central), []).append(mode)
             self._by_type.append(list(groups.values()))
 
-    def market(self, prices: SlotPrices) -> PricedCluster:
-        """Return the empty cluster under prices."""
+    def priced_cluster(self, prices: SlotPrices) -> PricedCluster:
+        """Return the empty cluster under prices.
+
+        Parameters
+        ----------
+        prices : SlotPrices
+            By pool, resource and slot.
+        """
         price = prices.per_demand(self.instance)
         durations = [mode.duration for j in self.jobs for mode in modes(self.instance, j)]
         longest = max(durations, default=1)
@@ -117,47 +151,56 @@ class RunPricer:
             longest=max(1, min(longest, len(price))),
         )
 
-    def cheapest(
-        self, market: PricedCluster, job: int, *, several: bool = False
-    ) -> list[tuple[float, ElasticRun]]:
-        """Return (reduced cost but for the job's own price, run), the least first.
+    def _cheapest(self, priced: PricedCluster, job: int) -> list[tuple[float, ElasticRun]]:
+        """Return the cheapest run of each worker type, central and split, the least cost first.
 
-        `several`: the best run of each worker type, central and split; else the best of all.
-        In a batch problem a run's cost is its price less the job's weight.
+        The cost is w (start + duration) plus the price; in a batch the price less the weight.
         """
         instance = self.instance
-        options = modes(instance, job)
-        given, found = instance.jobs[job], []
+        given, runs = instance.jobs[job], []
         weight = 0.0 if instance.is_batch else given.weight
-        for group in self._by_type[job] if several else [options]:
+        for group in self._by_type[job]:
             end = instance.last_end
             if end is None:
                 longest = max(mode.duration for mode in group)
-                end = max(market.slots, given.arrival - 1) + 1 + longest
-            offer = market.cheapest(group, given.arrival, end, weight=weight)
-            if offer is not None:
-                cost = offer.cost - (given.weight if instance.is_batch else 0.0)
-                found.append((cost, run_of(job, offer)))
-        return sorted(found)
+                end = max(priced.slots, given.arrival - 1) + 1 + longest
+            run = priced.cheapest(group, given.arrival, end, weight=weight)
+            if run is not None:
+                cost = run.cost - (given.weight if instance.is_batch else 0.0)
+                runs.append((cost, run_of(job, run)))
+        return sorted(runs)
 
     def values(self, prices: SlotPrices) -> tuple[Floats, list[list[tuple[float, ElasticRun]]]]:
-        """Return [j] the least cost of each job, and its good runs.
+        """Return [j] the least cost of each job, and its cheapest runs with their costs.
 
-        0 for a job that is better left out; infinite for one that cannot run at all.
+        The least cost is 0 for a job of a batch that is better left out, and infinite for a job
+        that cannot run at all.
+
+        Parameters
+        ----------
+        prices : SlotPrices
+            By pool, resource and slot.
         """
-        market = self.market(prices)
+        priced = self.priced_cluster(prices)
         least = np.full(len(self.instance.jobs), 0.0 if self.instance.is_batch else np.inf)
         runs: list[list[tuple[float, ElasticRun]]] = [[] for _ in self.instance.jobs]
         for j in self.jobs:
-            runs[j] = self.cheapest(market, j, several=True)
+            runs[j] = self._cheapest(priced, j)
             for cost, _ in runs[j]:
                 least[j] = min(least[j], cost)
         return least, runs
 
     def bound(self, prices: SlotPrices, least: Floats) -> float:
-        """Return the Lagrangian bound of the least costs, rounding taken off.
+        """Return the Lagrangian bound sum_j least_j - sum delta C, less all rounding errors.
 
         A lower bound on the weighted completion time, or on minus the scheduled weight.
+
+        Parameters
+        ----------
+        prices : SlotPrices
+            By pool, resource and slot.
+        least : array [j]
+            From `values`.
         """
         paid = float((prices.price.sum(axis=2) * self.capacity).sum())
         size = float(np.abs(least).sum()) + paid + len(least)
@@ -168,13 +211,52 @@ class RunPricer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScheduleLpResult:
-    """Where column generation stopped; of a batch problem all values are minus the weight."""
+    """Result of column generation; in a batch problem all values are minus the weight."""
 
     bound: float | None
     prices: SlotPrices | None
-    result: ColumnGenerationResult | None
+    result: ColumnGenerationResult
     infeasible: bool
-    runs: tuple[tuple[ElasticRun, float], ...]  # of the last master, with their shares
+    runs: tuple[tuple[ElasticRun, float], ...]  # positive in the last master, with their values
+
+
+class _SlotMaster:
+    """The restricted master: rows of the jobs, and of pools x resources x slots."""
+
+    def __init__(self, pricer: RunPricer, slots: int) -> None:
+        instance = pricer.instance
+        self.instance, self.pool, self.slots = instance, pricer.pool, slots
+        mean = pricer.view.capacity.mean(axis=0)
+        self._size = np.where(mean > 0, mean, 1.0)  # [r]: capacity rows count mean servers
+        self.master: RestrictedMaster[ElasticRun] = RestrictedMaster()
+        self.jobs = self.master.rows(
+            "job", len(instance.jobs), lower=-np.inf if instance.is_batch else 1.0, upper=1.0
+        )
+        capacity = pricer.capacity / self._size
+        self.cells = self.master.rows(
+            "capacity", (*capacity.shape, slots), upper=capacity[:, :, None]
+        )
+        self._at = self.cells.positions  # [pool, r, t]
+
+    def prices(self, duals: Floats) -> SlotPrices:
+        """Return the prices of dual values [i]."""
+        return SlotPrices(self.pool, prices_at_most(self.cells, duals) / self._size[:, None])
+
+    def columns(self, runs: Sequence[ElasticRun]) -> Columns:
+        """Return runs as columns: 1 in the row of the job, and their usage in the slots."""
+        view, weights = cluster(self.instance), [job.weight for job in self.instance.jobs]
+        cost, entries = [], []
+        for run in runs:
+            usage = np.zeros(self.cells.shape[:2])  # [pool, r]
+            for h, amounts in run.held(view).items():
+                usage[self.pool[h]] += amounts
+            usage /= self._size
+            used = np.nonzero(usage)
+            rows = self._at[used][:, run.start - 1 : min(run.end - 1, self.slots)]
+            entries.append([(run.job, 1.0), (rows, np.repeat(usage[used], rows.shape[1]))])
+            weight = weights[run.job]
+            cost.append(-weight if self.instance.is_batch else weight * run.end)
+        return self.master.columns(cost, entries, list(runs))
 
 
 def solve_lp(
@@ -194,66 +276,47 @@ def solve_lp(
     Parameters
     ----------
     schedule : ElasticSchedule or None
-        A known schedule: the first columns, and where prices end. Without one (a closed horizon),
-        artificial columns dearer than any schedule take its place.
+        A feasible schedule: its runs are the first columns, and its end limits the priced slots.
+        Without one (a closed horizon), artificial columns that cost more than any schedule are
+        used.
+    pooled : bool
+        Servers of equal capacity share their prices.
     slots : int or None
-        Number of slots with prices; None: as far as an optimal schedule can reach.
+        Number of slots with prices; None: `priced_slots`.
+    gap : float
+        Relative gap between master and bound at which it ends.
+    on_bound : callable or None
+        Receives each better bound with its certificate.
     """
-    pool = pools(instance, pooled=pooled)
-    pricer = RunPricer(instance, pool)
-    slots = slots or priced_slots(instance, schedule)
-    layout = _SlotRows(instance, pool, pricer.capacity, slots)
+    pricer = RunPricer(instance, pools(instance, pooled=pooled))
+    rows = _SlotMaster(pricer, slots or priced_slots(instance, schedule))
     ceiling = _ceiling(instance)
-    known = [] if schedule is None else runs_from(instance, schedule)
-    jobs = len(instance.jobs)
-    first = layout.columns(known)
-    artificial = sparse.csr_array((layout.rows, 0))
-    costs = np.array([layout.cost(run) for run in known])
-    if schedule is None and not instance.is_batch:
-        artificial = sparse.eye_array(layout.rows, jobs, format="csr")
-        costs = np.append(costs, np.full(jobs, 2 * ceiling))
-    entries = sparse.hstack([first, artificial], format="csr")
-    master = LinearProgram.nonnegative(
-        costs,
-        entries,
-        row_lower=layout.row_lower,
-        row_upper=layout.row_upper,
-    )
-
-    latest: list[SlotPrices] = []
+    first = [] if schedule is None else runs_from(instance, schedule)
+    if first:
+        rows.master.begin(rows.columns(first))
+    elif not instance.is_batch:
+        rows.master.begin(rows.master.artificial(rows.jobs, 2 * ceiling))
 
     def pricing(duals: Floats) -> Priced:
-        prices = layout.prices(duals)
-        latest[:] = [prices]
+        prices = rows.prices(duals)
         least, runs = pricer.values(prices)
-        fresh = [run for j in range(jobs) for cost, run in runs[j] if cost < duals[j] - 1e-9]
-        bound = pricer.bound(prices, least)
-        columns = None
-        if fresh:
-            cost = np.array([layout.cost(run) for run in fresh])
-            columns = Columns(cost, layout.columns(fresh), fresh)
-        return Priced(columns, bound)
+        improving = [run for j in pricer.jobs for cost, run in runs[j] if cost < duals[j] - 1e-9]
+        columns = rows.columns(improving) if improving else None
+        return Priced(columns, pricer.bound(prices, least))
 
-    def certified_result(bound: float) -> None:
+    def proved(bound: float, duals: Floats) -> None:
         if on_bound is not None:
-            on_bound(bound, certificate("pooled-lp" if pooled else "schedule-lp", latest[0]))
+            kind = "pooled-lp" if pooled else "schedule-lp"
+            on_bound(bound, certificate(kind, rows.prices(duals)))
 
-    result = generate_columns(
-        master, pricing, clock=clock, gap=gap, seed=seed, threads=threads, on_bound=certified_result
+    solution = rows.master.solve(
+        pricing, clock=clock, gap=gap, seed=seed, threads=threads, on_bound=proved
     )
-    prices = None if result.prices is None else layout.prices(result.prices)
-    runs: list[tuple[ElasticRun, float]] = []
-    if result.values is not None:
-        every = [*known, *([None] * (len(costs) - len(known))), *result.tags]
-        runs = [
-            (run, float(share))
-            for run, share in zip(every, result.values, strict=True)
-            if run is not None and share > 1e-6
-        ]
     infeasible = False
-    if result.bound is not None and not instance.is_batch and instance.last_end is not None:
-        infeasible = result.bound > ceiling * (1 + 1e-9) + 1e-6
-    return ScheduleLpResult(result.bound, prices, result, infeasible, tuple(runs))
+    if solution.bound is not None and not instance.is_batch and instance.last_end is not None:
+        infeasible = solution.bound > ceiling * (1 + 1e-9) + 1e-6
+    prices = None if solution.duals is None else rows.prices(solution.duals)
+    return ScheduleLpResult(solution.bound, prices, solution.result, infeasible, solution.support)
 
 
 def _ceiling(instance: ElasticInstance) -> float:
@@ -261,63 +324,14 @@ def _ceiling(instance: ElasticInstance) -> float:
     return sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
 
 
-class _SlotRows:
-    """Rows of the master: the jobs, then pools x resources x slots in mean servers."""
-
-    def __init__(self, instance: ElasticInstance, pool: Ints, capacity: Floats, slots: int) -> None:
-        self.instance, self.pool, self.slots = instance, pool, slots
-        self.jobs = len(instance.jobs)
-        self.pools, self.resources = capacity.shape
-        mean = cluster(instance).capacity.mean(axis=0)
-        self.size = np.where(mean > 0, mean, 1.0)  # [r]
-        self.rows = self.jobs + capacity.size * slots
-        cells = np.repeat((capacity / self.size).ravel(), slots)
-        once = np.ones(self.jobs)
-        self.row_lower = np.concatenate(
-            [
-                np.full(self.jobs, -np.inf) if instance.is_batch else once,
-                np.full(len(cells), -np.inf),
-            ]
-        )
-        self.row_upper = np.concatenate([once, cells])
-
-    def cost(self, run: ElasticRun) -> float:
-        weight = self.instance.jobs[run.job].weight
-        return -weight if self.instance.is_batch else weight * run.end
-
-    def prices(self, duals: Floats) -> SlotPrices:
-        """Return the prices behind duals [i]; those of the wrong sign count as 0."""
-        cells = np.maximum(0.0, -duals[self.jobs :]) + 0.0  # no -0.0
-        cells = cells.reshape(self.pools, self.resources, self.slots) / self.size[:, None]
-        return SlotPrices(self.pool, cells)
-
-    def columns(self, runs: Sequence[ElasticRun]) -> Any:
-        """Return the entries of runs, sparse [i, l]."""
-        view = cluster(self.instance)
-        rows, columns, entries = [], [], []
-        for at, run in enumerate(runs):
-            rows.append(np.array([run.job]))
-            entries.append(np.ones(1))
-            held: dict[int, Floats] = {}
-            for h, amounts in run.held(view).items():
-                k = int(self.pool[h])
-                held[k] = held.get(k, 0.0) + amounts
-            span = np.arange(run.start - 1, min(run.end - 1, self.slots))
-            count = 1
-            for k, amounts in held.items():
-                for r in np.flatnonzero(amounts):
-                    rows.append(self.jobs + (k * self.resources + r) * self.slots + span)
-                    entries.append(np.full(len(span), amounts[r] / self.size[r]))
-                    count += len(span)
-            columns.append(np.full(count, at))
-        if not runs:
-            return sparse.csc_array((self.rows, 0))
-        index = (np.concatenate(rows), np.concatenate(columns))
-        return sparse.csc_array((np.concatenate(entries), index), shape=(self.rows, len(runs)))
-
-
 def too_large(instance: ElasticInstance, slots: int) -> str | None:
-    """Return why prices by server, resource and slot cannot be held, or None."""
+    """Return why prices by server, resource and slot do not fit in memory; None if they do.
+
+    Parameters
+    ----------
+    slots : int
+        Number of slots with prices.
+    """
     cells = slots * cluster(instance).capacity.size
     if cells > MAX_CELLS:
         return f"too large: {cells} servers x resources x slots, at most {MAX_CELLS}"
@@ -325,52 +339,69 @@ def too_large(instance: ElasticInstance, slots: int) -> str | None:
 
 
 def _too_long(instance: ElasticInstance, slots: int) -> str | None:
-    """Return why pricing under prices by slot would take too long, or too much memory, or None."""
+    """Return why pricing under prices by slot would take too much time or memory, or None."""
     starts = slots * sum(len(modes(instance, j)) for j in range(len(instance.jobs)))
     if starts > MAX_STARTS:
         return f"too large: {starts} modes x slots, at most {MAX_STARTS}"
-    each = (mode.duration for j in range(len(instance.jobs)) for mode in modes(instance, j))
-    longest = max(each, default=1)
+    durations = (mode.duration for j in range(len(instance.jobs)) for mode in modes(instance, j))
+    longest = max(durations, default=1)
     entries = min(longest, slots).bit_length() * (slots + 1) * cluster(instance).capacity.size
     if entries > MAX_ENTRIES:
         return f"too large: tables of {entries} entries, at most {MAX_ENTRIES}"
     return None
 
 
-def certificate(kind: str, prices: SlotPrices) -> dict[str, Any]:
-    """Return the prices, rounded to 12 digits, as plain JSON data."""
-    cells = [
-        [int(k), int(r), int(t) + 1, float(f"{prices.price[k, r, t]:.12g}")]
-        for k, r, t in np.argwhere(prices.price > 0)
-    ]
+def certificate(kind: str, prices: SlotPrices) -> dict[str, object]:
+    """Return a certificate as plain JSON data: prices by pool, resource and slot, from slot 1.
+
+    Parameters
+    ----------
+    kind : str
+        "schedule-lp", "pooled-lp", "dual-lp" or "dual-prices".
+    prices : SlotPrices
+        Rounded to 12 digits.
+    """
+    cells = [[k, r, int(t) + 1, price] for k, r, t, price in price_list(prices.price)]
     return {"kind": kind, "slots": prices.price.shape[2], "prices": cells}
 
 
 def certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that the prices of a certificate prove, in the objective's own sense.
 
-    Slots after the last price are as those after the last slot: free.
+    Slots after the last positive price are dropped: their prices are 0 anyway.
+
+    Parameters
+    ----------
+    data : mapping
+        The certificate, as written by `certificate`.
+
+    Raises
+    ------
+    ValueError, IndexError
+        When it does not fit the instance.
     """
     pool = pools(instance, pooled=data["kind"] == "pooled-lp")
     if data["slots"] < 1:
         raise ValueError("slots: need a number >= 1")
-    slots = min(data["slots"], max([t for _, _, t, value in data["prices"] if value], default=1))
+    cells = [(k, r, t - 1, price) for k, r, t, price in data["prices"]]
+    slots = min(data["slots"], max([t + 1 for _, _, t, price in cells if price], default=1))
     if reason := too_large(instance, slots) or _too_long(instance, slots):
         raise ValueError(f"slots: {reason}")
-    shape = (int(pool.max()) + 1, len(instance.resources), slots)
-    price = np.zeros(shape)
-    for k, r, t, value in data["prices"]:
-        if not (0 <= k < shape[0] and 0 <= r < shape[1] and 1 <= t <= data["slots"]):
-            raise IndexError(f"no pool {k}, resource {r}, slot {t}")
-        if not 0 <= value < np.inf:
-            raise ValueError("prices: need numbers >= 0")
-        if t <= slots:
-            price[k, r, t - 1] = value
+    pools_by_resources = int(pool.max()) + 1, len(instance.resources)
+    price = read_price_list(
+        cells, (*pools_by_resources, slots), (*pools_by_resources, data["slots"])
+    )
     return lagrangian_bound(instance, SlotPrices(pool, price))
 
 
 def lagrangian_bound(instance: ElasticInstance, prices: SlotPrices) -> float:
-    """Return the bound that prices prove: on the optimum from below, of a batch from above."""
+    """Return the bound that prices prove: a lower one on the optimum, an upper one of a batch.
+
+    Parameters
+    ----------
+    prices : SlotPrices
+        Any prices >= 0.
+    """
     pricer = RunPricer(instance, prices.pool)
     if not pricer.jobs:
         return 0.0
@@ -379,8 +410,16 @@ def lagrangian_bound(instance: ElasticInstance, prices: SlotPrices) -> float:
 
 
 def certified_result(
-    instance: ElasticInstance, certificate: dict[str, Any], **trace: Any
+    instance: ElasticInstance, certificate: dict[str, object], **trace: object
 ) -> MethodResult:
-    """Return what a certificate proves: evaluated as it stands in the file, rounded prices."""
+    """Return the result for a certificate, whose bound is evaluated from its rounded prices.
+
+    Parameters
+    ----------
+    certificate : dict
+        As written by `certificate`.
+    trace
+        Trace of the result.
+    """
     bound = certificate_bound(instance, certificate)
     return MethodResult(bound=bound, trace=trace, certificate=certificate | {"value": bound})

@@ -1,9 +1,10 @@
-"""The linear relaxations as bounds: each joined to its engine, with a certificate of its prices.
+"""The linear relaxations as methods: each is solved and its bound certified by its prices.
 
-`first` finds a schedule: it says how far prices must reach, and is the first column of each job.
+`starting_schedule` returns a feasible schedule if it finds one: it limits the slots that need
+prices, and gives the first column of each job.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
@@ -21,16 +22,15 @@ from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.programs import compact
-from schedgap.models.elastic.time_windows import JobWindows, no_schedule
+from schedgap.models.elastic.time_windows import JobWindows
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
 
-StartingSchedule = Callable[
-    [ElasticInstance], ElasticSchedule | None
-]  # a schedule, if one is found
+StartingSchedule = Callable[[ElasticInstance], ElasticSchedule | None]
 
-_GAP = 1e-6  # relative, between master and bound, at which one pool is done
-_GAP_OF_MANY = 5e-4  # others: their master is large and degenerate, and its tail long
+_GAP = 1e-6  # relative gap between master and bound, for one pool
+_LOOSE_GAP = 5e-4  # for larger masters: they are degenerate and converge slowly
+_NO_BOUND = "stopped before the first bound"
 
 
 def _own_sense(instance: ElasticInstance, value: float) -> float:
@@ -38,42 +38,40 @@ def _own_sense(instance: ElasticInstance, value: float) -> float:
     return -value if instance.is_batch else value
 
 
-def _tell(instance: ElasticInstance, call: RunContext) -> schedule_lp.OnProved:
-    """Return what passes a bound of the minimisation on."""
+def _on_bound(instance: ElasticInstance, call: RunContext) -> schedule_lp.OnProved:
+    """Return the function that reports a bound of the minimisation as progress."""
     return lambda bound, proof: call.progress.bound(_own_sense(instance, bound), proof)
 
 
 def _by_columns(
-    kind: str, instance: ElasticInstance, call: RunContext, first: StartingSchedule
+    kind: str, instance: ElasticInstance, call: RunContext, starting_schedule: StartingSchedule
 ) -> MethodResult:
-    if reason := no_schedule(instance):
-        return MethodResult(infeasible=True, note=reason)
     call.progress.bound(job_alone(instance), {"kind": "no-contention"})
-    start = first(instance)
+    start = starting_schedule(instance)
     slots = schedule_lp.priced_slots(instance, start)
     if reason := schedule_lp.too_large(instance, slots):
         return MethodResult(note=reason)
     call.progress.phase("generating columns")
-    found = schedule_lp.solve_lp(
+    lp = schedule_lp.solve_lp(
         instance,
         start,
         pooled=kind == "pooled-lp",
         clock=call.clock,
         seed=call.seed,
         threads=call.threads,
-        on_bound=_tell(instance, call),
+        on_bound=_on_bound(instance, call),
     )
-    if found.infeasible:
+    if lp.infeasible:
         return MethodResult(infeasible=True, note="the relaxation exceeds every schedule in time")
-    if found.prices is None or found.result is None:
-        return MethodResult(note="stopped before the first bound")
-    result = found.result
+    if lp.prices is None:
+        return MethodResult(note=_NO_BOUND)
+    master = lp.result.objective
     return schedule_lp.certified_result(
         instance,
-        schedule_lp.certificate(kind, found.prices),
-        master=None if result.objective is None else _own_sense(instance, result.objective),
-        rounds=result.rounds,
-        columns=len(result.tags),
+        schedule_lp.certificate(kind, lp.prices),
+        master=None if master is None else _own_sense(instance, master),
+        rounds=lp.result.rounds,
+        columns=len(lp.result.tags),
         slots=slots,
     )
 
@@ -83,70 +81,75 @@ pooled_lp_bound = partial(_by_columns, "pooled-lp")
 
 
 def pooled_lp_coarse_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Price blocks of slots of servers in pools."""
-    if reason := no_schedule(instance):
-        return MethodResult(infeasible=True, note=reason)
+    """Bound by the relaxation over pools of servers and blocks of slots."""
     call.progress.bound(job_alone(instance), {"kind": "no-contention"})
     call.progress.phase("generating columns")
-    found = coarse_lp.solve_coarse(
+    lp = coarse_lp.solve_coarse(
         instance,
         block=call.options["block"],
         pools=call.options["pools"],
         clock=call.clock,
         seed=call.seed,
         threads=call.threads,
-        on_bound=_tell(instance, call),
-        gap=_GAP if call.options["pools"] == 1 else _GAP_OF_MANY,
+        on_bound=_on_bound(instance, call),
+        gap=_GAP if call.options["pools"] == 1 else _LOOSE_GAP,
     )
-    if found.prices is None:
-        return MethodResult(note="stopped before the first bound")
-    certificate = coarse_prices.coarse_certificate(found.prices)
+    if lp.prices is None:
+        return MethodResult(note=_NO_BOUND)
+    certificate = coarse_prices.coarse_certificate(lp.prices)
     bound = coarse_prices.coarse_certificate_bound(instance, certificate)
-    master = None if found.objective is None else _own_sense(instance, found.objective)
-    return MethodResult(
-        bound=bound,
-        trace={"master": master, "rounds": found.rounds, "columns": found.columns},
-        certificate=certificate | {"value": bound},
-    )
+    return _block_result(instance, lp, certificate, bound)
 
 
 def configuration_lp_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Price workers and PSs, and fill servers with whole ones."""
-    if reason := no_schedule(instance):
-        return MethodResult(infeasible=True, note=reason)
+    """Bound by the relaxation over whole workers and PSs and configurations of servers."""
     call.progress.bound(job_alone(instance), {"kind": "no-contention"})
     call.progress.phase("generating columns")
     try:
-        found = configuration_lp.solve_configurations(
+        lp = configuration_lp.solve_configurations(
             instance,
             block=call.options["block"],
             clock=call.clock,
             seed=call.seed,
             threads=call.threads,
-            on_bound=_tell(instance, call),
-            gap=_GAP_OF_MANY,
+            on_bound=_on_bound(instance, call),
+            gap=_LOOSE_GAP,
         )
     except ScaleError as error:
         return MethodResult(note=f"too large: {error}")
-    if found.prices is None:
-        return MethodResult(note="stopped before the first bound")
-    certificate = container_prices.configuration_certificate(found.prices)
+    if lp.prices is None:
+        return MethodResult(note=_NO_BOUND)
+    certificate = container_prices.configuration_certificate(lp.prices)
     bound = container_prices.configuration_certificate_bound(instance, certificate)
-    master = None if found.objective is None else _own_sense(instance, found.objective)
+    return _block_result(instance, lp, certificate, bound)
+
+
+def _block_result(
+    instance: ElasticInstance,
+    lp: coarse_lp.CoarseLpResult | configuration_lp.ConfigurationLpResult,
+    certificate: Mapping[str, object],
+    bound: float,
+) -> MethodResult:
+    """Return the result of a relaxation over blocks."""
+    master = None if lp.objective is None else _own_sense(instance, lp.objective)
     return MethodResult(
         bound=bound,
-        trace={"master": master, "rounds": found.rounds, "columns": found.columns},
-        certificate=certificate | {"value": bound},
+        trace={"master": master, "rounds": lp.rounds, "columns": lp.columns},
+        certificate={**certificate, "value": bound},
     )
 
 
 def dual_lp_bound(
-    instance: ElasticInstance, call: RunContext, first: StartingSchedule
+    instance: ElasticInstance, call: RunContext, starting_schedule: StartingSchedule
 ) -> MethodResult:
-    """Solve the dual (9) with a row for every run, and return what its prices prove."""
-    if reason := no_schedule(instance):
-        return MethodResult(infeasible=True, note=reason)
-    start = first(instance)
+    """Solve the dual (9) with a row for every run, and return the bound that its prices prove.
+
+    Parameters
+    ----------
+    starting_schedule : callable
+        Its schedule limits the slots that need prices.
+    """
+    start = starting_schedule(instance)
     slots = schedule_lp.priced_slots(instance, start)
     jobs = len(instance.jobs)
     span = JobWindows(tuple(job.arrival for job in instance.jobs), (slots + 1,) * jobs)

@@ -1,13 +1,17 @@
-"""Branch and cut over a pool of runs: a tree of ever fewer runs, each node tightened by cuts.
+"""Branch and cut over a pool of runs: nodes are subsets of the runs, each tightened by cuts.
 
-A node holds the runs that it allows. It branches on when a job ends, where its runs with a share
-differ in that, else on one run: taken, or not. Children start with the cuts of their parent.
+A node branches on the completion of a job whose fractional runs differ in it, otherwise on one run:
+taken, or not. Children inherit the cuts of their parent.
+
+References
+----------
+M. Padberg, G. Rinaldi. A branch-and-cut algorithm for the resolution of large-scale symmetric
+traveling salesman problems. SIAM Review 33, 1991.
 """
 
-import heapq
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,17 +19,23 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.exact.cutting_planes import TightenedPool, tighten
 from schedgap.models.elastic.exact.run_pool import Mask
 from schedgap.models.elastic.programs.columns import ElasticRun, fits_together
+from schedgap.models.mechanisms.branch_and_price import (
+    OUT_OF_TIME,
+    UnsettledError,
+    best_first,
+    splits,
+)
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.results import OnBound
 
-SHARE = 1e-6
+SHARE = 1e-6  # below it, a run counts as not used
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeResult:
-    """Where the search stopped: `lower` bounds all schedules of the pool up to `most`.
+    """Result of the search: `lower` bounds all schedules of the pool up to `most`.
 
-    `complete`: the best of them is `runs`, or there is none.
+    If `complete`, the best of them is `runs`, or none exists.
     """
 
     lower: float
@@ -34,129 +44,151 @@ class TreeResult:
     nodes: int
 
 
-@dataclass(order=True, slots=True)
-class _Node:
+@dataclass(slots=True, eq=False)
+class _PoolNode:
+    """A subset of the runs of the parent, with a bound on its schedules."""
+
     bound: float
-    number: int
-    parent: TightenedPool = field(compare=False)
-    allowed: Mask = field(compare=False)  # of the runs of the parent
+    parent: TightenedPool
+    allowed: Mask  # [i] of the runs of the parent
 
 
 def branch_and_cut(
-    left: TightenedPool,
+    root: TightenedPool,
     most: float,
     *,
-    below: Callable[[float], float],
+    next_better: Callable[[float], float],
     clock: Clock,
     seed: int = 0,
     threads: int = 1,
     on_runs: Callable[[list[ElasticRun]], None] | None = None,
     on_bound: OnBound | None = None,
 ) -> TreeResult:
-    """Find the best schedule of the runs that are left, of a value up to `most`.
+    """Find the best schedule of a pool of runs, of a value up to `most`.
 
     Parameters
     ----------
-    below : callable
+    root : TightenedPool
+        The runs.
+    most : float
+        Largest value of interest.
+    next_better : callable
         From the value of a schedule to the largest value that counts as better.
+    on_runs : callable or None
+        Receives each better schedule.
     on_bound : callable or None
-        Told of better bounds on the schedules of the pool, `most` at most.
+        Receives each better bound on the schedules of the pool, at most `most`.
     """
-    instance = left.pool.instance
-    runs: list[ElasticRun] | None = None
-    goal, lower, number, nodes = most, -math.inf, 0, 0
+    instance = root.pool.instance
+    incumbent: list[ElasticRun] | None = None
+    target, lower, nodes = most, -math.inf, 0
 
-    def keep(found: list[ElasticRun]) -> None:
-        nonlocal runs, goal
-        value = value_of(instance, found)
-        if is_schedule(instance, found) and value <= goal + 1e-9 * max(1.0, abs(goal)):
-            runs, goal = found, below(value)
+    def offer(runs: list[ElasticRun]) -> None:
+        nonlocal incumbent, target
+        value = value_of(instance, runs)
+        if is_schedule(instance, runs) and value <= target + 1e-9 * max(1.0, abs(target)):
+            incumbent, target = runs, next_better(value)
             if on_runs is not None:
-                on_runs(found)
+                on_runs(runs)
 
-    heap = [_Node(left.bound, 0, left, left.reduced <= most - left.value + 2 * left.margin)]
-    while heap and not clock.expired():
-        node = heapq.heappop(heap)
-        if node.bound > goal:
-            heap = []
-            break
-        if node.bound > lower:
-            lower = node.bound
+    def report(bound: float) -> None:
+        nonlocal lower
+        if bound > lower:
+            lower = bound
             if on_bound is not None:
                 on_bound(lower)
+
+    def branch(node: _PoolNode) -> list[_PoolNode]:
+        nonlocal nodes
         parent = node.parent
         solved = tighten(
             parent.pool.keep(node.allowed),
-            goal,
+            target,
             near=parent.reduced[node.allowed],
             rows=None if parent.rows is None else parent.rows.of(node.allowed),
             clock=clock,
             seed=seed,
             threads=threads,
-            on_runs=keep,
+            on_runs=offer,
         )
         nodes += 1
-        bound = max(node.bound, solved.bound)
-        if bound > goal:
-            continue
-        if solved.shares is None:  # out of time
-            heapq.heappush(heap, node)
-            break
-        whole = [*solved.pool.runs]
-        if len({run.job for run in whole}) == len(whole):
-            keep(whole)
-        for allowed in _children(instance, solved, goal):
-            number += 1
-            heapq.heappush(heap, _Node(bound, number, solved, allowed))
-    open_bound = min((node.bound for node in heap), default=math.inf)
-    value = math.inf if runs is None else value_of(instance, runs)
-    return TreeResult(max(lower, min(open_bound, value, most)), runs, not heap, nodes)
+        node.bound = max(node.bound, solved.bound)
+        if node.bound > target:
+            return []
+        if solved.shares is None:
+            raise UnsettledError(OUT_OF_TIME)
+        runs = [*solved.pool.runs]
+        if len({run.job for run in runs}) == len(runs):  # one run of each job is left
+            offer(runs)
+        subsets = _children(instance, solved, target)
+        return [_PoolNode(node.bound, solved, allowed) for allowed in subsets]
+
+    allowed = root.reduced <= most - root.value + 2 * root.margin
+    end = best_first(
+        _PoolNode(root.bound, root, allowed),
+        branch,
+        is_closed=lambda bound: bound > target,
+        clock=clock,
+        on_bound=report,
+    )
+    value = math.inf if incumbent is None else value_of(instance, incumbent)
+    return TreeResult(max(lower, min(end.bound, value, most)), incumbent, not end.stopped, nodes)
 
 
 def is_schedule(instance: ElasticInstance, runs: list[ElasticRun]) -> bool:
-    """Whether runs keep to the capacities, and all jobs run that must."""
+    """Return whether runs respect the capacities and contain all jobs that must run.
+
+    Parameters
+    ----------
+    runs : list of ElasticRun
+        At most one for each job.
+    """
     complete = instance.is_batch or len({run.job for run in runs}) == len(instance.jobs)
     return complete and fits_together(instance, runs)
 
 
 def value_of(instance: ElasticInstance, runs: list[ElasticRun]) -> float:
-    """Return what runs cost in the minimisation."""
+    """Return the value of runs in the minimisation.
+
+    Parameters
+    ----------
+    runs : list of ElasticRun
+        At most one for each job.
+    """
     weight = [job.weight for job in instance.jobs]
     return math.fsum(-weight[r.job] if instance.is_batch else weight[r.job] * r.end for r in runs)
 
 
-def _children(instance: ElasticInstance, solved: TightenedPool, goal: float) -> list[Mask]:
-    """Return the runs of both sides of the branch that moves a job's end the most.
+def _children(instance: ElasticInstance, solved: TightenedPool, target: float) -> list[Mask]:
+    """Return the subsets of runs of the child nodes.
 
-    Shares without fractions are branched on, too: they may overfill a server by an engine's
-    tolerance, or cost a little more than another schedule of the node. Where no two runs that are
-    left exclude each other, the one schedule of all of them has been looked at: in a batch all
-    others lack one of them.
+    The completion of a job is split where the smaller of the two changes in the mean weighted
+    completion is largest. Without such a job, a run that excludes others is taken or not; integral
+    solutions are branched on, too, since they may exceed a capacity by an engine's tolerance, or
+    cost a little more than another schedule of the node. If no two of the runs exclude each other,
+    the schedule of all of them has been offered before; in a batch all others lack one of them.
     """
     pool, shares = solved.pool, solved.shares
     assert shares is not None
-    alive = solved.reduced <= goal - solved.value + 2 * solved.margin
-    best, side = 0.0, None
+    alive = solved.reduced <= target - solved.value + 2 * solved.margin
+    best, early = 0.0, None
     for j, job in enumerate(instance.jobs):
         own = np.flatnonzero((pool.job == j) & (shares > SHARE))
-        share, end = shares[own], pool.end[own]
-        for at in np.unique(end)[:-1]:
-            late = float(share @ np.maximum(end - at, 0))
-            early = float(share @ np.maximum(at + 1 - end, 0))
-            if (score := min(late, early) * job.weight) > best:
-                best, side = score, (pool.job != j) | (pool.end <= at)
-                other = (pool.job != j) | (pool.end > at)
-    if side is not None:
-        return [side & alive, other & alive]
-    left = np.flatnonzero(alive)
-    held = np.where(shares[left] > SHARE, np.abs(shares[left] - 0.5), 1.0)
-    for taken in left[np.argsort(held, kind="stable")].tolist():
-        if (clash := pool.excluded(taken) & alive).any():
-            rest = alive.copy()
-            rest[taken] = False
-            return [alive & ~clash, rest]
+        for at, distance in splits(shares[own], pool.end[own]):
+            if (score := min(distance) * job.weight) > best:
+                best, early = score, (pool.job != j) | (pool.end <= at)
+                late = (pool.job != j) | (pool.end > at)
+    if early is not None:
+        return [early & alive, late & alive]
+    remaining = np.flatnonzero(alive)
+    fractionality = np.where(shares[remaining] > SHARE, np.abs(shares[remaining] - 0.5), 1.0)
+    for i in remaining[np.argsort(fractionality, kind="stable")].tolist():
+        if (excluded := pool.excluded(i) & alive).any():
+            without = alive.copy()
+            without[i] = False
+            return [alive & ~excluded, without]
     if not alive.all():
         return [alive]
     if not instance.is_batch:
         return []
-    return [alive & (np.arange(len(pool)) != i) for i in left.tolist()]
+    return [alive & (np.arange(len(pool)) != i) for i in remaining.tolist()]

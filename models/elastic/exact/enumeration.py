@@ -1,23 +1,34 @@
-"""Price and enumerate (ours): all runs of small reduced cost, cut and packed.
+"""Price and enumerate: all runs of small reduced cost, tightened by cuts, then branch and cut.
 
-Let prices prove L. A schedule of value V pays V - L in reduced costs w (t + d) + price - least of
-the job, summed over its runs, and in capacity that is priced and left free. So every schedule of
-value <= L + g consists of runs of reduced cost <= g. The relaxation over these few runs can be cut
-at will, for none of them has to be priced any more; the better bound leaves fewer runs. A packing
-over what is left finds the optimum or proves that it is above L + g, and g grows until the one
-happens or the other reaches a known value. A batch problem is minus its weight here; a job left out
-has a reduced cost, too.
+Let prices prove the bound L. A schedule of value V pays V - L in total: the reduced costs
+w (start + duration) + price - least_j of its runs, plus the price of the capacity that it leaves
+free. Hence every schedule of value <= L + g consists of runs of reduced cost <= g. These runs are
+enumerated. Their relaxation can be tightened by any cuts, since no further run has to be priced,
+and a better bound leaves fewer runs. Branch and cut then finds an optimum of value <= L + g, or
+proves that there is none; the gap g is increased until the first happens, or L + g reaches the
+value of a known schedule. A batch problem minimises minus its weight; leaving a job out has a
+reduced cost, too.
+
+References
+----------
+R. Baldacci, N. Christofides, A. Mingozzi. An exact algorithm for the vehicle routing problem based
+on the set partitioning formulation with additional cuts. Mathematical Programming 115, 2008.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
-from schedgap.models.elastic.exact.branch_and_cut import branch_and_cut, is_schedule, value_of
+from schedgap.models.elastic.exact.branch_and_cut import (
+    TreeResult,
+    branch_and_cut,
+    is_schedule,
+    value_of,
+)
 from schedgap.models.elastic.exact.cutting_planes import PoolCut, TightenedPool, tighten
 from schedgap.models.elastic.exact.reduced_costs import (
     EnumeratedRuns,
@@ -31,54 +42,62 @@ from schedgap.models.elastic.time_windows import windows
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.results import OnBound
 
-FEW_RUNS, MAX_RUNS = 20_000, 200_000  # to start with, and at all
-SHRINK, GROWTH = 0.7, 1.25  # of the gap where runs are too many, or hold no schedule
+FEW_RUNS, MAX_RUNS = 20_000, 200_000  # largest number of runs at first, and at all
+SHRINK, GROWTH = 0.7, 1.25  # of the gap, after too many runs and after runs without a schedule
 
 OnSchedule = Callable[[list[ElasticRun]], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EnumerationResult:
-    """Where the search stopped, in the sense of the minimisation."""
-
-    lower: float
-    runs: (
-        list[ElasticRun] | None
-    )  # the best schedule found here, if any is better than the given value
-    complete: bool
-    gap: float = 0.0
-    columns: int = 0
-    nodes: int = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class RemainingRuns:
-    """The runs that are left for schedules up to a value, and what is known of all others.
+    """The runs of all schedules of value up to `most` that enumeration and cuts could not exclude.
 
-    `lower` is a bound on all schedules. `last`: no schedule above `most` is of interest; `left` is
-    None when there is none up to it either, or when there were too many runs. `goal` is the largest
-    value of interest.
+    Attributes
+    ----------
+    lower : float
+        Bound on all schedules.
+    most : float
+        Largest value of schedules whose runs are all in the pool.
+    reach : float
+        `most` less the rounding errors of the prices.
+    gap : float
+        The g of the enumeration.
+    final : bool
+        No schedule above `most` is of interest.
+    tightened : TightenedPool or None
+        The runs. None when no schedule of value up to `most` exists, or when there were too many
+        runs.
+    columns : int
+        Number of runs that were enumerated.
+    note : str
+        Why it stopped early.
+    target : float
+        Largest value of interest.
     """
 
     lower: float
     most: float = math.inf
-    reach: float = math.inf  # `most`, the rounding of the prices taken off
+    reach: float = math.inf
     gap: float = 0.0
-    last: bool = False
-    left: TightenedPool | None = None
+    final: bool = False
+    tightened: TightenedPool | None = None
     columns: int = 0
     note: str = ""
-    goal: float = math.inf
+    target: float = math.inf
 
     @property
     def cuts(self) -> tuple[PoolCut, ...]:
         """The cuts that were found."""
-        return () if self.left is None or self.left.rows is None else self.left.rows.cuts
+        return _cuts(self.tightened)
 
     @property
     def complete(self) -> bool:
-        """Whether there is nothing of interest."""
-        return self.left is None and self.last
+        """Whether no schedule of interest exists."""
+        return self.tightened is None and self.final
+
+
+def _cuts(tightened: TightenedPool | None) -> tuple[PoolCut, ...]:
+    return () if tightened is None or tightened.rows is None else tightened.rows.cuts
 
 
 def enumerate_and_cut(
@@ -95,65 +114,71 @@ def enumerate_and_cut(
     on_schedule: OnSchedule | None = None,
     on_bound: OnBound | None = None,
 ) -> RemainingRuns:
-    """Enumerate runs and cut their relaxation, gap by gap, until runs are left that may fit.
+    """Enumerate runs and tighten their relaxation, with growing gaps, until some runs remain.
 
     Parameters
     ----------
-    prices : Prices
-        Any; those of a good bound make the search short.
+    prices : SlotPrices
+        Any prices >= 0; those of a good bound leave few runs.
     upper : float or None
-        Value of a known schedule; None only in a closed horizon.
+        Value of a feasible schedule; None only in a closed horizon.
     lower : float
         A known bound on all schedules.
     gap : float or None
-        To start with; None: as large as few runs allow.
-    cuts : sequence of Cut
-        Known ones.
+        The first g; None: as large as few runs allow.
+    cuts : sequence of PoolCut
+        From an earlier call.
+    on_schedule, on_bound : callable or None
+        Receive better schedules and bounds.
     """
-    base, step = ReducedCosts(instance, prices), value_step(instance)
+    reduced, step = ReducedCosts(instance, prices), value_step(instance)
     ceiling = sum(job.weight for job in instance.jobs) * (instance.horizon + 1)
-    lower = max(lower, _on_grid(base.proved, step))
-    tell = on_bound or (lambda bound: None)
-    tell(lower)
-    goal = ceiling if upper is None else below(upper, step)  # values of interest: <= goal
+    lower = max(lower, _round_up(reduced.proved, step))
+    report = on_bound or (lambda bound: None)
+    report(lower)
+    target = ceiling if upper is None else next_better_value(upper, step)
     span = windows(instance, upper)
     if span is None:
         return RemainingRuns(lower, note="no schedule is known, and none is ruled out")
-    full = goal - base.value + base.margin
-    few, least = gap is None, step or 1e-6 * max(1.0, abs(base.value))
+    # With the gap `full`, the runs of all schedules up to the target are enumerated.
+    full = target - reduced.value + reduced.margin
+    few, smallest = gap is None, step or 1e-6 * max(1.0, abs(reduced.value))
     gap = full if gap is None else min(gap, full)
     while True:
-        last = gap >= full
-        most = min(goal, base.value + gap + base.margin)
-        reach = goal if last else min(goal, base.value + gap - base.margin)
-        if lower > goal + 1e-9 * max(1.0, abs(goal)):
-            return RemainingRuns(lower, goal, goal, gap, last=True, goal=goal)
-        cheap = base.cheap(gap + base.margin, span, clock, FEW_RUNS if few else MAX_RUNS)
-        if not cheap.complete and few and not clock.expired():
-            gap = max(SHRINK * gap, least)
-            few = gap > least
+        final = gap >= full
+        most = min(target, reduced.value + gap + reduced.margin)
+        reach = target if final else min(target, reduced.value + gap - reduced.margin)
+        if lower > target + 1e-9 * max(1.0, abs(target)):
+            return RemainingRuns(lower, target, target, gap, final=True, target=target)
+        limit = FEW_RUNS if few else MAX_RUNS
+        enumerated = reduced.enumerate_runs(gap + reduced.margin, span, clock, limit)
+        if not enumerated.complete and few and not clock.expired():
+            gap = max(SHRINK * gap, smallest)
+            few = gap > smallest
             continue
-        count = len(cheap.runs)
-        if not cheap.complete:
+        count = len(enumerated.runs)
+        if not enumerated.complete:
             note = "out of time" if clock.expired() else "too many runs of small reduced cost"
             return RemainingRuns(lower, gap=gap, columns=count, note=note)
         few = False
-        left = _left(base, cheap, most, cuts, clock, seed, threads, on_schedule)
-        cuts = left.rows.cuts if left is not None and left.rows is not None else cuts
-        if left is not None and left.bound <= most:
-            lower = max(lower, _on_grid(min(left.bound, reach), step))
-            tell(lower)
-            return RemainingRuns(lower, most, reach, gap, last, left, count, goal=goal)
-        if last:
-            return RemainingRuns(lower, goal, goal, gap, last=True, columns=count, goal=goal)
-        lower = max(lower, _on_grid(reach, step))
-        tell(lower)
+        tightened = _tighten(reduced, enumerated, most, cuts, clock, seed, threads, on_schedule)
+        cuts = _cuts(tightened) if tightened is not None and tightened.rows is not None else cuts
+        if tightened is not None and tightened.bound <= most:
+            lower = max(lower, _round_up(min(tightened.bound, reach), step))
+            report(lower)
+            return RemainingRuns(lower, most, reach, gap, final, tightened, count, target=target)
+        if final:
+            return RemainingRuns(
+                lower, target, target, gap, final=True, columns=count, target=target
+            )
+        lower = max(lower, _round_up(reach, step))  # no schedule up to `reach` exists
+        report(lower)
         gap = min(GROWTH * gap, full)
 
 
-def _left(
-    base: ReducedCosts,
-    cheap: EnumeratedRuns,
+def _tighten(
+    reduced: ReducedCosts,
+    enumerated: EnumeratedRuns,
     most: float,
     cuts: Sequence[PoolCut],
     clock: Clock,
@@ -161,21 +186,23 @@ def _left(
     threads: int,
     on_schedule: OnSchedule | None,
 ) -> TightenedPool | None:
-    """Return what is left of the cheap runs; None when a job has none."""
-    instance = base.instance
-    runs, reduced = without_symmetry(instance, cheap, base.prices.pool)
+    """Tighten the relaxation over the enumerated runs; None when a job has no run."""
+    instance = reduced.instance
+    runs, costs = without_symmetry(instance, enumerated, reduced.prices.pool)
     if not instance.is_batch and len({run.job for run in runs}) < len(instance.jobs):
         return None
     pool = RunPool(instance, runs)
-    plain = TightenedPool(pool, np.array(reduced), np.array(cheap.absent), base.value, base.margin)
+    plain = TightenedPool(
+        pool, np.array(costs), np.array(enumerated.absent), reduced.value, reduced.margin
+    )
     if not runs:
         return plain
 
-    def better(found: list[ElasticRun]) -> None:
-        if on_schedule is not None and is_schedule(instance, found):
-            on_schedule(found)
+    def on_runs(schedule: list[ElasticRun]) -> None:
+        if on_schedule is not None and is_schedule(instance, schedule):
+            on_schedule(schedule)
 
-    tight = tighten(
+    tightened = tighten(
         pool,
         most,
         clock=clock,
@@ -183,14 +210,14 @@ def _left(
         cuts=cuts,
         seed=seed,
         threads=threads,
-        on_runs=better,
+        on_runs=on_runs,
     )
-    return tight if tight.bound > plain.bound else plain
+    return tightened if tightened.bound > plain.bound else plain
 
 
-def branch(
+def branch_remaining(
     instance: ElasticInstance,
-    narrowed: RemainingRuns,
+    remaining: RemainingRuns,
     *,
     clock: Clock,
     most: float = math.inf,
@@ -198,59 +225,64 @@ def branch(
     threads: int = 1,
     on_schedule: OnSchedule | None = None,
     on_bound: OnBound | None = None,
-) -> EnumerationResult:
-    """Find the best schedule of the runs that are left by branch and cut.
+) -> TreeResult:
+    """Find the best schedule of the remaining runs by branch and cut.
 
     Parameters
     ----------
+    remaining : RemainingRuns
+        With a pool of runs.
     most : float
-        Only schedules up to this value matter, if it is below that of `narrowed`.
+        Only schedules up to this value matter, if it is below that of `remaining`.
+    on_schedule, on_bound : callable or None
+        Receive better schedules and bounds.
 
     Returns
     -------
-    Enumerated
-        `complete` and no runs: every schedule is above `most`, or beyond the reach of the runs.
+    TreeResult
+        `lower` bounds all schedules. `complete` without runs: every schedule has a value above
+        `most`, or uses runs that are not in the pool.
     """
-    left, step = narrowed.left, value_step(instance)
-    assert left is not None
+    step = value_step(instance)
+    assert remaining.tightened is not None
 
-    def tell(bound: float) -> None:
+    def report(bound: float) -> None:
         if on_bound is not None:
-            on_bound(_on_grid(min(bound, narrowed.reach), step))
+            on_bound(_round_up(min(bound, remaining.reach), step))
 
-    found = branch_and_cut(
-        left,
-        min(most, narrowed.most),
-        below=lambda value: below(value, step),
+    tree = branch_and_cut(
+        remaining.tightened,
+        min(most, remaining.most),
+        next_better=lambda value: next_better_value(value, step),
         clock=clock,
         seed=seed,
         threads=threads,
         on_runs=on_schedule,
-        on_bound=tell,
+        on_bound=report,
     )
-    lower = found.lower
-    if step is None and found.runs is not None:  # others may be better by less than `below` leaves
-        lower = min(lower, below(value_of(instance, found.runs), None))
-    lower = max(narrowed.lower, _on_grid(min(lower, narrowed.reach), step))
-    return EnumerationResult(
-        lower,
-        found.runs,
-        found.complete,
-        gap=narrowed.gap,
-        columns=len(left.pool),
-        nodes=found.nodes,
-    )
+    lower = tree.lower
+    if step is None and tree.runs is not None:  # others may be better by less than the tolerance
+        lower = min(lower, next_better_value(value_of(instance, tree.runs), None))
+    return replace(tree, lower=max(remaining.lower, _round_up(min(lower, remaining.reach), step)))
 
 
-def _on_grid(bound: float, step: float | None) -> float:
+def _round_up(bound: float, step: float | None) -> float:
     """Round a valid lower bound up to the step of all values."""
     if step is None:
         return bound
     return math.ceil(bound / step - 1e-9) * step
 
 
-def below(upper: float, step: float | None) -> float:
-    """Return the largest value that counts as better than a known one."""
+def next_better_value(upper: float, step: float | None) -> float:
+    """Return the largest value that counts as better than a given one.
+
+    Parameters
+    ----------
+    upper : float
+        Value of a schedule.
+    step : float or None
+        Step of all values; None: values that differ by less than a tolerance are equal.
+    """
     if step is None:
         return upper - VALUE_TOLERANCE * max(1.0, abs(upper))
     return (round(upper / step) - 1) * step

@@ -1,6 +1,6 @@
-"""The programs that `schedgap export` writes, by the name of the method that solves them."""
+"""Programs that `schedgap export` writes, built with the time windows of a first schedule."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
@@ -9,30 +9,33 @@ from schedgap.models.elastic.programs import compact, linearised, printed
 from schedgap.models.elastic.programs import time_indexed as by_start
 from schedgap.models.elastic.programs.columns import ElasticRun
 
-MAX_RUNS = 50_000  # columns of the compact-exponential program that a file may have
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+MAX_RUNS = 50_000  # largest number of columns of the compact-exponential program in a file
 
 
-def paper_miqcp(instance: ElasticInstance) -> Any:
-    """Return (2), (15), or (7), (16), with the products of duration, workers and rate."""
+def paper_miqcp(instance: ElasticInstance) -> "pyo.ConcreteModel":
+    """Return (2), (15), or for a batch (7), (16), with their products."""
     return printed.build(instance, span=known_windows(instance))
 
 
-def paper_milp(instance: ElasticInstance) -> Any:
-    """Return (2), (15), or (7), (16) for a batch, without products."""
+def paper_milp(instance: ElasticInstance) -> "pyo.ConcreteModel":
+    """Return (2), (15), or for a batch (7), (16), linearised."""
     return linearised.build(instance, span=known_windows(instance))
 
 
-def time_indexed(instance: ElasticInstance) -> Any:
-    """Return the program with a copy of the placement for each job, mode and start."""
+def time_indexed(instance: ElasticInstance) -> "pyo.ConcreteModel":
+    """Return the time-indexed program."""
     return by_start.build(instance, span=known_windows(instance))
 
 
-def compact_exponential(instance: ElasticInstance) -> Any:
+def compact_exponential(instance: ElasticInstance) -> "pyo.ConcreteModel":
     """Return (8), (17): a column for every run of every job."""
     return compact.build(instance, _runs(instance, "compact-exponential"))
 
 
-def dual_lp(instance: ElasticInstance) -> Any:
+def dual_lp(instance: ElasticInstance) -> "pyo.ConcreteModel":
     """Return (9), (18): a row for every run of every job."""
     return compact.build_dual(instance, _runs(instance, "dual-lp"))
 

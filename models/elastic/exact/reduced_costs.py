@@ -1,4 +1,12 @@
-"""Reduced costs of runs under prices, and all runs of which they are small."""
+"""Reduced costs of runs under prices, and the enumeration of all runs of small reduced cost.
+
+References
+----------
+R. Baldacci, N. Christofides, A. Mingozzi. An exact algorithm for the vehicle routing problem based
+on the set partitioning formulation with additional cuts. Mathematical Programming 115, 2008.
+F. Margot. Symmetry in integer linear programming. In: 50 Years of Integer Programming 1958-2008,
+Springer, 2010: sorting equal servers.
+"""
 
 import math
 from collections.abc import Iterator
@@ -17,31 +25,31 @@ from schedgap.models.elastic.time_windows import JobWindows
 from schedgap.solvers import Clock
 
 MAX_ENTRIES = 10_000_000  # runs x servers x resources x slots
-MAX_STARTS = 10_000_000  # modes x starts of a job that may be cheap enough
+MAX_STARTS = 10_000_000  # modes x starts of a job that are priced
 CHUNK = 20_000  # starts of a mode that are priced at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EnumeratedRuns:
-    """Runs of reduced cost within a limit, and what it costs to leave a job out."""
+    """Runs of reduced cost within a limit, and the reduced cost of leaving a job out."""
 
     runs: list[ElasticRun]
     reduced: list[float]  # [i]
     absent: list[float]  # [j]; infinite where a job must run
-    complete: bool  # False when there were too many, or no time
+    complete: bool  # False when there were too many, or the clock expired
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReducedCosts:
-    """Prices with the least cost of each job, and the two values that follow."""
+    """Prices with the least cost of each job, and the bound L that follows."""
 
     instance: ElasticInstance
     prices: SlotPrices
     pricer: RunPricer = field(init=False)
     least: Floats = field(init=False)  # [j]
     value: float = field(init=False)  # L as computed
-    proved: float = field(init=False)  # L less all rounding
-    margin: float = field(init=False)  # what reduced costs may be off by, and a bit more
+    proved: float = field(init=False)  # L less all rounding errors
+    margin: float = field(init=False)  # upper limit on the error of reduced costs
 
     def __post_init__(self) -> None:
         pricer = RunPricer(self.instance, self.prices.pool)
@@ -59,38 +67,48 @@ class ReducedCosts:
             object.__setattr__(self, name, number)
 
     def _starts(
-        self, market: PricedCluster, job: int, limit: float, span: JobWindows
+        self, priced: PricedCluster, job: int, limit: float, span: JobWindows
     ) -> Iterator[tuple[Mode, Ints, Floats]]:
-        """Yield modes with starts, and what each adds to the objective, that may be cheap enough.
+        """Yield modes with starts that may be cheap enough, and their objective coefficients.
 
-        By lower bounds on their prices; after the last slot with prices, by the objective alone.
+        Starts are excluded by lower bounds on their prices; after the last priced slot, by the
+        objective.
         """
         given, options = self.instance.jobs[job], modes(self.instance, job)
-        most = limit + float(self.least[job])
-        most += 1e-9 * (1 + abs(most))
+        max_cost = limit + float(self.least[job])
+        max_cost += 1e-9 * (1 + abs(max_cost))
         end, weight = span.end[job], given.weight
         if self.instance.is_batch:
-            most, weight = most + given.weight, 0.0
+            max_cost, weight = max_cost + given.weight, 0.0
         else:
-            end = min(end, math.floor(max(0.0, min(most / weight, 2.0**60))))
-        for k, _, rows, floors in market.by_lower_bound(options, span.first[job], end, weight):
+            end = min(end, math.floor(max(0.0, min(max_cost / weight, 2.0**60))))
+        for k, _, rows, bounds in priced.by_lower_bound(options, span.first[job], end, weight):
             mode = options[k]
-            near = rows[floors <= most + 1e-9 * (1 + abs(most))] + 1
-            parts = (near[i : i + CHUNK] for i in range(0, len(near), CHUNK))
+            promising = rows[bounds <= max_cost + 1e-9 * (1 + abs(max_cost))] + 1
+            chunks = (promising[i : i + CHUNK] for i in range(0, len(promising), CHUNK))
             late = int(rows[-1]) + 2
-            for starts in chain(parts, _chunks(late, end - mode.duration + 1)):
+            for starts in chain(chunks, _chunks(late, end - mode.duration + 1)):
                 if self.instance.is_batch:
                     yield mode, starts, np.full(len(starts), -given.weight)
                 else:
                     yield mode, starts, weight * (starts + mode.duration).astype(float)
 
-    def cheap(self, limit: float, span: JobWindows, clock: Clock, most: int) -> EnumeratedRuns:
-        """Return the runs in the windows whose reduced cost is at most `limit`, if there are few.
+    def enumerate_runs(
+        self, limit: float, span: JobWindows, clock: Clock, most: int
+    ) -> EnumeratedRuns:
+        """Return the runs in the windows whose reduced cost is at most `limit`.
 
-        `complete` is False when there are more than `most`, or no time.
+        Parameters
+        ----------
+        limit : float
+            Largest reduced cost.
+        span : JobWindows
+            When each job may run.
+        most : int
+            Largest number of runs; with more the result is incomplete.
         """
         instance = self.instance
-        view, market = cluster(instance), self.pricer.market(self.prices)
+        view, priced = cluster(instance), self.pricer.priced_cluster(self.prices)
         price = self.prices.per_demand(instance)  # [t, h, r]
         paid = np.concatenate([np.zeros((1, *price.shape[1:])), np.cumsum(price, axis=0)])
         runs: list[ElasticRun] = []
@@ -98,21 +116,21 @@ class ReducedCosts:
         entries, complete = 0, True
         for j in self.pricer.jobs:
             least, number = float(self.least[j]), 0
-            for mode, starts, base in self._starts(market, j, limit, span):
+            for mode, starts, base in self._starts(priced, j, limit, span):
                 number += len(starts)
                 if number > MAX_STARTS or clock.expired():
                     return EnumeratedRuns(runs, reduced, [], False)
-                # Only where the cheapest placement is cheap enough are all looked at.
+                # Placements are enumerated only where the cheapest one is within the budget.
                 budget = limit + least - base
                 budget += 1e-9 * (1 + np.abs(budget))
-                for i in np.flatnonzero(market.costs(mode, starts) <= budget).tolist():
+                for i in np.flatnonzero(priced.costs(mode, starts) <= budget).tolist():
                     start = int(starts[i])
                     a, b = (min(t, len(price)) for t in (start - 1, start - 1 + mode.duration))
                     window = np.maximum(0.0, paid[b] - paid[a])  # [h, r]
                     omega = window @ view.worker_demand[mode.worker_type]
                     zeta = None if mode.ps_type is None else window @ view.ps_demand[mode.ps_type]
-                    room = float(budget[i])
-                    for workers, ps, cost in placements(view, mode, omega, zeta, room):
+                    placement_budget = float(budget[i])
+                    for workers, ps, cost in placements(view, mode, omega, zeta, placement_budget):
                         runs.append(ElasticRun(j, mode, start, workers, ps))
                         reduced.append(max(0.0, cost + float(base[i]) - least))
                         entries += mode.duration * len(workers) * len(view.scale)
@@ -125,39 +143,51 @@ class ReducedCosts:
 
 
 def _chunks(first: int, end: int) -> Iterator[Ints]:
-    """Yield the start slots from `first` to before `end`, some at a time."""
+    """Yield the start slots from `first` to `end` - 1 in chunks."""
     for start in range(first, end, CHUNK):
         yield np.arange(start, min(start + CHUNK, end))
 
 
 def without_symmetry(
-    instance: ElasticInstance, cheap: EnumeratedRuns, priced: Ints
+    instance: ElasticInstance, enumerated: EnumeratedRuns, priced: Ints
 ) -> tuple[list[ElasticRun], list[float]]:
-    """Return the runs, those of one job only where equal servers hold no less than the next one.
+    """Return the runs without those that equal another one after a permutation of equal servers.
 
-    One permutation of equal servers sorts one job, not several: the job with the most runs.
-    `priced` [h]: servers of one number have the same prices, so that it changes no reduced cost.
+    A permutation of equal servers can be chosen such that the run of one job is sorted, with no
+    smaller usage before a larger one; but only for one job, the one with the most runs.
+
+    Parameters
+    ----------
+    enumerated : EnumeratedRuns
+        All runs.
+    priced : array [h]
+        Servers of one number have the same prices, so permuting them changes no reduced cost.
+
+    Returns
+    -------
+    (list of ElasticRun, list of float)
+        Runs and their reduced costs.
     """
-    numbers = zip(pools(instance, pooled=True).tolist(), priced.tolist(), strict=True)
+    keys = zip(pools(instance, pooled=True).tolist(), priced.tolist(), strict=True)
     seen: dict[tuple[int, int], int] = {}
-    pool = [seen.setdefault(pair, len(seen)) for pair in numbers]
+    pool = [seen.setdefault(pair, len(seen)) for pair in keys]
     if len(set(pool)) == len(pool):
-        return cheap.runs, cheap.reduced
-    counts = np.bincount([run.job for run in cheap.runs], minlength=len(instance.jobs))
+        return enumerated.runs, enumerated.reduced
+    counts = np.bincount([run.job for run in enumerated.runs], minlength=len(instance.jobs))
     chosen = int(counts.argmax())
 
     def is_sorted(run: ElasticRun) -> bool:
-        held = dict.fromkeys(range(len(pool)), (0, 0))
+        usage = dict.fromkeys(range(len(pool)), (0, 0))
         last: dict[int, tuple[int, int]] = {}  # by pool
         for h, count in run.workers:
-            held[h] = (count, held[h][1])
+            usage[h] = (count, usage[h][1])
         for h, count in run.ps:
-            held[h] = (held[h][0], count)
-        for h, own in held.items():
-            if last.get(pool[h], own) < own:
+            usage[h] = (usage[h][0], count)
+        for h, counts_on in usage.items():
+            if last.get(pool[h], counts_on) < counts_on:
                 return False
-            last[pool[h]] = own
+            last[pool[h]] = counts_on
         return True
 
-    kept = [i for i, run in enumerate(cheap.runs) if run.job != chosen or is_sorted(run)]
-    return [cheap.runs[i] for i in kept], [cheap.reduced[i] for i in kept]
+    kept = [i for i, run in enumerate(enumerated.runs) if run.job != chosen or is_sorted(run)]
+    return [enumerated.runs[i] for i in kept], [enumerated.reduced[i] for i in kept]

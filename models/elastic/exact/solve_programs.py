@@ -1,12 +1,12 @@
 """The programs as exact methods: each is joined to the engines that can solve it."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.exact.common_size import with_scaled_weights
+from schedgap.models.elastic.exact.weight_scaling import with_scaled_weights
 from schedgap.models.elastic.heuristics.initial import initial_state
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.programs import (
@@ -20,54 +20,62 @@ from schedgap.models.elastic.programs import (
 from schedgap.models.elastic.programs import time_indexed as by_start
 from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.elastic.programs.weights import value_step
-from schedgap.models.elastic.time_windows import JobWindows, no_schedule, windows
+from schedgap.models.elastic.time_windows import JobWindows, windows
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.engines.results import LEAST_TOLERANCES
 
-FARTHEST = 1e7  # ratio of two amounts of a resource in rows for an engine in floating point
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+MAX_RATIO = 1e7  # of two amounts of a resource, for engines in floating point
 
 
-def _span(instance: ElasticInstance, found: SearchState) -> JobWindows:
-    """Return the windows that the first schedule leaves; of a closed horizon without one, all."""
-    value = None if found.schedule is None else found.schedule.value(instance)
-    span = windows(instance, value)
+class _PyomoProgram(Protocol):
+    """A module that writes a program with Pyomo."""
+
+    def size(self, instance: ElasticInstance, span: JobWindows) -> int: ...
+    def build(self, instance: ElasticInstance, *, span: JobWindows) -> "pyo.ConcreteModel": ...
+    def read(self, model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule: ...
+
+
+def _windows(instance: ElasticInstance, state: SearchState) -> JobWindows:
+    """Return the time windows given by the incumbent; without one, by the closed horizon."""
+    span = windows(instance, None if state.schedule is None else state.schedule.value(instance))
     assert span is not None
     return span
 
 
-def _pyomo(module: Any) -> Callable[[ElasticInstance, RunContext], MethodResult]:
-    """Return the method that solves a program as Pyomo writes it."""
+def _pyomo(program: _PyomoProgram) -> Callable[[ElasticInstance, RunContext], MethodResult]:
+    """Return the method that solves a Pyomo program."""
 
     def run(instance: ElasticInstance, call: RunContext) -> MethodResult:
-        if reason := no_schedule(instance):
-            return MethodResult(infeasible=True, note=reason)
-        found = initial_state(instance, call)
-        span = _span(instance, found)
-        columns, most = module.size(instance, span), call.options["max_columns"]
+        state = initial_state(instance, call)
+        span = _windows(instance, state)
+        columns, most = program.size(instance, span), call.options["max_columns"]
         if columns > most:
-            return found.outcome(f"too large: {columns} columns > max_columns={most}")
+            return state.outcome(f"too large: {columns} columns > max_columns={most}")
         if reason := _too_far_apart(instance):
-            return found.outcome(reason)
+            return state.outcome(reason)
         call.progress.phase("building the program")
-        model = module.build(instance, span=span)
-        found.solve(
+        model = program.build(instance, span=span)
+        state.solve(
             model,
-            lambda values: module.read(model, instance),
+            lambda values: program.read(model, instance),
             real=_minimised(instance),
             grid=value_step(instance),
             options=_tolerances(instance, call),
         )
-        return found.outcome()
+        return state.outcome()
 
     return run
 
 
 def _tolerances(instance: ElasticInstance, call: RunContext) -> dict[str, Any] | None:
-    """Return the options of an engine: the least tolerances where amounts are not whole.
+    """Return the options of an engine: the smallest tolerances where amounts are not whole.
 
-    Sums may then differ from a capacity by as little as the engine grants. Without presolve: that
-    of HiGHS 1.15.1 has lost optima at the least tolerances.
+    Sums may then exceed a capacity by as little as the engine allows. Presolve is off: that of
+    HiGHS 1.15.1 has lost optima at the smallest tolerances.
     """
     if bool(cluster(instance).whole.all()) or call.engine not in LEAST_TOLERANCES:
         return None
@@ -76,106 +84,98 @@ def _tolerances(instance: ElasticInstance, call: RunContext) -> dict[str, Any] |
 
 
 def _too_far_apart(instance: ElasticInstance) -> str | None:
-    """Return why an engine in floating point cannot be trusted with the rows of capacities."""
-    room, worker, ps = whole_numbers.amounts(instance)
+    """Return why capacity rows are numerically unsafe in floating point; None if they are safe."""
+    capacity, worker, ps = whole_numbers.amounts(instance)
     for r, name in enumerate(instance.resources):
-        amounts = np.concatenate([worker[:, r], ps[:, r], room[:, r]])
-        if amounts.max() > FARTHEST * amounts[amounts > 0].min(initial=np.inf):
-            return f"amounts of {name} are too far apart for floating point: over {FARTHEST:g} to 1"
+        amounts = np.concatenate([worker[:, r], ps[:, r], capacity[:, r]])
+        if amounts.max() > MAX_RATIO * amounts[amounts > 0].min(initial=np.inf):
+            return (
+                f"amounts of {name} are too far apart for floating point: over {MAX_RATIO:g} to 1"
+            )
     return None
 
 
 def _minimised(instance: ElasticInstance) -> Callable[[float], float]:
-    """Return what turns a bound on the objective into one on what a bracket minimises."""
+    """Return the function from a bound on the objective to one on the minimised value."""
     return (lambda bound: -bound) if instance.is_batch else float
 
 
-paper_milp, paper_miqcp = (with_scaled_weights(_pyomo(module)) for module in (linearised, printed))
+paper_milp, paper_miqcp = (
+    with_scaled_weights(_pyomo(program)) for program in (linearised, printed)
+)
 _time_indexed = _pyomo(by_start)
 
 
 @with_scaled_weights
 def time_indexed(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Solve the time-indexed program: with CP-SAT in whole numbers, else as Pyomo writes it."""
+    """Solve the time-indexed program: with CP-SAT in whole numbers, otherwise with Pyomo."""
     if call.engine != "cp-sat":
         return _time_indexed(instance, call)
-    if reason := no_schedule(instance):
-        return MethodResult(infeasible=True, note=reason)
     whole_numbers.whole_weights(instance)  # ScaleError before any search
-    found = initial_state(instance, call)
-    span, most = _span(instance, found), call.options["max_columns"]
+    state = initial_state(instance, call)
+    span, most = _windows(instance, state), call.options["max_columns"]
     if (columns := by_start.size(instance, span)) > most:
-        return found.outcome(f"too large: {columns} columns > max_columns={most}")
-    whole_numbers.exact_integers(instance, span)  # ScaleError
+        return state.outcome(f"too large: {columns} columns > max_columns={most}")
+    step = whole_numbers.exact_integers(instance, span).step  # ScaleError
     call.progress.phase("building the model")
-    model, step = time_indexed_intervals.build(instance, span=span), value_step(instance)
-    assert step is not None
-    found.solve(
+    model = time_indexed_intervals.build(instance, span=span)
+    state.solve(
         model,
         lambda values: time_indexed_intervals.read(model, instance, values),
         real=lambda bound: bound * step,
         grid=1,
     )
-    return found.outcome()
+    return state.outcome()
 
 
 @with_scaled_weights
 def compact_exponential(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Solve the packing over all runs of all jobs."""
-    if reason := no_schedule(instance):
-        return MethodResult(infeasible=True, note=reason)
-    found = initial_state(instance, call)
-    most = call.options["max_columns"]
+    """Solve the compact-exponential program over all runs of all jobs."""
+    state = initial_state(instance, call)
+    span, most = _windows(instance, state), call.options["max_columns"]
     call.progress.phase("enumerating runs")
-    runs = compact.enumerate_runs(instance, _span(instance, found), most)
+    runs = compact.enumerate_runs(instance, span, most)
     if runs is None:
-        return found.outcome(f"too large: more than max_columns={most} runs")
-    step = value_step(instance)
+        return state.outcome(f"too large: more than max_columns={most} runs")
     if call.engine == "cp-sat":
-        whole_numbers.exact_integers(instance, _span(instance, found))  # ScaleError
+        step = whole_numbers.exact_integers(instance, span).step  # ScaleError
         model = compact.to_cp_sat(instance, runs)
-        assert step is not None
 
-        def chosen(values: Any) -> ElasticSchedule:
+        def chosen(values: Sequence[float]) -> ElasticSchedule:
             return schedule_of(
                 instance, [run for run, value in zip(runs, values, strict=True) if value]
             )
 
-        found.solve(model, chosen, real=lambda bound: bound * step, grid=1)
-        return found.outcome()
+        state.solve(model, chosen, real=lambda bound: bound * step, grid=1)
+        return state.outcome()
     if reason := _too_far_apart(instance):
-        return found.outcome(reason)
+        return state.outcome(reason)
     model = compact.build(instance, runs=runs)
-    found.solve(
+    state.solve(
         model,
         lambda values: compact.read(model, instance, runs),
         real=_minimised(instance),
-        grid=step,
+        grid=value_step(instance),
         options=_tolerances(instance, call),
     )
-    return found.outcome()
+    return state.outcome()
 
 
 @with_scaled_weights
 def cp_sat(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Solve the interval model."""
-    if reason := no_schedule(instance):
-        return MethodResult(infeasible=True, note=reason)
-    found = initial_state(instance, call)
-    span = _span(instance, found)
+    state = initial_state(instance, call)
+    span = _windows(instance, state)
     whole = whole_numbers.exact_integers(instance, span)  # ScaleError
     call.progress.phase("building the model")
-    step = whole.step
-    most = None if found.upper is None else round(found.upper / step)
+    most = None if state.upper is None else round(state.upper / whole.step)
     model = intervals.build(instance, span=span, whole=whole, most=most)
-    hints = None
-    if found.schedule is not None:
-        hints = intervals.start(model, instance, found.schedule)
-    found.solve(
+    schedule = state.schedule
+    state.solve(
         model,
         lambda values: intervals.read(model, instance, values),
-        real=lambda bound: bound * step,
+        real=lambda bound: bound * whole.step,
         grid=1,
-        start=hints,
+        start=None if schedule is None else intervals.start(model, instance, schedule),
     )
-    return found.outcome()
+    return state.outcome()

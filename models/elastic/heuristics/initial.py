@@ -1,4 +1,14 @@
-"""A first schedule for the exact methods and bounds: jobs one by one, each where it ends first."""
+"""First schedules and the search state with which exact methods and bounds start.
+
+It joins the list schedules, the bounds of every job alone and of volumes, and the time windows that
+follow from a schedule. In a list, each job takes the cheapest run that still fits: the serial
+schedule generation scheme.
+
+References
+----------
+R. Kolisch. Serial and parallel resource-constrained project scheduling methods revisited: theory
+and computation. European Journal of Operational Research 90, 1996.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -7,7 +17,7 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.algorithms.pricing import PricedCluster
+from schedgap.models.elastic.algorithms.pricing import PricedCluster, PricedRun
 from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.bounds.volume import mean_busy_time_bound
 from schedgap.models.elastic.heuristics.list_schedules import Stop, wspt_order
@@ -25,15 +35,18 @@ from schedgap.models.elastic.time_windows import JobWindows, no_schedule, shorte
 from schedgap.models.method import RunContext
 from schedgap.models.search_state import SearchState
 
-SHARE = 0.2  # of the time for a first schedule; after it, one job after another
+SHARE = 0.2  # of the time, for the first schedules
 
 
 def starting_schedule(
     instance: ElasticInstance, stop: Stop = lambda: False
 ) -> ElasticSchedule | None:
-    """Return a feasible schedule; None where the horizon is closed and no list finds one.
+    """Return the best of `starting_schedules`; None where no list ends within a closed horizon.
 
-    The best of `starting_schedules`.
+    Parameters
+    ----------
+    stop : callable
+        Returns True when time is up.
     """
     sign = -1.0 if instance.is_batch else 1.0
     return min(
@@ -48,59 +61,64 @@ def starting_schedules(
 ) -> Iterator[ElasticSchedule]:
     """Yield feasible schedules of two lists: by least volume / weight, and by arrival.
 
-    The first is found also when there is no time left.
+    The first one does not depend on the time limit.
+
+    Parameters
+    ----------
+    stop : callable
+        Returns True when time is up.
     """
     if no_schedule(instance) is not None:
         return
     ranked = [j for j in wspt_order(instance) if modes(instance, j)]
-    found = False
+    yielded = False
     for order in ranked, sorted(ranked, key=lambda j: instance.jobs[j].arrival):
-        runs = None if found and stop() else priced_list_schedule(instance, order, stop=stop)
+        runs = None if yielded and stop() else priced_list_schedule(instance, order, stop=stop)
         if runs is not None:
-            found = True
+            yielded = True
             yield schedule_of(instance, runs)
 
 
 def known_windows(instance: ElasticInstance) -> JobWindows:
-    """Return the windows of a first schedule; without one, a closed horizon or a deadline."""
+    """Return the time windows given by a first schedule, a closed horizon or a deadline."""
     start = starting_schedule(instance)
     span = windows(instance, None if start is None else start.value(instance))
-    if span is None:  # open, and some job fits nowhere: no row can be met
+    if span is None:  # an open horizon, and some job has no placement: infeasible
         first = tuple(job.arrival for job in instance.jobs)
         return JobWindows(first, first)
     return span
 
 
 def initial_state(instance: ElasticInstance, call: RunContext) -> SearchState:
-    """Return the bracket of first schedules, of every job alone, and of volumes.
+    """Return the search state with the first schedules, and bounds by jobs alone and by volumes.
 
-    Values are those of the minimisation: of a batch problem minus the weight. Without a step of all
-    values, what differs by less than `NEAR` is one value.
+    Values are minimised: in a batch problem they are minus the weight. Where the values have no
+    common step, values that differ by less than `VALUE_TOLERANCE` count as equal.
     """
     sign, step = -1.0 if instance.is_batch else 1.0, value_step(instance)
 
-    def up(bound: float) -> float:
-        """Round up to the step of all values, an engine's tolerance granted."""
+    def round_up(bound: float) -> float:
+        """Round a bound up to the step of all values, less an engine's tolerance."""
         return bound if step is None else math.ceil(bound / step - 1e-6) * step
 
-    found = SearchState(
+    state = SearchState(
         call,
         lambda schedule: sign * schedule.value(instance),
         to_objective=lambda value: sign * value,
-        round_bound=up,
+        round_bound=round_up,
         normalise=lambda s: s if fits_together(instance, runs_from(instance, s)) else None,
         tolerance=1e-9 if step is not None else 2 * VALUE_TOLERANCE,
     )
     alone = sign * job_alone(instance)
-    found.bound(alone, {"kind": "no-contention"})
+    state.bound(alone, {"kind": "no-contention"})
     for r, name in enumerate(() if instance.is_batch else instance.resources):
         if (value := mean_busy_time_bound(instance, r)) is not None:
-            found.bound(value, {"kind": "volume", "resource": name})
+            state.bound(value, {"kind": "volume", "resource": name})
     for schedule in starting_schedules(instance, call.clock.share(SHARE).expired):
-        found.offer(schedule)
-        if found.closed:
+        state.offer(schedule)
+        if state.closed:
             break
-    return found
+    return state
 
 
 def priced_list_schedule(
@@ -109,29 +127,33 @@ def priced_list_schedule(
     price: Floats | None = None,
     stop: Stop = lambda: False,
 ) -> list[ElasticRun] | None:
-    """Return runs of the jobs, in the given order each the cheapest that still fits.
+    """Schedule the jobs in a given order, each at the least weight x (start + duration) + price.
 
     Parameters
     ----------
+    order : sequence of int
+        Jobs that have modes.
     price : array [t, h, r], optional
-        Of a unit of demand as given in the file for a slot, >= 0; after its last slot 0.
+        Price >= 0 of a unit of demand as given in the file for a slot; 0 after the last slot.
+    stop : callable
+        Returns True when time is up.
 
     Returns
     -------
-    list of Run or None
-        In a batch problem without the jobs that do not fit any more; None when one must fit and
-        does not. Where it takes too long, or too much memory, one job runs after another; a
-        horizon that ends is then given up.
+    list of ElasticRun or None
+        In a batch problem without the jobs that do not fit; otherwise None when some job does not
+        fit. Where it takes too much time or memory, the jobs run one after another; None if the
+        horizon is closed.
     """
     try:
-        table = _PricedPartialSchedule(instance, price)
+        partial = _PricedPartialSchedule(instance, price)
         for j in order:
             if stop():
                 break
-            if not table.insert(j) and not instance.is_batch:
+            if not partial.insert(j) and not instance.is_batch:
                 return None
         else:
-            return list(table.runs.values())
+            return [run_of(j, run) for j, run in partial.runs.items()]
     except ScaleError:
         pass
     if instance.last_end is None:
@@ -140,65 +162,58 @@ def priced_list_schedule(
 
 
 class _PricedPartialSchedule:
-    """Runs that fit together, and the market, with prices by server, on which the next job buys.
+    """A partial schedule with prices by server; each job takes the cheapest run that still fits.
 
-    Runs end by slot `slots`; without a closed horizon that grows when a job finds no place.
+    Runs end by slot `slots`; with an open horizon it grows when a job does not fit.
     """
 
     def __init__(self, instance: ElasticInstance, price: Floats | None = None) -> None:
         self.instance, self.view = instance, cluster(instance)
         self._price = np.zeros((0, *self.view.capacity.shape)) if price is None else price
-        self.runs: dict[int, ElasticRun] = {}
+        self.runs: dict[int, PricedRun] = {}
         longest = max(shortest(instance, j) or 0 for j in range(len(instance.jobs)))
         self.slots = max(job.arrival for job in instance.jobs) + 2 * longest
         self.slots = max(self.slots, len(self._price) + longest)
         if instance.last_end is not None:
             self.slots = instance.last_end - 1
-        self._open_market()
+        self._build_tables()
 
-    def _open_market(self) -> None:
+    def _build_tables(self) -> None:
         shape = self.slots, *self.view.capacity.shape
         price = np.zeros(shape)
         price[: len(self._price)] = self._price[: self.slots]
         free = np.broadcast_to(self.view.capacity, shape).copy()
-        self.market = PricedCluster(self.view, price, free, longest=self.slots)
+        self.priced = PricedCluster(self.view, price, free, longest=self.slots)
         for run in self.runs.values():
-            self._hold(run)
+            self.priced.occupy(run)
 
     def insert(self, job: int) -> bool:
-        """Run a job where weight x (start + duration) + price is least; False where none fits."""
+        """Insert a job at the least weight x (start + duration) + price; False if it cannot fit."""
         given, options = self.instance.jobs[job], modes(self.instance, job)
         volumes = [volume(self.view, mode) for mode in options]
         while True:
-            offer = self.market.cheapest(
+            run = self.priced.cheapest(
                 options, given.arrival, self.slots + 1, weight=given.weight, volumes=volumes
             )
-            if offer is not None:
+            if run is not None:
                 break
             if self.instance.last_end is not None:
                 return False
             self.slots *= 2
-            self._open_market()
-        self.runs[job] = run_of(job, offer)
-        self._hold(self.runs[job])
+            self._build_tables()
+        self.runs[job] = run
+        self.priced.occupy(run)
         return True
-
-    def _hold(self, run: ElasticRun) -> None:
-        span = slice(run.start - 1, run.end - 1)
-        held = run.held(self.view)
-        servers = np.array(list(held))
-        free = self.market.free[span, servers] - np.array(list(held.values()))
-        self.market.change(run.start, run.end - 1, servers, self.market.price[span, servers], free)
 
 
 def _one_by_one(instance: ElasticInstance, order: Sequence[int]) -> list[ElasticRun]:
-    """Run one job after another in its quickest mode."""
+    """Return runs of the jobs one after another, each in its fastest mode."""
     view, start, runs = cluster(instance), 1, []
     for j in order:
         mode = min(modes(instance, j), key=lambda mode: mode.duration)
-        offer = PricedCluster.empty(view, 1).cheapest_at(mode, 1)
-        assert offer is not None
+        run = PricedCluster.empty(view, 1).cheapest_at(mode, 1)
+        assert run is not None
         start = max(start, instance.jobs[j].arrival)
-        runs.append(run_of(j, offer)._replace(start=start))
+        runs.append(run_of(j, run)._replace(start=start))
         start += mode.duration
     return runs

@@ -1,7 +1,14 @@
-"""List schedules: jobs one by one, each where it is cheapest beside those before.
+"""List schedules: jobs one by one, each in the cheapest run that fits next to those before.
 
-Offline and without preemption. Without prices the cheapest is the earliest end; with the prices of
-a linear relaxation a job also pays for what it takes from the others.
+Offline and without preemption. Without prices the cheapest run ends first; with the dual prices of
+a linear relaxation a job also pays for the capacity that it takes from others.
+
+References
+----------
+W. E. Smith. Various optimizers for single-stage production. Naval Research Logistics Quarterly 3,
+1956: weight over volume.
+C. Phillips, C. Stein, J. Wein. Minimizing average completion time in the presence of release dates.
+Mathematical Programming 82, 1998: lists in the order of a relaxation.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,35 +24,47 @@ from schedgap.models.elastic.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
-from schedgap.models.elastic.time_windows import no_schedule, shortest
+from schedgap.models.elastic.time_windows import shortest
 from schedgap.models.method import MethodResult, RunContext
 
-NO_PLACE = "a job found no place before the end of the closed horizon"
+NO_PLACE = "a job does not fit before the end of the closed horizon"
 
 Stop = Callable[[], bool]
 
 
 def wspt_order(instance: ElasticInstance) -> list[int]:
-    """Return the jobs that can run by least volume / weight, ties in list order."""
+    """Return the jobs that have modes by least volume / weight, ties in list order."""
     view = cluster(instance)
-    whole = view.capacity.sum(axis=0)
-    share = np.where(whole > 0, 1 / np.where(whole > 0, whole, 1.0), 0.0)  # [r]
+    total = view.capacity.sum(axis=0)
+    share = np.where(total > 0, 1 / np.where(total > 0, total, 1.0), 0.0)  # [r]
     worker, ps = view.worker_units @ share, np.append(view.ps_units @ share, 0.0)
 
     def rank(j: int) -> tuple[float, int]:
-        own = table(instance, j)
-        held = own.workers * worker[own.worker_type] + ps[own.ps_type]  # -1 in the ring: the last
-        return float((held * own.duration).min()) / instance.jobs[j].weight, j
+        rows = table(instance, j)
+        demand = (
+            rows.workers * worker[rows.worker_type] + ps[rows.ps_type]
+        )  # -1 in the ring: the last
+        return float((demand * rows.duration).min()) / instance.jobs[j].weight, j
 
     return sorted((j for j in range(len(instance.jobs)) if modes(instance, j)), key=rank)
 
 
 def wspt_list(instance: ElasticInstance, stop: Stop = lambda: False) -> list[ElasticRun] | None:
-    """Run the jobs by least volume / weight, each where it ends first; every job has a mode.
+    """Schedule the jobs by least volume / weight, each at its earliest end; every job has a mode.
 
     Volume is demand x duration, each resource as a share of all servers' total. Of equal ends the
-    least volume, then the earliest start; servers as `partial_schedule.losses` says. None
-    when the horizon is closed and a job finds no place in it.
+    least volume, then the earliest start; servers are chosen by
+    `partial_schedule.opportunity_costs`.
+
+    Parameters
+    ----------
+    stop : callable
+        Returns True when time is up.
+
+    Returns
+    -------
+    list of ElasticRun or None
+        None when the horizon is closed and a job does not fit, or when it was stopped.
     """
     return list_schedule(instance, wspt_order(instance), stop=stop)
 
@@ -57,41 +76,56 @@ def list_schedule(
     factor: float = 0.0,
     stop: Stop = lambda: False,
 ) -> list[ElasticRun] | None:
-    """Run the jobs in an order, each where weight x (start + duration) + factor x price is least.
-
-    None when the horizon is closed and a job finds no place in it, or when it was stopped.
+    """Schedule the jobs in order, each at the least weight x (start + duration) + factor x price.
 
     Parameters
     ----------
+    order : sequence of int
+        Jobs that have modes.
     price : array [t, r], optional
-        Of a unit of `Cluster` for a slot, the same on all servers.
+        Price of a unit of `ElasticCluster` for a slot, the same on all servers.
+    factor : float
+        Factor of the prices.
+    stop : callable
+        Returns True when time is up.
+
+    Returns
+    -------
+    list of ElasticRun or None
+        None when the horizon is closed and a job does not fit, or when it was stopped.
     """
     longest = max(shortest(instance, j) or 0 for j in order)
     slots = max(instance.jobs[j].arrival for j in order) + 2 * longest
     slots = max(slots, longest + (0 if price is None else len(price)))
     if instance.last_end is not None:
         slots = instance.last_end - 1
-    board = PartialSchedule(instance, slots, price)
+    partial = PartialSchedule(instance, slots, price)
     for j in order:
         if stop():
             return None
-        while not board.insert(j, factor):
+        while not partial.insert(j, factor):
             if instance.last_end is not None:
                 return None
-            board = PartialSchedule(instance, 2 * board.slots, price, board.runs.values())
-    return list(board.runs.values())
+            partial = PartialSchedule(instance, 2 * partial.slots, price, partial.runs.values())
+    return list(partial.runs.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LpGuide:
-    """What a linear relaxation says: prices, and when jobs run in the Lagrangian solution."""
+    """Prices of a linear relaxation, and starts and ends of the jobs in its Lagrangian solution."""
 
     price: Floats  # [t, r] of a unit of `Cluster` for a slot
     start: Floats  # [j]
     end: Floats  # [j] start + duration
 
     def order(self, late: float = 1.0) -> list[int]:
-        """Return the jobs by their ends, or by a point in (0, 1) of the way there."""
+        """Return the jobs by a point between start and end.
+
+        Parameters
+        ----------
+        late : float
+            The point in [0, 1]; 1 orders by the ends.
+        """
         point = (1 - late) * self.start + late * self.end
         order: list[int] = np.argsort(point, kind="stable").tolist()
         return order
@@ -100,24 +134,28 @@ class LpGuide:
 def guide(
     instance: ElasticInstance, rough: BlockPrices, fine: ContainerPrices | None = None
 ) -> LpGuide:
-    """Read a guide off the prices of `pooled-lp-coarse`, and of `configuration-lp` where known.
+    """Return the guide given by prices of `pooled-lp-coarse`, and of `configuration-lp` if known.
 
-    All jobs have modes. A unit costs the mean over the pools, by their capacities; when jobs run
-    the finer prices say.
+    Parameters
+    ----------
+    rough : BlockPrices
+        The price of a unit is the mean over the pools, weighted by their capacities.
+    fine : ContainerPrices or None
+        If given, they determine the runs instead of `rough`. All jobs must have modes.
     """
     pricer = PoolPricer(instance, rough.pool)
-    whole = pricer.capacity.sum(axis=0)
-    share = pricer.capacity / np.where(whole > 0, whole, 1.0)
+    total = pricer.capacity.sum(axis=0)
+    share = pricer.capacity / np.where(total > 0, total, 1.0)
     price = np.einsum("krt,kr->tr", rough.by_slot(), share)
     if fine is None:
-        priced = pricer.all(rough)
+        priced = pricer.price_jobs(rough)
         assert priced is not None  # without a clock
         spans = [(runs[0].start, pricer.end(j, runs[0])) for j, runs in enumerate(priced[1])]
     else:
         containers = ContainerPricer(instance)
-        wanted = containers.wanted(fine)
-        assert wanted is not None
-        spans = [(runs[0].start, containers.end(runs[0])) for runs in wanted[1]]
+        priced_runs = containers.price_jobs(fine)
+        assert priced_runs is not None
+        spans = [(runs[0].start, containers.end(runs[0])) for runs in priced_runs[1]]
     start, end = np.array(spans, dtype=float).T
     return LpGuide(price, start, end)
 
@@ -125,17 +163,25 @@ def guide(
 def list_by_prices(
     instance: ElasticInstance, given: LpGuide, stop: Stop = lambda: False
 ) -> list[ElasticRun] | None:
-    """Run the jobs in the order of the guide, each where it costs least with its prices.
+    """Schedule the jobs in the order of the guide, each at the least cost with its prices.
 
-    None when the horizon is closed and a job finds no place in it, or when it was stopped.
+    Parameters
+    ----------
+    given : LpGuide
+        Order and prices.
+    stop : callable
+        Returns True when time is up.
+
+    Returns
+    -------
+    list of ElasticRun or None
+        None when the horizon is closed and a job does not fit, or when it was stopped.
     """
     return list_schedule(instance, given.order(), given.price, 1.0, stop)
 
 
 def solve_wspt_list(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `wspt-list`."""
-    if reason := no_schedule(instance):
-        return MethodResult(infeasible=True, note=reason)
     runs = wspt_list(instance)
     return (
         MethodResult(note=NO_PLACE) if runs is None else MethodResult(schedule_of(instance, runs))

@@ -1,4 +1,12 @@
-"""`lp-guided` (ours): lists led by the prices of a linear relaxation, then a search."""
+"""`lp-guided` (ours): list schedules led by the prices of a linear relaxation, then a local search.
+
+References
+----------
+C. Phillips, C. Stein, J. Wein. Minimizing average completion time in the presence of release dates.
+Mathematical Programming 82, 1998: lists in the order of a relaxation.
+P. Shaw. Using constraint programming and local search methods to solve vehicle routing problems.
+CP 1998: the search.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,22 +20,21 @@ from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.heuristics import list_schedules
 from schedgap.models.elastic.heuristics.neighborhood_search import relist, search
 from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
-from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers.children.clock import Clock
 
-_LP_SHARE = 0.4  # of the time; with what prices it has by then, the list goes on
-_GAP = 1e-3  # relative, between master and bound, at which the relaxation is good enough
-_LIST_SHARE = 0.15  # of the time after that, for lists in other orders
-_LISTS = 20  # of these without a limit
-_MOST_LISTS = 1_000
-_PATIENCE = 60  # lists without gain
-_MOVES = 150  # of a search without a limit, for each job; so many without gain end it
-_MOST_MOVES = 5_000  # of one that has time
+_LP_SHARE = 0.4  # of the time, for the relaxation
+_GAP = 1e-3  # relative gap between master and bound at which the relaxation ends
+_LIST_SHARE = 0.15  # of the remaining time, for lists in other orders
+_LISTS = 20  # number of these lists without a time limit
+_MAX_LISTS = 1_000  # and with one
+_PATIENCE = 60  # lists without improvement after which they end
+_MOVES = 150  # moves per job without a time limit, and moves without improvement at all
+_MAX_MOVES = 5_000  # moves per job with a time limit
 
 
 def _spent(clock: Clock) -> Callable[[], float]:
-    """Return the share of the time from now to the end that is gone, as a function."""
+    """Return a function that returns the elapsed share of the time from now to the limit."""
     start, end = clock.elapsed(), clock.limit
     if end is None or end <= start:
         return lambda: 0.0
@@ -35,23 +42,23 @@ def _spent(clock: Clock) -> Callable[[], float]:
 
 
 def _moves(call: RunContext) -> int:
-    """Return the moves of the search, for each job."""
+    """Return the number of moves of the search, per job."""
     asked: int | None = call.options["moves"]
     if asked is not None:
         return asked
-    return _MOVES if call.clock.limit is None else _MOST_MOVES
+    return _MOVES if call.clock.limit is None else _MAX_MOVES
 
 
-Proved = tuple[float, Mapping[str, Any]]  # a bound, and its certificate
+CertifiedBound = tuple[float, Mapping[str, object]]  # a bound, and its certificate
 
 
 def _relaxation(
-    instance: ElasticInstance, call: RunContext, least: Proved
-) -> tuple[Proved, list_schedules.LpGuide | None]:
-    """Return the better one of a bound and that of a linear relaxation, and a guide to lists."""
-    best = [least]
+    instance: ElasticInstance, call: RunContext, first_bound: CertifiedBound
+) -> tuple[CertifiedBound, list_schedules.LpGuide | None]:
+    """Return the better of a bound and that of a linear relaxation, and a guide for lists."""
+    best = [first_bound]
 
-    def keep(bound: float, certificate: Mapping[str, Any]) -> None:
+    def keep(bound: float, certificate: Mapping[str, object]) -> None:
         if bound > best[-1][0]:
             best.append((bound, certificate))
             call.progress.bound(bound, certificate)
@@ -60,20 +67,18 @@ def _relaxation(
     settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
     settings |= {"block": call.options["block"], "on_bound": keep}
     try:
-        solved = solve_configurations(instance, clock=clock, gap=_GAP, **settings)
-        rough, fine = solved.rough, solved.prices
-        if solved.bound is not None and fine is not None:
-            keep(solved.bound, configuration_certificate(fine))
+        lp = solve_configurations(instance, clock=clock, gap=_GAP, **settings)
+        rough, fine = lp.rough, lp.prices
+        if lp.bound is not None and fine is not None:
+            keep(lp.bound, configuration_certificate(fine))
     except ScaleError:
-        pooled = solve_coarse(instance, clock=clock, gap=_GAP, **settings)
-        rough, fine = pooled.prices, None
+        lp = solve_coarse(instance, clock=clock, gap=_GAP, **settings)
+        rough, fine = lp.prices, None
     return best[-1], None if rough is None else list_schedules.guide(instance, rough, fine)
 
 
 def lp_guided(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Run `lp-guided`: relaxation, list, search; the best of all schedules met."""
-    if reason := no_schedule(instance):
-        return MethodResult(infeasible=True, note=reason)
+    """Run `lp-guided`: relaxation, lists, search; return the best schedule found."""
 
     def report(runs: list[ElasticRun], value: float) -> None:
         call.progress.incumbent(schedule_of(instance, runs), value)
@@ -86,7 +91,7 @@ def lp_guided(instance: ElasticInstance, call: RunContext) -> MethodResult:
         start = schedule_of(instance, first)
         values["wspt_list"] = start.value(instance)
         call.progress.incumbent(start, values["wspt_list"])
-    alone: Proved = job_alone(instance), {"kind": "no-contention"}
+    alone: CertifiedBound = job_alone(instance), {"kind": "no-contention"}
     call.progress.bound(*alone)
     call.progress.phase("the relaxation")
     (bound, certificate), guide = _relaxation(instance, call, alone)
@@ -105,7 +110,7 @@ def lp_guided(instance: ElasticInstance, call: RunContext) -> MethodResult:
             instance,
             guide,
             best,
-            rounds=_LISTS if clock.limit is None else _MOST_LISTS,
+            rounds=_LISTS if clock.limit is None else _MAX_LISTS,
             patience=_PATIENCE,
             stop=clock.share(_LIST_SHARE).expired,
             enough=bound,
@@ -128,7 +133,7 @@ def _searched(
     bound: float,
     report: Callable[[list[ElasticRun], float], None],
 ) -> tuple[list[ElasticRun], dict[str, Any]]:
-    """Search, and where there is time left from the best schedule again; also why it ended."""
+    """Search, with time left repeatedly; return the best schedule and why the search ended."""
     jobs, clock, best, rounds = len(instance.jobs), call.clock, runs, 0
     again = clock.limit is not None and call.options["moves"] is None
     while True:

@@ -1,8 +1,16 @@
-"""Search by lists in other orders, then by large neighborhoods with annealing.
+"""Local search: list schedules in perturbed orders, then large neighbourhood search with annealing.
 
-First all jobs are listed anew in other orders; then a few jobs at a time are taken out and put back
-in another order. A job comes back where weight x (completion) and a part of a relaxation's prices
-are least: without prices it would take all that is free, and leave the next one nothing.
+First all jobs are scheduled again in other orders; then moves remove a few jobs and reinsert them
+in another order. A job is inserted at the least weight x completion plus a part of a relaxation's
+prices: without prices it would take all that is free, and leave nothing for the next one.
+
+References
+----------
+P. Shaw. Using constraint programming and local search methods to solve vehicle routing problems.
+CP 1998: large neighbourhoods.
+S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi. Optimization by simulated annealing. Science 220, 1983.
+A. S. Schulz, M. Skutella. The power of alpha-points in preemptive single machine scheduling.
+Journal of Scheduling 5, 2002: orders by points between start and end.
 """
 
 import math
@@ -24,13 +32,13 @@ from schedgap.models.elastic.programs.columns import ElasticRun
 from schedgap.models.elastic.time_windows import earliest
 
 FACTORS = 0.2, 0.2, 0.5, 0.8, 1.0  # of the prices; one is drawn for each move
-LIST_FACTORS = 0.3, 0.45, 0.6, 0.8, 1.0  # and for each list
-POINTS = 0.0, 0.25, 0.5, 1.0  # of a job's time, from start to end, by which lists are ordered
-BLURS = 0.0, 3.0, 10.0, 30.0  # slots by which these points are moved, in the mean square
-SAME = 0.6  # of the lists are about the best one before, the others about the relaxation
-MAX_REMOVED = 10  # jobs that a move takes out
-HOT, COLD = 0.2, 2e-3  # of a mean job's part of the value: what a move may lose, first and last
-BLUR = 10.0  # slots: spread of the times by which jobs are called near
+LIST_FACTORS = 0.3, 0.45, 0.6, 0.8, 1.0  # of the prices; one is drawn for each list
+POINTS = 0.0, 0.25, 0.5, 1.0  # points from start to end of a job by which lists are ordered
+DEVIATIONS = 0.0, 3.0, 10.0, 30.0  # standard deviations of the perturbation of points, in slots
+SAME = 0.6  # probability that a list is based on the best one so far, not on the relaxation
+MAX_REMOVED = 10  # jobs that a move removes
+HOT, COLD = 0.2, 2e-3  # first and last temperature, relative to the mean value of a job
+NOISE = 10.0  # slots: perturbation of the distance between jobs
 
 
 def relist(
@@ -45,38 +53,58 @@ def relist(
     stop: Stop = lambda: False,
     on_better: Callable[[list[ElasticRun], float], None] = lambda runs, value: None,
 ) -> list[ElasticRun]:
-    """Return the best of `runs` and of lists of all jobs in orders about good ones.
+    """Return the best of `runs` and of list schedules in perturbed orders.
 
-    An order is by a point of each job's time in the relaxation, and each list has its own part of
-    the prices: first all of these pairs, then some drawn, and the points moved a little, or taken
-    from the best list so far. Parameters are those of `search`.
+    A list is ordered by a point between start and end of each job in the relaxation, and has a
+    factor of the prices: first all pairs of these, then random ones, with perturbed points, taken
+    from the relaxation or from the best list so far.
+
+    Parameters
+    ----------
+    given : LpGuide
+        Prices, and times of the jobs in the relaxation.
+    runs : sequence of ElasticRun
+        All jobs, in a feasible schedule.
+    rounds : int
+        Largest number of lists.
+    patience : int
+        Number of lists without improvement after which it ends.
+    enough : float
+        A value at which it ends, for example a bound.
+    stop : callable
+        Returns True when time is up.
+    on_better : callable
+        Receives each better schedule with its value.
     """
     random = np.random.default_rng(seed)
     weight = np.array([job.weight for job in instance.jobs])
-    best, found, last = _value(weight, runs), list(runs), 0
-    known, plain = given, list(product(POINTS, LIST_FACTORS))
+    best, best_runs, last_improvement = _value(weight, runs), list(runs), 0
+    best_guide, grid = given, list(product(POINTS, LIST_FACTORS))
     for number in range(rounds):
-        if number - last > patience or best <= enough * (1 + 1e-9) or stop():
+        if number - last_improvement > patience or best <= enough * (1 + 1e-9) or stop():
             break
-        source, blur = given, 0.0
-        if number < len(plain):
-            late, factor = plain[number]
+        source, deviation = given, 0.0
+        if number < len(grid):
+            point, factor = grid[number]
         else:
-            late, blur, factor = (random.choice(each) for each in (POINTS, BLURS, LIST_FACTORS))
-            source = known if random.random() < SAME else given
-        time = (1 - late) * source.start + late * source.end
-        order = np.argsort(time + blur * random.standard_normal(len(time)), kind="stable")
-        listing = list_schedule(instance, order.tolist(), given.price, float(factor), stop)
-        if listing is not None and (value := _value(weight, listing)) < best * (1 - 1e-12):
-            best, found, last = value, listing, number
-            place = sorted(listing)
-            spans = np.array([(run.start, run.end) for run in place], dtype=float)
-            known = LpGuide(given.price, *spans.T)
-            on_better(found, best)
-    return found
+            point, deviation, factor = (
+                random.choice(each) for each in (POINTS, DEVIATIONS, LIST_FACTORS)
+            )
+            source = best_guide if random.random() < SAME else given
+        time = (1 - point) * source.start + point * source.end
+        order = np.argsort(time + deviation * random.standard_normal(len(time)), kind="stable")
+        candidate = list_schedule(instance, order.tolist(), given.price, float(factor), stop)
+        if candidate is not None and (value := _value(weight, candidate)) < best * (1 - 1e-12):
+            best, best_runs, last_improvement = value, candidate, number
+            sorted_runs = sorted(candidate)
+            spans = np.array([(run.start, run.end) for run in sorted_runs], dtype=float)
+            best_guide = LpGuide(given.price, *spans.T)
+            on_better(best_runs, best)
+    return best_runs
 
 
 def _value(weight: Floats, runs: Sequence[ElasticRun]) -> float:
+    """Return the weighted completion time of runs."""
     return math.fsum(weight[run.job] * run.end for run in runs)
 
 
@@ -93,21 +121,28 @@ def search(
     spent: Callable[[], float] = lambda: 0.0,
     on_better: Callable[[list[ElasticRun], float], None] = lambda runs, value: None,
 ) -> list[ElasticRun]:
-    """Return the best schedule met, never worse than `runs`.
+    """Return the best schedule found by large neighbourhood search, never worse than `runs`.
 
     Parameters
     ----------
-    runs : sequence of Run
+    given : LpGuide
+        Prices, and an order of the jobs.
+    runs : sequence of ElasticRun
         All jobs, in a feasible schedule.
     moves : int
-        After so many it ends. The same seed and number of moves give the same schedule, unless it
-        is stopped.
+        Number of moves. The same seed and number of moves give the same schedule, unless it is
+        stopped.
     patience : int or None
-        After so many without a better schedule it ends, too.
+        Number of moves without improvement after which it ends.
     enough : float
-        Once the value is no more than this, as well: a bound, say.
+        A value at which it ends, for example a bound.
+    stop : callable
+        Returns True when time is up.
     spent : callable
-        Share in [0, 1] of the time that is gone: where there is a limit, it cools in time.
+        Returns the elapsed share of the time, in [0, 1]: with a time limit, cooling follows the
+        time.
+    on_better : callable
+        Receives each better schedule with its value.
     """
     random = np.random.default_rng(seed)
     jobs = len(instance.jobs)
@@ -117,66 +152,67 @@ def search(
     alone = np.array(first)  # start + duration of each job by itself
     by_weight = np.lexsort((np.arange(jobs), -weight)).tolist()
     orders = (by_weight, wspt_order(instance), given.order())
-    places = [{j: place for place, j in enumerate(order)} for order in orders]
-    board = PartialSchedule(instance, _slots(instance, runs), given.price, runs)
-    value = best = board.value()
-    found, last = list(runs), 0
+    ranks = [{j: position for position, j in enumerate(order)} for order in orders]
+    partial = PartialSchedule(instance, _slots(instance, runs), given.price, runs)
+    value = best = partial.value()
+    best_runs, last_improvement = list(runs), 0
     for move in range(moves):
-        late = patience is not None and move - last > patience
-        if late or best <= enough * (1 + 1e-9) or stop():
+        impatient = patience is not None and move - last_improvement > patience
+        if impatient or best <= enough * (1 + 1e-9) or stop():
             break
-        heat = HOT * (COLD / HOT) ** max(move / moves, spent())
-        limit = value - heat * value / jobs * math.log(1.0 - random.random())
-        out = _near(board, random)
-        before = [board.remove(j) for j in out]
-        kind = int(random.integers(len(places) + 1))
-        if kind < len(places):
-            rank = places[kind]
-            again = sorted(out, key=lambda j: rank[j])
+        temperature = HOT * (COLD / HOT) ** max(move / moves, spent())
+        limit = value - temperature * value / jobs * math.log(1.0 - random.random())
+        removed = _near(partial, random)
+        old_runs = [partial.remove(j) for j in removed]
+        kind = int(random.integers(len(ranks) + 1))
+        if kind < len(ranks):
+            rank = ranks[kind]
+            reinserted = sorted(removed, key=lambda j: rank[j])
         else:
-            again = random.permutation(out).tolist()
+            reinserted = random.permutation(removed).tolist()
         factor = FACTORS[int(random.integers(len(FACTORS)))]
-        # What all of them may lose together, beside each by itself as early as can be.
-        spare = limit - board.value() - float(weight[out] @ alone[out])
-        for j in again:
-            latest = int(min(alone[j] + spare / weight[j] + 1e-9, board.slots + 1))
-            if spare < 0 or not board.insert(j, factor, latest):
-                for k in again:
-                    if k in board.runs:
-                        board.remove(k)
-                for run in before:
-                    board.put(run)
+        # What the removed jobs may cost in total beyond each one's earliest completion.
+        spare = limit - partial.value() - float(weight[removed] @ alone[removed])
+        for j in reinserted:
+            latest = int(min(alone[j] + spare / weight[j] + 1e-9, partial.slots + 1))
+            if spare < 0 or not partial.insert(j, factor, latest):
+                for k in reinserted:
+                    if k in partial.runs:
+                        partial.remove(k)
+                for run in old_runs:
+                    partial.put(run)
                 break
-            spare -= weight[j] * (board.runs[j].end - alone[j])
+            spare -= weight[j] * (partial.runs[j].end - alone[j])
         else:
-            value = board.value()
+            value = partial.value()
             if value < best * (1 - 1e-12):
-                best, found, last = value, list(board.runs.values()), move
-                on_better(found, best)
-    return found
+                best, best_runs, last_improvement = value, list(partial.runs.values()), move
+                on_better(best_runs, best)
+    return best_runs
 
 
 def _slots(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> int:
+    """Return the last slot that the search may use."""
     if instance.last_end is not None:
         return instance.last_end - 1
     return max(run.end for run in runs) - 1
 
 
-def _near(board: PartialSchedule, random: np.random.Generator) -> list[int]:
-    """Return jobs that run at about the time of one of them, or start at about its end."""
-    jobs = len(board.runs)
+def _near(partial: PartialSchedule, random: np.random.Generator) -> list[int]:
+    """Return jobs close in time to a random one: by midpoint, by start at its end, or overlap."""
+    jobs = len(partial.runs)
     count = min(jobs, int(random.integers(2, MAX_REMOVED + 1)))
     one = int(random.integers(jobs))
-    start = np.array([board.runs[j].start for j in range(jobs)])
-    end = np.array([board.runs[j].end for j in range(jobs)])
+    start = np.array([partial.runs[j].start for j in range(jobs)])
+    end = np.array([partial.runs[j].end for j in range(jobs)])
     kind = int(random.integers(3))
     if kind == 0:
-        far = np.abs(start + end - start[one] - end[one]) / 2
+        distance = np.abs(start + end - start[one] - end[one]) / 2
     elif kind == 1:
-        far = np.abs(start - end[one]).astype(float)
+        distance = np.abs(start - end[one]).astype(float)
     else:
-        far = np.maximum(start, start[one]) - np.minimum(end, end[one]).astype(float)
-    far = far + BLUR * random.random(jobs)
-    far[one] = -np.inf
-    chosen: list[int] = np.argsort(far, kind="stable")[:count].tolist()
+        distance = np.maximum(start, start[one]) - np.minimum(end, end[one]).astype(float)
+    distance = distance + NOISE * random.random(jobs)
+    distance[one] = -np.inf
+    chosen: list[int] = np.argsort(distance, kind="stable")[:count].tolist()
     return chosen

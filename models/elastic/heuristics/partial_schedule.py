@@ -1,8 +1,14 @@
-"""Runs of jobs that fit together, made for speed: jobs come and go by the hundred in a second.
+"""Partial schedule for fast local search: hundreds of jobs are inserted and removed per second.
 
-All servers charge the same for a unit, so that a mode and a start alone decide what a job pays, and
-servers only decide whether it fits. That is first asked of the whole cluster, slot by slot, of all
-modes and starts at once; the cheapest answers are then asked of the servers.
+Prices of a unit are the same on all servers, so a mode and a start determine what a job pays, and
+servers only decide whether it fits. Fitting is first tested on the cluster as a whole, slot by
+slot, for all modes and starts at once; only the cheapest candidates are then tested on servers.
+
+References
+----------
+R. Kolisch. Serial and parallel resource-constrained project scheduling methods revisited: theory
+and computation. European Journal of Operational Research 90, 1996: the serial scheme. The test in
+two steps is new; the first is a relaxation of the second.
 """
 
 import math
@@ -17,36 +23,42 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, GreedyFill, Ints, cheapest, fits, ps_needed
-from schedgap.models.elastic.programs.columns import ElasticRun
+from schedgap.models.elastic.programs.columns import ElasticRun, run_at
 
-MAX_CELLS = 50_000_000  # of a table: slots x servers x resources, modes x starts
-_ASKED = 64  # candidates that are put in order at once; the first few often decide
-_MANY = np.iinfo(np.int16).max  # workers on a server, at most
+MAX_CELLS = 50_000_000  # entries of a table: slots x servers x resources, modes x starts
+_BATCH = 64  # candidates that are sorted at once; often one of the first few fits
+_MANY = np.iinfo(np.int16).max  # upper limit on workers on a server
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModeGroups:
-    """The modes of a job, those that differ in the PS type alone put together as one row k.
+    """The modes of a job, in rows k; modes that differ in the PS type only share a row.
 
-    Rows are in the order of volume: the share of all servers' resources, times the duration.
+    Rows are in ascending order of volume: the share of all servers' resources, times the duration.
     """
 
     worker_type: Ints  # [k]
     workers: Ints  # [k]
     duration: Ints  # [k]
     central: tuple[bool, ...]  # [k]
-    ps_types: tuple[tuple[int | None, ...], ...]  # [k] the least demand first
-    demand: Floats  # [k, r] with the first PS type, all PSs away from all workers; in units
+    ps_types: tuple[tuple[int | None, ...], ...]  # [k] in ascending order of demand
+    demand: Floats  # [k, r] in units, with the first PS type, and PSs that serve all workers
     groups: tuple[tuple[int, bool, tuple[tuple[int, int, int], ...]], ...]
-    """By worker type and central: rows, durations (ascending), workers."""
+    """For each worker type and centrality: triples (row, duration, workers) by duration."""
 
 
 @lru_cache(maxsize=1 << 12)
 def mode_groups(instance: ElasticInstance, job: int) -> ModeGroups:
-    """Return the modes of a job, which has some, without their PS types."""
+    """Return the modes of a job in rows.
+
+    Parameters
+    ----------
+    job : int
+        Index of a job that has modes.
+    """
     view = cluster(instance)
-    whole = view.capacity.sum(axis=0)
-    share = np.where(whole > 0, 1 / np.where(whole > 0, whole, 1.0), 0.0)
+    total = view.capacity.sum(axis=0)
+    share = np.where(total > 0, 1 / np.where(total > 0, total, 1.0), 0.0)
     rows: dict[tuple[int, int, int, bool], list[tuple[float, int | None]]] = {}
     for mode in modes(instance, job):
         m, p, N, q, d = mode
@@ -65,16 +77,16 @@ def mode_groups(instance: ElasticInstance, job: int) -> ModeGroups:
         tuple(ps_types),
         np.array(
             [
-                _demand(view, Mode(m, kinds[0], N, q, d))
-                for (d, m, N, q), kinds in zip(order, ps_types, strict=True)
+                _demand(view, Mode(m, types[0], N, q, d))
+                for (d, m, N, q), types in zip(order, ps_types, strict=True)
             ]
         ),
-        tuple((m, q, tuple(each)) for (m, q), each in groups.items()),
+        tuple((m, q, tuple(triples)) for (m, q), triples in groups.items()),
     )
 
 
 def _demand(view: ElasticCluster, mode: Mode) -> Floats:
-    """[r] of workers and PSs; of a split mode as if no worker were beside the PSs."""
+    """Return [r] the demand of workers and PSs; of a split mode with no worker next to the PSs."""
     workers: Floats = mode.workers * view.worker_units[mode.worker_type]
     if mode.ps_type is None:
         return workers
@@ -91,12 +103,12 @@ def _check_size(what: str, cells: int) -> None:
 
 
 class PartialSchedule:
-    """Placed jobs, and what is free beside them in slots 1..T.
+    """Inserted jobs, and the free capacity in slots 1..T.
 
     Attributes
     ----------
     runs : dict
-        The run of each placed job, by index of the job.
+        The run of each inserted job, by index of the job.
     slots : int
         T: every run ends by then.
     """
@@ -108,12 +120,17 @@ class PartialSchedule:
         price: Floats | None = None,
         runs: Iterable[ElasticRun] = (),
     ) -> None:
-        """Place some runs that fit together.
+        """Insert runs that fit together.
 
         Parameters
         ----------
+        slots : int
+            T.
         price : array [t, r], optional
-            Of a unit of `Cluster` for a slot, >= 0, the same on all servers; after its last slot 0.
+            Price >= 0 of a unit of `ElasticCluster` for a slot, the same on all servers; 0 after
+            the last slot.
+        runs : iterable of ElasticRun
+            At most one for each job.
         """
         self.instance, self.view, self.slots = instance, cluster(instance), slots
         capacity, units = self.view.capacity, self.view.worker_units
@@ -123,36 +140,49 @@ class PartialSchedule:
         self._paid = np.zeros((slots + 1, capacity.shape[1]))  # for slots 1..t
         np.cumsum(price, axis=0, out=self._paid[1 : len(price) + 1])
         self._paid[len(price) + 1 :] = self._paid[len(price)]
-        self._units = np.where(units > 0, units, np.nan)
+        self._units = np.where(units > 0, units, np.nan)  # [m, r]
         alone = np.stack([np.minimum(fits(capacity, worker), _MANY) for worker in units])
         self._free = np.repeat(capacity[None], slots, axis=0)  # [t, h, r]
         self._fit = np.repeat(alone[:, None].astype(np.int16), slots, axis=1)  # [m, t, h]
         self._all = self._fit.sum(axis=2, dtype=np.int64)  # [m, t] on all servers
         self._most = self._fit.max(axis=2)  # [m, t] on one of them
-        self._worker_loss, self._ps_loss = losses(instance)
+        self._worker_cost, self._ps_cost = opportunity_costs(instance)
         self.runs: dict[int, ElasticRun] = {}
         for run in runs:
             self.put(run)
 
     def value(self) -> float:
-        """Return sum w_j (start_j + duration_j) of the placed jobs."""
+        """Return sum w_j (start_j + duration_j) of the inserted jobs."""
         return math.fsum(self.instance.jobs[j].weight * run.end for j, run in self.runs.items())
 
     def put(self, run: ElasticRun) -> None:
-        """Run a job just so."""
+        """Insert a given run.
+
+        Parameters
+        ----------
+        run : ElasticRun
+            It must fit.
+        """
         self.runs[run.job] = run
-        self._hold(run, 1)
+        self._use(run, 1)
 
     def remove(self, job: int) -> ElasticRun:
-        """Take a job out."""
+        """Remove a job and return its run.
+
+        Parameters
+        ----------
+        job : int
+            Index of an inserted job.
+        """
         run = self.runs.pop(job)
-        self._hold(run, -1)
+        self._use(run, -1)
         return run
 
-    def _hold(self, run: ElasticRun, sign: int) -> None:
-        span, held = slice(run.start - 1, run.end - 1), run.held(self.view)
-        servers = np.array(list(held))
-        free = self._free[span, servers] - sign * np.array(list(held.values()))
+    def _use(self, run: ElasticRun, sign: int) -> None:
+        """Add (sign 1) or remove (sign -1) the usage of a run, and update the workers that fit."""
+        span, usage = slice(run.start - 1, run.end - 1), run.held(self.view)
+        servers = np.array(list(usage))
+        free = self._free[span, servers] - sign * np.array(list(usage.values()))
         self._free[span, servers] = free
         fit = np.full((len(self._units), *free.shape[:2]), float(_MANY))
         for r, units in enumerate(self._units.T):
@@ -164,99 +194,101 @@ class PartialSchedule:
         self._most[:, span] = self._fit[:, span].max(axis=2)
 
     def insert(self, job: int, factor: float = 0.0, latest: int | None = None) -> bool:
-        """Run a job where weight x (start + duration) + factor x price is least.
+        """Insert a job at the least weight x (start + duration) + factor x price.
 
         Parameters
         ----------
+        job : int
+            Index of a job that has modes.
         factor : float
-            Of the prices; with 0 the job ends as early as it can.
+            Factor of the prices; with 0 the job ends as early as possible.
         latest : int, optional
-            Largest start + duration of interest.
+            Largest start + duration.
 
         Returns
         -------
         bool
-            False where nothing fits by then.
+            False if the job does not fit by then.
 
         Notes
         -----
-        Ties: the least volume, then the earliest start. Servers: those on which the least is lost
-        to others (`losses`).
+        Ties: the least volume, then the earliest start. Servers: those of the least opportunity
+        cost (`opportunity_costs`).
         """
-        own, given = mode_groups(self.instance, job), self.instance.jobs[job]
+        table, given = mode_groups(self.instance, job), self.instance.jobs[job]
         first = given.arrival - 1  # row of the first slot
         last = self.slots if latest is None else min(self.slots, latest - 1)  # row after the last
         if last <= first:
             return False
-        k, s = np.nonzero(self._able(own, first, last))
-        cost = given.weight * (own.duration[k] + s + given.arrival)
+        k, s = np.nonzero(self._may_fit(table, first, last))
+        cost = given.weight * (table.duration[k] + s + given.arrival)
         if factor:
-            end = first + s + own.duration[k]
+            end = first + s + table.duration[k]
             for r in np.flatnonzero(self._paid[-1]).tolist():
                 paid = self._paid[:, r]
-                cost += (factor * own.demand[:, r])[k] * (paid[end] - paid[first + s])
-        full: dict[tuple[int, int], tuple[int, int]] = {}  # type, start: a duration, its workers
+                cost += (factor * table.demand[:, r])[k] * (paid[end] - paid[first + s])
+        # Where too few workers fit on the servers, no longer mode with as many workers fits.
+        blocked: dict[tuple[int, int], tuple[int, int]] = {}  # type, start: duration, workers
         while len(cost):
-            bar = np.partition(cost, _ASKED)[_ASKED] if len(cost) > _ASKED else np.inf
-            near = cost <= bar
-            asked = np.flatnonzero(near)
-            asked = asked[np.argsort(cost[asked], kind="stable")]
-            for i, row in zip(k[asked].tolist(), (first + s[asked]).tolist(), strict=True):
-                m, N, d = int(own.worker_type[i]), int(own.workers[i]), int(own.duration[i])
-                shorter, room = full.get((m, row), (d + 1, 0))
-                if shorter <= d and room < N:
+            threshold = np.partition(cost, _BATCH)[_BATCH] if len(cost) > _BATCH else np.inf
+            near = cost <= threshold
+            batch = np.flatnonzero(near)
+            batch = batch[np.argsort(cost[batch], kind="stable")]
+            for i, row in zip(k[batch].tolist(), (first + s[batch]).tolist(), strict=True):
+                m, N, d = int(table.worker_type[i]), int(table.workers[i]), int(table.duration[i])
+                shorter, worker_fit = blocked.get((m, row), (d + 1, 0))
+                if shorter <= d and worker_fit < N:
                     continue
-                room = int(np.minimum.reduce(self._fit[m, row : row + d]).sum())
-                if room < N:
-                    full[m, row] = d, room
-                elif (run := self._placed(job, own, i, row)) is not None:
+                worker_fit = int(np.minimum.reduce(self._fit[m, row : row + d]).sum())
+                if worker_fit < N:
+                    blocked[m, row] = d, worker_fit
+                elif (run := self._place(job, table, i, row)) is not None:
                     self.put(run)
                     return True
             cost, k, s = cost[~near], k[~near], s[~near]
         return False
 
-    def _able(self, own: ModeGroups, first: int, last: int) -> NDArray[np.bool_]:
-        """[k, s] whether each slot of the window has room for all the workers."""
-        size = len(own.duration) * (last - first)
-        _check_size(f"{len(own.duration)} modes in {last - first} slots", size)
-        able = np.zeros((len(own.duration), last - first), dtype=bool)
-        for m, central, rows in own.groups:
-            least, length = (self._most if central else self._all)[m, first:last], 1
+    def _may_fit(self, table: ModeGroups, first: int, last: int) -> NDArray[np.bool_]:
+        """Return [k, s] whether each slot of the window has capacity for all the workers."""
+        size = len(table.duration) * (last - first)
+        _check_size(f"{len(table.duration)} modes in {last - first} slots", size)
+        fits_at = np.zeros((len(table.duration), last - first), dtype=bool)
+        for m, central, rows in table.groups:
+            lowest, length = (self._most if central else self._all)[m, first:last], 1
             for k, d, N in rows:
                 if d > last - first:
                     break
-                while length < d:  # `least` of windows of `length` slots
+                while length < d:  # minimum over windows of `length` slots, extended to d slots
                     step = min(length, d - length)
-                    least, length = np.minimum(least[:-step], least[step:]), length + step
-                np.greater_equal(least, N, out=able[k, : len(least)])
-        return able
+                    lowest, length = np.minimum(lowest[:-step], lowest[step:]), length + step
+                np.greater_equal(lowest, N, out=fits_at[k, : len(lowest)])
+        return fits_at
 
-    def _placed(self, job: int, own: ModeGroups, k: int, row: int) -> ElasticRun | None:
-        """Return the run of a mode from a row of slots on, if the servers have room for it."""
-        m, N, d = int(own.worker_type[k]), int(own.workers[k]), int(own.duration[k])
+    def _place(self, job: int, table: ModeGroups, k: int, row: int) -> ElasticRun | None:
+        """Return the run of a mode from a row of slots on, if it fits on the servers."""
+        m, N, d = int(table.worker_type[k]), int(table.workers[k]), int(table.duration[k])
         free = self._free[row : row + d].min(axis=0)
-        omega, fill = self._worker_loss[m], None
-        if not own.central[k]:
+        omega, fill = self._worker_cost[m], None
+        if not table.central[k]:
             most = self._fit[m, row : row + d].min(axis=0).astype(np.int64)
             fill = GreedyFill(omega[None], most[None], N)
-        for p in own.ps_types[k]:
-            mode = Mode(m, p, N, own.central[k], d)
-            zeta = np.zeros_like(omega) if p is None else self._ps_loss[p]
+        for p in table.ps_types[k]:
+            mode = Mode(m, p, N, table.central[k], d)
+            zeta = np.zeros_like(omega) if p is None else self._ps_cost[p]
             demand = self.view.demand(mode)
-            found = cheapest(demand, omega, zeta, free, central=mode.central, fill=fill)
-            if found is not None:
-                _, workers, ps = found
-                counts = (tuple(sorted(each.items())) for each in (workers, ps))
-                return ElasticRun(job, mode, row + 1, *counts)
+            placement = cheapest(demand, omega, zeta, free, central=mode.central, fill=fill)
+            if placement is not None:
+                return run_at(job, mode, row + 1, *placement[1:])
         return None
 
 
 @lru_cache(maxsize=64)
-def losses(instance: ElasticInstance) -> tuple[Floats, Floats]:
-    """Return what a worker [m, h], and a PS [p, h], on an empty server keeps others from doing.
+def opportunity_costs(instance: ElasticInstance) -> tuple[Floats, Floats]:
+    """Return what a worker [m, h], and a PS [p, h], on an empty server costs the other jobs.
 
-    A server is worth the work per slot that the best worker type does on it, in the mean over all
-    jobs; a container loses the share of it that is its share of the server's scarcest resource.
+    The value of a server is the work per slot that the best worker type does on it, in the mean
+    over all jobs; a container costs the share of it that it takes of the server's scarcest
+    resource.
     """
     view = cluster(instance)
     speed = np.zeros(len(view.worker_types))
@@ -264,16 +296,16 @@ def losses(instance: ElasticInstance) -> tuple[Floats, Floats]:
         for m, name in enumerate(view.worker_types):
             if name in job.train_time:
                 speed[m] += 1 / max(job.train_time[name], 1e-6) / job.work
-    alone = np.stack([fits(view.capacity, worker) for worker in view.worker_units])
-    worth = (alone * speed[:, None]).max(axis=0)
-    worth = worth / max(float(worth.max()), 1e-300)
+    fit = np.stack([fits(view.capacity, worker) for worker in view.worker_units])
+    value = (fit * speed[:, None]).max(axis=0)
+    value = value / max(float(value.max()), 1e-300)
     size = np.where(view.capacity > 0, view.capacity, 1.0)
 
-    def loss(units: Floats) -> Floats:
-        lost: Floats = np.minimum(1.0, (units / size).max(axis=1)) * (worth + 1e-6)
-        return lost
+    def cost(units: Floats) -> Floats:
+        costs: Floats = np.minimum(1.0, (units / size).max(axis=1)) * (value + 1e-6)
+        return costs
 
     return (
-        np.array([loss(units) for units in view.worker_units]),
-        np.array([loss(units) for units in view.ps_units]),
+        np.array([cost(units) for units in view.worker_units]),
+        np.array([cost(units) for units in view.ps_units]),
     )

@@ -6,7 +6,7 @@ removing the PSs of all servers but one keeps a schedule feasible, and a job tha
 that only gets faster.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,13 +43,29 @@ class ElasticRun(NamedTuple):
         view : ElasticCluster
             The servers and types.
         """
-        amounts: dict[int, Floats] = {}
-        for h, count in self.workers:
-            amounts[h] = count * view.worker_units[self.mode.worker_type]
-        for h, count in self.ps:
-            assert self.mode.ps_type is not None
-            amounts[h] = amounts.get(h, 0.0) + count * view.ps_units[self.mode.ps_type]
-        return amounts
+        return view.usage(self.mode, dict(self.workers), dict(self.ps))
+
+
+def run_at(
+    job: int, mode: Mode, start: int, workers: Mapping[int, int], ps: Mapping[int, int]
+) -> ElasticRun:
+    """Return a run with counts by server given as mappings.
+
+    Parameters
+    ----------
+    job : int
+        Index of the job.
+    mode : Mode
+        Its mode.
+    start : int
+        First slot, from 1.
+    workers, ps : mapping
+        Number of workers, and of PSs, by index of the server; may contain zeros.
+    """
+    counts = (
+        tuple(sorted((h, count) for h, count in each.items() if count)) for each in (workers, ps)
+    )
+    return ElasticRun(job, mode, start, *counts)
 
 
 def run_of(job: int, priced: PricedRun) -> ElasticRun:
@@ -62,8 +78,7 @@ def run_of(job: int, priced: PricedRun) -> ElasticRun:
     offer : PricedRun
         Its mode, start and placement.
     """
-    workers, ps = (tuple(sorted(counts.items())) for counts in (priced.workers, priced.ps))
-    return ElasticRun(job, priced.mode, priced.start, workers, ps)
+    return run_at(job, priced.mode, priced.start, priced.workers, priced.ps)
 
 
 def run_from(instance: ElasticInstance, job: int, placed: Placement) -> ElasticRun:
@@ -86,10 +101,10 @@ def run_from(instance: ElasticInstance, job: int, placed: Placement) -> ElasticR
         placed.duration,
     )
     workers, ps = (
-        tuple(sorted((at[name], count) for name, count in counts.items()))
+        {at[name]: count for name, count in counts.items()}
         for counts in (placed.workers, placed.ps)
     )
-    return ElasticRun(job, mode, placed.start, workers, ps)
+    return run_at(job, mode, placed.start, workers, ps)
 
 
 def runs_from(instance: ElasticInstance, schedule: ElasticSchedule) -> list[ElasticRun]:

@@ -150,7 +150,7 @@ def build_dual(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.Co
         doc="(9)",
     )
 
-    def dual_row(model: pyo.ConcreteModel, i: int) -> bool:  # a Pyomo relation
+    def dual_row(model: pyo.ConcreteModel, i: int) -> object:
         run, cost = runs[i], sum(amount * model.delta[row] for row, amount in held[i])
         if batch:
             return model.u[run.job] + cost >= _objective_coefficient(instance, run)

@@ -12,7 +12,7 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import MAX_WORKERS, ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import fits, workers_served
-from schedgap.models.elastic.programs.columns import ElasticRun, runs_from, schedule_of
+from schedgap.models.elastic.programs.columns import run_at, runs_from, schedule_of
 from schedgap.models.elastic.programs.whole_numbers import IntegerData, exact_integers
 from schedgap.models.elastic.time_windows import JobWindows
 
@@ -103,9 +103,7 @@ def build(
                 pooled[r].append((run, used))
     for (h, r), members in sorted(tasks.items()):
         model.add_cumulative(
-            [run for run, _ in members],
-            [used for _, used in members],
-            int(whole.capacity[h, r]),
+            [run for run, _ in members], [used for _, used in members], int(whole.capacity[h, r])
         )
     for r in R:  # cut_pool: valid inequality, all servers together hold what all jobs use
         if pooled[r]:
@@ -229,10 +227,9 @@ def read(
         for k, mode in enumerate(modes(instance, j)):
             if not named[f"z[{j},{k}]"]:
                 continue
-            y = [sum(named.get(f"y[{j},{h},{m}]", 0) for m in M) for h in H]
-            s = [sum(named.get(f"s[{j},{h},{p}]", 0) for p in P) for h in H]
-            workers, ps = (tuple((h, n) for h, n in enumerate(counts) if n) for counts in (y, s))
-            runs.append(ElasticRun(j, mode, named[f"start[{j}]"], workers, ps))
+            workers = {h: sum(named.get(f"y[{j},{h},{m}]", 0) for m in M) for h in H}
+            ps = {h: sum(named.get(f"s[{j},{h},{p}]", 0) for p in P) for h in H}
+            runs.append(run_at(j, mode, named[f"start[{j}]"], workers, ps))
     return schedule_of(instance, runs)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, arrays
 from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import fits, ps_needed
-from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
+from schedgap.models.elastic.programs.columns import run_at, schedule_of
 from schedgap.models.elastic.time_windows import JobWindows
 
 if TYPE_CHECKING:
@@ -260,8 +260,5 @@ def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedu
         mode = modes(instance, j)[k]
         y = {h: round(sum(model.y[j, h, m].value or 0.0 for m in M)) for h in H}
         s = {h: round(sum(model.s[j, h, p].value or 0.0 for p in P)) for h in H}
-        workers, ps = (
-            tuple((h, count) for h, count in counts.items() if count) for counts in (y, s)
-        )
-        runs.append(ElasticRun(j, mode, t, workers, ps))
+        runs.append(run_at(j, mode, t, y, s))
     return schedule_of(instance, runs)

@@ -14,7 +14,7 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, arrays
 from schedgap.models.elastic.modes import Mode, cluster, durations
 from schedgap.models.elastic.placement import TOLERANCE, Floats, fits, ps_needed
-from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
+from schedgap.models.elastic.programs.columns import run_at, schedule_of
 from schedgap.models.elastic.time_windows import JobWindows
 
 if TYPE_CHECKING:
@@ -303,6 +303,5 @@ def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedu
         least = int(durations(view, job, m, p, np.array([number]), central)[0])
         length = max(least, round(model.d[j].value))  # an engine's tolerance may cut a slot off
         mode = Mode(m, p, number, central, length)
-        counts = (tuple(sorted(each.items())) for each in (workers, ps))
-        runs.append(ElasticRun(j, mode, starts[0], *counts))
+        runs.append(run_at(j, mode, starts[0], workers, ps))
     return schedule_of(instance, runs)

@@ -17,7 +17,7 @@ import numpy as np
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import fits, ps_needed
-from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
+from schedgap.models.elastic.programs.columns import run_at, schedule_of
 from schedgap.models.elastic.time_windows import JobWindows
 
 if TYPE_CHECKING:
@@ -240,6 +240,5 @@ def read(model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedu
         else:
             y = {h: round(model.Y[j, k, t, h].value or 0.0) for h in H}
             s = {} if instance.is_ring else {h: round(model.S[j, k, t, h].value or 0) for h in H}
-        workers, ps = (tuple((h, n) for h, n in counts.items() if n) for counts in (y, s))
-        runs.append(ElasticRun(j, mode, t, workers, ps))
+        runs.append(run_at(j, mode, t, y, s))
     return schedule_of(instance, runs)

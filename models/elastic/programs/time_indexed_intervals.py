@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import fits, ps_needed
-from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
+from schedgap.models.elastic.programs.columns import run_at, schedule_of
 from schedgap.models.elastic.programs.whole_numbers import check_whole, whole_weights
 from schedgap.models.elastic.time_windows import JobWindows
 
@@ -165,8 +165,5 @@ def read(
             ps[h] = ps_needed(demand.bandwidth, demand.ps_bandwidth, mode.workers - g)
     return schedule_of(
         instance,
-        [
-            ElasticRun(j, modes(instance, j)[k], t, *(tuple(sorted(c.items())) for c in counts))
-            for (j, k, t), counts in taken.items()
-        ],
+        [run_at(j, modes(instance, j)[k], t, *counts) for (j, k, t), counts in taken.items()],
     )

@@ -1,4 +1,7 @@
-"""A method that runs on weights of a common size, and answers in the instance's own."""
+"""Methods on weights of a larger magnitude, with results in the instance's own units.
+
+It joins `programs.weights.scaled_weights` and the certificates to a method.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,8 +15,8 @@ from schedgap.models.method import MethodResult, Progress, RunContext
 
 
 @dataclass(frozen=True, slots=True)
-class _Down:
-    """Progress of a method on an instance with larger weights."""
+class _ScaledProgress:
+    """Progress that divides the objective values of a method on scaled weights."""
 
     progress: Progress
     power: int
@@ -22,11 +25,7 @@ class _Down:
         self.progress.incumbent(schedule, scale_back(objective, self.power))
 
     def bound(
-        self,
-        value: float,
-        certificate: Mapping[str, Any] | None = None,
-        *,
-        confirmed: bool = True,
+        self, value: float, certificate: Mapping[str, Any] | None = None, *, confirmed: bool = True
     ) -> None:
         proof = None if certificate is None else scale_certificate(certificate, -self.power)
         self.progress.bound(scale_back(value, self.power), proof, confirmed=confirmed)
@@ -39,9 +38,14 @@ ExactMethod = Callable[[ElasticInstance, RunContext], MethodResult]
 
 
 def with_scaled_weights(run: ExactMethod) -> ExactMethod:
-    """Return the method that runs on weights of a common size, and answers in the instance's own.
+    """Return the method that runs on scaled weights, and answers in the instance's own units.
 
-    Numbers of its trace stay as they are; the trace says so.
+    Values in its trace are not converted; the trace says so.
+
+    Parameters
+    ----------
+    run : callable
+        The method.
     """
 
     @wraps(run)
@@ -49,13 +53,13 @@ def with_scaled_weights(run: ExactMethod) -> ExactMethod:
         larger, power = scaled_weights(instance)
         if not power:
             return run(instance, call)
-        outcome = run(larger, replace(call, progress=_Down(call.progress, power)))
-        proof = outcome.certificate
+        result = run(larger, replace(call, progress=_ScaledProgress(call.progress, power)))
+        proof = result.certificate
         return replace(
-            outcome,
-            bound=None if outcome.bound is None else scale_back(outcome.bound, power),
+            result,
+            bound=None if result.bound is None else scale_back(result.bound, power),
             certificate=None if proof is None else scale_certificate(proof, -power),
-            trace=dict(outcome.trace) | {"weights": f"times 1e{power}"},
+            trace=dict(result.trace) | {"weights": f"times 1e{power}"},
         )
 
     return scaled
