@@ -220,15 +220,6 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
         ours=True,
     ),
     Method(
-        "volume",
-        "bound",
-        _run("bounds.volume:volume_bound"),
-        "mean-busy-time bound on one resource, with the least volume of each job",
-        "mean busy times",
-        ours=True,
-        unsupported_reason=_needs_completion,
-    ),
-    Method(
         "dual-prices",
         "bound",
         _at("bounds.dual_prices:dual_prices_bound"),
@@ -386,6 +377,7 @@ ALIASES = {
     "paper": "paper-milp",
     "lp": "schedule-lp",
     "no-contention": "job-alone",
+    "volume": "job-alone",  # retired: nowhere the better of the two
 }
 
 PROGRAMS: Mapping[str, Callable[[ElasticInstance], Any]] = {

@@ -21,7 +21,7 @@ from schedgap.models.elastic.bounds.container_prices import (
 )
 from schedgap.models.elastic.bounds.dual_prices import golden_section_minimum
 from schedgap.models.elastic.bounds.mode_tables import table_on_one_pool, undominated
-from schedgap.models.elastic.bounds.volume import mean_busy_times
+from schedgap.models.elastic.bounds.volume import mean_busy_time_bound, mean_busy_times
 from schedgap.models.elastic.methods import METHODS as ALL
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
@@ -60,6 +60,10 @@ def bounds_of(instance: ElasticInstance) -> dict[str, MethodResult]:
         if method.unsupported_reason(instance) is None
     }
     found["several pools"] = run("pooled-lp-coarse", instance, pools=2, block=2)
+    for r, resource in enumerate([] if instance.is_batch else instance.resources):
+        if (bound := mean_busy_time_bound(instance, r)) is not None and not no_schedule(instance):
+            certificate = {"kind": "volume", "resource": resource}
+            found[f"volume of {resource}"] = MethodResult(bound=bound, certificate=certificate)
     return found
 
 
@@ -122,7 +126,7 @@ def check(instance: ElasticInstance) -> None:
         for name, outcome in found.items():
             assert outcome.bound is not None
             assert sign * outcome.bound <= sign * best + 1e-5 * (1 + abs(best)) or (
-                name in ("volume", "dual-lp", "configuration-lp")
+                name in ("dual-lp", "configuration-lp") or name.startswith("volume")
             ), name
 
 

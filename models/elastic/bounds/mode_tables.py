@@ -53,7 +53,7 @@ class ModeTable(NamedTuple):
         kept : array of int
             Indices of the rows.
         """
-        return ModeTable(*(column[kept] for column in self))
+        return ModeTable._make(column[kept] for column in self)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -1,4 +1,4 @@
-"""The bound `volume`: weighted mean busy times of the least volumes on one resource.
+"""The certificate `volume`: weighted mean busy times of the least volumes on one resource.
 
 All servers are pooled, so a run is a mode: its total demand, on any servers.
 
@@ -19,7 +19,6 @@ from schedgap.models.elastic.bounds.mode_tables import ROUNDING, table
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.time_windows import shortest
-from schedgap.models.method import MethodResult, RunContext
 
 MAX_SLOTS = 5_000  # largest number of slots with prices by block
 
@@ -116,21 +115,3 @@ def mean_busy_times(release: list[float], volume: list[float], weight: list[floa
         if finished:
             waiting.remove(j)
     return [integral[j] / volume[j] if volume[j] > 0 else release[j] for j in range(len(release))]
-
-
-def volume_bound(instance: ElasticInstance, call: RunContext) -> MethodResult:
-    """Run `volume`: the best bound over all resources."""
-    values = {
-        name: value
-        for r, name in enumerate(instance.resources)
-        for value in [mean_busy_time_bound(instance, r)]
-        if value is not None
-    }
-    if not values:
-        return MethodResult(note="no resource has any capacity")
-    best = max(values, key=lambda name: values[name])
-    return MethodResult(
-        bound=values[best],
-        trace={"by_resource": values},
-        certificate={"kind": "volume", "resource": best, "value": values[best]},
-    )
