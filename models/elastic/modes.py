@@ -142,6 +142,8 @@ def cluster(instance: ElasticInstance) -> ElasticCluster:
     resources = view.capacity.shape[1]
     scale, whole = np.ones(resources), np.zeros(resources, dtype=bool)
     bare, capacity = view.capacity, view.capacity + TOLERANCE
+    # The first power of 10 that makes all demands of a resource whole numbers. Whole usage u fits
+    # if u <= floor((C + 1e-6) 10^k), so the tolerance of the rules enters the capacity once.
     for r in range(resources):
         for power in 10.0 ** np.arange(MAX_DECIMALS + 1):
             units = np.rint(demands[:, r] * power)

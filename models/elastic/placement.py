@@ -97,7 +97,7 @@ class SplitPlacements(NamedTuple):
     cost: Floats  # [t]
     server: Ints  # [t] n, the server of the PSs; -1 in the ring
     ps: Ints  # [t] s, PSs on n
-    beside: Ints  # [t] g, workers on n
+    workers_on_n: Ints  # [t] g
 
 
 class GreedyFill:
@@ -227,7 +227,7 @@ def ps_split(
     t = rows[at]
     if not len(t):
         return result
-    place = _best_beside if rule == "exact" else _most_beside
+    place = _optimal_split if rule == "exact" else _greedy_split
     n = fill.order[t, k]
     cost, s, g = place(fill, demand, t, k, zeta[t, n], free[t, n])
     # Of each window the first n whose cost no other n undercuts.
@@ -242,7 +242,7 @@ def ps_split(
     return result
 
 
-def _best_beside(
+def _optimal_split(
     fill: GreedyFill, demand: ModeDemand, t: Ints, k: Ints, price: Floats, free: Floats
 ) -> tuple[Floats, Ints, Ints]:
     """Return for each pair (t, k) the least cost, s and g with all PSs on server k of window t."""
@@ -286,7 +286,7 @@ def _best_beside(
     return cost, s_best, g_best
 
 
-def _most_beside(
+def _greedy_split(
     fill: GreedyFill, demand: ModeDemand, t: Ints, k: Ints, price: Floats, free: Floats
 ) -> tuple[Floats, Ints, Ints]:
     """Return for each pair (t, k) cost, s and g by the greedy rule of Algorithm 4 (E16, E17).
@@ -341,7 +341,7 @@ def counts(
     t : int
         The window.
     """
-    n, g = int(found.server[t]), int(found.beside[t])
+    n, g = int(found.server[t]), int(found.workers_on_n[t])
     rest = demand.workers - g
     workers = {n: g} if g else {}
     for h, most in zip(fill.order[t].tolist(), fill.most[t].tolist(), strict=True):

@@ -89,7 +89,7 @@ def check(
     Notes
     -----
     Source: (2), (7), (13d), (15). Amounts may exceed a capacity by 1e-6, plus two units in the last
-    place where doubles are coarser. Time: O(n^2) for n runs on one server, in NumPy.
+    place where doubles are coarser. Time: O(n^2) for n runs on one server.
     """
     return _violations(instance, _read(instance, schedule))
 

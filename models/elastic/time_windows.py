@@ -10,7 +10,7 @@ _MARGIN = 1e-6  # in slots: without it, rounding cuts optima off
 
 
 @dataclass(frozen=True, slots=True)
-class JobWindows:
+class ElasticWindows:
     """First slot of each job, and its largest start + duration."""
 
     first: tuple[int, ...]
@@ -41,7 +41,7 @@ def earliest(instance: ElasticInstance) -> list[int] | None:
     return [job.arrival + d for job, d in zip(instance.jobs, least, strict=True) if d is not None]
 
 
-def windows(instance: ElasticInstance, upper: float | None) -> JobWindows | None:
+def windows(instance: ElasticInstance, upper: float | None) -> ElasticWindows | None:
     """Return time windows that contain an optimal schedule.
 
     Parameters
@@ -52,7 +52,7 @@ def windows(instance: ElasticInstance, upper: float | None) -> JobWindows | None
 
     Returns
     -------
-    JobWindows or None
+    ElasticWindows or None
         None when the horizon is open and no schedule is given, so that nothing limits completion.
 
     Notes
@@ -64,7 +64,7 @@ def windows(instance: ElasticInstance, upper: float | None) -> JobWindows | None
     first = tuple(job.arrival for job in instance.jobs)
     last, earliest_ends = instance.last_end, earliest(instance)
     if instance.is_batch or upper is None or earliest_ends is None:
-        return None if last is None else JobWindows(first, (last,) * len(first))
+        return None if last is None else ElasticWindows(first, (last,) * len(first))
     weights = [job.weight for job in instance.jobs]
     slack = upper - math.fsum(w * c for w, c in zip(weights, earliest_ends, strict=True))
     slack += 1e-12 * abs(upper)
@@ -72,7 +72,7 @@ def windows(instance: ElasticInstance, upper: float | None) -> JobWindows | None
         max(c, math.floor(slack / w + c + _MARGIN))
         for w, c in zip(weights, earliest_ends, strict=True)
     ]
-    return JobWindows(first, tuple(ends if last is None else [min(end, last) for end in ends]))
+    return ElasticWindows(first, tuple(ends if last is None else [min(end, last) for end in ends]))
 
 
 def no_schedule(instance: ElasticInstance) -> str | None:

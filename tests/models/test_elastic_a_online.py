@@ -19,7 +19,7 @@ from schedgap.models.elastic.algorithms.a_online import (
     serve_rounds,
 )
 from schedgap.models.elastic.algorithms.guarantees import lemma_1
-from schedgap.models.elastic.algorithms.pricing import PricedCluster
+from schedgap.models.elastic.algorithms.pricing import PricedServers
 from schedgap.models.elastic.bounds.dual_prices import batch_problem, weight_bound
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, job_modes, modes
 from strategies.elastic import brute_force, elastic_instances
@@ -84,7 +84,7 @@ def test_modes_can_be_restricted() -> None:
 
     run = run_online(TOY, modes_of=single)
     assert run.schedule.value(TOY) == 5 * 19 + 3 * 39
-    assert run.given.const.kappa == pytest.approx(10 / 3)  # j1 central, 6 (11/12 + 3/4), by 3
+    assert run.settings.const.kappa == pytest.approx(10 / 3)  # j1 central, 6 (11/12 + 3/4), by 3
 
 
 def test_windows_of_a_batch_follow_each_other() -> None:
@@ -134,7 +134,7 @@ def test_who_looks_ahead_can_no_longer_start_before() -> None:
     arrivals.until(5)
     with pytest.raises(ContradictionError, match="clock stands at 5"):
         arrivals.until(4)
-    offer = PricedCluster.empty(cluster(TOY), 9).cheapest_at(modes(TOY, 0)[0], 1)
+    offer = PricedServers.empty(cluster(TOY), 9).cheapest_at(modes(TOY, 0)[0], 1)
     assert offer is not None
     assert arrivals.start(offer, 5).start == 6
     with pytest.raises(ContradictionError, match="slot 5, decided at time 5"):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.algorithms.pricing import PricedCluster
+from schedgap.models.elastic.algorithms.pricing import PricedServers
 from schedgap.models.elastic.heuristics import partial_schedule
 from schedgap.models.elastic.heuristics.partial_schedule import (
     PartialSchedule,
@@ -43,9 +43,9 @@ def test_an_inserted_job_ends_as_early_as_on_the_market(
     for j in order:
         free = np.repeat(cluster(instance).capacity[None], SLOTS, axis=0)
         for run in made.runs.values():
-            for h, amounts in run.held(cluster(instance)).items():
+            for h, amounts in run.usage(cluster(instance)).items():
                 free[run.start - 1 : run.end - 1, h] -= amounts
-        market = PricedCluster(cluster(instance), np.zeros(free.shape), free, longest=SLOTS)
+        market = PricedServers(cluster(instance), np.zeros(free.shape), free, longest=SLOTS)
         job = instance.jobs[j]
         offer = market.cheapest(modes(instance, j), job.arrival, SLOTS + 1, weight=job.weight)
         assert made.insert(j) and offer is not None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.algorithms.pricing import PricedCluster, PricedRun, cheapest_schedule
+from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers, cheapest_schedule
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import Rule, cheapest, tie_margin
 from strategies.elastic import elastic_instances, instance_of, placements, usage
@@ -78,7 +78,7 @@ def test_the_choice_is_that_of_plain_loops(
     view, candidates = cluster(instance), modes(instance, 0)
     price, free = prices_of(np.random.default_rng(seed), view, kind)
     first, end = 1 + seed % 3, T + 1 + seed % 4  # the last windows reach beyond the slots
-    market = PricedCluster(view, price, free, longest=end)
+    market = PricedServers(view, price, free, longest=end)
     long_price = np.concatenate([price, np.zeros((end, *view.capacity.shape))])
     long_free = np.concatenate([free, np.broadcast_to(view.capacity, (end, *view.capacity.shape))])
     expected = loops(view, candidates, long_price, long_free, first, end, rule, weight)
@@ -127,7 +127,7 @@ def test_changed_prices_are_those_of_a_new_market() -> None:
         [{"chunks": 4, "epochs": 2, "train_time": {"w1": 1}, "update_time": {"p1": 0.5}}]
     )
     view, candidates = cluster(instance), modes(instance, 0)
-    market = PricedCluster.empty(view, T)
+    market = PricedServers.empty(view, T)
     price = np.zeros((T, *view.capacity.shape))
     free = np.broadcast_to(view.capacity, price.shape).copy()
     for _ in range(12):
@@ -139,7 +139,7 @@ def test_changed_prices_are_those_of_a_new_market() -> None:
         new_free = np.minimum(rng.integers(0, 7, shape), view.capacity[h])
         market.change(first, last, h, new_price, new_free)
         price[first - 1 : last, h], free[first - 1 : last, h] = new_price, new_free
-        fresh = PricedCluster(view, price, free, longest=T)
+        fresh = PricedServers(view, price, free, longest=T)
         assert market.cheapest(candidates, 1, T + 1) == fresh.cheapest(candidates, 1, T + 1)
         for mode in candidates:
             starts = np.arange(1, max(1, T + 2 - mode.duration))
@@ -152,7 +152,7 @@ def test_changed_prices_are_those_of_a_new_market() -> None:
 def test_ties_by_volume_take_the_least_volume_then_the_earliest_end() -> None:
     instance = instance_of([{"chunks": 2, "train_time": {"w1": 1.0}, "update_time": {"p1": 0}}])
     view, candidates = cluster(instance), modes(instance, 0)
-    market = PricedCluster.empty(view, 6)
+    market = PricedServers.empty(view, 6)
     assert [(mode.workers, mode.central) for mode in candidates] == [
         (2, True), (1, True), (2, False), (1, False),
     ]  # fmt: skip
@@ -167,4 +167,4 @@ def test_ties_by_volume_take_the_least_volume_then_the_earliest_end() -> None:
 def test_tables_that_memory_cannot_hold_are_refused() -> None:
     view = cluster(instance_of([{"train_time": {"w1": 1}, "update_time": {"p1": 0}}]))
     with pytest.raises(ScaleError, match="1000000000 slots on 2 servers"):
-        PricedCluster.empty(view, 10**9)
+        PricedServers.empty(view, 10**9)

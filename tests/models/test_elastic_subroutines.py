@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_maxweight import batch_of, constants, serve_batch
-from schedgap.models.elastic.algorithms.pricing import PricedCluster, PricedRun
+from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers
 from schedgap.models.elastic.algorithms.subroutines import (
-    PricedPlacement,
     SubroutineInput,
+    SubroutinePlacement,
     best_split,
     cheapest_central,
     cheapest_ring_central,
@@ -47,7 +47,7 @@ def cheaper(central: PricedRun | None, split: PricedRun | None) -> PricedRun | N
 
 
 def fast(instance: ElasticInstance, given: SubroutineInput, central: bool) -> PricedRun | None:
-    market = PricedCluster(given.view, given.price, given.free, longest=TAU)
+    market = PricedServers(given.view, given.price, given.free, longest=TAU)
     candidates = [mode for mode in modes(instance, 0) if mode.central == central]
     return market.cheapest(candidates, 1, TAU, rule="repaired")
 
@@ -154,15 +154,15 @@ def _of_theorem_1(**server: float) -> tuple[Any, ...]:
 def test_the_literal_algorithm_4_places_no_workers() -> None:
     """With the PSs on A nothing fits, but both workers are counted off; B then gets 2 PSs, 20."""
     found = greedy_split(*_of_theorem_1(), count_afresh=False, leave_one=False)
-    assert found == PricedPlacement(20.0, {}, {1: 2})
+    assert found == SubroutinePlacement(20.0, {}, {1: 2})
 
 
 def test_theorem_1_is_false() -> None:
-    assert greedy_split(*_of_theorem_1()) == PricedPlacement(22.0, {0: 2}, {1: 2})
-    assert best_split(*_of_theorem_1()) == PricedPlacement(13.0, {0: 1, 1: 1}, {1: 1})
+    assert greedy_split(*_of_theorem_1()) == SubroutinePlacement(22.0, {0: 2}, {1: 2})
+    assert best_split(*_of_theorem_1()) == SubroutinePlacement(13.0, {0: 1, 1: 1}, {1: 1})
     small = {"gpu": 1, "cpu": 1, "bandwidth": 2}
     assert greedy_split(*_of_theorem_1(**small)) is None
-    assert best_split(*_of_theorem_1(**small)) == PricedPlacement(13.0, {0: 1, 1: 1}, {1: 1})
+    assert best_split(*_of_theorem_1(**small)) == SubroutinePlacement(13.0, {0: 1, 1: 1}, {1: 1})
 
 
 def test_a_last_worker_beside_the_parameter_servers_spoils_the_candidate() -> None:
@@ -179,13 +179,13 @@ def test_a_last_worker_beside_the_parameter_servers_spoils_the_candidate() -> No
     )
     demand = cluster(instance).demand(Mode(0, 0, 1, False, 1))
     case = demand, np.array([1.0, 5.0]), np.array([1.0, 1.0]), cluster(instance).capacity
-    assert greedy_split(*case) == PricedPlacement(6.0, {1: 1}, {0: 1})
+    assert greedy_split(*case) == SubroutinePlacement(6.0, {1: 1}, {0: 1})
     swapped = demand, np.array([5.0, 1.0]), np.array([1.0, 9.0]), cluster(instance).capacity
-    assert greedy_split(*swapped) == PricedPlacement(2.0, {1: 1}, {0: 1})
+    assert greedy_split(*swapped) == SubroutinePlacement(2.0, {1: 1}, {0: 1})
     # With the PS on the server of the worker: g = 1 = N, no PS, though no worker fits elsewhere.
     both = demand, np.ones(2), np.ones(2), np.array([[1.0, 4, 4], [1, 4, 4]])
-    assert greedy_split(*both) == PricedPlacement(2.0, {1: 1}, {0: 1})
-    assert greedy_split(*both, leave_one=False) == PricedPlacement(2.0, {0: 1}, {1: 1})
+    assert greedy_split(*both) == SubroutinePlacement(2.0, {1: 1}, {0: 1})
+    assert greedy_split(*both, leave_one=False) == SubroutinePlacement(2.0, {0: 1}, {1: 1})
 
 
 def test_the_study_shows_which_variant_fails_how() -> None:

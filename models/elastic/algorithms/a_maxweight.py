@@ -26,7 +26,7 @@ import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
-from schedgap.models.elastic.algorithms.pricing import PricedCluster, PricedRun
+from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers
 from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints, Rule, tie_margin
 from schedgap.models.method import AlgorithmRun
@@ -237,7 +237,7 @@ def serve_batch(
     Source: Algorithm 3. Guarantee: 2 log lambda (Theorem 3), on assumptions that can fail; see
     `guarantees`. Costs that differ by less than 1e-9, relative to costs above 1, count as equal.
     """
-    priced = PricedCluster.empty(view, deadline - 1)  # A3 L1: x = 0, beta = 0, delta = 0 (E35)
+    priced = PricedServers.empty(view, deadline - 1)  # A3 L1: x = 0, beta = 0, delta = 0 (E35)
     served: list[tuple[ArrivedJob, PricedRun]] = []  # J_i^s
     able = _in_order(view, jobs, const, order)
     if log is not None:
@@ -282,7 +282,7 @@ def _density(view: ElasticCluster, job: ArrivedJob, const: MaxWeightConstants) -
 
 
 def _cheapest(
-    priced: PricedCluster,
+    priced: PricedServers,
     job: ArrivedJob,
     deadline: int,
     const: MaxWeightConstants,
@@ -305,14 +305,14 @@ def _cheapest(
     return best if split_run is None else split_run  # A3 L5-L7
 
 
-def _commit(priced: PricedCluster, run: PricedRun, const: MaxWeightConstants) -> None:
+def _commit(priced: PricedServers, run: PricedRun, const: MaxWeightConstants) -> None:
     """Add the usage of a schedule to beta, and raise the prices that it affects by (11)."""
     servers, price, free = _after(priced, run, const)
     priced.change(run.start, run.end - 1, servers, price, free)
 
 
 def _after(
-    priced: PricedCluster, run: PricedRun, const: MaxWeightConstants
+    priced: PricedServers, run: PricedRun, const: MaxWeightConstants
 ) -> tuple[Ints, Floats, Floats]:
     """Return the servers of a schedule, and their prices and free amounts [t, h, r] after it."""
     view = priced.view
@@ -329,7 +329,7 @@ def _after(
 
 
 def _tell_accept(
-    log: Log, priced: PricedCluster, each: ArrivedJob, run: PricedRun, const: MaxWeightConstants
+    log: Log, priced: PricedServers, each: ArrivedJob, run: PricedRun, const: MaxWeightConstants
 ) -> None:
     """Log that a job is served, and the price increases that follow."""
     view, job, kappa = priced.view, each.job, const.kappa

@@ -93,7 +93,7 @@ class ServedRound(NamedTuple):
 class AOnlineResult:
     """Schedule and rounds of an online run, with its settings."""
 
-    given: OnlineSettings
+    settings: OnlineSettings
     schedule: ElasticSchedule
     rounds: tuple[ServedRound, ...]
 
@@ -111,7 +111,7 @@ class AOnlineResult:
 
 
 def a_dual(
-    jobs: Sequence[ArrivedJob], tau: int, given: OnlineSettings, *, log: Log | None = None
+    jobs: Sequence[ArrivedJob], tau: int, settings: OnlineSettings, *, log: Log | None = None
 ) -> tuple[ServedBatch, ...]:
     """Serve a batch in up to alpha windows of tau slots; prices start at zero in each.
 
@@ -121,7 +121,7 @@ def a_dual(
         J_i, in the order that breaks ties.
     tau : int
         Slots of a window, >= 2.
-    given : OnlineSettings
+    settings : OnlineSettings
         Constants and rules.
     log : list, optional
         Receives the events.
@@ -138,17 +138,17 @@ def a_dual(
     """
     rest = list(jobs)  # A2 L1: J_i without J_i^s
     windows: list[ServedBatch] = []
-    for iota in range(given.alpha):  # A2 L2
+    for iota in range(settings.alpha):  # A2 L2
         if log is not None:
             log.append({"line": "A2 L2", "event": "window", "time": tau, "window": iota + 1})
         window = serve_batch(
-            given.view,
+            settings.view,
             rest,
             tau,
-            given.const,
-            rule=given.rule,
-            order=given.order,
-            tie=given.tie,
+            settings.const,
+            rule=settings.rule,
+            order=settings.order,
+            tie=settings.tie,
             log=log,
         )  # A2 L3
         if not window.served:
@@ -162,7 +162,7 @@ def a_dual(
 
 
 def serve_rounds(
-    arrivals: ElasticArrivals, given: OnlineSettings, *, log: Log | None = None
+    arrivals: ElasticArrivals, settings: OnlineSettings, *, log: Log | None = None
 ) -> AOnlineResult:
     """Schedule jobs in batches, as they arrive.
 
@@ -170,7 +170,7 @@ def serve_rounds(
     ----------
     arrivals : ElasticArrivals
         Every job must have a mode.
-    given : OnlineSettings
+    settings : OnlineSettings
         T, F, kappa and alpha are known beforehand, as in the paper.
     log : list, optional
         Receives the events.
@@ -200,13 +200,13 @@ def serve_rounds(
             words = {"round": i, "time": tau, "batch": _ids(waiting)}
             log.append({"line": "A1 L2", "event": "round", **words})
         if min((job.shortest() for job in waiting), default=math.inf) < tau:  # some job fits
-            windows = a_dual(waiting, tau, given, log=log)  # A1 L6
-            base = max(tau, end) if given.compact else given.alpha * tau
+            windows = a_dual(waiting, tau, settings, log=log)  # A1 L6
+            base = max(tau, end) if settings.compact else settings.alpha * tau
             end = base + len(windows) * tau
             for iota, window in enumerate(windows):  # A1 L7
                 for each, offer in window.served:
                     run = arrivals.start(offer, base + iota * tau)  # A1 L8-L9
-                    place = given.view.place(run.mode, run.start, run.workers, run.ps)
+                    place = settings.view.place(run.mode, run.start, run.workers, run.ps)
                     placed[each.job.id] = place
                     if log is not None:
                         words = {"time": tau, "window": iota + 1, "job": each.job.id}
@@ -216,7 +216,7 @@ def serve_rounds(
         if log is not None:
             words = {"round": i, "time": tau, "left": _ids(waiting)}
             log.append({"line": "A1 L10", "event": "round_end", **words})
-    return AOnlineResult(given, ElasticSchedule(placed), tuple(rounds))  # A1 L11
+    return AOnlineResult(settings, ElasticSchedule(placed), tuple(rounds))  # A1 L11
 
 
 def _ids(jobs: Sequence[ArrivedJob]) -> list[str]:
@@ -306,7 +306,7 @@ def a_online(
     arrivals = ElasticArrivals(instance, modes_of)
     if not all(arrived_job(instance, j, modes_of).modes for j in range(len(instance.jobs))):
         return AlgorithmRun(None)
-    given = online_settings(
+    settings = online_settings(
         instance,
         alpha=alpha,
         compact=compact,
@@ -318,14 +318,14 @@ def a_online(
         modes_of=modes_of,
     )
     log: Log | None = [] if events else None
-    run = serve_rounds(arrivals, given, log=log)
+    run = serve_rounds(arrivals, settings, log=log)
     upper = None if weight_bound is None else partial(weight_bound, instance)
     trace = {
-        "alpha": given.alpha,
-        "kappa": given.const.kappa,
-        "F": given.const.F,
-        "gamma": gamma(given.const),
-        "lemma_1": lemma_1(run.rounds, given.alpha, upper=upper),
+        "alpha": settings.alpha,
+        "kappa": settings.const.kappa,
+        "F": settings.const.F,
+        "gamma": gamma(settings.const),
+        "lemma_1": lemma_1(run.rounds, settings.alpha, upper=upper),
         "rounds": [
             round_trace | {"alpha_needed": _alpha_needed(instance, run, served_round)}
             for round_trace, served_round in zip(run.trace(), run.rounds, strict=True)
@@ -338,7 +338,7 @@ def _alpha_needed(instance: ElasticInstance, run: AOnlineResult, each: ServedRou
     """Return the alpha that (6) requires for the batch of a round, by the text after Theorem 5."""
     total = math.fsum(one.job.weight for one in each.batch)
     least = min(job.weight for job in instance.jobs)
-    return windows_needed(total, least, gamma(run.given.const))
+    return windows_needed(total, least, gamma(run.settings.const))
 
 
 def solve_a_online(instance: ElasticInstance, call: RunContext, **settings: Any) -> MethodResult:

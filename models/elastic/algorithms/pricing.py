@@ -50,7 +50,7 @@ class PricedRun(NamedTuple):
         return self.start + self.mode.duration
 
 
-class PricedCluster:
+class PricedServers:
     """Prices and free amounts on every server in slots 1..T; later everything is free, at price 0.
 
     Parameters
@@ -92,7 +92,7 @@ class PricedCluster:
         self._lower_bounds = CostLowerBounds(view, self.price, self.free, blank=self.blank)
 
     @classmethod
-    def empty(cls, view: ElasticCluster, slots: int) -> "PricedCluster":
+    def empty(cls, view: ElasticCluster, slots: int) -> "PricedServers":
         """Return the empty cluster with zero prices.
 
         Parameters
@@ -480,11 +480,11 @@ def cheapest_schedule(
     -----
     Source: (12), (20); Algorithms 4-7. Ties: central first, then types in list order, then as in
     `modes.job_modes`, then the earliest start. For many jobs under the same prices use one
-    `PricedCluster`.
+    `PricedServers`.
     """
     view = cluster(instance)
     longest = max(1, window[1] - window[0])
-    priced = PricedCluster(
+    priced = PricedServers(
         view, np.moveaxis(prices, 2, 0), np.moveaxis(view.units(free), 2, 0), longest=longest
     )
     run = priced.cheapest(modes(instance, job), *window, rule=rule)

@@ -86,6 +86,8 @@ class CostLowerBounds:
                     ps_types.setdefault(mode.ps_type, len(ps_types))
         if not groups:
             return result, lowest
+        # Table over slots: first the price of N workers of a type, for each pair (type, N), then
+        # the price of one PS of each type. Each pair is computed once, whatever the modes.
         rows = len(self._price)
         slot = np.empty((len(pairs) + len(ps_types), rows))
         numbers: dict[int, list[int]] = {}
@@ -97,6 +99,7 @@ class CostLowerBounds:
             )
         for p, index in ps_types.items():
             slot[len(pairs) + index] = self._cheapest_ps(p)
+        # bound(mode, start) = sum over its slots (workers + PS) + weight (start + duration).
         sums = _WindowSums(slot)
         for duration, members in groups.items():
             # A start after all slots is no better than the first such one.

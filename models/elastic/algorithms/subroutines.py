@@ -1,6 +1,6 @@
 """Algorithms 4-7 as printed, loop by loop, with their errors corrected.
 
-No method calls them: `pricing.PricedCluster` finds the same schedules without the loops, and tests
+No method calls them: `pricing.PricedServers` finds the same schedules without the loops, and tests
 compare the two. Here the reader finds the paper's lines, and the study of Theorem 1 its variants.
 E16, E17, ... are the paper's errata as numbered in `paper.py`.
 """
@@ -25,7 +25,7 @@ from schedgap.models.elastic.placement import (
 )
 
 
-class PricedPlacement(NamedTuple):
+class SubroutinePlacement(NamedTuple):
     """Workers and PSs by index of server, with their cost."""
 
     cost: float
@@ -62,7 +62,7 @@ def greedy_split(
     *,
     count_afresh: bool = True,
     leave_one: bool = True,
-) -> PricedPlacement | None:
+) -> SubroutinePlacement | None:
     """Return the placement that lines 8-33 of Algorithm 4 choose in one window.
 
     Parameters
@@ -82,7 +82,7 @@ def greedy_split(
 
     Returns
     -------
-    PricedPlacement or None
+    SubroutinePlacement or None
         None when it finds no placement.
 
     Notes
@@ -93,7 +93,7 @@ def greedy_split(
     assert demand.ps is not None
     N, b, B = demand.workers, demand.bandwidth, demand.ps_bandwidth
     fit = fits(free, demand.worker)
-    best: PricedPlacement | None = None
+    best: SubroutinePlacement | None = None
     rest = N  # A4 L6: N^
     servers = np.argsort(omega, kind="stable").tolist()  # A4 L8
     for n in servers:  # A4 L9
@@ -116,7 +116,9 @@ def greedy_split(
             continue  # A4 L26-L27: the cost is infinite
         cost = float(sum(omega[k] * y[k] for k in servers) + zeta[n] * s)  # A4 L28-L29
         if best is None or cost < best.cost - tie_margin(best.cost):  # A4 L30
-            best = PricedPlacement(cost, {k: y[k] for k in sorted(y) if y[k]}, {n: s})  # A4 L31-L32
+            best = SubroutinePlacement(
+                cost, {k: y[k] for k in sorted(y) if y[k]}, {n: s}
+            )  # A4 L31-L32
     return best  # A4 L33
 
 
@@ -181,7 +183,7 @@ def cheapest_central(given: SubroutineInput, job: Job) -> PricedRun | None:
                         placement = None  # A5 L5
                         if (free[h] >= N * view.worker_units[m] + view.ps_units[p]).all():
                             cost = float(N * omega[h] + zeta[h])
-                            placement = PricedPlacement(cost, {h: N}, {h: 1})  # A5 L6
+                            placement = SubroutinePlacement(cost, {h: N}, {h: 1})  # A5 L6
                         best = _better(best, placement, mode, start)  # A5 L7-L10
                     # A5 L11
     # A5 L12
@@ -210,7 +212,9 @@ def cheapest_ring_central(given: SubroutineInput, job: Job) -> PricedRun | None:
                     y = min(int(fit[h]), N)  # A6 L10
                     placement = None  # A6 L11-L12
                     if y >= N:
-                        placement = PricedPlacement(float(N * omega[h]), {h: N}, {})  # A6 L13-L15
+                        placement = SubroutinePlacement(
+                            float(N * omega[h]), {h: N}, {}
+                        )  # A6 L13-L15
                     best = _better(best, placement, mode, start)  # A6 L16-L18
                 # A6 L19
             # A6 L20
@@ -247,7 +251,7 @@ def cheapest_ring_split(given: SubroutineInput, job: Job) -> PricedRun | None:
                 placement = None  # A7 L14-L15
                 if rest == 0 and len(y) > 1:  # E18: one server alone is no split placement
                     cost = float(sum(omega[h] * count for h, count in y.items()))
-                    placement = PricedPlacement(cost, dict(sorted(y.items())), {})  # A7 L16-L18
+                    placement = SubroutinePlacement(cost, dict(sorted(y.items())), {})  # A7 L16-L18
                 best = _better(best, placement, mode, start)  # A7 L19-L21
             # A7 L22
         # A7 L23
@@ -278,7 +282,7 @@ def _ring_mode(view: ElasticCluster, job: Job, m: int, workers: int, *, central:
 
 
 def _better(
-    best: PricedRun | None, placement: PricedPlacement | None, mode: Mode, start: int
+    best: PricedRun | None, placement: SubroutinePlacement | None, mode: Mode, start: int
 ) -> PricedRun | None:
     """Return the cheaper schedule; the earlier one when the costs are equal (E21)."""
     if placement is None or (
@@ -290,7 +294,7 @@ def _better(
 
 def best_split(
     demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats
-) -> PricedPlacement | None:
+) -> SubroutinePlacement | None:
     """Return the cheapest placement of exactly N workers on >= 2 servers, by enumeration.
 
     All numbers of workers and PSs on all servers are tried, with PSs on any number of servers; for
@@ -327,7 +331,7 @@ def best_split(
     counts = [
         {h: int(count) for h, count in enumerate(row.tolist()) if count} for row in (y[a], s[c])
     ]
-    return PricedPlacement(float(cost[a, c]), *counts)
+    return SubroutinePlacement(float(cost[a, c]), *counts)
 
 
 def _grid(most: int, hosts: int) -> Floats:

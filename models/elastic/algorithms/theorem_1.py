@@ -9,19 +9,25 @@ from functools import partial
 
 import numpy as np
 
-from schedgap.models.elastic.algorithms.subroutines import PricedPlacement, best_split, greedy_split
+from schedgap.models.elastic.algorithms.subroutines import (
+    SubroutinePlacement,
+    best_split,
+    greedy_split,
+)
 from schedgap.models.elastic.placement import Floats, ModeDemand, cheapest
 from schedgap.models.study import main as study_command
 
 Case = tuple[ModeDemand, Floats, Floats, Floats]  # demand, omega [h], zeta [h], free [h, r]
 
 
-def _exact(demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats) -> PricedPlacement | None:
+def _exact(
+    demand: ModeDemand, omega: Floats, zeta: Floats, free: Floats
+) -> SubroutinePlacement | None:
     found = cheapest(demand, omega, zeta, free)
-    return None if found is None else PricedPlacement(*found)
+    return None if found is None else SubroutinePlacement(*found)
 
 
-VARIANTS: dict[str, Callable[[ModeDemand, Floats, Floats, Floats], PricedPlacement | None]] = {
+VARIANTS: dict[str, Callable[[ModeDemand, Floats, Floats, Floats], SubroutinePlacement | None]] = {
     "literal": partial(greedy_split, count_afresh=False, leave_one=False),
     "count afresh (E16)": partial(greedy_split, leave_one=False),
     "repaired (E16, E17)": greedy_split,
@@ -83,7 +89,7 @@ def study(number: int, seed: int) -> list[VariantResult]:
     return rows
 
 
-def _is_placement(demand: ModeDemand, found: PricedPlacement) -> bool:
+def _is_placement(demand: ModeDemand, found: SubroutinePlacement) -> bool:
     """Return whether all workers are placed, with the PSs on at least two servers."""
     whole = sum(found.workers.values()) == demand.workers
     return whole and len({*found.workers, *found.ps}) >= 2

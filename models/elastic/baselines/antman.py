@@ -54,6 +54,7 @@ def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> Elast
                 demoted.add(job.id)
             if guaranteed(job):
                 guaranteed_jobs.append(k)
+        # Guaranteed jobs: running ones keep their servers, waiting ones may displace the others.
         others = [active_job for k, active_job in enumerate(active) if k not in guaranteed_jobs]
         for k in sorted(guaranteed_jobs, key=lambda k: active[k].held is None):
             active_job = active[k]
@@ -62,6 +63,7 @@ def antman(instance: ElasticInstance, patience: int = 8, seed: int = 0) -> Elast
                 next_call = min(next_call, active_job.waits_since + patience)
                 continue
             assignment[k], free = held, free - held.amounts(view)
+        # Opportunistic jobs share what is left, by arrival.
         for k, active_job in enumerate(active):
             if k in guaranteed_jobs:
                 continue

@@ -4,7 +4,7 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.algorithms.a_maxweight import constants
-from schedgap.models.elastic.algorithms.pricing import PricedCluster, PricedRun
+from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers
 from schedgap.models.elastic.baselines.first_fit import fastest_mode
 from schedgap.models.elastic.modes import Mode, cluster, modes
 
@@ -19,7 +19,7 @@ def deadline_greedy(instance: ElasticInstance) -> ElasticSchedule:
     view, const, end = cluster(instance), constants(instance), instance.deadline
     volumes = [const.volumes(view, modes(instance, j)).tolist() for j in range(len(instance.jobs))]
     schedulable = [j for j, job_modes in enumerate(volumes) if job_modes]
-    priced, placed = PricedCluster.empty(view, end - 1), {}
+    priced, placed = PricedServers.empty(view, end - 1), {}
     for j in sorted(schedulable, key=lambda j: (-instance.jobs[j].weight / min(volumes[j]), j)):
         job_modes = modes(instance, j)
         worker_type = fastest_mode(view, const, job_modes).worker_type
@@ -36,7 +36,7 @@ def deadline_greedy(instance: ElasticInstance) -> ElasticSchedule:
     return ElasticSchedule(placed)
 
 
-def _latest(priced: PricedCluster, mode: Mode, end: int) -> PricedRun | None:
+def _latest(priced: PricedServers, mode: Mode, end: int) -> PricedRun | None:
     """Return the cheapest placement at the latest start of a mode that ends in time."""
     starts = np.arange(1, end - mode.duration + 1)
     feasible = starts[np.isfinite(priced.costs(mode, starts))] if len(starts) else starts

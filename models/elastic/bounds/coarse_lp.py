@@ -30,6 +30,7 @@ from schedgap.models.elastic.time_windows import shortest
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.loops.column_generation import Columns
+from schedgap.solvers.programs.builder import Entries
 
 BLOCKS = 100  # number of blocks if their length is not given
 ROUGH = 1e-3  # relative gap at which the prices of one pool are the start for several
@@ -111,7 +112,8 @@ class _BlockMaster:
 
     def columns(self, runs: Sequence[tuple[int, PoolRun]], sums: PoolPriceSums) -> Columns:
         """Return runs as columns: their usage times their slots in each block."""
-        cost, entries = [], []
+        cost: list[float] = []
+        entries: list[Entries] = []
         for j, run in runs:
             end = self.pricer.end(j, run)
             inside = np.minimum(end - 1, self._end) - np.maximum(run.start - 1, self._begin)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.coarse_lp import fallback_costs, run_cost, solve_coarse
@@ -33,6 +34,7 @@ from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.loops.column_generation import Columns
+from schedgap.solvers.programs.builder import Entries
 
 ROUGH = 1e-2  # relative gap at which the prices of one pool are a good enough start
 
@@ -87,12 +89,13 @@ class _ConfigurationMaster:
         A run uses its containers for its slots in each block. A configuration supplies its
         containers on all servers of the kind for all slots of the block.
         """
-        cost, entries = [], []
+        cost: list[float] = []
+        entries: list[Entries] = []
         for run in runs:
             own, end = container_demands(self.pricer.instance, run.job), self.pricer.end(run)
             inside = np.minimum(end - 1, self._end) - np.maximum(run.start - 1, self._begin)
             blocks = np.flatnonzero(inside > 0)
-            entry: list[tuple[object, object]] = [(run.job, 1.0)]
+            entry: list[tuple[ArrayLike, ArrayLike]] = [(run.job, 1.0)]
             for kind, count in ((own.worker, own.workers), (own.ps, own.ps_count)):
                 if count[run.row]:
                     at = self._container_at[int(kind[run.row]), blocks]
@@ -147,6 +150,7 @@ def solve_configurations(
         return ConfigurationLpResult(None, None, None, None, rough.rounds, 0)
     start = ContainerPrices(rough.prices.block, rough.prices.slots, demand @ rough.prices.price[0])
     rows = _ConfigurationMaster(pricer, start.block, start.slots, len(demand))
+    # The first columns: cheapest runs and most valuable configurations at these prices.
     if (priced := pricer.price_jobs(start, clock)) is None:
         return ConfigurationLpResult(rough.bound, None, rough.prices, None, rough.rounds, 0)
     least, runs = priced

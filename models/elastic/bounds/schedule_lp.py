@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.algorithms.pricing import PricedCluster
+from schedgap.models.elastic.algorithms.pricing import PricedServers
 from schedgap.models.elastic.bounds.price_lists import price_list, read_price_list
 from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.modes import Mode, cluster, modes
@@ -35,6 +35,7 @@ from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaste
 from schedgap.models.method import MethodResult
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.loops.column_generation import ColumnGenerationResult, Columns
+from schedgap.solvers.programs.builder import Entries
 
 TIES = 4e-9  # relative: of costs that differ by less, pricing may return the larger one
 MAX_CELLS = 2_000_000  # servers x resources x slots with prices
@@ -133,7 +134,7 @@ class RunPricer:
                 groups.setdefault((mode.worker_type, mode.central), []).append(mode)
             self._by_type.append(list(groups.values()))
 
-    def priced_cluster(self, prices: SlotPrices) -> PricedCluster:
+    def priced_cluster(self, prices: SlotPrices) -> PricedServers:
         """Return the empty cluster under prices.
 
         Parameters
@@ -144,14 +145,14 @@ class RunPricer:
         price = prices.per_demand(self.instance)
         durations = [mode.duration for j in self.jobs for mode in modes(self.instance, j)]
         longest = max(durations, default=1)
-        return PricedCluster(
+        return PricedServers(
             self.view,
             price,
             np.broadcast_to(self.view.capacity, price.shape),
             longest=max(1, min(longest, len(price))),
         )
 
-    def _cheapest(self, priced: PricedCluster, job: int) -> list[tuple[float, ElasticRun]]:
+    def _cheapest(self, priced: PricedServers, job: int) -> list[tuple[float, ElasticRun]]:
         """Return the cheapest run of each worker type, central and split, the least cost first.
 
         The cost is w (start + duration) plus the price; in a batch the price less the weight.
@@ -245,10 +246,11 @@ class _SlotMaster:
     def columns(self, runs: Sequence[ElasticRun]) -> Columns:
         """Return runs as columns: 1 in the row of the job, and their usage in the slots."""
         view, weights = cluster(self.instance), [job.weight for job in self.instance.jobs]
-        cost, entries = [], []
+        cost: list[float] = []
+        entries: list[Entries] = []
         for run in runs:
             usage = np.zeros(self.cells.shape[:2])  # [pool, r]
-            for h, amounts in run.held(view).items():
+            for h, amounts in run.usage(view).items():
                 usage[self.pool[h]] += amounts
             usage /= self._size
             used = np.nonzero(usage)

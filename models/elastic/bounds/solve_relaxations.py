@@ -22,7 +22,7 @@ from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.programs import compact
-from schedgap.models.elastic.time_windows import JobWindows
+from schedgap.models.elastic.time_windows import ElasticWindows
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
 
@@ -152,7 +152,7 @@ def dual_lp_bound(
     start = starting_schedule(instance)
     slots = schedule_lp.priced_slots(instance, start)
     jobs = len(instance.jobs)
-    span = JobWindows(tuple(job.arrival for job in instance.jobs), (slots + 1,) * jobs)
+    span = ElasticWindows(tuple(job.arrival for job in instance.jobs), (slots + 1,) * jobs)
     most = call.options["max_columns"]
     runs = compact.enumerate_runs(instance, span, most)
     if runs is None:

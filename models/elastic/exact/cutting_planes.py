@@ -169,6 +169,7 @@ def tighten(
     history: list[float] = []
     while (solution := master.solve(clock)) is not None:
         shares, duals = solution
+        # The dual values prove a bound on the schedules of the pool, whatever the solution is.
         current = master.prove(shares, duals, len(history))
         if current.bound > best.bound or current.is_whole:
             best = current
@@ -185,6 +186,7 @@ def tighten(
         if not new_cuts or clock.expired() or _stalls(history, most):
             break
         master.add(new_cuts, current.reduced)
+        # A schedule of value <= most has no run whose reduced cost exceeds most - bound.
         promising = current.reduced <= most - current.value + current.margin
         if promising.sum() < SHRINK_BELOW * len(pool):
             master = master.of(promising, duals, current.reduced)

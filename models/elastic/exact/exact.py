@@ -215,6 +215,8 @@ def _guided(
         else last_end
         for j, ends in ends_of.items()
     }
+    # First lists: by mean ends, at several factors of the prices. Then both are drawn at random,
+    # around the mean ends or the ends in the best list so far.
     price = prices.per_demand(instance)
     random = np.random.default_rng(seed)
     lists = failures = 0
@@ -464,6 +466,8 @@ def branch_stage(
         on_bound=finder.bound,
     )
     finder.bound(result.lower)
+    # The search covers all schedules of value <= reach. It is exhaustive if larger values are of no
+    # interest, or if the best schedule found is within reach.
     nothing = result.complete and result.runs is None
     end = target if result.runs is None else value_of(instance, result.runs)
     exhaustive = remaining.final or end <= remaining.reach  # other runs give nothing better

@@ -16,12 +16,12 @@ from itertools import chain
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic.algorithms.pricing import PricedCluster
+from schedgap.models.elastic.algorithms.pricing import PricedServers
 from schedgap.models.elastic.bounds.schedule_lp import RunPricer, SlotPrices, pools
 from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.programs.columns import ElasticRun, placements
-from schedgap.models.elastic.time_windows import JobWindows
+from schedgap.models.elastic.time_windows import ElasticWindows
 from schedgap.solvers import Clock
 
 MAX_ENTRIES = 10_000_000  # runs x servers x resources x slots
@@ -67,7 +67,7 @@ class ReducedCosts:
             object.__setattr__(self, name, number)
 
     def _starts(
-        self, priced: PricedCluster, job: int, limit: float, span: JobWindows
+        self, priced: PricedServers, job: int, limit: float, span: ElasticWindows
     ) -> Iterator[tuple[Mode, Ints, Floats]]:
         """Yield modes with starts that may be cheap enough, and their objective coefficients.
 
@@ -94,7 +94,7 @@ class ReducedCosts:
                     yield mode, starts, weight * (starts + mode.duration).astype(float)
 
     def enumerate_runs(
-        self, limit: float, span: JobWindows, clock: Clock, most: int
+        self, limit: float, span: ElasticWindows, clock: Clock, most: int
     ) -> EnumeratedRuns:
         """Return the runs in the windows whose reduced cost is at most `limit`.
 
@@ -102,7 +102,7 @@ class ReducedCosts:
         ----------
         limit : float
             Largest reduced cost.
-        span : JobWindows
+        span : ElasticWindows
             When each job may run.
         most : int
             Largest number of runs; with more the result is incomplete.

@@ -54,7 +54,7 @@ class RunPool:
             key = run.mode.worker_type, run.mode.ps_type, run.workers, run.ps
             if key not in rows:
                 rows[key] = [0] * servers
-                for h, usage in run.held(view).items():
+                for h, usage in run.usage(view).items():
                     rows[key][h] = kinds_on[h].setdefault(tuple(usage.tolist()), len(kinds_on[h]))
         self.kind: Ints = np.array(
             [rows[run.mode.worker_type, run.mode.ps_type, run.workers, run.ps] for run in runs],

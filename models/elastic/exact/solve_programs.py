@@ -20,7 +20,7 @@ from schedgap.models.elastic.programs import (
 from schedgap.models.elastic.programs import time_indexed as by_start
 from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.elastic.programs.weights import value_step
-from schedgap.models.elastic.time_windows import JobWindows, windows
+from schedgap.models.elastic.time_windows import ElasticWindows, windows
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.engines.results import LEAST_TOLERANCES
@@ -34,12 +34,12 @@ MAX_RATIO = 1e7  # of two amounts of a resource, for engines in floating point
 class _PyomoProgram(Protocol):
     """A module that writes a program with Pyomo."""
 
-    def size(self, instance: ElasticInstance, span: JobWindows) -> int: ...
-    def build(self, instance: ElasticInstance, *, span: JobWindows) -> "pyo.ConcreteModel": ...
+    def size(self, instance: ElasticInstance, span: ElasticWindows) -> int: ...
+    def build(self, instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteModel": ...
     def read(self, model: "pyo.ConcreteModel", instance: ElasticInstance) -> ElasticSchedule: ...
 
 
-def _windows(instance: ElasticInstance, state: SearchState) -> JobWindows:
+def _windows(instance: ElasticInstance, state: SearchState) -> ElasticWindows:
     """Return the time windows given by the incumbent; without one, by the closed horizon."""
     span = windows(instance, None if state.schedule is None else state.schedule.value(instance))
     assert span is not None

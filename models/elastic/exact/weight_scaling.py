@@ -15,7 +15,7 @@ from schedgap.models.method import MethodResult, Progress, RunContext
 
 
 @dataclass(frozen=True, slots=True)
-class _ScaledProgress:
+class _RescaledProgress:
     """Progress that divides the objective values of a method on scaled weights."""
 
     progress: Progress
@@ -53,7 +53,7 @@ def with_scaled_weights(run: ExactMethod) -> ExactMethod:
         larger, power = scaled_weights(instance)
         if not power:
             return run(instance, call)
-        result = run(larger, replace(call, progress=_ScaledProgress(call.progress, power)))
+        result = run(larger, replace(call, progress=_RescaledProgress(call.progress, power)))
         proof = result.certificate
         return replace(
             result,

@@ -17,7 +17,7 @@ import numpy as np
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.algorithms.pricing import PricedCluster, PricedRun
+from schedgap.models.elastic.algorithms.pricing import PricedRun, PricedServers
 from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.bounds.volume import mean_busy_time_bound
 from schedgap.models.elastic.heuristics.list_schedules import Stop, wspt_order
@@ -31,7 +31,7 @@ from schedgap.models.elastic.programs.columns import (
     schedule_of,
 )
 from schedgap.models.elastic.programs.weights import VALUE_TOLERANCE, value_step
-from schedgap.models.elastic.time_windows import JobWindows, no_schedule, shortest, windows
+from schedgap.models.elastic.time_windows import ElasticWindows, no_schedule, shortest, windows
 from schedgap.models.method import RunContext
 from schedgap.models.search_state import SearchState
 
@@ -79,13 +79,13 @@ def starting_schedules(
             yield schedule_of(instance, runs)
 
 
-def known_windows(instance: ElasticInstance) -> JobWindows:
+def known_windows(instance: ElasticInstance) -> ElasticWindows:
     """Return the time windows given by a first schedule, a closed horizon or a deadline."""
     start = starting_schedule(instance)
     span = windows(instance, None if start is None else start.value(instance))
     if span is None:  # an open horizon, and some job has no placement: infeasible
         first = tuple(job.arrival for job in instance.jobs)
-        return JobWindows(first, first)
+        return ElasticWindows(first, first)
     return span
 
 
@@ -183,7 +183,7 @@ class _PricedPartialSchedule:
         price = np.zeros(shape)
         price[: len(self._price)] = self._price[: self.slots]
         free = np.broadcast_to(self.view.capacity, shape).copy()
-        self.priced = PricedCluster(self.view, price, free, longest=self.slots)
+        self.priced = PricedServers(self.view, price, free, longest=self.slots)
         for run in self.runs.values():
             self.priced.occupy(run)
 
@@ -211,7 +211,7 @@ def _one_by_one(instance: ElasticInstance, order: Sequence[int]) -> list[Elastic
     view, start, runs = cluster(instance), 1, []
     for j in order:
         mode = min(modes(instance, j), key=lambda mode: mode.duration)
-        run = PricedCluster.empty(view, 1).cheapest_at(mode, 1)
+        run = PricedServers.empty(view, 1).cheapest_at(mode, 1)
         assert run is not None
         start = max(start, instance.jobs[j].arrival)
         runs.append(run_of(j, run)._replace(start=start))

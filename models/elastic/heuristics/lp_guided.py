@@ -96,6 +96,7 @@ def lp_guided(instance: ElasticInstance, call: RunContext) -> MethodResult:
     call.progress.phase("the relaxation")
     (bound, certificate), guide = _relaxation(instance, call, alone)
     best, trace = first, {"first": values}
+    # One list in the order of the relaxation, then lists in perturbed orders, then the search.
     if guide is not None and not clock.expired():
         call.progress.phase("the list by prices")
         second = list_schedules.list_by_prices(instance, guide, clock.expired)

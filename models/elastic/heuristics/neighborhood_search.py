@@ -160,6 +160,8 @@ def search(
         impatient = patience is not None and move - last_improvement > patience
         if impatient or best <= enough * (1 + 1e-9) or stop():
             break
+        # Annealing: accept a value up to v + temperature (v / jobs) Exp(1), drawn before the move,
+        # so that an insertion that exceeds the limit can be abandoned early.
         temperature = HOT * (COLD / HOT) ** max(move / moves, spent())
         limit = value - temperature * value / jobs * math.log(1.0 - random.random())
         removed = _near(partial, random)

@@ -180,7 +180,7 @@ class PartialSchedule:
 
     def _use(self, run: ElasticRun, sign: int) -> None:
         """Add (sign 1) or remove (sign -1) the usage of a run, and update the workers that fit."""
-        span, usage = slice(run.start - 1, run.end - 1), run.held(self.view)
+        span, usage = slice(run.start - 1, run.end - 1), run.usage(self.view)
         servers = np.array(list(usage))
         free = self._free[span, servers] - sign * np.array(list(usage.values()))
         self._free[span, servers] = free

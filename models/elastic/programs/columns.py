@@ -35,7 +35,7 @@ class ElasticRun(NamedTuple):
         """start + duration."""
         return self.start + self.mode.duration
 
-    def held(self, view: ElasticCluster) -> dict[int, Floats]:
+    def usage(self, view: ElasticCluster) -> dict[int, Floats]:
         """Return the usage of the run in each of its slots: by server an array [r], in units.
 
         Parameters
@@ -152,10 +152,10 @@ def fits_together(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> bool
         At most one for each job.
     """
     view = cluster(instance)
-    held = [run.held(view) for run in runs]
+    usages = [run.usage(view) for run in runs]
     for first in runs:
         used = np.zeros_like(view.capacity)
-        for run, amounts in zip(runs, held, strict=True):
+        for run, amounts in zip(runs, usages, strict=True):
             if run.start <= first.start < run.end:
                 for h, amount in amounts.items():
                     used[h] += amount

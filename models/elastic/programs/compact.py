@@ -12,7 +12,7 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.programs.columns import ElasticRun, placements, schedule_of
 from schedgap.models.elastic.programs.whole_numbers import check_whole, whole_weights
-from schedgap.models.elastic.time_windows import JobWindows
+from schedgap.models.elastic.time_windows import ElasticWindows
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CapacityRow = tuple[int, int, int]  # server, resource, slot
 
 
-def _all_runs(instance: ElasticInstance, span: JobWindows) -> Iterator[ElasticRun]:
+def _all_runs(instance: ElasticInstance, span: ElasticWindows) -> Iterator[ElasticRun]:
     """Yield every run of every job within its window, on the empty cluster."""
     view = cluster(instance)
     for j in range(len(instance.jobs)):
@@ -35,13 +35,13 @@ def _all_runs(instance: ElasticInstance, span: JobWindows) -> Iterator[ElasticRu
 
 
 def enumerate_runs(
-    instance: ElasticInstance, span: JobWindows, most: int
+    instance: ElasticInstance, span: ElasticWindows, most: int
 ) -> list[ElasticRun] | None:
     """Return every run of every job within its window, or None when there are more than `most`.
 
     Parameters
     ----------
-    span : JobWindows
+    span : ElasticWindows
         When each job may run.
     most : int
         Largest number of runs.
@@ -57,7 +57,7 @@ def _usage(
     view = cluster(instance)
     rows: dict[CapacityRow, list[tuple[int, float]]] = {}
     for i, run in enumerate(runs):
-        for h, amounts in run.held(view).items():
+        for h, amounts in run.usage(view).items():
             for r, amount in enumerate(amounts.tolist()):
                 if amount:
                     for t in range(run.start, run.end):
@@ -82,6 +82,8 @@ def build(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.Concret
     import pyomo.environ as pyo
 
     view = cluster(instance)
+    # max sum w_j x_l (or min sum w_j c_l x_l) with (8a) sum_l f_l x_l <= C for each server,
+    # resource and slot, and (8b) sum_l x_l <= 1 (or = 1) for each job.
     rows, own = _usage(instance, runs), _by_job(instance, runs)
     model = pyo.ConcreteModel(name=instance.name)
     model.x = pyo.Var(range(len(runs)), domain=pyo.Binary, doc="run l is taken")  # (8c)
@@ -131,10 +133,10 @@ def build_dual(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.Co
 
     view, batch = cluster(instance), instance.is_batch
     rows = _usage(instance, runs)
-    held: list[list[tuple[CapacityRow, float]]] = [[] for _ in runs]
+    usage: list[list[tuple[CapacityRow, float]]] = [[] for _ in runs]
     for row, entries in rows.items():
         for i, amount in entries:
-            held[i].append((row, amount))
+            usage[i].append((row, amount))
     model = pyo.ConcreteModel(name=instance.name)
     model.u = pyo.Var(
         range(len(instance.jobs)),
@@ -151,7 +153,7 @@ def build_dual(instance: ElasticInstance, runs: Sequence[ElasticRun]) -> "pyo.Co
     )
 
     def dual_row(model: pyo.ConcreteModel, i: int) -> object:
-        run, cost = runs[i], sum(amount * model.delta[row] for row, amount in held[i])
+        run, cost = runs[i], sum(amount * model.delta[row] for row, amount in usage[i])
         if batch:
             return model.u[run.job] + cost >= _objective_coefficient(instance, run)
         return model.u[run.job] - cost <= _objective_coefficient(instance, run)

@@ -14,7 +14,7 @@ from schedgap.models.elastic.modes import MAX_WORKERS, ElasticCluster, Mode, clu
 from schedgap.models.elastic.placement import fits, workers_served
 from schedgap.models.elastic.programs.columns import run_at, runs_from, schedule_of
 from schedgap.models.elastic.programs.whole_numbers import IntegerData, exact_integers
-from schedgap.models.elastic.time_windows import JobWindows
+from schedgap.models.elastic.time_windows import ElasticWindows
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -25,7 +25,7 @@ TypedVars = list[list[tuple[int, "cp_model.IntVar"]]]  # [h] pairs of a type and
 def build(
     instance: ElasticInstance,
     *,
-    span: JobWindows,
+    span: ElasticWindows,
     whole: IntegerData | None = None,
     least: int | None = None,
     most: int | None = None,
@@ -34,7 +34,7 @@ def build(
 
     Parameters
     ----------
-    span : JobWindows
+    span : ElasticWindows
         When each job may run; the windows of a feasible schedule contain an optimal one.
     whole : IntegerData or None
         Weights and amounts; None takes the instance's own.
@@ -74,6 +74,7 @@ def build(
             model.add(sum(z) == present)
         else:
             model.add_exactly_one(z)
+        # The interval of the job: its duration is that of the mode that is chosen, z_k = 1.
         durations = [mode.duration for mode in options] or [1]
         shortest = min(durations)
         start = model.new_int_var(first, max(first, last - shortest), f"start[{j}]")
@@ -87,6 +88,7 @@ def build(
         else:
             run = model.new_interval_var(start, duration, end, f"run[{j}]")
             terms_of_ends.append((end, weight[j]))
+        # used_hr = sum_m e_mr y_hm + sum_p z_pr s_hp is the demand of the interval on server h.
         y, s = _placement(model, instance, j, z)
         for h in H:
             for r in R:

@@ -16,19 +16,19 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, arrays
 from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import fits, ps_needed
 from schedgap.models.elastic.programs.columns import run_at, schedule_of
-from schedgap.models.elastic.time_windows import JobWindows
+from schedgap.models.elastic.time_windows import ElasticWindows
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import NumericExpression
 
 
-def size(instance: ElasticInstance, span: JobWindows) -> int:
+def size(instance: ElasticInstance, span: ElasticWindows) -> int:
     """Return the approximate number of columns of the program: starts and usage by slot.
 
     Parameters
     ----------
-    span : JobWindows
+    span : ElasticWindows
         When each job may run.
     """
     cells = len(instance.servers) * len(instance.resources)
@@ -39,12 +39,12 @@ def size(instance: ElasticInstance, span: JobWindows) -> int:
     )  # fmt: skip
 
 
-def build(instance: ElasticInstance, *, span: JobWindows) -> "pyo.ConcreteModel":
+def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteModel":
     """Build the program; it solves nothing.
 
     Parameters
     ----------
-    span : JobWindows
+    span : ElasticWindows
         When each job may run; the windows of a feasible schedule contain an optimal one.
 
     Notes

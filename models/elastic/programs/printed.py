@@ -15,19 +15,19 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, arrays
 from schedgap.models.elastic.modes import Mode, cluster, durations
 from schedgap.models.elastic.placement import TOLERANCE, Floats, fits, ps_needed
 from schedgap.models.elastic.programs.columns import run_at, schedule_of
-from schedgap.models.elastic.time_windows import JobWindows
+from schedgap.models.elastic.time_windows import ElasticWindows
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import NumericExpression
 
 
-def size(instance: ElasticInstance, span: JobWindows) -> int:
+def size(instance: ElasticInstance, span: ElasticWindows) -> int:
     """Return the approximate number of columns of the program.
 
     Parameters
     ----------
-    span : JobWindows
+    span : ElasticWindows
         When each job may run.
     """
     types = len(instance.worker_types) + len(instance.ps_types)
@@ -37,12 +37,12 @@ def size(instance: ElasticInstance, span: JobWindows) -> int:
     )
 
 
-def build(instance: ElasticInstance, *, span: JobWindows) -> "pyo.ConcreteModel":
+def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteModel":
     """Build the program; it solves nothing.
 
     Parameters
     ----------
-    span : JobWindows
+    span : ElasticWindows
         When each job may run; the windows of a feasible schedule contain an optimal one.
 
     Notes

@@ -18,19 +18,19 @@ from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import fits, ps_needed
 from schedgap.models.elastic.programs.columns import run_at, schedule_of
-from schedgap.models.elastic.time_windows import JobWindows
+from schedgap.models.elastic.time_windows import ElasticWindows
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import NumericExpression
 
 
-def size(instance: ElasticInstance, span: JobWindows) -> int:
+def size(instance: ElasticInstance, span: ElasticWindows) -> int:
     """Return the approximate number of columns of the program.
 
     Parameters
     ----------
-    span : JobWindows
+    span : ElasticWindows
         When each job may run.
     """
     per_start = 1 + 3 * len(instance.servers)
@@ -41,12 +41,12 @@ def size(instance: ElasticInstance, span: JobWindows) -> int:
     )
 
 
-def build(instance: ElasticInstance, *, span: JobWindows) -> "pyo.ConcreteModel":
+def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteModel":
     """Build the program; it solves nothing.
 
     Parameters
     ----------
-    span : JobWindows
+    span : ElasticWindows
         When each job may run; the windows of a feasible schedule contain an optimal one.
 
     Notes
@@ -74,6 +74,7 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> "pyo.ConcreteModel"
     }
     ps_fit = {p: fits(view.capacity, view.ps_units[p]) for p in range(len(view.ps_types))}
 
+    # Upper limits of the integer variables; the row with x makes them 0 unless the copy is chosen.
     def hosts(j: int, k: int) -> list[int]:
         """Return the servers on which a central mode fits."""
         demand = view.demand(K[j][k])
@@ -163,6 +164,7 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> "pyo.ConcreteModel"
     def bandwidth(model: pyo.ConcreteModel, j: int, k: int, t: int, h: int) -> "NumericExpression":
         mode, demand = K[j][k], view.demand(K[j][k])
         b, B = demand.bandwidth, demand.ps_bandwidth
+        # With the PSs on h: b (N - Y_h) <= B S_h + 1e-6; without, P = S = 0 and it holds.
         needed = (mode.workers * b - 1e-6) * model.P[j, k, t, h]
         return needed - b * model.Y[j, k, t, h] <= B * model.S[j, k, t, h]
 
@@ -187,6 +189,7 @@ def build(instance: ElasticInstance, *, span: JobWindows) -> "pyo.ConcreteModel"
             <= (K[j][k].workers - instance.is_ring) * model.x[j, k, t]
         ),
     )
+    # (2h): in each slot, the sum of the usage of all copies that would run in it.
     usage: dict[tuple[int, int, int], list[NumericExpression]] = {}
     for j, k, t in copies:
         demand = view.demand(K[j][k])

@@ -17,7 +17,7 @@ from schedgap.models.elastic.modes import ElasticCluster, Mode, cluster, modes
 from schedgap.models.elastic.placement import fits, ps_needed
 from schedgap.models.elastic.programs.columns import run_at, schedule_of
 from schedgap.models.elastic.programs.whole_numbers import check_whole, whole_weights
-from schedgap.models.elastic.time_windows import JobWindows
+from schedgap.models.elastic.time_windows import ElasticWindows
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -26,12 +26,12 @@ Terms = list[tuple["cp_model.IntVar", int]]  # variables and amounts
 ServerUsage = dict[tuple[int, int], Terms]  # by server and resource
 
 
-def build(instance: ElasticInstance, *, span: JobWindows) -> "cp_model.CpModel":
+def build(instance: ElasticInstance, *, span: ElasticWindows) -> "cp_model.CpModel":
     """Build the program, in slots and whole units.
 
     Parameters
     ----------
-    span : JobWindows
+    span : ElasticWindows
         When each job may run; the windows of a feasible schedule contain an optimal one.
 
     Returns

@@ -11,7 +11,7 @@ from schedgap.instances.scaling import common_step, decimal
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.programs.weights import value_step
-from schedgap.models.elastic.time_windows import JobWindows
+from schedgap.models.elastic.time_windows import ElasticWindows
 
 _LARGEST = 2**40  # amounts, capacities and slots: products and sums stay far from 2^63
 _LARGEST_VALUE = 2**59
@@ -36,12 +36,12 @@ class IntegerData:
     exact: bool
 
 
-def exact_integers(instance: ElasticInstance, span: JobWindows) -> IntegerData:
+def exact_integers(instance: ElasticInstance, span: ElasticWindows) -> IntegerData:
     """Return the instance's own numbers.
 
     Parameters
     ----------
-    span : JobWindows
+    span : ElasticWindows
         Time windows of the jobs; the latest end limits the values.
 
     Raises
@@ -61,7 +61,7 @@ def exact_integers(instance: ElasticInstance, span: JobWindows) -> IntegerData:
     return IntegerData(weight, step, capacity, worker, ps, exact=True)
 
 
-def rounded_integers(instance: ElasticInstance, span: JobWindows) -> IntegerData:
+def rounded_integers(instance: ElasticInstance, span: ElasticWindows) -> IntegerData:
     """Return the instance's numbers, rounded where they are not whole or too large.
 
     Demands are rounded down and capacities up. Weights are rounded down, those of a batch up, since
@@ -69,7 +69,7 @@ def rounded_integers(instance: ElasticInstance, span: JobWindows) -> IntegerData
 
     Parameters
     ----------
-    span : JobWindows
+    span : ElasticWindows
         Time windows of the jobs.
 
     Raises
