@@ -17,6 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.bounds.block_pricing import (
+    add_window_prices,
+    block_edges,
+    candidate_starts,
+    price_each_job,
+    safe_bound,
+)
 from schedgap.models.elastic.bounds.mode_tables import ROUNDING, ModeTable, table, table_on_one_pool
 from schedgap.models.elastic.bounds.price_lists import price_list, read_price_list
 from schedgap.models.elastic.bounds.schedule_lp import pool_capacity
@@ -136,7 +143,13 @@ class PoolPricer:
         """
         instance, given = self.instance, self.instance.jobs[job]
         rows = self.rows(job)
-        a = self._starts(job, sums.prices)
+        key = job, sums.prices.block, sums.prices.slots
+        if key not in self._known_starts:
+            edges = block_edges(sums.prices.block, sums.prices.slots)
+            self._known_starts[key] = candidate_starts(
+                given.arrival - 1, instance.last_end, edges, rows.duration
+            )
+        a = self._known_starts[key]
         end = a + 1 + rows.duration[:, None]
         if instance.is_batch:
             base = np.full(a.shape, -given.weight)
@@ -159,28 +172,6 @@ class PoolPricer:
         if len(candidates):
             runs = sorted(runs + self._priced(sums, rows, a, base, candidates, several))
         return runs[:several]
-
-    def _starts(self, job: int, prices: BlockPrices) -> Ints:
-        """Return [k, i] candidate starts, as slots before the start; each row has a best one.
-
-        Between two starts at which a run starts or ends with a block, its price is the least of
-        linear functions of the start (one for each choice of pools), which is least at one of the
-        two. Some candidates may be outside the job's time window.
-        """
-        key = job, prices.block, prices.slots
-        if key not in self._known_starts:
-            first, last = self.instance.jobs[job].arrival - 1, self.instance.last_end
-            d = self.rows(job).duration
-            edges = np.append(np.arange(0, prices.slots, prices.block), prices.slots)
-            shared = np.concatenate([[first], edges[edges > first]])
-            candidates = [
-                np.broadcast_to(shared, (len(d), len(shared))),
-                edges[edges > first] - d[:, None],
-            ]
-            if last is not None:
-                candidates.append((last - 1 - d)[:, None])
-            self._known_starts[key] = np.concatenate(candidates, axis=1)
-        return self._known_starts[key]
 
     def _priced(
         self,
@@ -231,7 +222,7 @@ class PoolPricer:
         ----------
         job : int
             Index of the job.
-        taken : PoolRun
+        run : PoolRun
             A run of it.
         """
         return run.start + int(self.rows(job).duration[run.row])
@@ -287,10 +278,7 @@ class PoolPricer:
             From `price_jobs`.
         """
         paid = float((prices.by_slot().sum(axis=2) * self.capacity).sum())
-        size = float(np.abs(least).sum()) + paid * (1 + len(least)) + len(least)
-        if self.instance.is_batch:
-            size += sum(job.weight for job in self.instance.jobs)
-        return float(least.sum()) - paid - ROUNDING * size
+        return safe_bound(self.instance, least, paid, rounding=ROUNDING, terms=1 + len(least))
 
     def price_jobs(
         self, prices: BlockPrices, several: int = 1, clock: Clock | None = None
@@ -310,15 +298,10 @@ class PoolPricer:
             None when the clock expired before the last job was priced.
         """
         sums = PoolPriceSums(self.view, prices, self._fit > 0, self._hosts)
-        least = np.full(len(self.instance.jobs), 0.0 if self.instance.is_batch else np.inf)
-        runs: list[list[PoolRun]] = [[] for _ in self.instance.jobs]
-        for j in self.jobs:
-            if clock is not None and clock.expired():
-                return None
-            runs[j] = self.cheapest(sums, j, several)
-            if runs[j]:
-                least[j] = min(least[j], runs[j][0].cost)
-        return least, runs, sums
+        priced = price_each_job(
+            self.instance, self.jobs, lambda j: self.cheapest(sums, j, several), clock
+        )
+        return None if priced is None else (*priced, sums)
 
 
 class PoolPriceSums:
@@ -364,27 +347,12 @@ class PoolPriceSums:
             Slots before the starts.
         """
         cost = np.zeros(a.shape)
-        self._add_lower_bound(cost, self._least_worker, rows.worker_type, rows.workers, rows, a)
+        add_window_prices(
+            cost, self._least_worker, rows.worker_type, rows.workers, a, rows.duration
+        )
         if self._least_ps is not None:
-            self._add_lower_bound(cost, self._least_ps, rows.ps_type, rows.ps, rows, a)
+            add_window_prices(cost, self._least_ps, rows.ps_type, rows.ps, a, rows.duration)
         return cost
-
-    def _add_lower_bound(
-        self, cost: Floats, least: Floats, kind: Ints, count: Ints, rows: ModeTable, a: Ints
-    ) -> None:
-        """Add the least price of `count` containers of a type; equal windows are priced once."""
-        priced = np.flatnonzero(least[kind, -1] > 0)
-        pair = kind[priced] * (int(rows.duration.max()) + 1) + rows.duration[priced]
-        _, first, same = np.unique(pair, return_index=True, return_inverse=True)
-        distinct, T = priced[first], self.prices.slots
-        flat, at = least.ravel(), kind[distinct, None] * (T + 1)
-        start = np.clip(a[distinct], 0, T)
-        end = np.clip(a[distinct] + rows.duration[distinct, None], 0, T)
-        window = flat[at + end] - flat[at + start]
-        if len(priced) == len(cost):
-            cost += count[:, None] * window[same]
-        else:
-            cost[priced] += count[priced, None] * window[same]
 
     def windows(self, rows: ModeTable, k: Ints, a: Ints) -> tuple[Floats, Floats | None]:
         """Return the price [pool, i] of a worker, and of a PS, of rows k from slots a on.

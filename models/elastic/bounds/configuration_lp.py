@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.bounds.block_pricing import block_edges
 from schedgap.models.elastic.bounds.coarse_lp import fallback_costs, run_cost, solve_coarse
 from schedgap.models.elastic.bounds.coarse_prices import BlockPrices
 from schedgap.models.elastic.bounds.configurations import containers
@@ -24,7 +25,6 @@ from schedgap.models.elastic.bounds.container_prices import (
     ContainerPricer,
     ContainerPrices,
     ContainerRun,
-    block_edges,
     configuration_certificate,
     container_demands,
 )

@@ -21,6 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.bounds.block_pricing import (
+    add_window_prices,
+    block_edges,
+    candidate_starts,
+    price_each_job,
+    safe_bound,
+)
 from schedgap.models.elastic.bounds.configurations import configurations, containers
 from schedgap.models.elastic.bounds.mode_tables import ROUNDING, table, undominated
 from schedgap.models.elastic.bounds.price_lists import price_list, read_price_list
@@ -30,19 +37,6 @@ from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.solvers.children.clock import Clock
 
 MAX_PER_JOB = 3  # runs of a job that pricing returns
-
-
-def block_edges(block: int, slots: int) -> Ints:
-    """Return [b + 1] the number of slots before each block, and finally all slots.
-
-    Parameters
-    ----------
-    block : int
-        Slots in a block; the last one may be shorter.
-    slots : int
-        Number of slots.
-    """
-    return np.append(np.arange(0, slots, block), slots)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,43 +141,21 @@ class ContainerPricer:
         (array [j], list of list of ContainerRun) or None
             None when the clock expired before the last job was priced.
         """
-        instance = self.instance
         by_slot = np.repeat(prices.price, np.diff(prices.edges()), axis=1)
         paid = np.pad(np.cumsum(by_slot, axis=1), ((0, 0), (1, 0)))
-        least = np.full(len(instance.jobs), 0.0 if instance.is_batch else np.inf)
-        runs: list[list[ContainerRun]] = [[] for _ in instance.jobs]
-        for j in self.jobs:
-            if clock is not None and clock.expired():
-                return None
-            runs[j] = self._cheapest(j, prices, paid)
-            if runs[j]:
-                least[j] = min(least[j], runs[j][0].cost)
-        return least, runs
+        return price_each_job(
+            self.instance, self.jobs, lambda j: self._cheapest(j, prices, paid), clock
+        )
 
     def _cheapest(self, job: int, prices: ContainerPrices, paid: Floats) -> list[ContainerRun]:
-        """Return the cheapest runs of a job; paid [i, t] is the price of a container in slots 1..t.
-
-        Between two starts at which a run starts or ends with a block, its price is linear in the
-        start, so one of them is a minimum.
-        """
+        """Return the cheapest runs of a job; paid [i, t]: price of a container in slots 1..t."""
         given, own = self.instance.jobs[job], container_demands(self.instance, job)
         first, last = given.arrival - 1, self.instance.last_end
-        edges = prices.edges()[prices.edges() > first]
-        starts = np.broadcast_to(np.append(first, edges), (len(own.duration), len(edges) + 1))
-        ends = edges if last is None else np.append(edges, last - 1)
-        start = np.concatenate([starts, ends - own.duration[:, None]], axis=1)  # [k, i]
+        start = candidate_starts(first, last, prices.edges(), own.duration)  # [k, i]
         end = start + own.duration[:, None]
         cost: Floats = np.zeros(start.shape)
-        # The price of a window is a difference of prefix sums. Rows with the same container and
-        # duration share their windows, so each distinct pair is priced once.
-        for kind, count in ((own.worker, own.workers), (own.ps, own.ps_count)):
-            rows = np.flatnonzero((paid[kind, -1] > 0) & (count > 0))
-            window = kind[rows] * (int(own.duration.max()) + 1) + own.duration[rows]
-            _, some, same = np.unique(window, return_index=True, return_inverse=True)
-            some = rows[some]  # one row of each window
-            a, b = (np.clip(part[some], 0, prices.slots) for part in (start, end))
-            flat, at = paid.ravel(), kind[some, None] * paid.shape[1]
-            cost[rows] += count[rows, None] * (flat[at + b] - flat[at + a])[same]
+        add_window_prices(cost, paid, own.worker, own.workers, start, own.duration)
+        add_window_prices(cost, paid, own.ps, own.ps_count, start, own.duration)
         if self.instance.is_batch:
             cost -= given.weight
         else:
@@ -228,10 +200,7 @@ class ContainerPricer:
             From `best_configurations`.
         """
         paid = float(self.number @ values @ np.diff(prices.edges()))
-        size = float(np.abs(least).sum()) + paid * (1 + len(least)) + len(least)
-        if self.instance.is_batch:
-            size += sum(job.weight for job in self.instance.jobs)
-        return float(least.sum()) - paid - ROUNDING * size
+        return safe_bound(self.instance, least, paid, rounding=ROUNDING, terms=1 + len(least))
 
 
 def configuration_certificate(prices: ContainerPrices) -> dict[str, Any]:

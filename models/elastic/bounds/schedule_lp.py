@@ -25,6 +25,7 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.algorithms.pricing import PricedServers
+from schedgap.models.elastic.bounds.block_pricing import price_each_job, safe_bound
 from schedgap.models.elastic.bounds.price_lists import price_list, read_price_list
 from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.modes import Mode, cluster, modes
@@ -183,13 +184,9 @@ class RunPricer:
             By pool, resource and slot.
         """
         priced = self.priced_cluster(prices)
-        least = np.full(len(self.instance.jobs), 0.0 if self.instance.is_batch else np.inf)
-        runs: list[list[tuple[float, ElasticRun]]] = [[] for _ in self.instance.jobs]
-        for j in self.jobs:
-            runs[j] = self._cheapest(priced, j)
-            for cost, _ in runs[j]:
-                least[j] = min(least[j], cost)
-        return least, runs
+        result = price_each_job(self.instance, self.jobs, lambda j: self._cheapest(priced, j))
+        assert result is not None  # without a clock
+        return result
 
     def bound(self, prices: SlotPrices, least: Floats) -> float:
         """Return the Lagrangian bound sum_j least_j - sum delta C, less all rounding errors.
@@ -204,10 +201,7 @@ class RunPricer:
             From `values`.
         """
         paid = float((prices.price.sum(axis=2) * self.capacity).sum())
-        size = float(np.abs(least).sum()) + paid + len(least)
-        if self.instance.is_batch:
-            size += float(sum(job.weight for job in self.instance.jobs))
-        return float(least.sum()) - paid - TIES * size
+        return safe_bound(self.instance, least, paid, rounding=TIES, terms=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,142 @@
+"""Parts of the pricing problems: candidate starts, prices of windows, least costs, safe bounds.
+
+They are new, and valid for the reasons given below.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.placement import Floats, Ints
+from schedgap.solvers.children.clock import Clock
+
+CostedRun = TypeVar("CostedRun", bound=tuple[Any, ...])  # its first entry is its cost
+
+
+def block_edges(block: int, slots: int) -> Ints:
+    """Return [b + 1] the number of slots before each block, and finally all slots.
+
+    Parameters
+    ----------
+    block : int
+        Slots in a block; the last one may be shorter.
+    slots : int
+        Number of slots.
+    """
+    return np.append(np.arange(0, slots, block), slots)
+
+
+def candidate_starts(first: int, last_end: int | None, edges: Ints, duration: Ints) -> Ints:
+    """Return [k, i] starts, as slots before the start, one of which is cheapest for each mode k.
+
+    Between two starts at which a run starts or ends with a block, its price is the least of linear
+    functions of the start, so it is least at one of the two. Some candidates may be outside the
+    job's time window.
+
+    Parameters
+    ----------
+    first : int
+        Slots before the earliest start.
+    last_end : int or None
+        Largest start + duration; None in an open horizon.
+    edges : array [b + 1]
+        From `block_edges`.
+    duration : array [k]
+        Durations of the modes.
+    """
+    later = edges[edges > first]
+    starts = np.append(first, later)
+    ends = later if last_end is None else np.append(later, last_end - 1)
+    shared = np.broadcast_to(starts, (len(duration), len(starts)))
+    return np.concatenate([shared, ends - duration[:, None]], axis=1)
+
+
+def add_window_prices(
+    cost: Floats, sums: Floats, kind: Ints, count: Ints, start: Ints, duration: Ints
+) -> None:
+    """Add to the cost of each mode and start the price of its containers of one role.
+
+    Parameters
+    ----------
+    cost : array [k, i]
+        Changed in place.
+    sums : array [c, t]
+        Price of a container in slots 1..t, from t = 0 on; no price after the last slot.
+    kind, count, duration : array [k]
+        Container, number of containers and slots of each mode.
+    start : array [k, i]
+        Slots before the starts.
+    """
+    priced = np.flatnonzero((sums[kind, -1] > 0) & (count > 0))
+    # Modes with the same container and duration have the same windows, which are priced once.
+    pair = kind[priced] * (int(duration.max()) + 1) + duration[priced]
+    _, first, same = np.unique(pair, return_index=True, return_inverse=True)
+    distinct, slots = priced[first], sums.shape[1] - 1
+    begin = np.clip(start[distinct], 0, slots)
+    end = np.clip(start[distinct] + duration[distinct, None], 0, slots)
+    flat, row = sums.ravel(), kind[distinct, None] * (slots + 1)
+    window = flat[row + end] - flat[row + begin]
+    if len(priced) == len(cost):
+        cost += count[:, None] * window[same]
+    else:
+        cost[priced] += count[priced, None] * window[same]
+
+
+def price_each_job(
+    instance: ElasticInstance,
+    jobs: Sequence[int],
+    cheapest: Callable[[int], list[CostedRun]],
+    clock: Clock | None = None,
+) -> tuple[Floats, list[list[CostedRun]]] | None:
+    """Return [j] the least cost of each job, and its cheapest runs.
+
+    The least cost is 0 for a job of a batch that is better left out, and infinite for a job that
+    cannot run at all.
+
+    Parameters
+    ----------
+    jobs : sequence of int
+        Jobs that have modes.
+    cheapest : callable
+        Job -> its cheapest runs, in ascending order of cost.
+
+    Returns
+    -------
+    (array [j], list of lists) or None
+        None when the clock expired before the last job was priced.
+    """
+    least = np.full(len(instance.jobs), 0.0 if instance.is_batch else np.inf)
+    runs: list[list[CostedRun]] = [[] for _ in instance.jobs]
+    for j in jobs:
+        if clock is not None and clock.expired():
+            return None
+        runs[j] = cheapest(j)
+        if runs[j]:
+            least[j] = min(least[j], runs[j][0][0])
+    return least, runs
+
+
+def safe_bound(
+    instance: ElasticInstance, least: Floats, paid: float, *, rounding: float, terms: int
+) -> float:
+    """Return the Lagrangian bound sum_j least_j - paid, less all rounding errors.
+
+    A lower bound on the weighted completion time, or on minus the scheduled weight.
+
+    Parameters
+    ----------
+    least : array [j]
+        Least cost of each job.
+    paid : float
+        Price of all capacity.
+    rounding : float
+        Relative error of sums of prices.
+    terms : int
+        Number of sums of up to `paid` that enter the bound.
+    """
+    size = float(np.abs(least).sum()) + paid * terms + len(least)
+    if instance.is_batch:
+        size += sum(job.weight for job in instance.jobs)
+    return float(least.sum()) - paid - rounding * size
