@@ -45,7 +45,11 @@ MAX_COLUMNS = Option(
     "max_columns", "int", 60_000, "largest number of columns of a program that is built", least=1
 )
 BLOCK = Option(
-    "block", "int", None, "slots that share a price; default: a hundredth of the horizon", least=1
+    "block",
+    "int",
+    None,
+    "slots that share a price; default: such that there are about 100 blocks",
+    least=1,
 )
 WORKERS = Option(
     "workers", "int", 8, "workers of each job, where job and cluster allow that many", least=1
@@ -377,7 +381,7 @@ ALIASES = {
     "paper": "paper-milp",
     "lp": "schedule-lp",
     "no-contention": "job-alone",
-    "volume": "job-alone",  # retired: nowhere the better of the two
+    "volume": "job-alone",  # retired: nowhere better
 }
 
 PROGRAMS: Mapping[str, Callable[[ElasticInstance], Any]] = {

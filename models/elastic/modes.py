@@ -17,9 +17,9 @@ from schedgap.instances.elastic import ElasticInstance, Job, Placement, arrays
 from schedgap.models.elastic import placement
 from schedgap.models.elastic.placement import TOLERANCE, Floats, Ints, ModeDemand
 
-MAX_DECIMALS = 4  # of a unit
-MAX_UNITS = 2.0**50  # whole numbers up to here divide exactly enough
-MAX_WORKERS = 2**22  # of one job, for a list of modes
+MAX_DECIMALS = 4  # of demands that count as multiples of a step
+MAX_UNITS = 2.0**50  # amounts up to here are divided exactly enough
+MAX_WORKERS = 2**22  # of one job
 
 
 class Mode(NamedTuple):

@@ -172,7 +172,8 @@ def ring_split(fill: GreedyFill, workers: int) -> SplitPlacements:
         N.
     """
     rows = np.flatnonzero(fill.total >= workers)
-    rows = rows[fill.most[rows, _first_used(fill, rows)] < workers]
+    first = (fill.most[rows] > 0).argmax(axis=1)  # the first server that holds a worker
+    rows = rows[fill.most[rows, first] < workers]
     cost = np.full(len(fill.total), np.inf)
     cost[rows] = fill.cost(rows, np.full(len(rows), workers))
     none = np.full(len(cost), -1)
@@ -350,12 +351,6 @@ def counts(
             rest -= workers[h]
     ps: Mapping[int, int] = {n: int(found.ps[t])} if demand.ps is not None else {}
     return dict(sorted(workers.items())), dict(ps)
-
-
-def _first_used(fill: GreedyFill, rows: Ints) -> Ints:
-    """Return for each window the first server, in the sorted order, that holds a worker."""
-    first: Ints = (fill.most[rows] > 0).argmax(axis=1)
-    return first
 
 
 def cheapest(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.modes import modes
 
-_MARGIN = 1e-6  # in slots: without it, rounding cuts optima off
+_MARGIN = 1e-6  # in slots, so that rounding excludes no optimal completion
 
 
 @dataclass(frozen=True, slots=True)

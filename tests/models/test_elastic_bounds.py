@@ -60,8 +60,9 @@ def bounds_of(instance: ElasticInstance) -> dict[str, MethodResult]:
         if method.unsupported_reason(instance) is None
     }
     found["several pools"] = run("pooled-lp-coarse", instance, pools=2, block=2)
-    for r, resource in enumerate([] if instance.is_batch else instance.resources):
-        if (bound := mean_busy_time_bound(instance, r)) is not None and not no_schedule(instance):
+    served = not instance.is_batch and no_schedule(instance) is None
+    for r, resource in enumerate(instance.resources if served else []):
+        if (bound := mean_busy_time_bound(instance, r)) is not None:
             certificate = {"kind": "volume", "resource": resource}
             found[f"volume of {resource}"] = MethodResult(bound=bound, certificate=certificate)
     return found

@@ -413,17 +413,7 @@ def coarse_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any])
         raise ValueError("pool: need the numbers 0, 1, ...")
     shape = max(pool) + 1, len(instance.resources), -(-slots // block)
     price = read_price_list(data["prices"], shape)
-    return coarse_bound(instance, BlockPrices(block, slots, np.array(pool), price))
-
-
-def coarse_bound(instance: ElasticInstance, prices: BlockPrices) -> float:
-    """Return the bound that prices prove: a lower one on the optimum, an upper one of a batch.
-
-    Parameters
-    ----------
-    prices : BlockPrices
-        Any prices >= 0.
-    """
+    prices = BlockPrices(block, slots, np.array(pool), price)
     pricer = PoolPricer(instance, prices.pool)
     priced = pricer.price_jobs(prices)
     assert priced is not None  # without a clock

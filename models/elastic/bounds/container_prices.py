@@ -233,18 +233,7 @@ def configuration_certificate_bound(instance: ElasticInstance, data: Mapping[str
         raise ValueError("block, slots: need numbers >= 1 that are not too large")
     shape = len(containers(cluster(instance))), -(-slots // block)
     price = read_price_list(data["prices"], shape)
-    return configuration_bound(instance, ContainerPrices(block, slots, price))
-
-
-def configuration_bound(instance: ElasticInstance, prices: ContainerPrices) -> float:
-    """Return the bound that prices prove: a lower one on the optimum, an upper one of a batch.
-
-    Parameters
-    ----------
-    prices : ContainerPrices
-        Any prices >= 0.
-    """
-    pricer = ContainerPricer(instance)
+    prices, pricer = ContainerPrices(block, slots, price), ContainerPricer(instance)
     priced = pricer.price_jobs(prices)
     assert priced is not None  # without a clock
     bound = pricer.bound(prices, priced[0], pricer.best_configurations(prices)[0])

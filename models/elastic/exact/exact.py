@@ -84,7 +84,7 @@ def _search(instance: ElasticInstance, state: SearchState) -> str:
     note = schedule_lp.too_large(instance, slots) or ""
     if starts > MAX_MODE_STARTS:
         note = f"too large to enumerate: {starts} modes x slots, at most {MAX_MODE_STARTS}"
-    many = starts > FEW_MODE_STARTS  # the finer relaxation takes long
+    many = starts > FEW_MODE_STARTS  # the relaxation over runs takes long
     if many:
         _coarse(instance, state, clock if note and size > MAX_SIZE else clock.share(LIST_SHARE))
     if not note and not _over(state):

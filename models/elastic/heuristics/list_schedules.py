@@ -160,26 +160,6 @@ def guide(
     return LpGuide(price, start, end)
 
 
-def list_by_prices(
-    instance: ElasticInstance, given: LpGuide, stop: Stop = lambda: False
-) -> list[ElasticRun] | None:
-    """Schedule the jobs in the order of the guide, each at the least cost with its prices.
-
-    Parameters
-    ----------
-    given : LpGuide
-        Order and prices.
-    stop : callable
-        Returns True when time is up.
-
-    Returns
-    -------
-    list of ElasticRun or None
-        None when the horizon is closed and a job does not fit, or when it was stopped.
-    """
-    return list_schedule(instance, given.order(), given.price, 1.0, stop)
-
-
 def solve_wspt_list(instance: ElasticInstance, call: RunContext) -> MethodResult:
     """Run `wspt-list`."""
     runs = wspt_list(instance)

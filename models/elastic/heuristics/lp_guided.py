@@ -72,8 +72,8 @@ def _relaxation(
         if lp.bound is not None and fine is not None:
             keep(lp.bound, configuration_certificate(fine))
     except ScaleError:
-        lp = solve_coarse(instance, clock=clock, gap=_GAP, **settings)
-        rough, fine = lp.prices, None
+        coarse = solve_coarse(instance, clock=clock, gap=_GAP, **settings)
+        rough, fine = coarse.prices, None
     return best[-1], None if rough is None else list_schedules.guide(instance, rough, fine)
 
 
@@ -99,7 +99,9 @@ def lp_guided(instance: ElasticInstance, call: RunContext) -> MethodResult:
     # One list in the order of the relaxation, then lists in perturbed orders, then the search.
     if guide is not None and not clock.expired():
         call.progress.phase("the list by prices")
-        second = list_schedules.list_by_prices(instance, guide, clock.expired)
+        second = list_schedules.list_schedule(
+            instance, guide.order(), guide.price, 1.0, clock.expired
+        )
         if second is not None:
             values["list"] = schedule_of(instance, second).value(instance)
             if best is None or values["list"] < values["wspt_list"]:

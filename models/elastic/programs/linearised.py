@@ -49,9 +49,9 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
 
     Notes
     -----
-    Amounts are in the units of `modes.ElasticCluster`. A solution may place the workers of a split
-    mode on one server if the PSs are there, too; it is then read back as central, which is never
-    too short.
+    Amounts are in the units of `modes.ElasticCluster`. A solution may have the workers of a split
+    mode on one server, with the PSs; the run is then central by the rules, and longer than it has
+    to be.
     """
     import pyomo.environ as pyo
 

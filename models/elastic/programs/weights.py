@@ -10,10 +10,8 @@ from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.scaling import common_step, decimal
 
-VALUE_TOLERANCE = (
-    1e-7  # relative: values that differ by less are one where they have no common step
-)
-LEAST, WANTED = 1, 100  # of the largest weight
+VALUE_TOLERANCE = 1e-7  # relative; values without a common step that differ by less are equal
+LEAST, WANTED = 1, 100  # a largest weight below the first is scaled to the second, or more
 
 
 @lru_cache(maxsize=64)
