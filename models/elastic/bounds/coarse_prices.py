@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.block_pricing import (
@@ -32,6 +33,7 @@ from schedgap.models.elastic.modes import ElasticCluster, cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints, fits
 from schedgap.solvers.children.clock import Clock
 
+Mask = NDArray[np.bool_]
 _PRICED_FIRST = 256  # candidates of a job that are priced at once
 
 
@@ -318,12 +320,12 @@ class PoolPriceSums:
     """
 
     def __init__(
-        self, view: ElasticCluster, prices: BlockPrices, worker_fits: Any, ps_fits: Any
+        self, view: ElasticCluster, prices: BlockPrices, worker_fits: Mask, ps_fits: Mask
     ) -> None:
         self.prices = prices
         slot = prices.by_slot()
 
-        def summed(units: Floats, able: Any) -> tuple[Floats, Floats]:
+        def summed(units: Floats, able: Mask) -> tuple[Floats, Floats]:
             """Return sums [type, pool, t], and [type, t] with the cheapest pool in each slot."""
             each = np.einsum("krt,ir->ikt", slot, units)
             least = np.where(able.T[:, :, None], each, np.inf).min(axis=1)
@@ -374,7 +376,7 @@ class PoolPriceSums:
         return worker, (self._ps[p, :, end] - self._ps[p, :, start]).T
 
 
-def coarse_certificate(prices: BlockPrices) -> dict[str, Any]:
+def coarse_certificate(prices: BlockPrices) -> dict[str, object]:
     """Return the certificate as plain JSON data.
 
     Parameters

@@ -203,7 +203,7 @@ class ContainerPricer:
         return safe_bound(self.instance, least, paid, rounding=ROUNDING, terms=1 + len(least))
 
 
-def configuration_certificate(prices: ContainerPrices) -> dict[str, Any]:
+def configuration_certificate(prices: ContainerPrices) -> dict[str, object]:
     """Return the certificate as plain JSON data.
 
     Parameters
