@@ -1,4 +1,4 @@
-"""The picture of a `dmlrs` schedule: lanes for each machine, a bar for each stay of a job on it."""
+"""Gantt chart of a `dmlrs` schedule: lanes for each machine, a bar for each stay of a job on it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,43 +9,48 @@ from schedgap.models.gantt import Span, stack
 
 
 def chart(instance: DmlrsInstance, schedule: Mapping[str, Any]) -> Chart:
-    """Return machines in list order, each with as many lanes as jobs hold something on it at once.
+    """Return the chart: machines in list order, each with one lane per job that it holds at a time.
 
     Slot t is drawn from t - 1 to t. A bar lasts as long as the job's workers and PSs on the machine
-    stay the same; its text says how many.
+    stay the same; its text gives their numbers.
+
+    Parameters
+    ----------
+    schedule : mapping
+        A valid schedule, as in a solution file.
     """
     rows = DmlrsSchedule.from_data(instance, schedule).allocations
-    held: dict[str, list[Allocation]] = {machine.id: [] for machine in instance.machines}
+    rows_of: dict[str, list[Allocation]] = {machine.id: [] for machine in instance.machines}
     for row in sorted(rows, key=lambda row: (row.job, row.slot)):
-        held[row.machine].append(row)
+        rows_of[row.machine].append(row)
     lanes: list[str] = []
     bars = []
-    for machine, own in held.items():
-        of_machine, on_them = stack(machine, _spans(own))
-        lanes += of_machine
-        bars += on_them
+    for machine, machine_rows in rows_of.items():
+        machine_lanes, machine_bars = stack(machine, _spans(machine_rows))
+        lanes += machine_lanes
+        bars += machine_bars
     return Chart(tuple(lanes), tuple(bars), "slot")
 
 
 def _spans(rows: list[Allocation]) -> list[Span]:
-    """Return the stays on one machine; rows are by job and slot."""
+    """Return the stays on one machine, from its rows in order of job and slot."""
     spans: list[Span] = []
-    before: Allocation | None = None
+    previous: Allocation | None = None
     for row in rows:
         text = f"{row.job}: {_counts(row)}"
-        same = before is not None and (row.job, row.slot, row.workers, row.ps) == (
-            before.job, before.slot + 1, before.workers, before.ps,
+        continues = previous is not None and (row.job, row.slot, row.workers, row.ps) == (
+            previous.job, previous.slot + 1, previous.workers, previous.ps,
         )  # fmt: skip
-        start = spans.pop().start if same else row.slot - 1
+        start = spans.pop().start if continues else row.slot - 1
         spans.append(Span(start, row.slot, row.job, text))
-        before = row
+        previous = row
     return spans
 
 
 def _counts(row: Allocation) -> str:
-    """Return such as '2 workers, 1 PS'."""
-    parts = []
+    """Return the counts as text, such as '2 workers, 1 PS'."""
+    words = []
     for count, name in ((row.workers, "worker"), (row.ps, "PS")):
         if count:
-            parts.append(f"{count} {name}{'s' if count > 1 else ''}")
-    return ", ".join(parts)
+            words.append(f"{count} {name}{'s' if count > 1 else ''}")
+    return ", ".join(words)

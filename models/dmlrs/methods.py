@@ -1,4 +1,4 @@
-"""The methods of family `dmlrs`, its programs to export, and its small instances: one table."""
+"""The methods, exportable programs and small instances of family `dmlrs`, as one table."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,18 +9,19 @@ from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option
 
 
 def _at(name: str) -> Lazy:
-    """Return a function of this family, by `module:function`."""
+    """Return a function of this family, imported on first use."""
     return Lazy(f"schedgap.models.dmlrs.{name}")
 
 
-def in_units(
-    run: Lazy, *, again: bool = False
+def _scaled(
+    run: Lazy, *, repeat: bool = False
 ) -> Callable[[DmlrsInstance, RunContext], MethodResult]:
-    """Return `utility_units.in_units(run, again=again)`, imported when it is called."""
+    """Return a method with `utility_scaling.with_scaled_utilities`, imported when it is called."""
 
     def method(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-        found: MethodResult = _at("utility_units:in_units")(run, again=again)(instance, call)
-        return found
+        wrap = _at("utility_scaling:with_scaled_utilities")
+        result: MethodResult = wrap(run, repeat=repeat)(instance, call)
+        return result
 
     return method
 
@@ -38,31 +39,32 @@ _CUTS = Option("cuts", "bool", True, "add valid inequalities that tighten the re
 _PD_ORS = (
     Option(
         "prices", "choice", None,
-        "U and L as the file declares them, of the jobs seen, or of all jobs, which is not online; "
-        "else declared if they are, or running",
+        "U and L declared in the file, from the jobs seen so far, or from all jobs (not online); "
+        "default: declared if the file has them, otherwise running",
         choices=("declared", "running", "oracle"),
     ),
-    Option("price_floor", "float", 0.0, "L is at least this", least=0, most=1e12),
+    Option("price_floor", "float", 0.0, "lower limit on L", least=0, most=1e12),
     Option(
         "dp", "choice", "grid", "Algorithm 3: exact, on a grid, or in quanta of samples",
         choices=("exact", "grid", "literal"),
     ),
-    Option("quantum", "int", None, "samples, with dp=literal; else V / 2000", least=1),
+    Option("quantum", "int", None, "samples per quantum, with dp=literal; else V / 2000", least=1),
     Option(
-        "grid", "int", 2000, "number of parts of a job's work, with dp=grid",
+        "grid", "int", 2000, "number of grid steps of a job's work, with dp=grid",
         least=1, most=100_000,
     ),
-    Option("literal_13", "bool", False, "(13) as printed: the duration less the arrival"),
+    Option("literal_13", "bool", False, "(13) as printed: the duration minus the arrival"),
 )  # fmt: skip
 _ROUNDING = (
     Option(
-        "gain", "float", "one", "G_delta before the rounding: a number, or one that favors rows",
+        "gain", "float", "one",
+        "G_delta before the rounding: a number, or the gain that protects packing or cover rows",
         choices=("one", "packing", "cover"), least=0.01, most=100,
     ),
     Option(
         "delta", "float", 1.0, "probability with which the rounding may fail", least=1e-9, most=1
     ),
-    Option("rounds", "int", 20, "S, draws for each number of workers", least=1, most=10_000),
+    Option("rounds", "int", 20, "S, most draws for each number of workers", least=1, most=10_000),
     Option("ps_row", "bool", True, "a row for PSs in (23)-(26); as printed there is none"),
 )  # fmt: skip
 _MIP = ("highs", "gurobi")
@@ -73,9 +75,9 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method(
         "exact",
         "exact",
-        in_units(_at("exact.exact:exact"), again=True),
+        _scaled(_at("exact.exact:exact"), repeat=True),
         "column generation over machine configurations, reduced-cost fixing, then programs over "
-        "what is left",
+        "the remaining choices",
         "(2)-(7)",
         ours=True,
         engines=("highs",),
@@ -85,7 +87,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method(
         "milp-machine",
         "exact",
-        in_units(_at("exact.solve_programs:milp_machine"), again=True),
+        _scaled(_at("exact.solve_programs:milp_machine"), repeat=True),
         "the paper's program, linearised, machine by machine",
         "(2)-(7)",
         engines=_MIP,
@@ -95,8 +97,8 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method(
         "milp-onehot",
         "exact",
-        in_units(_at("exact.solve_programs:milp_onehot"), again=True),
-        "one binary for each number of workers: no big-M",
+        _scaled(_at("exact.solve_programs:milp_onehot"), repeat=True),
+        "one binary variable for each number of workers; no big-M",
         "(2)-(7)",
         ours=True,
         engines=_MIP,
@@ -106,7 +108,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method(
         "cp-sat",
         "exact",
-        in_units(_at("exact.solve_programs:cp_sat"), again=True),
+        _scaled(_at("exact.solve_programs:cp_sat"), repeat=True),
         "CP-SAT in whole numbers: (2), (3) and (5) without tolerance",
         "(2)-(7)",
         ours=True,
@@ -118,7 +120,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method(
         "lbbd",
         "exact",
-        in_units(_at("exact.solve_programs:lbbd"), again=True),
+        _scaled(_at("exact.solve_programs:lbbd"), repeat=True),
         "logic-based Benders decomposition: all machines merged in the master, packing slot by "
         "slot",
         "(2)-(7)",
@@ -131,8 +133,9 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method(
         "fluid-lp",
         "bound",
-        in_units(_at("bounds.solve_relaxations:fluid_lp")),
-        "all machines merged, divisible workers; the bound of the prices uses whole bundles",
+        _scaled(_at("bounds.solve_relaxations:fluid_lp")),
+        "all machines merged, divisible workers; the bound is evaluated from the prices with "
+        "fractional bundles",
         "(3)-(7), (10), (11)",
         ours=True,
         engines=("highs",),
@@ -141,7 +144,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method(
         "fluid-lp-disaggregated",
         "bound",
-        in_units(_at("bounds.solve_relaxations:fluid_lp_disaggregated")),
+        _scaled(_at("bounds.solve_relaxations:fluid_lp_disaggregated")),
         "as fluid-lp, disaggregated by slot of completion; short horizons",
         "(3)-(7), (10), (11)",
         ours=True,
@@ -151,7 +154,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method(
         "colgen",
         "bound",
-        in_units(_at("bounds.solve_relaxations:colgen")),
+        _scaled(_at("bounds.solve_relaxations:colgen")),
         "(8), (9) by column generation over whole bundles, all machines merged",
         "(8)-(11), (15)",
         ours=True,
@@ -161,7 +164,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
                 "grid",
                 "int",
                 3000,
-                "number of parts of a job's work; progress is rounded up",
+                "number of grid steps of a job's work; progress is rounded up",
                 least=1,
                 most=100_000,
             ),
@@ -170,8 +173,8 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method(
         "job-alone",
         "bound",
-        in_units(_at("bounds.job_alone:job_alone")),
-        "each job by itself, completed as early as possible",
+        _scaled(_at("bounds.job_alone:job_alone")),
+        "each job alone on the cluster, completed as early as possible",
         "(3)-(7)",
         ours=True,
     ),
@@ -179,7 +182,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
         "dual-online",
         "bound",
         _at("bounds.solve_duals:dual_online"),
-        "the bound that the last prices of pd-ors prove, at full capacity",
+        "dual bound from the final prices of pd-ors, evaluated at full capacity",
         "(10), (11)",
         ours=True,
         engines=("highs",),
@@ -190,7 +193,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
                 "of",
                 "choice",
                 "pd-ors",
-                "the run whose prices are taken",
+                "the online run that supplies the prices",
                 choices=("pd-ors", "pd-ors-hull", "pd-ors-greedy", "oasis"),
             ),
         ),
@@ -200,7 +203,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
         "dual-10",
         "bound",
         _at("bounds.solve_duals:dual_10"),
-        "the dual (10), (11) with one row for each schedule; tiny instances, for teaching",
+        "the dual (10), (11) with one row for each schedule; tiny instances only, for teaching",
         "(10), (11)",
         ours=True,
         engines=_MIP,
@@ -222,7 +225,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
         "pd-ors-hull",
         "algorithm",
         _at("algorithms.solve_pd_ors:with_hulls"),
-        "pd-ors with (23)-(26) over each machine's integer hull: few draws fail",
+        "pd-ors with (24) replaced by the integer hull of each machine; fewer draws fail",
         "Algorithms 1-4",
         ours=True,
         engines=("highs",),
@@ -234,7 +237,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
         "pd-ors-greedy",
         "algorithm",
         _at("algorithms.solve_pd_ors:greedily"),
-        "pd-ors with workers placed greedily on the cheapest machines; no engine",
+        "pd-ors with workers placed greedily on the cheapest machines; needs no engine",
         "Algorithms 1-4",
         ours=True,
         options=_PD_ORS,
@@ -243,15 +246,16 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
     Method(
         "density",
         "algorithm",
-        in_units(_at("heuristics.density:density")),
-        "offline: jobs by utility over their share of the cluster, each as early as possible",
+        _scaled(_at("heuristics.density:density")),
+        "offline greedy: jobs by utility per share of the cluster, each completed as early as "
+        "possible",
         "(2)-(7)",
         ours=True,
     ),
     Method(
         "colgen-heuristic",
         "algorithm",
-        in_units(_at("heuristics.colgen_heuristic:colgen_heuristic")),
+        _scaled(_at("heuristics.colgen_heuristic:colgen_heuristic")),
         "offline: column generation, an integer program over the columns, large-neighbourhood "
         "search",
         "(2)-(9)",
@@ -262,7 +266,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
                 "grid",
                 "int",
                 400,
-                "number of parts of a job's work, for columns",
+                "number of grid steps of a job's work, for columns",
                 least=1,
                 most=100_000,
             ),
@@ -270,8 +274,8 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
                 "moves",
                 "int",
                 None,
-                "moves of the last search (default: 2000, then twice as many each time, until "
-                "time is up or two such rounds in a row find nothing better)",
+                "moves of the last search (default: rounds of 2000 moves, then twice as many each "
+                "time, until time is up or two rounds in a row find nothing better)",
                 least=1,
             ),
         ),
@@ -293,7 +297,10 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
                 least=1,
             ),
             Option(
-                "strict", "bool", False, "no backfilling: a job without workers blocks later ones"
+                "strict",
+                "bool",
+                False,
+                "no backfilling: a job without workers blocks all later jobs",
             ),
         ),
         online=True,
@@ -302,7 +309,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
         "drf",
         "baseline",
         Algorithm(_at("baselines.drf:drf")),
-        "dominant resource fairness: workers one by one to the job with the least dominant share",
+        "dominant resource fairness: the next worker goes to the job with the least dominant share",
         _EVALUATION,
         online=True,
     ),
@@ -310,16 +317,18 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
         "dorm",
         "baseline",
         _at("baselines.dorm:run_dorm"),
-        "at each arrival and completion, the placement of highest utilisation",
+        "a MIP at each arrival and completion: the placement of highest utilisation",
         _EVALUATION,
         engines=("highs",),
         options=(
-            Option("theta_f", "float", 0.1, "unfairness for each resource", least=0, most=1e6),
+            Option(
+                "theta_f", "float", 0.1, "limit on the unfairness, per resource", least=0, most=1e6
+            ),
             Option(
                 "theta_a",
                 "float",
                 0.2,
-                "share of the jobs whose placement may change",
+                "largest share of running jobs whose placement may change",
                 least=0,
                 most=1,
             ),
@@ -334,16 +343,28 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
         _EVALUATION,
         options=(
             Option(
-                "worker_share", "float", 0.5, "share of the machines for workers", least=0, most=1
+                "worker_share",
+                "float",
+                0.5,
+                "share of the machines that hold workers",
+                least=0,
+                most=1,
             ),
             Option(
                 "prices",
                 "choice",
                 None,
-                "U and L: declared in the file, else running; oracle knows all jobs",
+                "U and L: declared in the file, otherwise running; oracle knows all jobs",
                 choices=("declared", "running", "oracle"),
             ),
-            Option("price_floor", "float", 0.0, "least L of the prices (12)", least=0, most=1e12),
+            Option(
+                "price_floor",
+                "float",
+                0.0,
+                "lower limit on L of the prices (12)",
+                least=0,
+                most=1e12,
+            ),
         ),
         online=True,
     ),
@@ -375,7 +396,7 @@ PROGRAMS: Mapping[str, Callable[[DmlrsInstance], Any]] = {
 
 
 def suite() -> list[Instance]:
-    """Return worked examples and three random instances."""
+    """Return the two worked examples and three random instances."""
     from schedgap.instances.generate import generate  # with all readers of traces
 
     return [

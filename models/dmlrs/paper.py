@@ -1,7 +1,7 @@
-"""The dmlrs paper, traced: where its equations, lines, claims and slips stand in this source.
+"""Traceability of the dmlrs paper: where its equations, lines, claims and slips are in the source.
 
-Longer than other modules because it is a table, not code. What we have of the paper is a reader's
-notes: they hold no theorem, not (29)-(32), and of the evaluation little but sizes.
+A table rather than code, hence its length. We have the paper only as a reader's notes: they contain
+no theorem, not (29)-(32), and little more of the evaluation than the sizes.
 """
 
 from schedgap.models.method import Lazy
@@ -15,21 +15,21 @@ CITATION = (
 
 PROBLEM = (
     "Machines with several resources serve parameter-server jobs that arrive over the slots 1..T. "
-    "On arrival a job is admitted or rejected for good. In each slot an admitted job has a number "
-    "of workers and of parameter servers (PSs) on each machine, other ones in every slot if need "
-    "be, at no cost; it may also be idle. If one machine holds all of them in a slot, they talk "
-    "over its bus; otherwise every worker is as slow as the slowest link. The job must train all "
-    "its epochs by T and then pays a utility that falls with its delay, the slots from its arrival "
-    "to the last one with a worker. The sum of utilities is to be largest."
+    "On arrival a job is admitted or rejected for good. In each slot an admitted job has some "
+    "workers and parameter servers (PSs) on each machine; their numbers may change from slot to "
+    "slot at no cost, and the job may be idle. If one machine holds all of them in a slot, they "
+    "communicate over its bus; otherwise every worker is as slow as the slowest link. The job must "
+    "train all its epochs by T. It then earns a utility that falls with its delay, the slots from "
+    "its arrival to the last one with a worker. The sum of utilities is maximised."
 )
 SCHEDULE = (
     '`{"admitted": ["j1"], "allocations": [{"job": "j1", "slot": 1, "machine": "m1", "workers": 2, '
-    '"ps": 1}]}`: one row for each job, slot and machine that is not empty. Mode, progress and '
-    "completion follow from the rows."
+    '"ps": 1}]}`: one row for each job, slot and machine where the job holds anything. Mode, '
+    "progress and completion follow from the rows."
 )
 
 SYMBOLS = (
-    Symbol("I, i", "jobs", "list", "jobs; online by arrival, then in the order of the list"),
+    Symbol("I, i", "jobs", "list", "jobs; online in order of arrival, then of the list"),
     Symbol("T, t", "horizon", "integer in 1..10000", "slots"),
     Symbol("H, h", "machines", "list", "machines; their order breaks ties"),
     Symbol("R, r", "resources", "list of names", "resource types (E1)"),
@@ -37,71 +37,96 @@ SYMBOLS = (
     Symbol("E_i", "jobs[].epochs", "integer >= 1", "passes over the data"),
     Symbol("K_i", "jobs[].samples", "integer >= 1", "samples of a pass"),
     Symbol("V_i", "", "derived", "E_i K_i, samples to train"),
-    Symbol("F_i", "jobs[].batch_size", "integer in 1..100000", "global batch; most workers (E23)"),
-    Symbol("g_i", "jobs[].gradient_size", "> 0, MB", "gradients, and parameters"),
-    Symbol("tau_i", "jobs[].time_per_sample", ">= 0", "slots that a worker computes for a sample"),
-    Symbol("gamma_i", "jobs[].worker_ps_ratio", ">= 1", "workers of each PS"),
+    Symbol(
+        "F_i", "jobs[].batch_size", "integer in 1..100000",
+        "global batch; limit on the workers (E23)",
+    ),
+    Symbol(
+        "g_i", "jobs[].gradient_size", "> 0, MB",
+        "size of the gradients, and of the parameters",
+    ),
+    Symbol(
+        "tau_i", "jobs[].time_per_sample", ">= 0",
+        "computing time of a worker for one sample, in slots",
+    ),
+    Symbol("gamma_i", "jobs[].worker_ps_ratio", ">= 1", "workers per PS"),
     Symbol(
         "b_i^(i), b_i^(e)", "jobs[].internal_bandwidth, external_bandwidth", "> 0, MB per slot",
-        "of a machine's bus, and of a link, which is not faster",
+        "of a machine's bus, and of a link between machines, which is not faster",
     ),
-    Symbol("alpha_i^r", "jobs[].worker_demand", ">= 0, 3 decimals", "of a worker, by resource"),
-    Symbol("beta_i^r", "jobs[].ps_demand", ">= 0, 3 decimals", "of a PS, by resource"),
-    Symbol("C_h^r", "machines[].capacity", ">= 0, 3 decimals", "of a machine, by resource"),
+    Symbol(
+        "alpha_i^r", "jobs[].worker_demand", ">= 0, 3 decimals",
+        "demand of a worker, by resource",
+    ),
+    Symbol("beta_i^r", "jobs[].ps_demand", ">= 0, 3 decimals", "demand of a PS, by resource"),
+    Symbol(
+        "C_h^r", "machines[].capacity", ">= 0, 3 decimals",
+        "capacity of a machine, by resource",
+    ),
     Symbol(
         "u_i", "jobs[].utility", "sigmoid or table",
-        "of the delay t~_i - a_i; `priority`, `sensitivity`, `target` are theta_1 to theta_3",
+        "utility of the delay t~_i - a_i; `priority`, `sensitivity`, `target` are theta_1 to "
+        "theta_3",
     ),
     Symbol("x_i", "admitted", "ids", "admission"),
-    Symbol("w_ih[t], s_ih[t]", "allocations[].workers, ps", "integer >= 0", "counts"),
+    Symbol(
+        "w_ih[t], s_ih[t]", "allocations[].workers, ps", "integer >= 0",
+        "numbers of workers and PSs",
+    ),
     Symbol("t~_i", "", "derived", "last slot with a worker, (6)"),
-    Symbol("N_i", "", "derived", "worker-slots of the whole job in one mode, from (3)"),
-    Symbol("rho_h^r[t], p_h^r[t]", "", "derived", "what is allocated, and its price (12)"),
+    Symbol("N_i", "", "derived", "worker-slots that the whole job needs in one mode, from (3)"),
+    Symbol("rho_h^r[t], p_h^r[t]", "", "derived", "allocated amount, and price (12)"),
     Symbol(
         "U^r, L", "price_parameters.max_unit_utility, min_unit_utility", "> 0",
-        "of the price (12), where they are declared beforehand",
+        "limits of the price (12), if the file declares them",
     ),
-    Symbol("Theta(t, V), theta(t, v)", "", "derived", "least cost of V samples by t, of v in t"),
-    Symbol("G_delta, delta, S", "gain, delta, rounds", "options", "of the rounding (27), (28)"),
+    Symbol(
+        "Theta(t, V), theta(t, v)", "", "derived",
+        "least cost of V samples by slot t, and of v samples in slot t",
+    ),
+    Symbol(
+        "G_delta, delta, S", "gain, delta, rounds", "options",
+        "options of the rounding (27), (28)",
+    ),
 )  # fmt: skip
 
 RULES = {
-    "V1": "Known ids, slots in 1..T, whole counts, no row twice or empty, nobody admitted twice.",
+    "V1": "Known ids, slots 1..T, whole counts, no row repeated or empty, no job admitted twice.",
     "V2": "(4) A job that is not admitted holds nothing.",
     "V3": "(7) Nothing before the slot of the arrival.",
     "V4": "(4) At most F_i workers in a slot.",
-    "V5": "(2) A PS for every gamma_i workers, rounded up, or just so; no PS without a worker.",
+    "V5": "(2) A PS for every gamma_i workers, rounded up, or exactly; no PS without a worker.",
     "V6": "(3) An admitted job trains all of its samples by T.",
-    "V7": "(5) No machine gives more of a resource in a slot than it has.",
+    "V7": "(5) In each slot the demand on a machine stays within its capacity.",
 }
 
 _DOMAIN = "the domain of the variables"
 _LIKE = "one job of (3)-(7)"
 
 EQUATIONS = {
-    "1": Equation("checked", ("sample_slots",), "time of a sample; with (2) it is that of (3)"),
+    "1": Equation("checked", ("sample_slots",), "time of a sample; together with (2) it gives (3)"),
     "2": Equation("modelled", ("eq_2",), "rounded up, or exact (E4)"),
-    "3": Equation("modelled", ("eq_3",), "in worker-slots of two modes, by every slot"),
+    "3": Equation("modelled", ("eq_3",), "in worker-slots of two modes, for every completion slot"),
     "4": Equation("modelled", ("eq_4",)),
     "5": Equation("modelled", ("eq_5",)),
-    "6": Equation("modelled", ("eq_6",), "no work after the slot of completion (E19)"),
+    "6": Equation("modelled", ("eq_6",), "no work after the completion slot (E19)"),
     "7": Equation("implied", (), _DOMAIN),
-    "8": Equation("implied", ("eq_5",), "of the schedules that are chosen"),
-    "9": Equation("implied", ("eq_6",), "one schedule of a job at most"),
-    "10": Equation("checked", ("priced_bound",), "the value of prices, a bound on every schedule"),
+    "8": Equation("implied", ("eq_5",), "capacity of the chosen schedules"),
+    "9": Equation("implied", ("eq_6",), "at most one schedule per job"),
+    "10": Equation("checked", ("priced_bound",), "dual value of prices, a bound on every schedule"),
     "11": Equation("modelled", ("eq_11",), "elsewhere by pricing at full capacity (E9)"),
     "12": Equation("checked", ("price",)),
     "13": Equation("checked", ("of_jobs",), "(E6, E7, E8)"),
     "14": Equation("checked", ("of_jobs",), "(E10, E25)"),
     "15": Equation("implied", ("eq_2", "eq_3", "eq_4", "eq_5"), _LIKE),
-    "16": Equation("modelled", ("eq_16",), _LIKE + ", its completion given"),
+    "16": Equation("modelled", ("eq_16",), _LIKE + ", with its completion fixed"),
     "17": Equation("implied", ("eq_3",), _LIKE),
-    "18": Equation("modelled", ("eq_18",), "what the jobs before have left"),
+    "18": Equation("modelled", ("eq_18",), "capacity that earlier jobs leave free"),
     "19": Equation("implied", ("eq_2", "eq_4", "eq_5"), _LIKE + " and one slot"),
-    "20": Equation("modelled", ("eq_20",), "by a choice of those that train v samples"),
+    "20": Equation("modelled", ("eq_20",), "one choice among the bundles that train v samples"),
     "21": Equation("checked", ("in_quanta",), "the dynamic program (E17, E18)"),
     "22": Equation("modelled", ("eq_22",), "`internal` has it in closed form (E12)"),
-    "23": Equation("replaced", ("fix_e3",), "with a row for PSs (E3)"),
+    "23": Equation("replaced", ("fix_e3",), "with an additional row for PSs (E3)"),
     "24": Equation("modelled", ("eq_24",)),
     "25": Equation("modelled", ("eq_25",)),
     "26": Equation("modelled", ("eq_26",)),
@@ -114,8 +139,12 @@ EQUATIONS = {
 ALGORITHMS = {
     "1": Algorithm("Primal-dual online resource scheduling, PD-ORS", 4, "pd_ors"),
     "2": Algorithm("The best schedule of a job", 3, "best_schedule"),
-    "3": Algorithm("Theta(t, V) by dynamic programming", 5, "in_quanta"),
-    "4": Algorithm("theta(t, v): inside a machine, or rounded across machines", 12, "internal"),
+    "3": Algorithm(
+        "Theta(t, V), the cheapest schedule by t, by dynamic programming", 5, "in_quanta"
+    ),
+    "4": Algorithm(
+        "theta(t, v), the cheapest slot: on one machine, or rounded across machines", 12, "internal"
+    ),
 }
 
 _RUN = ("prices", "price_floor", "dp", "quantum", "grid", "literal_13")  # options
@@ -127,14 +156,14 @@ GUARANTEES = {
         methods=("pd-ors", "pd-ors-hull", "pd-ors-greedy"),
         assumptions=(
             "U and L are known beforehand",
-            "what no longer fits is priced above the job's utility",
+            "a schedule that no longer fits costs more than the job's utility",
             "(15) is solved exactly",
             "T L sum C is at most half of the optimum",
         ),
         evaluate=Lazy("schedgap.models.dmlrs.algorithms.guarantees:competitive"),
         verdict=(
             "proved where all four hold, which takes declared prices far above (13); with (13) the "
-            "second fails, and on a machine that one job fills the ratio has no limit"
+            "second fails, and on a machine that one job fills the ratio is unbounded"
         ),
         tests=(
             "test_where_its_assumptions_hold_the_ratio_does",
@@ -144,7 +173,7 @@ GUARANTEES = {
         options=_RUN,
     ),
     "rounding": Guarantee(
-        claim="a draw keeps its rows at a bounded cost with probability >= 1 - delta",
+        claim="a draw satisfies its rows at a bounded cost with probability >= 1 - delta",
         source="(31), (32), derived by us",
         methods=("pd-ors",),
         assumptions=(
@@ -154,8 +183,8 @@ GUARANTEES = {
         ),
         evaluate=Lazy("schedgap.models.dmlrs.algorithms.guarantees:rounding"),
         verdict=(
-            "(31) is vacuous at the paper's scale, where a machine holds some four workers of a "
-            "job; neither gain speaks of all rows at once"
+            "(31) is vacuous at the paper's scale, where a machine holds about four workers of a "
+            "job; neither gain covers all rows at once"
         ),
         tests=(
             "test_draws_keep_their_rows_as_often_as_the_gains_say",
@@ -166,7 +195,7 @@ GUARANTEES = {
     ),
 }
 
-_EDITORIAL = "A slip of the text only; nothing in a schedule depends on it."
+_EDITORIAL = "A slip of the text only; no schedule depends on it."
 
 ERRATA = {
     "E1": Erratum(
@@ -174,16 +203,16 @@ ERRATA = {
         "R are the resource types, as in (5).",
     ),
     "E2": Erratum(
-        "(3)", "the denominators are torn apart",
-        "Which bandwidth stands where cannot be read.",
+        "(3)", "the denominators are garbled",
+        "It is unclear which bandwidth stands where.",
         "tau + (gamma / F) (2 g / b), as in the subproblem (17), b of the mode.",
         "",
         ("test_the_toy_needs_4_worker_slots_inside_a_machine_and_7_2_across",),
     ),
     "E3": Erratum(
         "(23)-(26)", "no row for PSs",
-        "The cheapest solution has none: workers without any PS.",
-        "A row more: as many PSs as n workers need.",
+        "The cheapest solution has workers without any PS.",
+        "An additional row: as many PSs as n workers need.",
         "ps_row=false",
         ("test_without_the_row_for_parameter_servers_nothing_is_placed_across",),
     ),
@@ -199,30 +228,30 @@ ERRATA = {
         ),
     ),
     "E5": Erratum(
-        "(3) and the table of settings", "tau in 1e-5 to 1e-4, no unit; bandwidths not told",
-        "(3) compares worker-slots with samples: its unit decides what a job needs.",
+        "(3) and the table of settings", "tau in 1e-5 to 1e-4, without a unit; no bandwidths",
+        "(3) compares worker-slots with samples, so the unit decides what a job needs.",
         "tau in slots per sample, bandwidths in MB per slot; a slot is an hour unless set.",
         "",
         ("test_the_paper_preset_keeps_to_the_paper_s_ranges",),
     ),
     "E6": Erratum(
         "(13)", "u(duration - a_i)",
-        "A duration less an arrival is no delay; the best delay is duration - 1.",
+        "A duration minus an arrival is not a delay; the best delay is duration - 1.",
         "u(max(0, d - 1)), d = ceil(N_int / F).",
         "literal_13=true",
         ("test_the_range_of_one_job_by_hand",),
     ),
     "E7": Erratum(
         "(13)", "divided by alpha + beta",
-        "0 for jobs that do not use the resource.",
-        "They are left out for that resource; if that leaves none, U is the largest of all U.",
+        "The divisor is 0 for jobs that do not use the resource.",
+        "Such jobs are left out for that resource; if none remains, U is the largest of all U.",
         "",
         ("test_a_resource_that_no_job_uses_takes_the_largest_u",),
     ),
     "E8": Erratum(
         "(13), (14)", "max and min over all jobs",
         "An online algorithm does not know the jobs to come.",
-        "prices = declared (in the file), running (of the jobs seen) or oracle (of all).",
+        "prices = declared (in the file), running (from the jobs seen) or oracle (from all jobs).",
         "prices=oracle",
         (
             "test_a_decision_does_not_depend_on_later_jobs",
@@ -230,45 +259,46 @@ ERRATA = {
         ),
     ),
     "E9": Erratum(
-        "(11), its proof", "lambda is the payoff of the subproblem with what capacity is left",
-        "Dual feasibility speaks of all schedules, those that no longer fit as well: the dual "
+        "(11), its proof", "lambda is the payoff of the subproblem with the remaining capacity",
+        "Dual feasibility concerns all schedules, including those that no longer fit: the dual "
         "value of a run can be below the optimum.",
         "The bound prices at full capacity.",
         "",
         ("test_any_prices_prove_a_bound",),
     ),
     "E10": Erratum(
-        "(14)", "mu is not defined; a bracket is not closed",
+        "(14)", "mu is undefined; a parenthesis is missing",
         "L cannot be computed.",
-        "ceil(N_ext); mu the least with which the first dual value is at most half of the optimum.",
+        "ceil(N_ext); mu is the least value for which the first dual value is at most half of the "
+        "optimum.",
         "",
         ("test_the_range_of_one_job_by_hand",),
     ),
     "E11": Erratum(
         "(14) with the sigmoid", "u(T - a)",
-        "It underflows: U / L up to 1e13, prices near 0 until a machine is almost full.",
+        "It underflows: U / L reaches 1e13, and prices stay near 0 until a machine is almost full.",
         "Kept; the option price_floor raises L.",
         "",
         ("test_a_utility_of_0_at_t_does_not_make_all_prices_0",),
     ),
     "E12": Erratum(
         "(16), (22)", "the sum over resources of minima over s",
-        "One s serves all resources; only PSs are bounded, not the workers.",
+        "One s serves all resources; the PSs are bounded, but not the workers.",
         "One number of workers for all resources.",
         "",
         ("test_theta_is_the_least_price_of_any_placement",),
     ),
     "E13": Erratum(
         "Algorithm 4, line 11", "infeasible OR iter < S",
-        "It never ends where no draw is feasible, and always draws S times.",
+        "It never ends if no draw is feasible, and otherwise always draws S times.",
         "infeasible AND iter < S.",
         "",
         ("test_rounding_ends_where_no_draw_serves",),
     ),
     "E14": Erratum(
         "Algorithm 4, lines 2 and 7", "the machines are sorted again for each h",
-        "The order is the same; after a hit the loop goes on.",
-        "Sorted once; it ends at the first hit.",
+        "The order is always the same, and the loop continues after a hit.",
+        "Sorted once; the loop ends at the first hit.",
         "",
         ("test_theta_is_the_least_price_of_any_placement",),
     ),
@@ -280,32 +310,33 @@ ERRATA = {
         ("test_a_toy_slot_by_hand",),
     ),
     "E16": Erratum(
-        "Algorithm 4, line 3", "s is a real number", "Parts of a PS.", "Rounded up (E4).", "",
+        "Algorithm 4, line 3", "s is a real number", "Fractions of a PS.", "Rounded up (E4).", "",
         ("test_every_offer_fits_and_has_its_parameter_servers",),
     ),
     "E17": Erratum(
         "Algorithm 3", "no base case; v runs over all samples",
-        "The recursion does not end, and V is up to 1e8.",
-        "Theta before the arrival is 0 for no samples; only v that change the number of workers.",
+        "The recursion has no end, and V is up to 1e8.",
+        "Before the arrival, Theta of 0 samples is 0; only those v are tried that change the "
+        "number of workers.",
         "dp=literal",
         ("test_the_dynamic_programs_agree_with_trying_everything",),
     ),
     "E18": Erratum(
         "(20), (21)", "at least v samples, and V - v for the rest",
-        "What rounded workers train beyond v is lost.",
-        "What is trained counts.",
+        "Samples that the rounded-up workers train beyond v are lost.",
+        "All trained samples count.",
         "",
         ("test_an_overshoot_on_the_grid_counts",),
     ),
     "E19": Erratum(
         "(6)", "argmax over t of a condition",
         "A condition has no maximum.",
-        "The last slot with a worker, also where the work was done before.",
+        "The last slot with a worker, even if the work was complete before.",
         "",
         ("test_slots_after_the_work_is_done_count",),
     ),
     "E20": Erratum(
-        "text on R-DMLRS; conclusion", "an optimization problem is NP-complete; no two jobs end "
+        "text on R-DMLRS; conclusion", "an optimisation problem is NP-complete; no two jobs end "
         "together", _EDITORIAL, "NP-hard; ties are allowed.",
     ),
     "E21": Erratum(
@@ -320,52 +351,56 @@ ERRATA = {
     ),
     "E22": Erratum(
         "table of settings", "a PS has no GPU demand: None",
-        "A number is needed.", "0.", "", ("test_the_paper_preset_keeps_to_the_paper_s_ranges",),
+        "A number is needed.", "0 is used.",
+        "", ("test_the_paper_preset_keeps_to_the_paper_s_ranges",),
     ),
     "E23": Erratum(
         "(4)", "at most F_i workers",
-        "Said to keep resources from being idle; it is a limit, as each worker needs a sample of "
-        "the batch.",
+        "Said to keep resources from being idle; it is a limit, because each worker needs a sample "
+        "of the batch.",
         "Kept.", "", ("test_v4_no_more_workers_than_the_batch",),
     ),
     "E24": Erratum(
         "Fact 1", "internal if P and W are the same machine",
-        "A second machine with PSs only makes the slot external, as they are used by the workers.",
-        "Internal just when one machine holds all workers and PSs.",
+        "A second machine with PSs only makes the slot external, because the workers use those "
+        "PSs.",
+        "Internal if and only if one machine holds all workers and PSs.",
         "",
         ("test_v6_a_machine_with_parameter_servers_only_makes_a_slot_external",),
     ),
     "E25": Erratum(
         "(14)", "u(T - a) may be 0",
         "Then L = 0, and (12) is 0 times infinity.",
-        "Jobs of utility 0 at T are left out of (14); if that leaves none, L is 1e-6 of the least "
-        "U; never below 1e-12 of it.",
+        "Jobs of utility 0 at T are left out of (14); if none remains, L is 1e-6 of the least U; "
+        "L is never below 1e-12 of the least U.",
         "",
         ("test_a_utility_of_0_at_t_does_not_make_all_prices_0",),
     ),
     "E26": Erratum(
-        "Algorithm 1, line 3", "prices are updated where the schedule has something",
-        "Elsewhere they would be the same.", "As printed.",
+        "Algorithm 1, line 3", "prices are updated where the schedule holds something",
+        "Elsewhere they would not change.", "As printed.",
         "",
         ("test_prices_change_only_where_something_runs",),
     ),
     "E27": Erratum(
         "Algorithm 2, lines 1 and 3", "every completion from a_i on is tried",
-        "None before the first one that any schedule can reach.",
-        "It starts there.", "", ("test_toy_first_completions",),
+        "Completions before the earliest possible one are infeasible.",
+        "The search starts at the earliest possible completion.",
+        "", ("test_toy_first_completions",),
     ),
     "E28": Erratum(
         "table of settings", "ranges of jobs, with T = 20 or 80",
-        "Of such jobs 28 % can finish in 20 slots, 60 % in 80, each alone on enough machines.",
-        "The generator draws again those that cannot.",
+        "Even alone on enough machines, only 28 % of such jobs can finish in 20 slots, and 60 % "
+        "in 80.",
+        "The generator redraws jobs that cannot finish.",
         "finishable=false",
         ("test_paper_jobs_can_finish_unless_they_need_not",),
     ),
     "E29": Erratum(
         "evaluation", "FIFO, DRF, Dorm and OASiS, a sentence each",
-        "Whether a job takes more than it needs, what is left of a job that is late, and where "
-        "workers go is not told.",
-        "Completed by us, slot by slot; only jobs that are done are admitted.",
+        "The paper does not say whether a job takes more than it needs, what happens to a job that "
+        "is late, and where workers are placed.",
+        "Completed by us, slot by slot; only finished jobs are admitted.",
         "",
         (
             "test_fifo_on_the_toy",
@@ -377,7 +412,7 @@ ERRATA = {
     ),
     "E30": Erratum(
         "(2), rounded", "gamma has no upper limit",
-        "With gamma above 1e9 the rounding of n / gamma would leave workers without any PS.",
+        "With gamma above 1e9, rounding n / gamma would leave workers without any PS.",
         "At least one PS.",
         "",
         ("test_parameter_servers_are_rounded_up",),

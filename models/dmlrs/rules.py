@@ -1,7 +1,7 @@
-"""What makes a `dmlrs` schedule valid, written from the paper; shares no code with the models.
+"""The rules of a valid `dmlrs` schedule, written from the paper; shares no code with the models.
 
-V1 structure, V2 and V4 (4), V3 (7), V5 (2), V6 (3), V7 (5). A row whose own values break V1 is left
-out of the later rules, and so is its job of V4 to V6, so that one fault gives one message. Counts
+V1 structure, V2 and V4 (4), V3 (7), V5 (2), V6 (3), V7 (5). A row whose values break V1 is left out
+of the later rules, and its job is left out of V4 to V6, so that one fault gives one message. Counts
 are whole numbers, demands and capacities whole thousandths: sums are exact.
 """
 
@@ -17,17 +17,17 @@ from schedgap.instances.scaling import decimal
 from schedgap.instances.shapes import Shapes, is_whole, require, require_keys
 from schedgap.instances.verdict import Violation
 
-ROUNDING = 1e-9  # of n / gamma in (2), and of the part of the work in (3)
-LARGEST = 10**60
+ROUNDING = 1e-9  # tolerance on n / gamma in (2), and on the fraction of the work in (3)
+MAX_COUNT = 10**60
 _ROW: Shapes = {
     "job": "string", "slot": "number", "machine": "string", "workers": "number", "ps": "number",
 }  # fmt: skip
 
 
-class Row(NamedTuple):
-    """One allocation with the values of the file; `place` is its index, for messages."""
+class AllocationRow(NamedTuple):
+    """One allocation with the values of the file; `position` is its index, for messages."""
 
-    place: int
+    position: int
     job: str
     slot: Any
     machine: str
@@ -36,11 +36,11 @@ class Row(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """What no other row may name."""
+        """Job, slot and machine, which no other row may repeat."""
         return self.job, self.slot, self.machine
 
 
-class Held(NamedTuple):
+class SlotHoldings(NamedTuple):
     """What a job holds in one slot."""
 
     workers: int
@@ -51,15 +51,15 @@ class Held(NamedTuple):
 def check(
     instance: DmlrsInstance, schedule: Any, options: Mapping[str, Any]
 ) -> Iterator[Violation]:
-    """Yield every broken rule of a schedule.
+    """Yield every violated rule of a schedule.
 
     Parameters
     ----------
     schedule : Any
-        Plain JSON data, not trusted: `{"admitted": [job ids], "allocations": [{"job", "slot",
-        "machine", "workers", "ps"}]}`, slots from 1.
-    options : Mapping[str, Any]
-        Of the solution; no rule depends on them.
+        Untrusted JSON data: `{"admitted": [job ids], "allocations": [{"job", "slot", "machine",
+        "workers", "ps"}]}`, slots from 1.
+    options : mapping
+        Options of the solution; no rule depends on them.
 
     Raises
     ------
@@ -75,9 +75,14 @@ def check(
 
 
 def objective(instance: DmlrsInstance, schedule: Any) -> float:
-    """Return the sum of u_i(t~_i - a_i) over the admitted jobs of a schedule without violations.
+    """Return the sum of u_i(t~_i - a_i) over the admitted jobs of a valid schedule.
 
-    t~_i is the last slot with a worker, (6), also where the work was done before.
+    t~_i is the last slot with a worker, (6), even if the work was complete before.
+
+    Parameters
+    ----------
+    schedule : Any
+        JSON data that `check` accepts.
     """
     admitted, rows = _read(schedule)
     delays = _delays(instance, admitted, rows)
@@ -85,15 +90,21 @@ def objective(instance: DmlrsInstance, schedule: Any) -> float:
 
 
 def metrics(instance: DmlrsInstance, schedule: Any) -> dict[str, float]:
-    """Return how many jobs are admitted, and the median of their delays in slots."""
+    """Return the number of admitted jobs and the median of their delays in slots.
+
+    Parameters
+    ----------
+    schedule : Any
+        JSON data that `check` accepts.
+    """
     admitted, rows = _read(schedule)
     delays = _delays(instance, admitted, rows)
-    middle = {"median delay": float(median(delays.values()))} if delays else {}
-    return {"admitted jobs": float(len(delays)), **middle}
+    median_delay = {"median delay": float(median(delays.values()))} if delays else {}
+    return {"admitted jobs": float(len(delays)), **median_delay}
 
 
-def _read(schedule: Any) -> tuple[Sequence[str], Sequence[Row]]:
-    """Return the admitted ids and the rows, or refuse their shape."""
+def _read(schedule: Any) -> tuple[Sequence[str], Sequence[AllocationRow]]:
+    """Return the admitted ids and the rows; InputError if their shape is wrong."""
     require(schedule, "object")
     require_keys(schedule, {"admitted": "list", "allocations": "list"}, {})
     for k, name in enumerate(schedule["admitted"]):
@@ -102,12 +113,12 @@ def _read(schedule: Any) -> tuple[Sequence[str], Sequence[Row]]:
     for k, row in enumerate(schedule["allocations"]):
         require(row, "object", "allocations", k)
         require_keys(row, _ROW, {}, "allocations", k)
-        rows.append(Row(k, *(row[key] for key in _ROW)))
+        rows.append(AllocationRow(k, *(row[key] for key in _ROW)))
     return schedule["admitted"], rows
 
 
 def _delays(
-    instance: DmlrsInstance, admitted: Sequence[str], rows: Sequence[Row]
+    instance: DmlrsInstance, admitted: Sequence[str], rows: Sequence[AllocationRow]
 ) -> dict[str, int]:
     """Return t~ - a of each admitted job, (6)."""
     arrival = {job.id: job.arrival for job in instance.jobs}
@@ -122,12 +133,13 @@ def _delays(
 
 
 def _violations(
-    instance: DmlrsInstance, admitted: Sequence[str], rows: Sequence[Row]
+    instance: DmlrsInstance, admitted: Sequence[str], rows: Sequence[AllocationRow]
 ) -> Iterator[Violation]:
+    """Yield the violations of all rules, in the order of the rules."""
     yield from admitted_once(instance, admitted)
     machines = {machine.id for machine in instance.machines}
     jobs = {job.id: job for job in instance.jobs}
-    sound: list[Row] = []
+    sound: list[AllocationRow] = []
     unsound: set[str] = set()
     seen: set[tuple[str, int, str]] = set()
     for row in rows:
@@ -136,17 +148,17 @@ def _violations(
             fault = f"{row.job} has a second row for {row.machine} in slot {row.slot}"
         if fault:
             unsound.add(row.job)
-            yield Violation("V1", ("allocations", str(row.place)), 1, fault)
+            yield Violation("V1", ("allocations", str(row.position)), 1, fault)
         else:
             seen.add(row.key)
             sound.append(row)
     yield from only_admitted(admitted, sound)
     chosen = set(admitted)
     sound = [row for row in sound if row.job in chosen]
-    held = _held(sound)
+    holdings = _holdings(sound)
     for name in dict.fromkeys(admitted):
         if name in jobs and name not in unsound:
-            job, slots = jobs[name], held.get(name, {})
+            job, slots = jobs[name], holdings.get(name, {})
             yield from not_before_arrival(job, slots)
             yield from at_most_the_batch(job, slots)
             yield from enough_parameter_servers(instance, job, slots)
@@ -155,7 +167,13 @@ def _violations(
 
 
 def admitted_once(instance: DmlrsInstance, admitted: Sequence[str]) -> Iterator[Violation]:
-    """Rule V1: `admitted` has known ids, each once."""
+    """Rule V1: `admitted` holds known ids, each once.
+
+    Parameters
+    ----------
+    admitted : sequence of str
+        As in the file.
+    """
     known = {job.id for job in instance.jobs}
     seen: set[str] = set()
     for name in admitted:
@@ -167,10 +185,23 @@ def admitted_once(instance: DmlrsInstance, admitted: Sequence[str]) -> Iterator[
 
 
 def fault_of_row(
-    instance: DmlrsInstance, row: Row, jobs: Mapping[str, Job], machines: set[str]
+    instance: DmlrsInstance, row: AllocationRow, jobs: Mapping[str, Job], machines: set[str]
 ) -> str:
-    """Rule V1: known ids, a slot in 1..T, whole numbers >= 0, not both 0. Return '' if sound."""
-    where = f"allocation {row.place + 1}"
+    """Rule V1 for one row: known ids, a slot in 1..T, whole counts >= 0, not both 0.
+
+    Parameters
+    ----------
+    row : AllocationRow
+        Values as in the file.
+    jobs, machines
+        The jobs by id, and the ids of the machines.
+
+    Returns
+    -------
+    str
+        What is wrong, or ''.
+    """
+    where = f"allocation {row.position + 1}"
     if row.job not in jobs:
         return f"{where}: no job {short(row.job)}"
     if row.machine not in machines:
@@ -178,42 +209,60 @@ def fault_of_row(
     if not is_whole(row.slot, 1, instance.horizon):
         return f"{where}: slot {short(row.slot)}, must be an integer in 1..{instance.horizon}"
     for key, count in (("workers", row.workers), ("ps", row.ps)):
-        if not is_whole(count, 0, LARGEST):
+        if not is_whole(count, 0, MAX_COUNT):
             return f"{where}: {key} {short(count)}, must be an integer >= 0"
     if row.workers + row.ps == 0:
         return f"{where}: neither workers nor PSs"
     return ""
 
 
-def only_admitted(admitted: Sequence[str], rows: Sequence[Row]) -> Iterator[Violation]:
-    """Rule V2, (4) with x_i = 0: a job that is not admitted holds nothing."""
+def only_admitted(admitted: Sequence[str], rows: Sequence[AllocationRow]) -> Iterator[Violation]:
+    """Rule V2, (4) with x_i = 0: a job that is not admitted holds nothing.
+
+    Parameters
+    ----------
+    admitted, rows
+        Admitted ids, and the rows without a fault.
+    """
     chosen = set(admitted)
     for name in dict.fromkeys(row.job for row in rows if row.job not in chosen):
         held = sum(row.workers + row.ps for row in rows if row.job == name)
         yield Violation("V2", (name,), held, f"{name} is not admitted, but has allocations")
 
 
-def _held(rows: Sequence[Row]) -> dict[str, dict[int, Held]]:
+def _holdings(rows: Sequence[AllocationRow]) -> dict[str, dict[int, SlotHoldings]]:
     """Return what each job holds in each slot, in order of slots."""
-    found: dict[str, dict[int, Held]] = defaultdict(dict)
+    holdings: dict[str, dict[int, SlotHoldings]] = defaultdict(dict)
     for row in sorted(rows, key=lambda row: row.slot):
-        before = found[row.job].get(row.slot, Held(0, 0, 0))
-        found[row.job][row.slot] = Held(
-            before.workers + row.workers, before.ps + row.ps, before.machines + 1
+        previous = holdings[row.job].get(row.slot, SlotHoldings(0, 0, 0))
+        holdings[row.job][row.slot] = SlotHoldings(
+            previous.workers + row.workers, previous.ps + row.ps, previous.machines + 1
         )
-    return found
+    return holdings
 
 
-def not_before_arrival(job: Job, slots: Mapping[int, Held]) -> Iterator[Violation]:
-    """Rule V3, (7): nothing before the slot of the arrival."""
+def not_before_arrival(job: Job, slots: Mapping[int, SlotHoldings]) -> Iterator[Violation]:
+    """Rule V3, (7): nothing before the slot of the arrival.
+
+    Parameters
+    ----------
+    job, slots
+        A job, and what it holds by slot.
+    """
     for slot in slots:
         if slot < job.arrival:
             message = f"{job.id} runs in slot {slot}, it arrives in {job.arrival}"
             yield Violation("V3", (job.id, str(slot)), job.arrival - slot, message)
 
 
-def at_most_the_batch(job: Job, slots: Mapping[int, Held]) -> Iterator[Violation]:
-    """Rule V4, (4): at most F_i workers in a slot."""
+def at_most_the_batch(job: Job, slots: Mapping[int, SlotHoldings]) -> Iterator[Violation]:
+    """Rule V4, (4): at most F_i workers in a slot.
+
+    Parameters
+    ----------
+    job, slots
+        A job, and what it holds by slot.
+    """
     for slot, held in slots.items():
         if held.workers > job.batch_size:
             message = (
@@ -223,36 +272,56 @@ def at_most_the_batch(job: Job, slots: Mapping[int, Held]) -> Iterator[Violation
 
 
 def enough_parameter_servers(
-    instance: DmlrsInstance, job: Job, slots: Mapping[int, Held]
+    instance: DmlrsInstance, job: Job, slots: Mapping[int, SlotHoldings]
 ) -> Iterator[Violation]:
-    """Rule V5, (2): gamma workers for each PS at most, or exactly; no PS without a worker."""
+    """Rule V5, (2): at most, or exactly, gamma workers per PS; no PS without a worker.
+
+    Parameters
+    ----------
+    job, slots
+        A job, and what it holds by slot.
+    """
     for slot, held in slots.items():
-        where, what = (job.id, str(slot)), f"{job.id}, slot {slot}:"
+        where, label = (job.id, str(slot)), f"{job.id}, slot {slot}:"
         if not held.workers:
-            yield Violation("V5", where, held.ps, f"{what} {held.ps} PSs without a worker")
+            yield Violation("V5", where, held.ps, f"{label} {held.ps} PSs without a worker")
             continue
         share = held.workers / job.worker_ps_ratio
         needed = max(1, math.ceil(share - ROUNDING))
-        message = f"{what} {held.ps} PSs for {held.workers} workers"
+        message = f"{label} {held.ps} PSs for {held.workers} workers"
         if instance.ps_rule == "at_least":
             if held.ps < needed:
                 yield Violation("V5", where, needed - held.ps, f"{message}, need {needed}")
         elif not abs(share - max(1, round(share))) < ROUNDING:
             multiple = f"not a multiple of {job.worker_ps_ratio:g}"
-            yield Violation("V5", where, 1, f"{what} {held.workers} workers, {multiple}")
+            yield Violation("V5", where, 1, f"{label} {held.workers} workers, {multiple}")
         elif held.ps != round(share):
             off = abs(held.ps - round(share))
             yield Violation("V5", where, off, f"{message}, need just {round(share)}")
 
 
 def worker_slots(job: Job, bandwidth: float) -> float:
-    """Return E K (tau + (gamma / F) (2 g / b)): worker-slots of the whole job at a bandwidth."""
+    """Return E K (tau + (gamma / F) (2 g / b)), the worker-slots of the whole job at a bandwidth.
+
+    Parameters
+    ----------
+    job, bandwidth
+        A job, and b > 0 in MB per slot.
+    """
     exchange = job.worker_ps_ratio / job.batch_size * (2 * job.gradient_size / bandwidth)
     return job.epochs * job.samples * (job.time_per_sample + exchange)
 
 
-def whole_work(job: Job, slots: Mapping[int, Held]) -> Iterator[Violation]:
-    """Rule V6, (3) divided by E K: the bus where one machine holds all of a slot (Fact 1)."""
+def whole_work(job: Job, slots: Mapping[int, SlotHoldings]) -> Iterator[Violation]:
+    """Rule V6, (3) divided by E K: an admitted job does all of its work.
+
+    A slot counts at the bandwidth of the bus if one machine holds all workers and PSs (Fact 1).
+
+    Parameters
+    ----------
+    job, slots
+        A job, and what it holds by slot.
+    """
     internal = sum(held.workers for held in slots.values() if held.machines == 1)
     external = sum(held.workers for held in slots.values() if held.machines > 1)
     done = internal / worker_slots(job, job.internal_bandwidth)
@@ -261,8 +330,14 @@ def whole_work(job: Job, slots: Mapping[int, Held]) -> Iterator[Violation]:
         yield Violation("V6", (job.id,), 1 - done, f"{job.id} trains {done:.10g} of its samples")
 
 
-def within_capacity(instance: DmlrsInstance, rows: Sequence[Row]) -> Iterator[Violation]:
-    """Rule V7, (5): what all jobs demand of a machine in a slot, in exact thousandths."""
+def within_capacity(instance: DmlrsInstance, rows: Sequence[AllocationRow]) -> Iterator[Violation]:
+    """Rule V7, (5): the demand of all jobs on a machine in a slot, in exact thousandths.
+
+    Parameters
+    ----------
+    rows : sequence of AllocationRow
+        Rows without a fault, of admitted jobs.
+    """
     names = instance.resources
     demand = {
         job.id: [(_milli(job.worker_demand[r]), _milli(job.ps_demand[r])) for r in names]
@@ -274,15 +349,15 @@ def within_capacity(instance: DmlrsInstance, rows: Sequence[Row]) -> Iterator[Vi
         for k, (worker, ps) in enumerate(demand[row.job]):
             sums[k] += row.workers * worker + row.ps * ps
     for machine in instance.machines:
-        room = [_milli(machine.capacity[r]) for r in names]
+        capacity = [_milli(machine.capacity[r]) for r in names]
         for slot in range(1, instance.horizon + 1):
             for k, amount in enumerate(used.get((machine.id, slot), ())):
-                if amount > room[k]:
+                if amount > capacity[k]:
                     message = (
                         f"{machine.id}, slot {slot}: {amount / STEP:.10g} {names[k]}, "
-                        f"it has {room[k] / STEP:.10g}"
+                        f"it has {capacity[k] / STEP:.10g}"
                     )
-                    excess = (amount - room[k]) / STEP
+                    excess = (amount - capacity[k]) / STEP
                     yield Violation("V7", (machine.id, str(slot), names[k]), excess, message)
 
 

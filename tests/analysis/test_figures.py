@@ -17,7 +17,9 @@ from schedgap.models.figure import Experiment
 from schedgap.models.hare import figures as hare
 
 TINY: dict[str, Callable[[], list[Experiment]]] = {
-    "dmlrs": lambda: dmlrs.experiments((1,), jobs=(2, 3), machines=(2, 3), long=(2, 3), many=3),
+    "dmlrs": lambda: dmlrs.experiments(
+        (1,), jobs=(2, 3), machines=(2, 3), long_machines=(2, 3), long_jobs=3
+    ),
     "edge": lambda: edge.experiments((1,), sizes=(2, 3), usual=2, small_jobs=(2, 3)),
     "elastic": lambda: elastic.experiments((1,), jobs=(2, 3), servers=(4, 5)),
     "hare": lambda: hare.experiments((1,), gpus=(3, 4), jobs=(4, 20), testbed_jobs=2),

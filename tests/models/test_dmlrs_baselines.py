@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from schedgap.instances.dmlrs import DmlrsInstance, Job
 from schedgap.models.dmlrs.baselines.drf import dominant_shares, drf
 from schedgap.models.dmlrs.baselines.fifo import fifo
-from schedgap.models.dmlrs.baselines.simulation import BEYOND, Active
+from schedgap.models.dmlrs.baselines.simulation import UNBOUNDED, UnfinishedJob
 from schedgap.models.dmlrs.rules import check, objective
 from schedgap.models.method import NullProgress, RunContext
 from schedgap.solvers import Clock
@@ -91,7 +91,7 @@ def test_drf_prefers_the_machines_that_a_job_has(machines, placed):
     apart = {"worker_demand": {"gpu": 1, "cpu": 0}, "ps_demand": {"gpu": 0, "cpu": 1}}
     one = job("j1", 1, FLAT, batch_size=3, worker_ps_ratio=1.0, **apart)
     instance = instance_of([one], machines)
-    assert dominant_shares(instance, [Active(0, BEYOND, BEYOND)]) == {0: placed}
+    assert dominant_shares(instance, [UnfinishedJob(0, UNBOUNDED, UNBOUNDED)]) == {0: placed}
 
 
 def test_drf_on_the_toy():

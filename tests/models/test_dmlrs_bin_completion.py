@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError, fill
+from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError, fill_bins
 from schedgap.solvers import Clock
 
 amounts = st.integers(0, 4)
@@ -43,7 +43,7 @@ def there_is_a_way(kinds, numbers, bins):
 @given(drawn())
 def test_a_way_is_found_just_where_there_is_one(problem):
     kinds, numbers, bins = problem
-    found = fill(*problem, Clock())
+    found = fill_bins(*problem, Clock())
     assert (found is not None) == there_is_a_way(*problem)
     if found is not None:
         assert tuple(map(sum, zip(*(own for _, own in found), strict=True))) == (
@@ -58,11 +58,11 @@ def test_a_way_is_found_just_where_there_is_one(problem):
 
 def test_a_thousand_bins():
     """One unit for each: the search is as deep as there are bins."""
-    found = fill([(3, 1)], (1500,), [((4, 9), 1500)], Clock())
+    found = fill_bins([(3, 1)], (1500,), [((4, 9), 1500)], Clock())
     assert found is not None and len(found) == 1500
-    assert fill([(3, 1)], (1501,), [((4, 9), 1500)], Clock()) is None
+    assert fill_bins([(3, 1)], (1501,), [((4, 9), 1500)], Clock()) is None
 
 
 def test_a_stopped_search_says_so():
     with pytest.raises(OutOfTimeError):
-        fill([(3, 1)], (3,), [((4, 9), 2)], Clock(0.0))
+        fill_bins([(3, 1)], (3,), [((4, 9), 2)], Clock(0.0))

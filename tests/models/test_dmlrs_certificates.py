@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.models.dmlrs.bounds.certificate_data import (
+    is_too_fine,
+    item_price_certificate,
     price_certificate,
-    rent_certificate,
-    too_fine,
 )
 from schedgap.models.dmlrs.bounds.certificates import KINDS, check_certificate
-from schedgap.models.dmlrs.bounds.machine_patterns import Parts, judge
+from schedgap.models.dmlrs.bounds.machine_patterns import PatternMaster, evaluate_prices
 from schedgap.models.method import NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
@@ -86,7 +86,7 @@ def test_what_would_take_minutes_is_refused():
     long = instance_of(
         [job("j1", 1, [1.0] * 5000, batch_size=50_000)], [{"gpu": 90_000, "cpu": 90_000}] * 2, 5000
     )
-    assert too_fine(long, 100_000) and not too_fine(TOY, 100_000)
+    assert is_too_fine(long, 100_000) and not is_too_fine(TOY, 100_000)
     begin = time.process_time()
     for kind in ("grid-prices", "machine-prices"):
         with pytest.raises(InputError, match="too fine"):
@@ -102,15 +102,15 @@ def test_what_would_take_minutes_is_refused():
 @settings(max_examples=60, **QUIET)
 @given(dmlrs_instances(max_machines=3), st.data())
 def test_any_rents_prove_a_bound(instance, data):
-    made = Parts(instance)
-    shape = instance.horizon, len(made.parts)
-    rents = st.sampled_from([0.0, 1e-10, 0.1, 1 / 3, 2.0, 1e9])
+    made = PatternMaster(instance)
+    shape = instance.horizon, len(made.items)
+    item_prices = st.sampled_from([0.0, 1e-10, 0.1, 1 / 3, 2.0, 1e9])
     size = shape[0] * shape[1]
-    rent = np.array(data.draw(st.lists(rents, min_size=size, max_size=size)))
-    certificate = rent_certificate(rent.reshape(shape))
+    rent = np.array(data.draw(st.lists(item_prices, min_size=size, max_size=size)))
+    certificate = item_price_certificate(rent.reshape(shape))
     found = check_certificate(instance, certificate)
     assert optimum(instance) <= found * (1 + 1e-12)
-    assert found == judge(made, rent.reshape(shape), Clock()).rents.bound
+    assert found == evaluate_prices(made, rent.reshape(shape), Clock()).item_prices.bound
     rounded = check_certificate(instance, {"kind": "attained", "of": certificate})
     assert optimum(instance) * (1 - 1e-12) <= rounded <= found
 
@@ -184,7 +184,7 @@ def test_sums_that_there_can_be_close_what_prices_leave_open():
 @pytest.mark.parametrize("name", ["colgen", "dual-online", "colgen-heuristic"])
 def test_no_certificate_is_finer_than_a_checker_takes(name, monkeypatch):
     """What a checker would refuse is not handed over: other prices are, or none."""
-    monkeypatch.setattr("schedgap.models.dmlrs.bounds.certificate_data.MOST_STEPS", 1)
+    monkeypatch.setattr("schedgap.models.dmlrs.bounds.certificate_data.MAX_STEPS", 1)
     found = METHODS[name].run(
         TOY,
         RunContext(METHODS[name].parse({}), "highs", Clock(30), seed=0, progress=NullProgress()),

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.models.dmlrs.bounds.machine_patterns import Parts
+from schedgap.models.dmlrs.bounds.machine_patterns import PatternMaster
 from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
-from schedgap.models.dmlrs.exact.deadlines import Cut, Deadlines
-from schedgap.models.dmlrs.exact.slot_packings import Slots, all_levels, best
+from schedgap.models.dmlrs.exact.deadlines import CompletionCut, DeadlineOracle
+from schedgap.models.dmlrs.exact.slot_packings import PackingCache, best_of_slot, progress_levels
 from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.solvers import Clock
 from strategies.dmlrs import best_schedule, dmlrs_instances, plain_work, slot_choices
@@ -22,15 +22,15 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 def asked(instance):
     """An answer from rents that are the parts of the work."""
-    return Deadlines(Slots(instance, Clock(60)), offers_of(instance), Clock(60), 0)
+    return DeadlineOracle(PackingCache(instance, Clock(60)), offers_of(instance), Clock(60), 0)
 
 
 def offers_of(instance):
     """Each worker pays 1, in every slot."""
-    made = Parts(instance)
-    worker = np.array([part.workers for part in made.parts], dtype=float)
+    made = PatternMaster(instance)
+    worker = np.array([part.workers for part in made.items], dtype=float)
     rent = np.tile(worker, (instance.horizon, 1))
-    return {i: made.offers(i, rent) for i in made.jobs}
+    return {i: made.options(i, rent) for i in made.jobs}
 
 
 def with_worth(instance: DmlrsInstance, worth: Callable[[int, int], float]) -> DmlrsInstance:
@@ -60,11 +60,11 @@ def judge(instance, due):
     answer = asked(instance).check(due)
     in_time = with_worth(instance, lambda i, f: float(f <= due.get(i, 0)))
     met = best_schedule(in_time)[0] > len(due) - 0.5
-    if isinstance(answer, Cut):
+    if isinstance(answer, CompletionCut):
         assert not met
-        assert sum(answer.weight[each] for each in due.items()) > answer.most + 1e-4
+        assert sum(answer.weight[each] for each in due.items()) > answer.upper + 1e-4
         weighed = with_worth(instance, lambda i, f: answer.weight.get((i, f), 0.0))
-        assert best_schedule(weighed)[0] <= answer.most + 1e-6
+        assert best_schedule(weighed)[0] <= answer.upper + 1e-6
     elif answer is not None:
         assert met
         schedule = asked(instance).slots.schedule(answer)
@@ -90,13 +90,13 @@ def test_at_length(case):
 @given(dmlrs_instances(max_machines=3), st.randoms(use_true_random=False))
 def test_no_slot_is_worth_more_than_its_best(instance, random):
     """The best of all that slots can hold, each choice one by one."""
-    levels = all_levels(instance)
+    levels = progress_levels(instance)
     values = {
         i: np.cumsum([random.choice([0.0, 0.5, 1.0, 3.0]) for _ in own.items])
         for i, own in levels.items()
     }
-    slots = Slots(instance, Clock(30))
-    most, chosen = best(slots, levels, values, (), Clock(30))
+    slots = PackingCache(instance, Clock(30))
+    most, chosen = best_of_slot(slots, levels, values, (), Clock(30))
     worth = sum(float(values[i][level]) for i, level in chosen.items())
     assert worth == pytest.approx(most, abs=1e-8)
     assert slots.fits([levels[i].items[level] for i, level in chosen.items()])
@@ -119,10 +119,10 @@ def test_two_small_jobs_are_worth_more_than_a_large_one():
         for n, gpus in enumerate((4, 2, 2))
     ]
     instance = instance_of(jobs, [{"gpu": 4, "cpu": 9}])
-    slots = Slots(instance, Clock(30))
-    levels = all_levels(instance)
+    slots = PackingCache(instance, Clock(30))
+    levels = progress_levels(instance)
     values = {i: np.full(len(levels[i].items), worth) for i, worth in enumerate((5.0, 3.0, 3.0))}
-    most, chosen = best(slots, levels, values, (), Clock(30))
+    most, chosen = best_of_slot(slots, levels, values, (), Clock(30))
     assert most == pytest.approx(6) and set(chosen) == {1, 2}
 
 
@@ -137,20 +137,22 @@ def test_as_much_progress_with_less_room():
     ]  # fmt: skip
     instance = instance_of(jobs, [{"gpu": 1, "cpu": 2}] * 2, horizon=1)
     answer = asked(instance).check({0: 1, 1: 1})
-    assert answer is not None and not isinstance(answer, Cut)
+    assert answer is not None and not isinstance(answer, CompletionCut)
 
 
 def test_two_jobs_want_one_machine():
     """toy2's machine holds 2 of j1's or of j3's 4 worker-slots: both by slot 3 is 8 in 3 slots."""
     jobs = [job("j1", 1, [3.0, 3.0, 1.0, 1.0]), job("j3", 2, [9.0, 9.0, 0.0, 0.0])]
     instance = instance_of(jobs, [{"gpu": 2, "cpu": 4}])
-    assert isinstance(judge(instance, {0: 3, 1: 3}), Cut)  # which some schedules just keep
+    assert isinstance(
+        judge(instance, {0: 3, 1: 3}), CompletionCut
+    )  # which some schedules just keep
     answer = judge(instance, {0: 4, 1: 3})
-    assert answer is not None and not isinstance(answer, Cut)
+    assert answer is not None and not isinstance(answer, CompletionCut)
 
 
 def test_out_of_time_there_is_no_answer():
-    slots = Slots(TOY, Clock(0.0))
-    assert Deadlines(slots, offers_of(TOY), Clock(30), 0).check({0: 4, 1: 4, 2: 4}) is None
+    slots = PackingCache(TOY, Clock(0.0))
+    assert DeadlineOracle(slots, offers_of(TOY), Clock(30), 0).check({0: 4, 1: 4, 2: 4}) is None
     with pytest.raises(OutOfTimeError):
-        slots.fits([own.items[-1] for own in all_levels(TOY).values()])
+        slots.fits([own.items[-1] for own in progress_levels(TOY).values()])

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from schedgap.models.dmlrs.baselines.dorm import Limits, build, dorm, read
+from schedgap.models.dmlrs.baselines.dorm import DormLimits, build, dorm, read
 from schedgap.models.dmlrs.rules import check
 from schedgap.models.method import NullProgress, RunContext
 from schedgap.solvers import Clock, solve
@@ -11,8 +11,8 @@ from strategies.dmlrs import dmlrs_instances, fits, optimum, placements, slot_ch
 from strategies.dmlrs_examples import TOY, instance_of, job
 from strategies.dmlrs_methods import METHODS
 
-FREE = Limits(None, None)
-DORM = Limits(0.1, 0.2)
+FREE = DormLimits(None, None)
+DORM = DormLimits(0.1, 0.2)
 FLAT = [4.0, 3.0, 2.0, 1.0]
 
 
@@ -49,9 +49,9 @@ def test_a_job_that_is_there_already_stays_as_it_is_where_no_change_is_allowed()
     """j1 holds a worker on m1 of 4 GPUs; free to change it would have 4. 0.9 of one job is none."""
     instance = instance_of([job("j1", 1, FLAT), job("j2", 1, FLAT)], [{"gpu": 4, "cpu": 9}])
     before = {0: {0: (1, 1)}}
-    kept = read(instance, (0, 1), highs(build(instance, (0, 1), before, Limits(None, 0.9))))
+    kept = read(instance, (0, 1), highs(build(instance, (0, 1), before, DormLimits(None, 0.9))))
     assert kept[0] == {0: (1, 1)} and kept[1] == {0: (3, 2)}
-    alone = read(instance, (0,), highs(build(instance, (0,), before, Limits(None, 1.0))))
+    alone = read(instance, (0,), highs(build(instance, (0,), before, DormLimits(None, 1.0))))
     assert alone[0] == {0: (4, 2)}
 
 
@@ -61,7 +61,7 @@ def test_a_job_gives_nothing_up_where_no_change_is_allowed():
     instance = instance_of([job("j1", 1, FLAT), wide], [{"gpu": 4, "cpu": 20}])
     before = {0: {0: (4, 2)}}
     for changed, kept in ((0.0, before), (1.0, {1: {0: (4, 2)}})):
-        program = build(instance, (0, 1), before, Limits(None, changed))
+        program = build(instance, (0, 1), before, DormLimits(None, changed))
         assert read(instance, (0, 1), highs(program)) == kept
 
 
@@ -73,7 +73,7 @@ def test_shares_are_those_of_drf_but_for_the_unfairness_allowed(unfair, workers)
     each, 0.5 together; allowed is as much for each of two resources.
     """
     instance = instance_of([job("j1", 1, FLAT), job("j2", 1, FLAT)], [{"gpu": 4, "cpu": 7}])
-    for limits, wanted in ((Limits(unfair, None), workers), (FREE, [1, 3])):
+    for limits, wanted in ((DormLimits(unfair, None), workers), (FREE, [1, 3])):
         placed = read(instance, (0, 1), highs(build(instance, (0, 1), {}, limits)))
         assert sorted(w for counts in placed.values() for w, _ in counts.values()) == wanted
 
@@ -121,7 +121,7 @@ def test_the_method_hands_its_limits_on(monkeypatch):
     method = METHODS["dorm"]
     for options in ({}, {"theta_f": "0.5", "theta_a": "1"}):
         method.run(TOY, RunContext(method.parse(options), "highs", Clock(60), 0, NullProgress()))
-    assert heard == [DORM, Limits(0.5, 1.0)]
+    assert heard == [DORM, DormLimits(0.5, 1.0)]
 
 
 def test_the_method_runs_and_counts_its_programs():

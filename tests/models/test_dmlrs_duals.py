@@ -13,7 +13,7 @@ from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
 from schedgap.models.dmlrs.algorithms.prices import final_prices
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.job_alone import alone_bound
-from schedgap.models.dmlrs.bounds.pricing_by_machine import dual_bound, machine_prices, prices_of
+from schedgap.models.dmlrs.bounds.pricing_by_machine import dense_prices, dual_bound, machine_prices
 from schedgap.models.dmlrs.rules import check
 from schedgap.models.method import NullProgress, RunContext
 from schedgap.solvers.children.clock import Clock
@@ -63,7 +63,7 @@ def test_prices_by_machine_are_told_in_rows():
     price = final_prices(TOY, pd_ors(TOY))
     told = machine_prices(TOY, price, 0.01)
     assert len(told["prices"]) == int((price != 0.01).sum()) == 12
-    again = prices_of(TOY, told["base"], told["prices"])
+    again = dense_prices(TOY, told["base"], told["prices"])
     assert again == pytest.approx(price, rel=1e-11)
     assert check_certificate(TOY, told) == pytest.approx(dual_bound(TOY, price), rel=1e-9)
     for wrong in ([[0, 0, 0, 1]], [[1, 2, 0, 1]], [[1, 0, 2, 1]], [[1, 0, 0, -1]], [[1, 0, 1]]):

@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.models.dmlrs.algorithms.dynamic_program import (
-    Cheapest,
+    CheapestPlans,
     exact,
     in_quanta,
-    not_dominated,
     on_grid,
     on_grid_up,
+    undominated,
 )
-from schedgap.models.dmlrs.offers import Arrived, Offer, arrived
+from schedgap.models.dmlrs.slot_options import JobAtArrival, SlotOption, job_at_arrival
 from schedgap.models.dmlrs.throughput import FULL
 from strategies.dmlrs_examples import instance_of, job
 
 
-def cases(seed: int, slots: int = 4) -> tuple[Arrived, int, list[list[Offer]]]:
+def cases(seed: int, slots: int = 4) -> tuple[JobAtArrival, int, list[list[SlotOption]]]:
     """Return a job, its volume in samples, and random offers of each slot that cost more for more.
 
     c_int and c_ext are such that neither divides a sample.
@@ -44,18 +44,20 @@ def cases(seed: int, slots: int = 4) -> tuple[Arrived, int, list[list[Offer]]]:
             count = int(rng.integers(0, 4))
             prices = accumulate(rng.integers(0, 6, count).tolist())
             n = sorted(rng.choice(np.arange(1, 7), count, replace=False).tolist())
-            row += [Offer(float(p), w, inside, {0: (w, 1)}) for p, w in zip(prices, n, strict=True)]
+            row += [
+                SlotOption(float(p), w, inside, {0: (w, 1)}) for p, w in zip(prices, n, strict=True)
+            ]
         rows.append(row)
-    return arrived(one, 0), samples, rows
+    return job_at_arrival(one, 0), samples, rows
 
 
-def progress(job: Arrived, offers: list[Offer]) -> float:
+def progress(job: JobAtArrival, offers: list[SlotOption]) -> float:
     inside = sum(offer.workers for offer in offers if offer.internal)
     across = sum(offer.workers for offer in offers if not offer.internal)
     return inside / job.needed[0] + across / job.needed[1]
 
 
-def tried(job: Arrived, rows: list[list[Offer]], work: float = 1.0) -> list[float]:
+def tried(job: JobAtArrival, rows: list[list[SlotOption]], work: float = 1.0) -> list[float]:
     """Return Theta at every slot, for so many times the work, by trying every sequence."""
     found = []
     for k in range(len(rows)):
@@ -68,7 +70,7 @@ def tried(job: Arrived, rows: list[list[Offer]], work: float = 1.0) -> list[floa
     return found
 
 
-def printed(job: Arrived, rows: list[list[Offer]], volume: int) -> list[float]:
+def printed(job: JobAtArrival, rows: list[list[SlotOption]], volume: int) -> list[float]:
     """Return Theta by Algorithm 3 as printed, v = 0, 1, ..., V samples in every slot."""
 
     @cache
@@ -85,9 +87,9 @@ def printed(job: Arrived, rows: list[list[Offer]], volume: int) -> list[float]:
     return [whole(k, volume) for k in range(len(rows))]
 
 
-def holds(job: Arrived, rows: list[list[Offer]], found: Cheapest) -> None:
+def holds(job: JobAtArrival, rows: list[list[SlotOption]], found: CheapestPlans) -> None:
     """Check that every way does the work, is of its own slots, and costs what it says."""
-    for k, way in found.ways.items():
+    for k, way in found.plans.items():
         assert max(way) == k
         assert all(offer in rows[slot] for slot, offer in way.items())
         assert progress(job, list(way.values())) >= FULL
@@ -100,7 +102,7 @@ def compare(seed: int) -> int:
     truth = tried(one, rows)
     found = exact(one, rows)
     assert list(found.cost) == pytest.approx(truth)
-    assert list(exact(one, [not_dominated(one, row) for row in rows]).cost) == pytest.approx(truth)
+    assert list(exact(one, [undominated(one, row) for row in rows]).cost) == pytest.approx(truth)
     holds(one, rows, found)
     for mode in (True, False):  # whole worker-slots
         own = [[offer for offer in row if offer.internal == mode] for row in rows]
@@ -125,7 +127,7 @@ def compare(seed: int) -> int:
     return sum(cost < other - 1e-9 for cost, other in zip(truth, literal.cost, strict=True))
 
 
-def tried_literal(one: Arrived, rows: list[list[Offer]], volume: int, k: int) -> float:
+def tried_literal(one: JobAtArrival, rows: list[list[SlotOption]], volume: int, k: int) -> float:
     """Return Theta_literal(V - k) by the slot with index k: what k + 1 slots may lose at most."""
     best = math.inf
     for chosen in product(*([None, *row] for row in rows[: k + 1])):
@@ -149,20 +151,20 @@ def test_a_thousand_sandwiches():
 
 def test_two_slots_by_hand():
     # N_int = 4, N_ext = 7.2: in a slot 2 workers do 1/2 inside, 4 across do 0.556.
-    one = arrived(instance_of([job("j1", 1, [3.0, 2.0, 1.0, 0.0])]), 0)
-    dear, cheap = Offer(5.0, 2, True, {0: (2, 1)}), Offer(1.0, 2, True, {0: (2, 1)})
-    wide = Offer(2.0, 4, False, {0: (2, 1), 1: (2, 1)})
+    one = job_at_arrival(instance_of([job("j1", 1, [3.0, 2.0, 1.0, 0.0])]), 0)
+    dear, cheap = SlotOption(5.0, 2, True, {0: (2, 1)}), SlotOption(1.0, 2, True, {0: (2, 1)})
+    wide = SlotOption(2.0, 4, False, {0: (2, 1), 1: (2, 1)})
     rows = [[dear], [cheap], [wide], [cheap]]
     found = exact(one, rows)
     # slots 1-2: 5 + 1; then 1 + 2 (1/2 + 0.556); then two cheap ones
     assert list(found.cost) == [math.inf, 6.0, 3.0, 2.0]
-    assert {k: list(way) for k, way in found.ways.items()} == {1: [0, 1], 2: [1, 2], 3: [1, 3]}
+    assert {k: list(way) for k, way in found.plans.items()} == {1: [0, 1], 2: [1, 2], 3: [1, 3]}
     assert list(on_grid(one, rows, 2000).cost) == [math.inf, 6.0, 3.0, 2.0]
 
 
 def test_an_overshoot_on_the_grid_counts():
     # two halves of a work of 3 parts: each is rounded down to 1 part, so two do not do
-    one = arrived(instance_of([job("j1", 1, [1.0] * 4)]), 0)
-    half, most = Offer(1.0, 2, True, {0: (2, 1)}), Offer(2.0, 3, True, {0: (3, 2)})
+    one = job_at_arrival(instance_of([job("j1", 1, [1.0] * 4)]), 0)
+    half, most = SlotOption(1.0, 2, True, {0: (2, 1)}), SlotOption(2.0, 3, True, {0: (3, 2)})
     assert list(on_grid(one, [[half]] * 4, 3).cost) == [math.inf, math.inf, 3.0, 3.0]
     assert list(on_grid(one, [[most]] * 2, 3).cost) == [math.inf, 4.0]  # 2 + 2 >= 3

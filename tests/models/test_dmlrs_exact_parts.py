@@ -9,13 +9,18 @@ from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsSchedule
 from schedgap.models.dmlrs import rules
-from schedgap.models.dmlrs.bounds.knapsack import Budget
-from schedgap.models.dmlrs.bounds.machine_patterns import Part, Parts, judge, solve_patterns
+from schedgap.models.dmlrs.bounds.knapsack import NodeBudget
+from schedgap.models.dmlrs.bounds.machine_patterns import (
+    PatternItem,
+    PatternMaster,
+    evaluate_prices,
+    generate_patterns,
+)
 from schedgap.models.dmlrs.exact import exact as exact_module
-from schedgap.models.dmlrs.exact.exact import FEW, decide, exact
-from schedgap.models.dmlrs.exact.reduced_cost_fixing import left
-from schedgap.models.dmlrs.heuristics.initial import first_bracket
-from schedgap.models.dmlrs.programs.aggregate import Item
+from schedgap.models.dmlrs.exact.exact import FEW_BUNDLES, exact, prove_by_targets
+from schedgap.models.dmlrs.exact.reduced_cost_fixing import remaining_choices
+from schedgap.models.dmlrs.heuristics.initial import initial_state
+from schedgap.models.dmlrs.programs.aggregate import JobBundle
 from schedgap.models.method import NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import best_schedule, dmlrs_instances, optimum
@@ -28,18 +33,18 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 def rents_of(instance):
     """The rents of the best bound."""
     prices = np.zeros((instance.horizon, len(instance.resources)))
-    return solve_patterns(instance, prices, clock=Clock(30))
+    return generate_patterns(instance, prices, clock=Clock(30))
 
 
 @st.composite
 def rented(draw):
     """An instance, and any rents of it."""
     instance = draw(dmlrs_instances(max_machines=3))
-    made = Parts(instance)
-    size = instance.horizon * len(made.parts)
+    made = PatternMaster(instance)
+    size = instance.horizon * len(made.items)
     drawn = draw(st.lists(st.sampled_from([0, 0, 0.1, 0.5, 2]), min_size=size, max_size=size))
-    rent = np.array(drawn, dtype=float).reshape(instance.horizon, -1)
-    return instance, judge(made, rent, Clock(30)).rents
+    price = np.array(drawn, dtype=float).reshape(instance.horizon, -1)
+    return instance, evaluate_prices(made, price, Clock(30)).item_prices
 
 
 def uses(instance, schedule):
@@ -49,7 +54,7 @@ def uses(instance, schedule):
         completions.add((i, max(plan)))
         for t, counts in plan.items():
             workers = sum(w for w, _ in counts.values())
-            items.add((t, Item(i, len(counts) == 1, workers)))
+            items.add((t, JobBundle(i, len(counts) == 1, workers)))
     return completions, items
 
 
@@ -59,30 +64,32 @@ def worth(instance, schedule):
     return rules.objective(instance, data)
 
 
-def keep_the_optimum(instance, rents, below):
+def keep_the_optimum(instance, item_prices, below):
     """What is left for schedules above some value holds one that is worth more, whole."""
     best, schedule = best_schedule(instance)
-    assert best <= rents.bound + 1e-9
-    rest = left(instance, rents, best - below)
+    assert best <= item_prices.bound + 1e-9
+    remaining = remaining_choices(instance, item_prices, best - below)
     completions, items = uses(instance, schedule)
-    assert completions <= rest.completions and items <= rest.items
-    assert rest.admitted <= {i for i, _ in completions}
+    assert completions <= remaining.completions and items <= remaining.items
+    assert remaining.admitted <= {i for i, _ in completions}
 
 
-def from_nothing(instance, few=FEW, rents=None):
+def from_nothing(instance, few=FEW_BUNDLES, item_prices=None):
     """Without a search before it, the decision finds the optimum and proves it.
 
     With `few` 0 it lowers its goal by small steps.
     """
-    rents = rents_of(instance) if rents is None else rents
+    item_prices = rents_of(instance) if item_prices is None else item_prices
     call = RunContext({}, "highs", Clock(60), seed=0, progress=NullProgress())
-    found = first_bracket(instance, call)
+    found = initial_state(instance, call)
     if not found.closed:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(exact_module, "FEW", few)
-            patch.setattr(exact_module, "STEP", 0.02)
-            patch.setattr(exact_module, "GAP", 0.9)  # any schedule, also one far from the best
-            decide(found, instance, rents)
+            patch.setattr(exact_module, "FEW_BUNDLES", few)
+            patch.setattr(exact_module, "TARGET_STEP", 0.02)
+            patch.setattr(
+                exact_module, "MASTER_GAP", 0.9
+            )  # any schedule, also one far from the best
+            prove_by_targets(found, instance, item_prices)
     assert worth(instance, found.schedule) == pytest.approx(optimum(instance), rel=1e-6, abs=1e-6)
     assert found.lower == pytest.approx(found.upper, rel=1e-6, abs=1e-6)
 
@@ -101,26 +108,26 @@ def test_what_rents_leave_holds_the_optimum(made, below):
 
 
 @settings(max_examples=25, **QUIET)
-@given(dmlrs_instances(max_machines=3), st.sampled_from([FEW, 0]))
+@given(dmlrs_instances(max_machines=3), st.sampled_from([FEW_BUNDLES, 0]))
 def test_a_decision_from_nothing_is_the_optimum(instance, few):
     from_nothing(instance, few)
 
 
 def test_goals_that_no_schedule_reaches_lower_the_bound():
     """Without rents the bound is 3 + 9; 11.76, 11.28 and 10.32 are out of reach, then comes 10."""
-    made = Parts(TOY_2)
-    free = judge(made, np.zeros((TOY_2.horizon, len(made.parts))), Clock(30))
-    assert free.rents.bound == pytest.approx(12)
-    from_nothing(TOY_2, 0, free.rents)
+    made = PatternMaster(TOY_2)
+    free = evaluate_prices(made, np.zeros((TOY_2.horizon, len(made.items))), Clock(30))
+    assert free.item_prices.bound == pytest.approx(12)
+    from_nothing(TOY_2, 0, free.item_prices)
 
 
 def test_a_search_out_of_time_proves_nothing(monkeypatch):
     call = RunContext({}, "highs", Clock(60), seed=0, progress=NullProgress())
-    found, rents = first_bracket(TOY_2, call), rents_of(TOY_2)
+    found, item_prices = initial_state(TOY_2, call), rents_of(TOY_2)
     before = found.lower
     found.call = replace(call, clock=Clock(0.0))
     monkeypatch.setattr(exact_module, "START_SECONDS", -1.0)  # so that it is begun
-    assert not decide(found, TOY_2, rents)
+    assert not prove_by_targets(found, TOY_2, item_prices)
     assert found.lower == before and found.trace["left"]["bundles"] > 0
 
 
@@ -143,14 +150,14 @@ def test_at_length(made, below):
 @given(dmlrs_instances(max_machines=3), st.data())
 def test_no_machine_earns_more_than_its_knapsack(instance, data):
     """Nor does any slot of the best schedule pay more than its machines, whatever the rents."""
-    made = Parts(instance)
-    size = len(made.parts)
+    made = PatternMaster(instance)
+    size = len(made.items)
     drawn = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=size, max_size=size))
-    rent = np.array(drawn)
+    price = np.array(drawn)
     _, schedule = best_schedule(instance)
     for t in range(1, instance.horizon + 1):
         earned = sum(
-            made.machines[q] * made.knapsack(q, t, rent, Budget(10**6))[0]
+            made.machines[q] * made.knapsack(q, t, price, NodeBudget(10**6))[0]
             for q in range(len(made.machines))
         )
         paid = 0.0
@@ -158,10 +165,12 @@ def test_no_machine_earns_more_than_its_knapsack(instance, data):
             counts = plan.get(t, {})
             workers, ps = (sum(pair[k] for pair in counts.values()) for k in (0, 1))
             if len(counts) == 1:
-                paid += rent[made.place[Part(i, workers, ps, True)]]
+                paid += price[made.index[PatternItem(i, workers, ps, True)]]
             elif counts:
-                worker, server = (made.place[Part(i, *unit, False)] for unit in ((1, 0), (0, 1)))
-                paid += workers * rent[worker] + ps * rent[server]
+                worker, server = (
+                    made.index[PatternItem(i, *unit, False)] for unit in ((1, 0), (0, 1))
+                )
+                paid += workers * price[worker] + ps * price[server]
         assert paid <= earned + 1e-9
 
 
@@ -207,12 +216,12 @@ def test_unlike_machines():
     instance = instance_of(
         [job("j1", 1, [10.0, 8.0, 2.0, 0.0])], [{"gpu": 1, "cpu": 2}, {"gpu": 2, "cpu": 4}]
     )
-    assert list(Parts(instance).machines) == [1, 1]
+    assert list(PatternMaster(instance).machines) == [1, 1]
     prove(instance)
 
 
 def test_a_large_instance_is_searched_only(monkeypatch):
-    monkeypatch.setattr("schedgap.models.dmlrs.exact.exact.MOST_ROWS", 1)
+    monkeypatch.setattr("schedgap.models.dmlrs.exact.exact.MAX_ROWS", 1)
     outcome = exact(
         TOY_2,
         RunContext({"max_columns": 100_000}, "highs", Clock(30), seed=0, progress=NullProgress()),

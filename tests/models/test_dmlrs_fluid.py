@@ -12,7 +12,7 @@ from schedgap.instances.generate import generate
 from schedgap.models.dmlrs.bounds.certificate_data import price_certificate
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.fluid import compact, disaggregated
-from schedgap.models.dmlrs.bounds.pricing import WORK, least_cost, payoff, priced_bound
+from schedgap.models.dmlrs.bounds.pricing import REQUIRED_WORK, least_cost, payoff, priced_bound
 from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.solvers import Clock, solve
 from strategies.dmlrs import dmlrs_instances, optimum, utility
@@ -85,7 +85,9 @@ def test_a_narrow_cheap_bundle_does_not_block_its_slot():
     steps = [np.array([(4.0, 0.25), (12.0, 0.75)])] * 2
     assert least_cost(advance, costs, steps) == pytest.approx(8, abs=1e-6)
     # any slope is valid: with 4 for all, 4 D; with 40, 40 D - 2 x 30
-    assert least_cost(advance, costs, [np.array([(4.0, 1.0)])] * 2) == pytest.approx(4 * WORK)
+    assert least_cost(advance, costs, [np.array([(4.0, 1.0)])] * 2) == pytest.approx(
+        4 * REQUIRED_WORK
+    )
     assert least_cost(advance, costs, [np.array([(40.0, 1.0)])] * 2) == 0
     assert least_cost(advance[:1], costs[:, :1], [steps[0][:1]] * 2) == math.inf
 

@@ -19,9 +19,9 @@ from schedgap.models.dmlrs.algorithms.guarantees import (
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
 from schedgap.models.dmlrs.algorithms.prices import declared, final_prices
 from schedgap.models.dmlrs.algorithms.rounding import draws
-from schedgap.models.dmlrs.algorithms.rounding_gain import odds
-from schedgap.models.dmlrs.offers import arrived
+from schedgap.models.dmlrs.algorithms.rounding_gain import gain_parameters
 from schedgap.models.dmlrs.paper import PAPER
+from schedgap.models.dmlrs.slot_options import job_at_arrival
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, instance_of, job
 
@@ -135,7 +135,7 @@ def test_each_assumption_can_fail_alone():
 def test_the_table_tells_of_the_options_that_matter():
     said = PAPER.guarantee(TOY, "pd-ors", {})
     assert not said["holds"] and said["factor"] is None and "alpha" in said["claim"]
-    assert "a draw keeps" in PAPER.guarantee(TOY, "pd-ors", {"gain": "cover"})["claim"]
+    assert "a draw satisfies" in PAPER.guarantee(TOY, "pd-ors", {"gain": "cover"})["claim"]
     assert PAPER.guarantee(TOY, "pd-ors", {"ps_row": False}) == {}
     assert PAPER.guarantee(TOY, "oasis", {}) == {}
 
@@ -167,8 +167,8 @@ def test_draws_keep_their_rows_as_often_as_the_gains_say(favored):
     delta, n, m, rng = 0.3, 180, 60, np.random.default_rng(5)
     wide = job("j1", 1, [9.0] * 4, batch_size=200, worker_ps_ratio=3.0, samples=3000)
     instance = instance_of([wide], [{"gpu": 60.5, "cpu": 200.5}] * 4)
-    own = arrived(instance, 0)
-    chance = odds(instance, own, delta)
+    own = job_at_arrival(instance, 0)
+    chance = gain_parameters(instance, own, delta)
     point = np.array([60.5, 60.5, 29.5, 29.5, 15.0, 15.0, 15.0, 15.0])  # w, s: (23)-(26) hold
     price = np.array([1.0, 1, 2, 2, 1, 1, 2, 2])
 

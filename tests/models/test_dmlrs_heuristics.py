@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 import schedgap as sg
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, arrays
 from schedgap.models.dmlrs import rules
-from schedgap.models.dmlrs.bounds.column_generation import Column, generate
+from schedgap.models.dmlrs.bounds.column_generation import JobColumn, generate
 from schedgap.models.dmlrs.heuristics import colgen_heuristic
-from schedgap.models.dmlrs.heuristics.column_choice import choose, completed
-from schedgap.models.dmlrs.heuristics.density import densities, fill
+from schedgap.models.dmlrs.heuristics.column_choice import schedule_from_columns, with_full_work
+from schedgap.models.dmlrs.heuristics.density import densities, insert_by_density
 from schedgap.models.dmlrs.heuristics.large_neighborhoods import improve
-from schedgap.models.dmlrs.heuristics.partial_schedule import Board
-from schedgap.models.dmlrs.heuristics.placing import fit, place
-from schedgap.models.dmlrs.offers import Offer
+from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule
+from schedgap.models.dmlrs.heuristics.placing import place, slot_limits
+from schedgap.models.dmlrs.slot_options import SlotOption
 from schedgap.models.dmlrs.throughput import FULL, bundles, progress, ps_needed
 from schedgap.models.method import NullProgress, RunContext
 from schedgap.solvers import Clock
@@ -45,7 +45,7 @@ def test_what_is_said_to_fit_fits_and_no_more_inside(instance, data):
     room = np.array(left).reshape(view.capacity_milli.shape)
     value = np.array([data.draw(st.sampled_from([0.0, 1.0])) for _ in instance.resources]) + 1e-6
     for i in range(len(instance.jobs)):
-        width = fit(instance, i, room[None]).width[0]
+        width = slot_limits(instance, i, room[None]).max_workers[0]
         for mode in (INTERNAL, EXTERNAL):
             for n in bundles(instance, i).workers.tolist():
                 counts = place(instance, i, room, n, mode, value)
@@ -68,12 +68,12 @@ def test_what_is_said_to_fit_fits_and_no_more_inside(instance, data):
 @settings(max_examples=60, **QUIET)
 @given(dmlrs_instances(max_jobs=4, max_machines=3), st.data())
 def test_a_board_counts_what_is_on_it(instance, data):
-    board, total = Board(instance), arrays(instance).capacity_milli
+    board, total = PartialSchedule(instance), arrays(instance).capacity_milli
     drawn = st.lists(st.sampled_from([0, 0.1, 1, 5]), min_size=free(instance).size)
     prices = np.resize(data.draw(drawn), free(instance).shape)
     for i in data.draw(st.lists(st.integers(0, len(instance.jobs) - 1), max_size=8)):
         if i in board.plans:
-            board.drop(i)
+            board.remove(i)
         else:
             board.insert(i, prices)
     view = arrays(instance)
@@ -82,7 +82,7 @@ def test_a_board_counts_what_is_on_it(instance, data):
         for slot, counts in plan.items():
             for h, (w, s) in counts.items():
                 room[slot - 1, h] -= w * view.worker_milli[i] + s * view.ps_milli[i]
-    assert (board.room == room).all() and (room >= 0).all()
+    assert (board.free == room).all() and (room >= 0).all()
     assert board.value() == pytest.approx(judged(instance, board.schedule()))
 
 
@@ -107,7 +107,7 @@ def test_density_on_the_toys():
 
 def test_dear_slots_are_left_to_others():
     """j1 needs 2 slots of one machine; at 9 for a GPU in slot 1 it is later, and not in vain."""
-    board, prices = Board(TOY_2), free(TOY_2)
+    board, prices = PartialSchedule(TOY_2), free(TOY_2)
     prices[0, 0] = 9.0
     assert board.insert(0, prices) and sorted(board.plans[0]) == [2, 3]  # worth 1, for nothing
     prices[:, 0] = 9.0
@@ -116,20 +116,22 @@ def test_dear_slots_are_left_to_others():
 
 def test_a_column_gets_the_workers_that_it_lacks():
     """TOY's j1 needs 4 worker-slots inside, 2 on a machine at most: 2 + 1 lacks one, in slot 2."""
-    two, one = (Offer(0.0, n, True, {}) for n in (2, 1))
-    whole = completed(TOY, Column(0, 2, {1: two, 2: one}))
-    assert whole is not None and [o.workers for o in whole.offers.values()] == [2, 2]
-    assert completed(TOY, Column(0, 2, {1: two})) is None
+    two, one = (SlotOption(0.0, n, True, {}) for n in (2, 1))
+    whole = with_full_work(TOY, JobColumn(0, 2, {1: two, 2: one}))
+    assert whole is not None and [o.workers for o in whole.options.values()] == [2, 2]
+    assert with_full_work(TOY, JobColumn(0, 2, {1: two})) is None
 
 
 def test_a_choice_of_columns_leaves_out_what_does_not_fit():
     """TOY_2: one machine for j1 in 1-2 or j3 in 2-3, worth 3 or 9; j1 then fits in 1 and 4: 1."""
-    two = Offer(0.0, 2, True, {})
-    columns = [Column(0, 2, {1: two, 2: two}), Column(1, 3, {2: two, 3: two})]
+    two = SlotOption(0.0, 2, True, {})
+    columns = [JobColumn(0, 2, {1: two, 2: two}), JobColumn(1, 3, {2: two, 3: two})]
     settings = {"clock": Clock(30), "seed": 0, "threads": 1}
-    board = choose(TOY_2, columns, free(TOY_2), 1.0, **settings)
+    board = schedule_from_columns(TOY_2, columns, free(TOY_2), 1.0, **settings)
     assert sorted(board.plans) == [0, 1] and board.value() == 10
-    nobody = choose(TOY_2, columns[:1], free(TOY_2) + 99, 0.4, **settings)  # no room; too dear
+    nobody = schedule_from_columns(
+        TOY_2, columns[:1], free(TOY_2) + 99, 0.4, **settings
+    )  # no room; too dear
     assert nobody.plans == {}
 
 
@@ -137,14 +139,14 @@ def test_a_choice_of_columns_leaves_out_what_does_not_fit():
 @given(dmlrs_instances(max_jobs=4))
 def test_columns_are_completed(instance):
     for column in generate(instance, grid=3, clock=Clock(30)).tags:
-        whole = completed(instance, column)
+        whole = with_full_work(instance, column)
         if whole is None:
             continue
         assert (whole.job, whole.completion) == (column.job, column.completion)
         total = [0, 0]
-        for slot, offer in whole.offers.items():
+        for slot, offer in whole.options.items():
             total[not offer.internal] += offer.workers
-            assert offer.workers >= column.offers[slot].workers
+            assert offer.workers >= column.options[slot].workers
         assert progress(instance, whole.job, *total) >= FULL
 
 
@@ -186,8 +188,8 @@ def test_a_heuristic_without_a_limit_goes_on_while_it_helps(monkeypatch):
 def test_a_seed_repeats_the_search():
     boards = []
     for seed in (1, 1, 2):
-        board = Board(TOY)
-        fill(board, free(TOY), clock=Clock())
+        board = PartialSchedule(TOY)
+        insert_by_density(board, free(TOY), clock=Clock())
         steps = []
         last = improve(
             board, free(TOY), moves=40, clock=Clock(), seed=seed,

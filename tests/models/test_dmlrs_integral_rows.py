@@ -11,27 +11,32 @@ from hypothesis import strategies as st
 from schedgap.errors import ScaleError
 from schedgap.instances.dmlrs import arrays
 from schedgap.models.dmlrs.programs.integral_rows import (
-    Cover,
-    cover,
-    least_external,
+    CoverRow,
+    cover_row,
+    min_external,
     ps_slope,
     separate,
-    simplest,
+    simplest_fraction,
 )
-from schedgap.models.dmlrs.throughput import external_width, first_completions, progress, widths
+from schedgap.models.dmlrs.throughput import (
+    first_completions,
+    machine_limits,
+    max_external_workers,
+    progress,
+)
 from strategies.dmlrs import dmlrs_instances, is_done, plain_ps
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
 
 
 def test_toy():
     """N_int = 4, N_ext = 7.2: A inside needs ceil(7.2 - 1.8 A) across: 8, 6, 4, 2, 0."""
-    assert least_external(TOY, 0).tolist() == [8, 6, 4, 2, 0]
+    assert min_external(TOY, 0).tolist() == [8, 6, 4, 2, 0]
     # 2 A + B >= 8; 1.8 A + B >= 7.1 says no more of whole numbers
-    assert cover(TOY, 0) == Cover(2, 1, 8)
+    assert cover_row(TOY, 0) == CoverRow(2, 1, 8)
 
 
 def test_one_machine_has_worker_slots_inside_only():
-    assert cover(TOY_2, 0) == Cover(1, 1, 4)
+    assert cover_row(TOY_2, 0) == CoverRow(1, 1, 4)
 
 
 def near_parallel():
@@ -47,8 +52,8 @@ def near_parallel():
 def test_a_stretch_near_1_is_the_row_of_1_and_1():
     view = arrays(near_parallel())
     assert 1 < view.needed[0, 1] / view.needed[0, 0] < 1 + 2e-7
-    row = cover(near_parallel(), 0)
-    assert (row.inside, row.across) == (1, 1)
+    row = cover_row(near_parallel(), 0)
+    assert (row.internal, row.external) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +62,7 @@ def test_a_stretch_near_1_is_the_row_of_1_and_1():
 )
 def test_the_simplest_fraction_between_two(low, high, found):
     end = None if high is None else Fraction(high)
-    assert simplest(Fraction(low), end) == Fraction(found)
+    assert simplest_fraction(Fraction(low), end) == Fraction(found)
 
 
 @settings(deadline=None)
@@ -66,7 +71,7 @@ def test_no_fraction_of_less_denominator_lies_between(one, other):
     low, high = sorted((one, other))
     if low == high:
         return
-    found = simplest(low, high)
+    found = simplest_fraction(low, high)
     assert low < found < high
     for q in range(1, min(found.denominator, 200)):
         assert math.ceil(high * q) - 1 <= math.floor(low * q)  # no p with low < p / q < high
@@ -79,7 +84,7 @@ def test_no_row_for_pairs_on_no_line():
 
 def test_of_a_job_that_no_slots_complete_no_pair_passes():
     row = separate(np.array([4, 4]), 3)
-    assert all(row.inside * A + row.across * B < row.least for A in (0, 1) for B in range(4))
+    assert all(row.internal * A + row.external * B < row.least for A in (0, 1) for B in range(4))
 
 
 @settings(deadline=None, max_examples=200)
@@ -99,7 +104,7 @@ def test_rows_hold_for_the_pairs_that_do_the_work(seed):
     done = A / inside + B / across >= 1 - 1e-9
     need = np.where(done.any(axis=1), done.argmax(axis=1), most + 1)
     row = separate(need, most)
-    assert ((row.inside * A + row.across * B >= row.least) == done).all()
+    assert ((row.internal * A + row.external * B >= row.least) == done).all()
 
 
 def test_slope_of_two_workers_for_each_ps():
@@ -110,12 +115,12 @@ def test_slope_of_two_workers_for_each_ps():
 def test_a_long_row():
     """300,000 samples: N_int = 4e4, N_ext = 7.2e4; 4,000 slots of 2 workers, or of 4 across."""
     long = instance_of([job("j1", 1, [1.0] * 4000, samples=300_000)], horizon=4000)
-    row = cover(long, 0)
-    need = least_external(long, 0)
+    row = cover_row(long, 0)
+    need = min_external(long, 0)
     for A in (0, 1, 2, 7_999, 8_000):
         for B in (0, 1, int(need[A]) - 1, int(need[A])):
             if 0 <= B <= 16_000:
-                assert (row.inside * A + row.across * B >= row.least) == (need[A] <= B)
+                assert (row.internal * A + row.external * B >= row.least) == (need[A] <= B)
 
 
 @settings(deadline=None)
@@ -125,10 +130,10 @@ def test_rows_say_what_the_rules_say(instance):
     for i, first in enumerate(first_completions(instance)):
         if first > instance.horizon:
             continue
-        row, slots = cover(instance, i), instance.horizon - int(view.arrival[i]) + 1
-        for A in range(slots * int(widths(instance).internal[i].max()) + 1):
-            for B in range(slots * external_width(instance, i) + 1):
-                enough = row.inside * A + row.across * B >= row.least
+        row, slots = cover_row(instance, i), instance.horizon - int(view.arrival[i]) + 1
+        for A in range(slots * int(machine_limits(instance).internal[i].max()) + 1):
+            for B in range(slots * max_external_workers(instance, i) + 1):
+                enough = row.internal * A + row.external * B >= row.least
                 assert enough == is_done(instance, i, (A, B))
 
 
@@ -137,8 +142,8 @@ def test_rows_say_what_the_rules_say(instance):
 def test_least_external_is_the_first_that_does_the_work(instance):
     for i in range(len(instance.jobs)):
         slots = instance.horizon - instance.jobs[i].arrival + 1
-        beyond = slots * external_width(instance, i) + 1
-        for A, B in enumerate(least_external(instance, i).tolist()):
+        beyond = slots * max_external_workers(instance, i) + 1
+        for A, B in enumerate(min_external(instance, i).tolist()):
             assert beyond >= B and (beyond == B or progress(instance, i, A, B) >= 1 - 1e-9)
             assert B == 0 or progress(instance, i, A, B - 1) < 1 - 1e-9
 
@@ -162,4 +167,4 @@ def test_a_job_of_too_many_worker_slots_is_named():
     room = {"gpu": 20_000, "cpu": 20_000}
     instance = instance_of([many], [room, room], horizon=1000)
     with pytest.raises(ScaleError, match="job j1 may have"):
-        least_external(instance, 0)
+        min_external(instance, 0)

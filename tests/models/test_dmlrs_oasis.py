@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import arrays
 from schedgap.models.dmlrs.baselines.oasis import oasis, separated, worker_machines
-from schedgap.models.dmlrs.offers import Slot, arrived
 from schedgap.models.dmlrs.rules import check
+from schedgap.models.dmlrs.slot_options import SlotState, job_at_arrival
 from schedgap.models.method import NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum, placements
@@ -29,16 +29,18 @@ def test_a_separated_slot_is_the_cheapest_of_its_kind(instance, data):
     H, R = view.capacity.shape
     first = data.draw(st.integers(1, H))
     price = np.array(data.draw(st.lists(st.integers(0, 9), min_size=H * R, max_size=H * R)))
-    slot = Slot(arrived(instance, 0), view.capacity_milli, price.reshape(H, R).astype(float))
+    slot = SlotState(
+        job_at_arrival(instance, 0), view.capacity_milli, price.reshape(H, R).astype(float)
+    )
     found = {offer.workers: offer for offer in separated(slot, first)}
     least: dict[int, float] = {}
     for (_, n), ways in placements(instance, 0).items():
         for placed in ways if n else ():
             apart = all(s == 0 if h < first else w == 0 for h, (w, s) in placed.items())
             if apart:
-                least[n] = min(least.get(n, np.inf), slot.offer(placed).cost)
-    useful = slot.job.bundles.workers[: slot.job.useful(1)]
-    kept = {n: cost for n, cost in least.items() if n in useful}
+                least[n] = min(least.get(n, np.inf), slot.option(placed).cost)
+    useful_bundles = slot.job.bundles.workers[: slot.job.useful_bundles(1)]
+    kept = {n: cost for n, cost in least.items() if n in useful_bundles}
     assert {n: offer.cost for n, offer in found.items()} == pytest.approx(kept)
     assert not any(offer.internal for offer in found.values())
 

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsInstance
-from schedgap.models.dmlrs.exact.packing import dominates, few_that_do_not_fit, pack
-from schedgap.models.dmlrs.exact.slot_packings import Slots
+from schedgap.models.dmlrs.exact.packing import dominates, minimal_infeasible_subset, pack
+from schedgap.models.dmlrs.exact.slot_packings import PackingCache
 from schedgap.models.dmlrs.programs import aggregate
-from schedgap.models.dmlrs.programs.aggregate import Item
+from schedgap.models.dmlrs.programs.aggregate import JobBundle
 from schedgap.models.dmlrs.throughput import bundles
 from schedgap.solvers import Clock, solve
 from strategies.dmlrs import dmlrs_instances, fits, optimum, slot_choices
@@ -18,7 +18,7 @@ from strategies.dmlrs_examples import TOY, instance_of, job
 from strategies.dmlrs_methods import run
 
 
-def plainly_fits(instance: DmlrsInstance, items: list[Item]) -> bool:
+def plainly_fits(instance: DmlrsInstance, items: list[JobBundle]) -> bool:
     """Try every placement: what may lie across machines may lie on one of them."""
     ways = [
         ((each.workers, 0),) if each.internal else ((each.workers, 0), (0, each.workers))
@@ -41,7 +41,7 @@ def slots(draw):
         workers = bundles(instance, j).workers.tolist()
         if workers and draw(st.integers(0, 3)):
             internal = len(instance.machines) == 1 or draw(st.booleans())
-            items.append(Item(j, internal, draw(st.sampled_from(workers))))
+            items.append(JobBundle(j, internal, draw(st.sampled_from(workers))))
     return instance, items
 
 
@@ -50,7 +50,7 @@ def slots(draw):
 def test_a_slot_is_packed_just_where_it_can_be(slot):
     instance, items = slot
     found = pack(instance, items, Clock())
-    assert found.impossible != plainly_fits(instance, items)
+    assert found.infeasible != plainly_fits(instance, items)
     if found.counts is not None:
         running = {each.job: own for each, own in zip(items, found.counts, strict=True)}
         assert fits(instance, running)
@@ -63,9 +63,9 @@ def test_a_slot_is_packed_just_where_it_can_be(slot):
 @given(slots())
 def test_the_few_that_do_not_fit_are_as_few_and_as_easy_as_can_be(slot):
     instance, items = slot
-    if not pack(instance, items, Clock()).impossible:
+    if not pack(instance, items, Clock()).infeasible:
         return
-    few = few_that_do_not_fit(instance, items, Clock())
+    few = minimal_infeasible_subset(instance, items, Clock())
     assert not plainly_fits(instance, list(few))
     assert all(any(dominates(item, each) for item in items) for each in few)
     for k, each in enumerate(few):
@@ -76,7 +76,7 @@ def test_the_few_that_do_not_fit_are_as_few_and_as_easy_as_can_be(slot):
 
 
 def test_what_takes_as_much_room():
-    inside, across = Item(0, True, 2), Item(0, False, 2)
+    inside, across = JobBundle(0, True, 2), JobBundle(0, False, 2)
     assert dominates(inside, across) and not dominates(across, inside)
     assert dominates(inside._replace(workers=3), inside)
     assert not dominates(inside._replace(workers=1), across)
@@ -85,17 +85,17 @@ def test_what_takes_as_much_room():
 
 def test_a_stopped_packing_proves_nothing():
     """Three jobs of two workers inside a machine, and two machines: no packing."""
-    items = [Item(j, True, 2) for j in range(3)]
-    assert pack(TOY, items, Clock()).impossible
+    items = [JobBundle(j, True, 2) for j in range(3)]
+    assert pack(TOY, items, Clock()).infeasible
     found = pack(TOY, items, Clock(0.0))
-    assert found.counts is None and not found.impossible
-    assert few_that_do_not_fit(TOY, items, Clock(0.0)) == tuple(items)
+    assert found.counts is None and not found.infeasible
+    assert minimal_infeasible_subset(TOY, items, Clock(0.0)) == tuple(items)
 
 
 def test_three_pairs_on_two_machines_need_not_be_inside():
     """Any two of the workers' GPUs are taken: 3 x 2 + ... of 4, so one worker each for two jobs."""
-    items = [Item(j, True, 2) for j in range(3)]
-    few = few_that_do_not_fit(TOY, items, Clock())
+    items = [JobBundle(j, True, 2) for j in range(3)]
+    few = minimal_infeasible_subset(TOY, items, Clock())
     assert sum(each.workers for each in few) == 5 and not any(each.internal for each in few)
 
 
@@ -117,12 +117,12 @@ def test_a_cut_ends_what_the_aggregate_promises():
 
 def test_what_no_time_is_left_to_pack_is_dropped():
     """j1, worth less in slot 2 than j3, is dropped there; then j2 alone in slot 1 is not known."""
-    parts = Slots(TOY, Clock())
-    first, second = [Item(0, True, 2), Item(1, True, 2)], [Item(2, True, 2)]
+    parts = PackingCache(TOY, Clock())
+    first, second = [JobBundle(0, True, 2), JobBundle(1, True, 2)], [JobBundle(2, True, 2)]
     assert parts.schedule({1: first, 2: second}).admitted == ("j1", "j2", "j3")
-    over = Slots(TOY, Clock(0.0))
+    over = PackingCache(TOY, Clock(0.0))
     over._packings = dict(parts._packings)  # what was known when time was up
-    kept = over.schedule({1: first, 2: [*second, Item(0, True, 2)]})
+    kept = over.schedule({1: first, 2: [*second, JobBundle(0, True, 2)]})
     assert kept.admitted == ("j3",)
 
 

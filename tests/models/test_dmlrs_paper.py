@@ -7,8 +7,8 @@ from schedgap.instances.dmlrs import arrays
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
 from schedgap.models.dmlrs.algorithms.prices import final_load, final_prices, of_jobs
 from schedgap.models.dmlrs.figures import experiments
-from schedgap.models.dmlrs.offers import arrived
 from schedgap.models.dmlrs.paper import PAPER
+from schedgap.models.dmlrs.slot_options import job_at_arrival
 from strategies.dmlrs_examples import TOY, instance_of, job
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -35,7 +35,7 @@ def test_the_tests_that_the_table_names_exist() -> None:
 def test_a_resource_that_no_job_uses_takes_the_largest_u() -> None:
     """E7: 6 over 1 + 1 CPUs is 3; no job has a GPU."""
     one = instance_of([job("j1", 1, [6.0, 5.0, 4.0, 2.0], worker_demand={"gpu": 0, "cpu": 1})])
-    found = of_jobs([arrived(one, 0)], 4, arrays(one).capacity_milli)
+    found = of_jobs([job_at_arrival(one, 0)], 4, arrays(one).capacity_milli)
     assert found.largest.tolist() == [3.0, 3.0]
 
 

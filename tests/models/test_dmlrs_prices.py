@@ -8,7 +8,7 @@ import pytest
 from schedgap.instances.dmlrs import arrays
 from schedgap.models.dmlrs.algorithms.prices import declared, of_jobs
 from schedgap.models.dmlrs.algorithms.rounding_gain import cover_gain, packing_gain, packing_width
-from schedgap.models.dmlrs.offers import Slot, arrived
+from schedgap.models.dmlrs.slot_options import SlotState, job_at_arrival
 from strategies.dmlrs_examples import TOY, instance_of, job
 
 
@@ -35,14 +35,14 @@ def test_the_range_of_one_job_by_hand():
     # N_int / F = 1 slot, delay 0: 6 over alpha + beta = 1 GPU, 2 CPUs. N_ext = 7.2: 8 worker-slots
     # of 3 units, 24, and 1 / mu = 24 / (4 slots x 12 units); u(T - a) = 2: 24/48 x 1/2 x 2/24.
     one = instance_of([job("j1", 1, [6.0, 5.0, 4.0, 2.0])])
-    found = of_jobs([arrived(one, 0)], 4, arrays(one).capacity_milli)
+    found = of_jobs([job_at_arrival(one, 0)], 4, arrays(one).capacity_milli)
     assert found.largest.tolist() == [6.0, 3.0]
-    assert found.least == pytest.approx(24 / 48 / 2 * 2 / 24)
+    assert found.smallest == pytest.approx(24 / 48 / 2 * 2 / 24)
     # as printed the duration 1 less the arrival 3 is no delay; the least delay is 0 as well
     late = instance_of([job("j1", 2, [6.0, 5.0, 4.0, 2.0], epochs=4)])
     capacity = arrays(late).capacity_milli
-    assert of_jobs([arrived(late, 0)], 4, capacity).largest[0] == 5.0  # 2 slots, delay 1
-    assert of_jobs([arrived(late, 0)], 4, capacity, literal=True).largest[0] == 6.0  # 2 - 2
+    assert of_jobs([job_at_arrival(late, 0)], 4, capacity).largest[0] == 5.0  # 2 slots, delay 1
+    assert of_jobs([job_at_arrival(late, 0)], 4, capacity, literal=True).largest[0] == 6.0  # 2 - 2
 
 
 def test_the_range_of_several_jobs_by_hand():
@@ -55,16 +55,18 @@ def test_the_range_of_several_jobs_by_hand():
             job("j3", 1, [6.0, 5.0, 4.0, 0.0]),
         ]
     )
-    found = of_jobs([arrived(several, j) for j in range(3)], 4, arrays(several).capacity_milli)
-    assert found.least == pytest.approx(24 / 48 / 2 * 1 / 45)
+    found = of_jobs(
+        [job_at_arrival(several, j) for j in range(3)], 4, arrays(several).capacity_milli
+    )
+    assert found.smallest == pytest.approx(24 / 48 / 2 * 1 / 45)
 
 
 def test_a_utility_of_0_at_t_does_not_make_all_prices_0():
     one = instance_of([job("j1", 1, [6.0, 5.0, 4.0, 0.0])])
-    found = of_jobs([arrived(one, 0)], 4, arrays(one).capacity_milli)
-    assert found.least == pytest.approx(3e-6)
-    dear = of_jobs([arrived(one, 0)], 4, arrays(one).capacity_milli, floor=100.0)
-    assert dear.least == 3.0  # never above the least U
+    found = of_jobs([job_at_arrival(one, 0)], 4, arrays(one).capacity_milli)
+    assert found.smallest == pytest.approx(3e-6)
+    dear = of_jobs([job_at_arrival(one, 0)], 4, arrays(one).capacity_milli, floor=100.0)
+    assert dear.smallest == 3.0  # never above the least U
 
 
 def test_gains_meet_their_tail_bounds():
@@ -95,4 +97,6 @@ def test_no_gain_serves_machines_of_four_workers_at_scale():
 def test_a_full_machine_does_not_narrow_the_width():
     room = arrays(TOY).capacity_milli.copy()
     room[1] = 0
-    assert packing_width(Slot(arrived(TOY, 0), room, np.ones((2, 2)))) == 2.0  # GPUs of m1
+    assert (
+        packing_width(SlotState(job_at_arrival(TOY, 0), room, np.ones((2, 2)))) == 2.0
+    )  # GPUs of m1

@@ -9,7 +9,7 @@ from schedgap.instances.dmlrs import STEP, DmlrsInstance, arrays
 from schedgap.models.dmlrs.algorithms import rounding, slot_placements
 from schedgap.models.dmlrs.algorithms.rounding import Rounding, draws, relaxation
 from schedgap.models.dmlrs.algorithms.rounding_gain import cover_gain
-from schedgap.models.dmlrs.offers import Slot, arrived
+from schedgap.models.dmlrs.slot_options import SlotState, job_at_arrival
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.engines.highs import Relaxation
 from strategies.dmlrs import dmlrs_instances, fits, plain_ps
@@ -21,18 +21,18 @@ wide = dmlrs_instances(max_jobs=1, max_machines=3, max_workers=5)
 @settings(max_examples=60, deadline=None)
 @given(wide)
 def test_the_hull_holds_just_the_whole_numbers_that_the_machine_holds(instance):
-    own = arrived(instance, 0)
+    own = job_at_arrival(instance, 0)
     room = arrays(instance).capacity_milli
-    slot = Slot(own, room, np.ones(room.shape))
+    slot = SlotState(own, room, np.ones(room.shape))
     program = relaxation(slot, np.arange(len(room)), hull=True)
     matrix, right = program.matrix.toarray()[:-2], program.row_upper[:-2]
     K = len(room)
     for h in range(K):
         mine = (matrix[:, [h, K + h]] != 0).any(axis=1)
-        for w in range(int(slot.most[0][h]) + 2):
-            for s in range(int(slot.most[1][h]) + 2):
+        for w in range(int(slot.max_units[0][h]) + 2):
+            for s in range(int(slot.max_units[1][h]) + 2):
                 held = ((w * own.worker + s * own.ps) <= room[h]).all()
-                held &= w <= slot.most[0][h] and s <= slot.most[1][h]
+                held &= w <= slot.max_units[0][h] and s <= slot.max_units[1][h]
                 inside = (matrix[mine][:, [h, K + h]] @ [w, s] <= right[mine] + 1e-9).all()
                 inside &= w <= program.upper[h] and s <= program.upper[K + h]
                 assert held == inside
@@ -45,7 +45,7 @@ def test_the_hull_is_tighter_and_both_are_floors(instance, seed):
         return
     room = arrays(instance).capacity_milli
     price = np.random.default_rng(seed).integers(0, 8, room.shape) / 2
-    slot = Slot(arrived(instance, 0), room, price)
+    slot = SlotState(job_at_arrival(instance, 0), room, price)
     every = np.arange(len(room))
     engines = {hull: Relaxation(relaxation(slot, every, hull=hull)) for hull in (False, True)}
     costs = {offer.workers: offer.cost for offer in slot_placements.external_exact(slot)}
@@ -66,7 +66,7 @@ def test_a_hull_by_hand():
     one = job("j1", 1, [9.0] * 4, worker_ps_ratio=1.0, worker_demand={"gpu": 1, "cpu": 2})
     one["ps_demand"] = {"gpu": 0, "cpu": 3}
     instance = instance_of([one], [{"gpu": 9, "cpu": 7}] * 2)
-    slot = Slot(arrived(instance, 0), arrays(instance).capacity_milli, np.ones((2, 2)))
+    slot = SlotState(job_at_arrival(instance, 0), arrays(instance).capacity_milli, np.ones((2, 2)))
     hull = relaxation(slot, np.arange(1), hull=True)
     assert hull.upper.tolist() == [3, 2]
     assert hull.matrix.toarray()[:-2].tolist() == [[1, 2], [1, 1]]
@@ -100,7 +100,9 @@ def test_the_gain_multiplies_the_solution(gain, scales, monkeypatch):
 
     monkeypatch.setattr(rounding, "draws", heard)
     room = arrays(TOY).capacity_milli
-    Rounding(np.random.default_rng(0), gain, 0.5)(Slot(arrived(TOY, 0), room, np.ones((2, 2))))
+    Rounding(np.random.default_rng(0), gain, 0.5)(
+        SlotState(job_at_arrival(TOY, 0), room, np.ones((2, 2)))
+    )
     totals = [(values[:2].sum(), values[2:].sum()) for values in asked]
     wanted = [(G * n, G * m) for G, n, m in zip(scales, range(1, 5), (1, 1, 2, 2), strict=True)]
     assert totals == [pytest.approx(pair) for pair in wanted]
@@ -109,7 +111,7 @@ def test_the_gain_multiplies_the_solution(gain, scales, monkeypatch):
 def test_a_draw_has_the_workers_that_were_asked_for():
     """A quarter of n workers is at most 1, 1, 2 and 2 when rounded up."""
     price = np.array([[1.0, 1.0], [2.0, 2.0]])
-    slot = Slot(arrived(TOY, 0), arrays(TOY).capacity_milli, price)
+    slot = SlotState(job_at_arrival(TOY, 0), arrays(TOY).capacity_milli, price)
     found = Rounding(np.random.default_rng(0), 0.25, rounds=1000)(slot)
     assert [offer.workers for offer in found] == [1]
 
@@ -118,7 +120,7 @@ def test_a_draw_has_just_its_parameter_servers_where_the_rule_is_exact():
     """Of 2.8 workers and 1.4 PSs become 2 or 3 and 1 or 2."""
     exact = DmlrsInstance.from_data({**TOY.to_data(), "ps_rule": "exact"})
     room = arrays(exact).capacity_milli
-    slot = Slot(arrived(exact, 0), room, np.array([[1.0, 1.0], [2.0, 2.0]]))
+    slot = SlotState(job_at_arrival(exact, 0), room, np.array([[1.0, 1.0], [2.0, 2.0]]))
     found = [
         offer.counts
         for seed in range(20)
@@ -134,7 +136,7 @@ def test_a_draw_has_just_its_parameter_servers_where_the_rule_is_exact():
 def test_draws_are_placements_with_their_parameter_servers(instance, seed):
     """With a gain of 1.4 there are often more workers, and more PSs, than were asked for."""
     room = arrays(instance).capacity_milli
-    slot = Slot(arrived(instance, 0), room, np.ones(room.shape))
+    slot = SlotState(job_at_arrival(instance, 0), room, np.ones(room.shape))
     for offer in Rounding(np.random.default_rng(seed), 1.4)(slot):
         needed = plain_ps(instance, 0, offer.workers)
         ps = sum(s for _, s in offer.counts.values())
@@ -147,7 +149,7 @@ def test_draws_are_placements_with_their_parameter_servers(instance, seed):
 def test_offers_of_the_toy(hull):
     """Each n up to 4 across two machines; the same as the cheapest ones."""
     room = arrays(TOY).capacity_milli
-    slot = Slot(arrived(TOY, 0), room, np.ones(room.shape))
+    slot = SlotState(job_at_arrival(TOY, 0), room, np.ones(room.shape))
     found = Rounding(np.random.default_rng(0), hull=hull)(slot)
     assert [(each.workers, each.cost) for each in found] == [
         (each.workers, each.cost) for each in slot_placements.external_exact(slot)

@@ -8,15 +8,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schedgap.models.dmlrs.bounds.machine_patterns import Parts, judge, solve_patterns
+from schedgap.models.dmlrs.bounds.machine_patterns import (
+    PatternMaster,
+    evaluate_prices,
+    generate_patterns,
+)
 from schedgap.models.dmlrs.exact import bin_completion, exact, slot_packings
 from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
-from schedgap.models.dmlrs.exact.deadlines import Cut, Deadlines
-from schedgap.models.dmlrs.exact.packing import few_that_do_not_fit, pack
-from schedgap.models.dmlrs.exact.reduced_cost_fixing import left
-from schedgap.models.dmlrs.exact.slot_packings import Slots, all_levels, best
-from schedgap.models.dmlrs.heuristics.initial import first_bracket
-from schedgap.models.dmlrs.programs.common_rows import parts
+from schedgap.models.dmlrs.exact.deadlines import CompletionCut, DeadlineOracle
+from schedgap.models.dmlrs.exact.packing import minimal_infeasible_subset, pack
+from schedgap.models.dmlrs.exact.reduced_cost_fixing import remaining_choices
+from schedgap.models.dmlrs.exact.slot_packings import PackingCache, best_of_slot, progress_levels
+from schedgap.models.dmlrs.heuristics.initial import initial_state
+from schedgap.models.dmlrs.programs.common_rows import candidate_jobs
 from schedgap.models.method import NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
@@ -34,7 +38,7 @@ WHOLE = 10**9
 def looks():
     """Searches look at the clock at every node."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slot_packings, "LOOK", 1)
+        patch.setattr(slot_packings, "CLOCK_INTERVAL", 1)
         patch.setattr(bin_completion, "_LOOK", 1)
         yield
 
@@ -66,22 +70,22 @@ def contested():
 EXAMPLES = {"toy2": TOY_2, "crowd": crowd(), "pairs": pairs(), "contested": contested()}
 
 
-def decide_stopped(instance, k, rents, known):
+def decide_stopped(instance, k, item_prices, known):
     """Run the decision of `exact` up to the k-th reading, from rents; readings that were left."""
     value, schedule = known_best(instance)
     ear = Judge(instance, value)
     clock = StopAt(k)
     call = RunContext({"max_columns": 10**6}, "highs", Clock(), seed=0, progress=ear)
-    found = first_bracket(instance, call)
+    found = initial_state(instance, call)
     if known:
         found.offer(schedule)
     if found.closed:
         return clock.readings_left
     found.call = replace(call, clock=clock)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "FEW", 0)
-        patch.setattr(exact, "STEP", 0.1)
-        proved = exact.decide(found, instance, rents)
+        patch.setattr(exact, "FEW_BUNDLES", 0)
+        patch.setattr(exact, "TARGET_STEP", 0.1)
+        proved = exact.decide(found, instance, item_prices)
     assert -found.lower >= value * (1 - 1e-9)
     if proved:
         assert -found.upper == pytest.approx(value, rel=1e-6, abs=0)
@@ -90,8 +94,10 @@ def decide_stopped(instance, k, rents, known):
 
 
 def free_rents(instance):
-    made = Parts(instance)
-    return judge(made, np.zeros((instance.horizon, len(made.parts))), Clock()).rents
+    made = PatternMaster(instance)
+    return evaluate_prices(
+        made, np.zeros((instance.horizon, len(made.candidate_jobs))), Clock()
+    ).item_prices
 
 
 @pytest.mark.parametrize("name", IN_PROCESS)
@@ -112,9 +118,9 @@ def test_cp_sat_stopped_at_its_few_readings():
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_decisions_stopped_anywhere(example, known):
     instance = EXAMPLES[example]
-    rents = free_rents(instance)
-    for k in places(lambda k: decide_stopped(instance, k, rents, known), 6, 6):
-        decide_stopped(instance, k, rents, known)
+    item_prices = free_rents(instance)
+    for k in places(lambda k: decide_stopped(instance, k, item_prices, known), 6, 6):
+        decide_stopped(instance, k, item_prices, known)
 
 
 @settings(max_examples=20, **QUIET)
@@ -124,17 +130,17 @@ def test_rents_stopped_anywhere_prove_a_bound(instance, price):
     prices = np.full((instance.horizon, len(instance.resources)), price)
     for k in (*range(12), 20, 40):
         heard = []
-        rents = solve_patterns(
+        item_prices = generate_patterns(
             instance,
             prices,
             clock=StopAt(k),
             on_bound=lambda bound, rent, heard=heard: heard.append(bound),
         )
         assert all(bound >= best_value * (1 - 1e-12) for bound in heard)
-        if rents is None:
+        if item_prices is None:
             continue
-        assert rents.bound == min(heard)
-        rest = left(instance, rents, best_value - 1e-3)
+        assert item_prices.bound == min(heard)
+        rest = remaining_choices(instance, item_prices, best_value - 1e-3)
         _, schedule = best_schedule(instance)
         done = {(i, max(plan)) for i, plan in schedule.plans(instance).items()}
         assert done <= rest.completions
@@ -143,8 +149,8 @@ def test_rents_stopped_anywhere_prove_a_bound(instance, price):
 def some_items(instance, draw):
     """Items of a slot, one of each job at most."""
     found = []
-    for part in parts(instance):
-        items = all_levels(instance)[part.job].items
+    for part in candidate_jobs(instance):
+        items = progress_levels(instance)[part.index].items
         if items and draw(st.booleans()):
             found.append(draw(st.sampled_from(items)))
     return found
@@ -157,14 +163,14 @@ def test_packings_stopped_anywhere_are_unknown_or_right(instance, data):
     if not items:
         return
     whole = pack(instance, items, Clock())
-    assert (whole.counts is None) == whole.impossible
+    assert (whole.counts is None) == whole.infeasible
     for k in range(3):
         found = pack(instance, items, StopAt(k))
-        known = found.impossible or found.counts is not None
-        assert not known or found.impossible == whole.impossible
-        if whole.impossible:
-            few = few_that_do_not_fit(instance, items, StopAt(k))
-            assert pack(instance, few, Clock()).impossible
+        known = found.infeasible or found.counts is not None
+        assert not known or found.infeasible == whole.infeasible
+        if whole.infeasible:
+            few = minimal_infeasible_subset(instance, items, StopAt(k))
+            assert pack(instance, few, Clock()).infeasible
 
 
 @settings(max_examples=40, **QUIET)
@@ -173,7 +179,7 @@ def test_deadlines_stopped_anywhere_cut_no_schedule_off(instance, data):
     """A cut holds for the best schedule of those jobs; a plan is one that slots hold."""
     _, schedule = best_schedule(instance)
     done = {i: max(plan) for i, plan in schedule.plans(instance).items()}
-    able = {part.job: part for part in parts(instance)}
+    able = {part.index: part for part in candidate_jobs(instance)}
     due = {
         i: data.draw(st.integers(part.first, instance.horizon))
         for i, part in able.items()
@@ -181,27 +187,29 @@ def test_deadlines_stopped_anywhere_cut_no_schedule_off(instance, data):
     }
     if not due:
         return
-    offers = {i: Parts(instance).offers(i, np.ones((instance.horizon, 99))) for i in able}
+    offers = {i: PatternMaster(instance).options(i, np.ones((instance.horizon, 99))) for i in able}
     for k in (0, 3, 12, 30, WHOLE):
         clock = StopAt(k)
-        known = Deadlines(Slots(instance, clock), offers, clock, 0)
+        known = DeadlineOracle(PackingCache(instance, clock), offers, clock, 0)
         answer = known.check(due)
-        if isinstance(answer, Cut):
-            assert sum(answer.weight.get((i, f), 0.0) for i, f in done.items()) <= answer.most
+        if isinstance(answer, CompletionCut):
+            assert sum(answer.weight.get((i, f), 0.0) for i, f in done.items()) <= answer.upper
 
 
 @settings(max_examples=40, **QUIET)
 @given(dmlrs_instances(max_machines=3), st.data())
 def test_the_best_of_a_slot_is_no_less_where_it_is_told(instance, data):
-    levels = all_levels(instance)
+    levels = progress_levels(instance)
     values = {
         i: np.cumsum([data.draw(st.sampled_from([0.0, 1e-7, 1 / 3, 2.0])) for _ in own.items])
         for i, own in levels.items()
     }
-    most, chosen = best(Slots(instance, Clock()), levels, values, [], Clock())
+    most, chosen = best_of_slot(PackingCache(instance, Clock()), levels, values, [], Clock())
     for k in range(8):
         try:
-            told, items = best(Slots(instance, StopAt(k)), levels, values, [], StopAt(k))
+            told, items = best_of_slot(
+                PackingCache(instance, StopAt(k)), levels, values, [], StopAt(k)
+            )
         except OutOfTimeError:
             continue
         assert told == most and items == chosen
@@ -217,12 +225,14 @@ def test_ten_thousand_stops():
             for start in STARTS:
                 tried += stop_everywhere(name, instance, start, first=60, more=60)
     for instance in EXAMPLES.values():
-        rents = free_rents(instance)
+        item_prices = free_rents(instance)
         for known in (False, True):
             for k in places(
-                lambda k, of=(instance, rents, known): decide_stopped(of[0], k, *of[1:]), 60, 60
+                lambda k, of=(instance, item_prices, known): decide_stopped(of[0], k, *of[1:]),
+                60,
+                60,
             ):
-                decide_stopped(instance, k, rents, known)
+                decide_stopped(instance, k, item_prices, known)
                 tried += 1
     while tried < 10_000:
         instance = EXAMPLES[draws.choice(list(EXAMPLES))]

@@ -14,7 +14,7 @@ from schedgap.models.dmlrs.algorithms.best_schedule import best_schedule
 from schedgap.models.dmlrs.methods import PROGRAMS
 from schedgap.models.dmlrs.programs import dual
 from schedgap.models.dmlrs.programs.subproblems import (
-    Asked,
+    JobSubproblem,
     build_15,
     build_16,
     build_19,
@@ -41,27 +41,27 @@ def offers(slot):
 
 
 @st.composite
-def asked_jobs(draw) -> Asked:
+def asked_jobs(draw) -> JobSubproblem:
     """Draw the last job of an instance, at prices of any size."""
     instance = draw(dmlrs_instances(max_machines=3, max_slots=3))
     try:
         asked = last_to_arrive(instance)
     except UsageError:
         asked = last_to_arrive(TOY)
-    price = asked.market.price
+    price = asked.cluster.price
     rng = np.random.default_rng(draw(st.integers(0, 99)))
-    asked.market.price = rng.integers(0, 9, price.shape) / 8.0
+    asked.cluster.price = rng.integers(0, 9, price.shape) / 8.0
     return asked
 
 
 @settings(max_examples=20, deadline=None)
 @given(asked_jobs())
 def test_15_is_the_payoff_of_algorithm_2_and_16_the_cost_of_algorithm_3(asked):
-    volume = asked.instance.jobs[asked.job.place].volume
-    payoff = best_schedule(asked.market, asked.job, offers, volume, dp="exact").payoff
+    volume = asked.instance.jobs[asked.job.index].volume
+    payoff = best_schedule(asked.cluster, asked.job, offers, volume, dp="exact").payoff
     found = solve(build_15(asked), "highs", clock=Clock())
     assert found.objective == pytest.approx(payoff, **CLOSE)
-    rows = asked.market.offers(asked.job, offers)
+    rows = asked.cluster.options(asked.job, offers)
     assert value(build_16(asked)) == pytest.approx(
         dynamic_program.exact(asked.job, rows).cost[-1], **CLOSE
     )
@@ -74,9 +74,12 @@ def test_19_22_and_23_are_the_slots_of_algorithm_4(asked, data):
     n = data.draw(st.sampled_from(asked.job.bundles.workers.tolist()))
     inside = {each.workers: each.cost for each in slot_placements.internal(slot)}
     across = {each.workers: each.cost for each in slot_placements.external_exact(slot)}
-    if n <= asked.job.bundles.workers[asked.job.useful(INTERNAL) - 1]:
+    if n <= asked.job.bundles.workers[asked.job.useful_bundles(INTERNAL) - 1]:
         assert value(build_22(slot, n)) == pytest.approx(inside.get(n, math.inf), **CLOSE)
-    if len(slot.room) > 1 and n <= asked.job.bundles.workers[asked.job.useful(EXTERNAL) - 1]:
+    if (
+        len(slot.free) > 1
+        and n <= asked.job.bundles.workers[asked.job.useful_bundles(EXTERNAL) - 1]
+    ):
         whole = value(build_23(slot, n))
         least = min((cost for k, cost in across.items() if k >= n), default=math.inf)
         if not asked.job.exact_ps:
@@ -90,7 +93,7 @@ def test_19_22_and_23_are_the_slots_of_algorithm_4(asked, data):
 def test_a_slot_of_the_toy_by_hand():
     """Prices of 1: 2 workers and a PS take 2 GPUs and 3 CPUs; 3 and 2 take 3 and 5."""
     asked = last_to_arrive(instance_of([job("j1", 1, [9.0] * 4)]))
-    asked.market.price = np.ones((4, 2, 2))
+    asked.cluster.price = np.ones((4, 2, 2))
     slot = asked.slot(1)
     assert value(build_22(slot, 2)) == 5 and value(build_22(slot, 3)) == math.inf
     assert value(build_23(slot, 3)) == 8
@@ -100,18 +103,18 @@ def test_a_slot_of_the_toy_by_hand():
     # N_int = 4: two slots of 2 inside; utility 9
     assert value(build_16(asked)) == 10
     assert solve(build_15(asked), "highs", clock=Clock()).objective == pytest.approx(0)
-    asked.market.price /= 2
+    asked.cluster.price /= 2
     assert solve(build_15(asked), "highs", clock=Clock()).objective == pytest.approx(4)
 
 
 def test_the_last_job_meets_the_prices_that_those_before_have_made():
     """The greedy run puts j1 on m1 and j2 on m2 in slots 1 and 2; j3 arrives in slot 2."""
     asked = last_to_arrive(TOY)
-    assert TOY.jobs[asked.job.place].id == "j3"
-    full = asked.market.load[:, :, 0] == arrays(TOY).capacity_milli[:, 0]
+    assert TOY.jobs[asked.job.index].id == "j3"
+    full = asked.cluster.load[:, :, 0] == arrays(TOY).capacity_milli[:, 0]
     assert full.tolist() == [[True, True], [True, True], [False, False], [False, False]]
-    assert asked.market.price[0, 0, 0] == 8 and asked.market.price[3, 0, 0] == 0.01
-    assert asked.market.price[0, 0, 1] == pytest.approx(0.01 * 400 ** (3 * STEP / (4 * STEP)))
+    assert asked.cluster.price[0, 0, 0] == 8 and asked.market.price[3, 0, 0] == 0.01
+    assert asked.cluster.price[0, 0, 1] == pytest.approx(0.01 * 400 ** (3 * STEP / (4 * STEP)))
     # slot 3 is empty: three workers across, 2 PSs, 3 GPUs and 5 CPUs at 0.01
     assert value(PROGRAMS["sub-23"](TOY)) == pytest.approx(0.08)
     with pytest.raises(UsageError, match="no job can be completed"):
@@ -129,7 +132,7 @@ def test_10_of_one_machine_by_hand():
     """Two equal jobs of 2 of 2 GPUs and one slot: a price of u / 2 for each GPU, or a payoff."""
     jobs = [job(n, 1, [6.0], epochs=1, batch_size=2, samples=21) for n in ("j1", "j2")]
     one = instance_of(jobs, [{"gpu": 2, "cpu": 9}], horizon=1)
-    ways = dual.every_way(one)
+    ways = dual.all_schedules(one)
     assert [(way.job, way.utility) for way in ways] == [(0, 6.0), (1, 6.0)]
     assert value(dual.build(one)) == pytest.approx(6)
 

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from schedgap.instances.dmlrs import DmlrsInstance, arrays, worker_slots
 from schedgap.models.dmlrs.throughput import (
     bundles,
-    external_width,
     first_completions,
     is_allowed,
+    machine_limits,
+    max_external_workers,
     progress,
     ps_needed,
-    widths,
 )
 from strategies.dmlrs import dmlrs_instances, is_done, placements, plain_ps, plain_work
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
@@ -29,10 +29,10 @@ def test_toy_bundles_and_widths():
     some = bundles(TOY, 0)
     assert some.workers.tolist() == [1, 2, 3, 4] and some.ps.tolist() == [1, 1, 2, 2]
     assert some.demand.tolist() == [[1, 2], [2, 3], [3, 5], [4, 6]]
-    assert widths(TOY).internal.tolist() == [[2, 2]] * 3
-    assert widths(TOY).workers.tolist() == [[2, 2]] * 3
-    assert widths(TOY).ps.tolist() == [[2, 2]] * 3
-    assert external_width(TOY, 0) == 4 and external_width(TOY_2, 0) == 0
+    assert machine_limits(TOY).internal.tolist() == [[2, 2]] * 3
+    assert machine_limits(TOY).workers.tolist() == [[2, 2]] * 3
+    assert machine_limits(TOY).ps.tolist() == [[2, 2]] * 3
+    assert max_external_workers(TOY, 0) == 4 and max_external_workers(TOY_2, 0) == 0
 
 
 def test_toy_first_completions():
@@ -57,7 +57,9 @@ def test_the_exact_rule_allows_only_multiples():
     assert [n for n in range(1, 11) if is_allowed(exact, 2.5, n)] == [5, 10]
     assert not is_allowed(exact, 1e12, 1)
     none = instance_of([job("j", 1, [1.0] * 4, batch_size=1)], ps_rule="exact")
-    assert bundles(none, 0).workers.tolist() == [] and widths(none).internal.tolist() == [[0, 0]]
+    assert bundles(none, 0).workers.tolist() == [] and machine_limits(none).internal.tolist() == [
+        [0, 0]
+    ]
     assert first_completions(none) == (5,)
 
 
@@ -76,8 +78,8 @@ def test_widths_hold_what_can_be_placed_and_internal_ones_are_reached(instance):
         ways = placements(instance, j)
         inside = [n for n, across in ways if not across]
         across = [n for _, n in ways if n]
-        assert widths(instance).internal[j].max() == max(inside, default=0)
-        assert max(across, default=0) <= external_width(instance, j)
+        assert machine_limits(instance).internal[j].max() == max(inside, default=0)
+        assert max(across, default=0) <= max_external_workers(instance, j)
         slots = 0
         totals = {(0, 0)}
         while slots < instance.horizon - each.arrival + 1:

@@ -68,10 +68,10 @@ def started(patch: pytest.MonkeyPatch, start: str, best: DmlrsSchedule) -> None:
     patch.setattr(exact, "MOVES", 3)
     if start == "usual":
         return
-    patch.setattr(search_stages, "fill", lambda *args, **rest: None)
+    patch.setattr(search_stages, "insert_by_density", lambda *args, **rest: None)
     patch.setattr(search_stages, "improve", lambda board, *args, **rest: board)
-    patch.setattr(column_choice, "fill", lambda *args, **rest: None)
-    patch.setattr(column_choice, "_put", lambda *args, **rest: None)
+    patch.setattr(column_choice, "insert_by_density", lambda *args, **rest: None)
+    patch.setattr(column_choice, "_place_column", lambda *args, **rest: None)
     if start == "best":
         patch.setattr(initial, "SearchState", _knowing(best))
 

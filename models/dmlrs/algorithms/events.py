@@ -1,24 +1,24 @@
-"""What PD-ORS did, step by step: the events of a run, in order, each a plain dict.
+"""The steps of a run of PD-ORS as events, in order, each a plain dict.
 
 All have `line`, of the pseudocode; `event`, one of the names below; and `time`, a slot. All but
 `range` and `stop` have `job`. Ids are those of the file, slots start at 1. Utilities, costs and
-payoffs are in the unit of utility, prices in that for one unit of the resource.
+payoffs are in the unit of utility, prices per unit of the resource.
 
-- `range` (A1 L1): `max_unit_utility` U by resource, `min_unit_utility` L. The prices (12) range
-  between them from now on; at the start, and where the jobs seen change them
+- `range` (A1 L1): `max_unit_utility` U by resource, `min_unit_utility` L. From now on the prices
+  (12) lie between them; at the start, and whenever the jobs seen change them
 - `arrive` (A1 L2): no more keys
 - `rounding` (A4 L11): `programs`, `without_solution`, `draws`, `draws_failed`, `gain_undefined`.
   The linear programs that Algorithm 4 solved for the job, and the numbers of workers that it drew
 - `costs` (A3 L5): `completions`, `costs`, `utilities`. Theta(t~, V) of all slots t~ by which some
-  schedule completes the job, and what the job is worth then
+  schedule completes the job, and the utility of the job then
 - `best` (A2 L3): `completion`, `utility`, `cost`, `payoff`. The largest payoff, which is not
-  positive where the job is rejected
-- `admit` (A1 L3): `completion`, `payoff`, `allocations`. Of each of these `slot`, `machine`,
-  `workers`, `ps`: all that the job holds
-- `prices` (A1 L3): `rises`. Of each of these `slot`, `machine`, `resource`, `from`, `to`
-- `reject` (A1 L4): `reason`. `worthless`: no utility. `too late`: no schedule at all completes it.
-  `no room`: none was found in what is left. `too dear`: none costs less than it is worth
-- `stop` (A1 L2): `jobs`. Time was up; these were not looked at
+  positive if the job is rejected
+- `admit` (A1 L3): `completion`, `payoff`, `allocations`, each with `slot`, `machine`, `workers`,
+  `ps`: all that the job holds
+- `prices` (A1 L3): `rises`, each with `slot`, `machine`, `resource`, `from`, `to`
+- `reject` (A1 L4): `reason`. `worthless`: no utility. `too late`: no schedule can complete it.
+  `no room`: none was found in the free capacity. `too dear`: none costs less than the utility
+- `stop` (A1 L2): `jobs`. Time was up; these were not considered
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,16 +29,16 @@ import numpy as np
 from schedgap.instances.dmlrs import DmlrsInstance, Plan
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.instances.dmlrs.instance import Job
-from schedgap.models.dmlrs.algorithms.best_schedule import Best
-from schedgap.models.dmlrs.algorithms.prices import Range
-from schedgap.models.dmlrs.offers import Arrived
+from schedgap.models.dmlrs.algorithms.best_schedule import BestSchedule
+from schedgap.models.dmlrs.algorithms.prices import PriceRange
+from schedgap.models.dmlrs.slot_options import JobAtArrival
 
 
 class EventLog:
     """The events of one run so far."""
 
     def __init__(self, instance: DmlrsInstance) -> None:
-        """Start with none."""
+        """Start without events."""
         self.events: list[dict[str, Any]] = []
         self._instance = instance
         self._range: tuple[list[float], float] | None = None
@@ -47,41 +47,67 @@ class EventLog:
     def _add(self, line: str, event: str, time: int, **keys: Any) -> None:
         self.events.append({"line": line, "event": event, "time": time, **keys})
 
-    def _id(self, job: Arrived) -> str:
-        return self._instance.jobs[job.place].id
+    def _id(self, job: JobAtArrival) -> str:
+        return self._instance.jobs[job.index].id
 
-    def prices_range(self, time: int, found: Range) -> None:
-        """Tell U and L where they are others than before."""
-        own = found.largest.tolist(), float(found.least)
-        if own != self._range:
-            self._range = own
-            largest = dict(zip(self._instance.resources, own[0], strict=True))
+    def prices_range(self, time: int, price_range: PriceRange) -> None:
+        """Record U and L if they have changed.
+
+        Parameters
+        ----------
+        time : int
+            Slot, from 1.
+        price_range : PriceRange
+            The current range.
+        """
+        limits = price_range.largest.tolist(), float(price_range.smallest)
+        if limits != self._range:
+            self._range = limits
+            largest = dict(zip(self._instance.resources, limits[0], strict=True))
             self._add(
-                "A1 L1", "range", time, max_unit_utility=largest, min_unit_utility=own[1]
+                "A1 L1", "range", time, max_unit_utility=largest, min_unit_utility=limits[1]
             )  # fmt: skip
 
-    def arrives(self, job: Arrived, found: Range) -> None:
-        """Tell of an arrival, and of the range of the prices that the job finds."""
-        self._add("A1 L2", "arrive", job.arrival, job=self._id(job))
-        self.prices_range(job.arrival, found)
+    def arrives(self, job: JobAtArrival, price_range: PriceRange) -> None:
+        """Record an arrival, and the price range at it.
 
-    def looked(self, job: Arrived, best: Best, counts: Mapping[str, int]) -> None:
-        """Tell what a job could have: `counts` of the rounding since the start, if it was used."""
+        Parameters
+        ----------
+        job : JobAtArrival
+            The arriving job.
+        price_range : PriceRange
+            The current range.
+        """
+        self._add("A1 L2", "arrive", job.arrival, job=self._id(job))
+        self.prices_range(job.arrival, price_range)
+
+    def evaluates(self, job: JobAtArrival, best: BestSchedule, counts: Mapping[str, int]) -> None:
+        """Record the costs of all completions of a job, and its largest payoff.
+
+        Parameters
+        ----------
+        job : JobAtArrival
+            The arriving job.
+        best : BestSchedule
+            Its best schedule and the costs.
+        counts : mapping
+            Counts of the rounding since the start of the run; empty if it is not used.
+        """
         name, time = self._id(job), job.arrival
-        new = {key: count - self._counts.get(key, 0) for key, count in counts.items()}
+        increase = {key: count - self._counts.get(key, 0) for key, count in counts.items()}
         self._counts = dict(counts)
-        if any(new.values()):
-            self._add("A4 L11", "rounding", time, job=name, **new)
-        ends = np.flatnonzero(np.isfinite(best.cost))
-        if not len(ends):
+        if any(increase.values()):
+            self._add("A4 L11", "rounding", time, job=name, **increase)
+        reachable = np.flatnonzero(np.isfinite(best.cost))
+        if not len(reachable):
             return
-        cost, worth = best.cost[ends], job.utility[ends]
+        cost, utility_then = best.cost[reachable], job.utility[reachable]
         self._add(
-            "A3 L5", "costs", time, job=name, completions=(time + ends).tolist(),
-            costs=cost.tolist(), utilities=worth.tolist(),
+            "A3 L5", "costs", time, job=name, completions=(time + reachable).tolist(),
+            costs=cost.tolist(), utilities=utility_then.tolist(),
         )  # fmt: skip
-        most = int((worth - cost).argmax())
-        k = int(ends[most]) if best.plan is None else max(best.plan) - time
+        best_place = int((utility_then - cost).argmax())
+        k = int(reachable[best_place]) if best.plan is None else max(best.plan) - time
         utility, price = float(job.utility[k]), float(best.cost[k])
         self._add(
             "A2 L3", "best", time, job=name, completion=time + k, utility=utility, cost=price,
@@ -89,9 +115,21 @@ class EventLog:
         )  # fmt: skip
 
     def admits(
-        self, job: Arrived, payoff: float, plan: Plan, before: Floats, after: Floats
+        self, job: JobAtArrival, payoff: float, plan: Plan, before: Floats, after: Floats
     ) -> None:
-        """Tell what an admitted job holds, and the prices [t - 1, h, r] that it raises."""
+        """Record the allocations of an admitted job, and the prices that they raise.
+
+        Parameters
+        ----------
+        job : JobAtArrival
+            The admitted job.
+        payoff : float
+            lambda_i > 0.
+        plan : mapping
+            Workers and PSs by slot, from 1, and machine.
+        before, after : array [t - 1, h, r]
+            Prices.
+        """
         name, machines = self._id(job), [machine.id for machine in self._instance.machines]
         self._add(
             "A1 L3", "admit", job.arrival, job=name, completion=max(plan), payoff=payoff,
@@ -110,8 +148,16 @@ class EventLog:
         ]  # fmt: skip
         self._add("A1 L3", "prices", job.arrival, job=name, rises=rises)
 
-    def rejects(self, job: Arrived, best: Best) -> None:
-        """Tell why a job is rejected."""
+    def rejects(self, job: JobAtArrival, best: BestSchedule) -> None:
+        """Record why a job is rejected.
+
+        Parameters
+        ----------
+        job : JobAtArrival
+            The rejected job.
+        best : BestSchedule
+            Its best schedule, without a plan.
+        """
         if not job.utility[0] > 0:
             reason = "worthless"
         elif job.first > self._instance.horizon:
@@ -120,7 +166,13 @@ class EventLog:
             reason = "too dear" if np.isfinite(best.cost).any() else "no room"
         self._add("A1 L4", "reject", job.arrival, job=self._id(job), reason=reason)
 
-    def stops(self, left: Sequence[Job]) -> None:
-        """Tell which jobs are not looked at any more."""
-        time = min(job.arrival for job in left)
-        self._add("A1 L2", "stop", time, jobs=[job.id for job in left])
+    def stops(self, waiting: Sequence[Job]) -> None:
+        """Record the jobs that are not considered any more.
+
+        Parameters
+        ----------
+        waiting : sequence of Job
+            At least one.
+        """
+        time = min(job.arrival for job in waiting)
+        self._add("A1 L2", "stop", time, jobs=[job.id for job in waiting])

@@ -1,17 +1,17 @@
-"""What is claimed of PD-ORS: a competitive ratio and the odds of its rounding, with conditions.
+"""The claims on PD-ORS, a competitive ratio and the odds of its rounding, with their conditions.
 
 The notes on the paper hold no theorem. The argument of online primal-dual methods gives
 
     OPT <= 2 alpha kappa PD-ORS,    alpha = max_r max(1, ln(U^r / L)),
 
-where 2 alpha is the form to expect and kappa, which tends to 1 as jobs get small against machines,
-is ours. An admitted job raises D = sum p C + sum lambda by lambda_i + sum (p' - p) C; as
-C ln(U / L) times a price is its slope in the load, that is at most alpha kappa u_i. So D ends at
-D_0 + alpha kappa PD-ORS at most, and it bounds the optimum if
+where 2 alpha is the expected form and kappa, which tends to 1 as jobs become small against the
+machines, is ours. An admitted job raises D = sum p C + sum lambda by lambda_i + sum (p' - p) C.
+C ln(U / L) times a price is its slope in the load, so that is at most alpha kappa u_i. Hence D ends
+at no more than D_0 + alpha kappa PD-ORS, and it bounds the optimum if
 
 - A1: U and L are known beforehand, so that prices never fall;
-- A2: a schedule that no longer fits costs more than the job is worth, so that (11) holds (E9);
-- A3: (15) is solved exactly, and what does fit costs no less than its price said;
+- A2: a schedule that no longer fits costs more than the job's utility, so that (11) holds (E9);
+- A3: (15) is solved exactly, and a schedule that fits costs no less than its price said;
 - A4: D_0 = T L sum C is at most half of the optimum.
 """
 
@@ -24,90 +24,104 @@ import numpy as np
 
 from schedgap.instances.dmlrs import INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Ints
-from schedgap.models.dmlrs.algorithms.prices import Range, declared, final_range, of_jobs
-from schedgap.models.dmlrs.algorithms.rounding_gain import Odds, odds
-from schedgap.models.dmlrs.offers import Arrived, arrived
-from schedgap.models.dmlrs.throughput import FULL, ps_needed, widths
+from schedgap.models.dmlrs.algorithms.prices import PriceRange, declared, final_range, of_jobs
+from schedgap.models.dmlrs.algorithms.rounding_gain import GainParameters, gain_parameters
+from schedgap.models.dmlrs.slot_options import JobAtArrival, job_at_arrival
+from schedgap.models.dmlrs.throughput import FULL, machine_limits, ps_needed
 from schedgap.models.method import AlgorithmRun
 
 CLAIM = "optimum <= 2 alpha kappa times the utility (ours, after the paper's prices)"
 
 
-class Demand(NamedTuple):
-    """What one job can take of the machines [h, r] in a slot, thousandths; 0 where nothing."""
+class MachineDemand(NamedTuple):
+    """Least and largest demand of one job on a machine [h, r] in a slot, thousandths; 0 if none."""
 
-    least: Ints
-    most: Ints
+    smallest: Ints
+    largest: Ints
 
 
-def demand(instance: DmlrsInstance, job: Arrived) -> Demand:
-    """Return the least and the most that a schedule takes of a machine of which it takes some."""
+def machine_demand(instance: DmlrsInstance, job: JobAtArrival) -> MachineDemand:
+    """Return the least and the largest demand of a job on a machine that it uses.
+
+    Parameters
+    ----------
+    job : JobAtArrival
+        The job.
+    """
     capacity = arrays(instance).capacity_milli
     if len(capacity) == 1:  # whole bundles
-        fits = job.bundles.workers <= int(widths(instance).internal[job.place, 0])
-        own = job.bundles.demand_milli[fits]
-        return Demand(own[:1], own[-1:])
+        fits = job.bundles.workers <= int(machine_limits(instance).internal[job.index, 0])
+        demands = job.bundles.demand_milli[fits]
+        return MachineDemand(demands[:1], demands[-1:])
     units = np.stack([job.worker, job.ps])
-    least = np.where(units > 0, units, np.iinfo(np.int64).max).min(axis=0)
-    most = job.batch * job.worker + ps_needed(job.ratio, job.batch) * job.ps
-    possible = (most > 0) & (least <= capacity)
-    return Demand(np.where(possible, least, 0), np.where(possible, np.minimum(most, capacity), 0))
+    smallest = np.where(units > 0, units, np.iinfo(np.int64).max).min(axis=0)
+    largest = job.batch * job.worker + ps_needed(job.ratio, job.batch) * job.ps
+    possible = (largest > 0) & (smallest <= capacity)
+    return MachineDemand(
+        np.where(possible, smallest, 0), np.where(possible, np.minimum(largest, capacity), 0)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Constants:
-    """What the ratio and its assumptions are made of, at their worst over the jobs."""
+class PrimalDualConstants:
+    """The constants of the ratio and of its assumptions, at their worst over the jobs."""
 
     alpha: float  # max_r max(1, ln(U^r / L))
-    share: float  # of a machine's resource, that one job can take in a slot
-    kappa: float  # (e^x - 1) / x, x = that share times ln(U^r / L): prices outrun the demand by it
+    share: float  # largest share of a resource of a machine that one job takes
+    kappa: float  # (e^x - 1) / x, x = share times ln(U^r / L): rise of prices over demand
     first_dual: float  # T L sum C
-    one_job: float  # the utility of a job that ends inside one machine, alone; OPT is no less
-    overflow: float  # price of what no longer fits, as a part of the job's best utility
+    one_job: float  # largest utility of a job that runs alone on one machine; OPT is no less
+    overflow: float  # least price of a schedule that does not fit, over the job's utility
 
 
-def constants(instance: DmlrsInstance, prices: Range) -> Constants:
-    """Return the constants of an instance under a range of the prices."""
+def constants(instance: DmlrsInstance, prices: PriceRange) -> PrimalDualConstants:
+    """Return the constants of an instance under a range of the prices.
+
+    Parameters
+    ----------
+    prices : PriceRange
+        U and L.
+    """
     view = arrays(instance)
     growth = np.zeros(len(instance.resources))  # ln(U / L)
-    if prices.least > 0:
-        growth = np.log(prices.largest / prices.least)
+    if prices.smallest > 0:
+        growth = np.log(prices.largest / prices.smallest)
     share, steepest, one_job, overflow = 0.0, 0.0, 0.0, math.inf
-    for job in _able(instance):
-        own = demand(instance, job)
+    for job in _candidates(instance):
+        extremes = machine_demand(instance, job)
         best = float(job.utility[job.first - job.arrival])
-        one_job = max(one_job, _alone(instance, job))
-        for part in own:
-            taken = part > 0
-            shares = np.where(taken, part / np.maximum(view.capacity_milli, 1), 0.0)
+        one_job = max(one_job, _internal_utility(instance, job))
+        for taken_amount in extremes:
+            taken = taken_amount > 0
+            shares = np.where(taken, taken_amount / np.maximum(view.capacity_milli, 1), 0.0)
             share = max(share, float(shares.max()))
             steepest = max(steepest, float((shares * growth).max()))
             # rho > C - d: p > U e^{-x}; over d this is least at one of the ends
-            price = (prices.largest * np.exp(-growth * shares) * part / 1000)[taken]
+            price = (prices.largest * np.exp(-growth * shares) * taken_amount / 1000)[taken]
             if best > 0:
                 overflow = min(overflow, float(price.min(initial=math.inf)) / best)
     total = float(view.capacity.sum())
-    return Constants(
+    return PrimalDualConstants(
         prices.alpha,
         share,
         math.expm1(steepest) / steepest if steepest else 1.0,
-        instance.horizon * prices.least * total,
+        instance.horizon * prices.smallest * total,
         one_job,
         overflow,
     )
 
 
-def _able(instance: DmlrsInstance) -> Iterator[Arrived]:
-    """Yield the jobs that may be completed."""
+def _candidates(instance: DmlrsInstance) -> Iterator[JobAtArrival]:
+    """Yield the jobs that can be completed."""
     for j in range(len(instance.jobs)):
-        job = arrived(instance, j)
+        job = job_at_arrival(instance, j)
         if job.first <= instance.horizon:
             yield job
 
 
-def _alone(instance: DmlrsInstance, job: Arrived) -> float:
-    """Return what a job earns that has the machines for itself and stays inside one; 0 if late."""
-    width = int(widths(instance).internal[job.place].max())
+def _internal_utility(instance: DmlrsInstance, job: JobAtArrival) -> float:
+    """Return the utility of a job alone on the cluster that stays on one machine; 0 if late."""
+    width = int(machine_limits(instance).internal[job.index].max())
     slots = math.ceil(float(job.needed[INTERNAL]) / width * FULL) if width else math.inf
     return float(job.utility[int(slots) - 1]) if slots <= len(job.utility) else 0.0
 
@@ -121,7 +135,7 @@ def competitive(
     literal_13: bool = False,
     **free: object,
 ) -> dict[str, Any]:
-    """Return what the argument above says of PD-ORS on an instance.
+    """Return what the argument above proves for PD-ORS on an instance.
 
     Parameters
     ----------
@@ -133,36 +147,37 @@ def competitive(
     Returns
     -------
     dict
-        `claim`, `factor` (None unless all holds), `holds`, `failed` in words with their numbers.
+        `claim`, `factor` (None unless all holds), `holds`, `failed`: the failed assumptions in
+        words.
     """
     given = declared(instance, price_floor) if prices in (None, "declared") else None
-    used = given or of_jobs(
-        list(_able(instance)),
+    price_range = given or of_jobs(
+        list(_candidates(instance)),
         instance.horizon,
         arrays(instance).capacity_milli,
         floor=price_floor,
         literal=literal_13,
     )
-    found = constants(instance, used)
-    ways = "dp=exact" if len(instance.machines) == 1 else "dp=exact, and no rounding"
+    parts = constants(instance, price_range)
+    setting = "dp=exact" if len(instance.machines) == 1 else "dp=exact, and no rounding"
     checks = (
         ("A1: U and L are declared, or prices=oracle", given is None and prices != "oracle"),
         (
-            "A2: what no longer fits is priced above the job's utility; it may be "
-            f"{found.overflow:.3g} of it",
-            found.overflow < 1,
+            "A2: a schedule that no longer fits costs more than the job's utility; it may cost "
+            f"{parts.overflow:.3g} of it",
+            parts.overflow < 1,
         ),
-        (f"A3: (15) is solved exactly ({ways})", dp != "exact" or len(instance.machines) > 1),
+        (f"A3: (15) is solved exactly ({setting})", dp != "exact" or len(instance.machines) > 1),
         (
-            f"A4: T L sum C = {found.first_dual:.4g} is at most half of the optimum, or of one "
-            f"job's utility, {found.one_job:.4g}",
-            2 * found.first_dual > found.one_job,
+            f"A4: T L sum C = {parts.first_dual:.4g} is at most half of the optimum, or of one "
+            f"job's utility, {parts.one_job:.4g}",
+            2 * parts.first_dual > parts.one_job,
         ),
     )
     failed = [words for words, fails in checks if fails]
     return {
         "claim": CLAIM,
-        "factor": None if failed else 2 * found.alpha * found.kappa,
+        "factor": None if failed else 2 * parts.alpha * parts.kappa,
         "holds": not failed,
         "failed": failed,
     }
@@ -171,16 +186,23 @@ def competitive(
 def rounding(
     instance: DmlrsInstance, *, gain: str | float = "one", delta: float = 1.0, **free: object
 ) -> dict[str, Any]:
-    """Return what the gains (31), (32) promise of a draw, on the empty cluster, where most fits.
+    """Return what the gains (31), (32) guarantee for a draw, on the empty cluster, where most fits.
+
+    Parameters
+    ----------
+    gain, delta
+        Options of the run, as in `Rounding`.
+    free
+        Options on which the claim does not depend.
 
     Returns
     -------
     dict
-        As `competitive`; there is no factor, as a draw's odds say nothing on the optimum.
+        As `competitive`; without a factor, because the odds of a draw do not concern the optimum.
     """
     rows = "(24), (25)" if gain == "packing" else "(26) and the row of PSs"
     claim = (
-        f"a draw keeps {rows} at a cost of at most 3 G / delta times that of (23), with "
+        f"a draw satisfies {rows} at a cost of at most 3 G / delta times that of (23), with "
         "probability >= 1 - delta"
     )
     if len(instance.machines) == 1:
@@ -191,64 +213,78 @@ def rounding(
     if delta >= 1:
         failed.append("R2: delta < 1; with delta = 1 the claim is vacuous")
     if gain == "packing":
-        every = [odds(instance, job, delta) for job in _able(instance)]
-        vacuous = [each for each in every if each.packing is None]
+        parameters = [gain_parameters(instance, job, delta) for job in _candidates(instance)]
+        vacuous = [
+            job_parameters for job_parameters in parameters if job_parameters.packing is None
+        ]
         if vacuous:
             low, high = (f"{width:.3g}" for width in _ends(vacuous))
             failed.append(
                 f"R3: W_a > ln(3 (R H + 1) / delta) = {vacuous[0].log:.3g}; for {len(vacuous)} of "
-                f"{len(every)} jobs it is {low} to {high}, and the claim is vacuous"
+                f"{len(parameters)} jobs it is {low} to {high}, and the claim is vacuous"
             )
     return {"claim": claim, "factor": None, "holds": not failed, "failed": failed}
 
 
-def _ends(every: list[Odds]) -> tuple[float, float]:
-    return min(each.W_a for each in every), max(each.W_a for each in every)
+def _ends(parameters: list[GainParameters]) -> tuple[float, float]:
+    """Return the least and the largest W_a."""
+    return min(each.W_a for each in parameters), max(each.W_a for each in parameters)
 
 
 def conditions(instance: DmlrsInstance, run: AlgorithmRun) -> dict[str, Any]:
-    """Return 2 alpha and what its argument needs, as far as a run shows it.
+    """Return 2 alpha and the conditions of its argument, as far as a run shows them.
+
+    Parameters
+    ----------
+    run : AlgorithmRun
+        A run of `pd_ors` on the instance.
 
     Returns
     -------
     dict
-        `two_alpha`; `largest_step`, the most that one job took of a machine's resource in a slot,
-        as a part of it, which must be far below 1; `first_dual`, T L sum C, which must be at most
-        half of the optimum.
+        `two_alpha`; `largest_step`, the largest share of a machine's resource that one job took in
+        a slot, which must be far below 1; `first_dual`, T L sum C, which must be at most half of
+        the optimum.
     """
     view, prices = arrays(instance), final_range(instance, run)
-    place = {machine.id: h for h, machine in enumerate(instance.machines)}
-    jobs = {job.id: j for j, job in enumerate(instance.jobs)}
+    machine_index = {machine.id: h for h, machine in enumerate(instance.machines)}
+    job_index = {job.id: j for j, job in enumerate(instance.jobs)}
     step = 0.0
     for row in run.schedule.allocations:
-        h, j = place[row.machine], jobs[row.job]
+        h, j = machine_index[row.machine], job_index[row.job]
         taken = row.workers * view.worker_milli[j] + row.ps * view.ps_milli[j]
         used = taken > 0
         step = max(step, float((taken[used] / view.capacity_milli[h][used]).max()))
     return {
         "two_alpha": 2 * prices.alpha,
         "largest_step": step,
-        "first_dual": instance.horizon * prices.least * float(view.capacity.sum()),
+        "first_dual": instance.horizon * prices.smallest * float(view.capacity.sum()),
     }
 
 
 def rounding_odds(instance: DmlrsInstance, delta: float) -> dict[str, Any]:
-    """Return W_a, W_b, c and d of the jobs on the empty cluster, from least to most (a trace).
+    """Return the ranges of W_a, W_b, c and d over the jobs on the empty cluster, for a trace.
 
-    `without_gain`: the jobs for which no G makes (24) and (25) likely, as W_a is too small.
+    `without_gain` counts the jobs for which no G makes (24) and (25) likely, because W_a is too
+    small.
+
+    Parameters
+    ----------
+    delta : float
+        In (0, 1].
     """
-    every = [odds(instance, job, delta) for job in _able(instance)]
-    if not every or len(instance.machines) == 1:
+    parameters = [gain_parameters(instance, job, delta) for job in _candidates(instance)]
+    if not parameters or len(instance.machines) == 1:
         return {}
 
     def ends(values: list[float]) -> list[float]:
         return [round(min(values), 6), round(max(values), 6)]
 
     return {
-        "W_a": ends([each.W_a for each in every]),
-        "W_b": ends([each.W_b for each in every]),
-        "c": ends([each.c for each in every]),
-        "d": ends([each.d for each in every]),
-        "without_gain": sum(each.packing is None for each in every),
-        "jobs": len(every),
+        "W_a": ends([each.W_a for each in parameters]),
+        "W_b": ends([each.W_b for each in parameters]),
+        "c": ends([each.c for each in parameters]),
+        "d": ends([each.d for each in parameters]),
+        "without_gain": sum(each.packing is None for each in parameters),
+        "jobs": len(parameters),
     }

@@ -1,4 +1,4 @@
-"""Algorithm 1, PD-ORS: admit a job when its utility exceeds what its best schedule costs."""
+"""Algorithm 1, PD-ORS: admit a job if its utility exceeds the cost of its best schedule."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -9,14 +9,14 @@ from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, Plan, arrays
 from schedgap.models.dmlrs.algorithms import slot_placements
 from schedgap.models.dmlrs.algorithms.best_schedule import (
     DynamicProgram,
-    Market,
-    Offers,
+    OptionsOfSlot,
+    PricedCluster,
     best_schedule,
 )
 from schedgap.models.dmlrs.algorithms.events import EventLog
-from schedgap.models.dmlrs.algorithms.prices import Known, Range, declared, of_jobs
+from schedgap.models.dmlrs.algorithms.prices import PriceRange, PriceSource, declared, of_jobs
 from schedgap.models.dmlrs.algorithms.rounding import Gain, Rounding
-from schedgap.models.dmlrs.offers import Arrived, arrived
+from schedgap.models.dmlrs.slot_options import JobAtArrival, job_at_arrival
 from schedgap.models.method import AlgorithmRun
 from schedgap.models.online import Arriving
 from schedgap.solvers.children.clock import Clock
@@ -24,19 +24,21 @@ from schedgap.solvers.children.clock import Clock
 Across = Literal["round", "round-hull", "greedy", "exact"]
 
 
-class Arrivals(Arriving[Arrived]):
+class Arrivals(Arriving[JobAtArrival]):
     """The jobs of an instance, one by one; a job of arrival a is known before slot a."""
 
     def __init__(self, instance: DmlrsInstance) -> None:
-        """Sort the jobs by arrival, then by place in the list."""
-        super().__init__([job.arrival - 1 for job in instance.jobs], lambda j: arrived(instance, j))
+        """Sort the jobs by arrival, then by position in the list."""
+        super().__init__(
+            [job.arrival - 1 for job in instance.jobs], lambda j: job_at_arrival(instance, j)
+        )
 
 
 def pd_ors(
     instance: DmlrsInstance,
     *,
     events: bool = False,
-    prices: Known | None = None,
+    prices: PriceSource | None = None,
     price_floor: float = 0.0,
     dp: DynamicProgram = "grid",
     quantum: int | None = None,
@@ -47,43 +49,46 @@ def pd_ors(
     rounds: int = 20,
     ps_row: bool = True,
     across: Across = "round",
-    offers: Offers | None = None,
+    options: OptionsOfSlot | None = None,
     seed: int = 0,
     clock: Clock | None = None,
 ) -> AlgorithmRun:
-    """Admit or reject the jobs one by one, each with its best schedule under the prices so far.
+    """Admit or reject the jobs one by one, each with its best schedule at the current prices.
 
     Parameters
     ----------
     events : bool
-        Whether to tell what was done step by step, as in `algorithms.events`.
+        Whether to record the steps, as in `algorithms.events`.
     prices : str, optional
-        U and L as the instance declares them, of the jobs seen so far (`running`), or of all jobs
-        (`oracle`, which no online algorithm knows); None is declared if they are, else running.
+        U and L as the instance declares them, from the jobs seen so far (`running`), or from all
+        jobs (`oracle`, which no online algorithm knows); None is declared if they are, else
+        running.
     price_floor : float
-        L is at least this.
+        Lower limit on L, >= 0.
     dp : str
-        Algorithm 3: exact, with `grid` parts of the work, or literally, in quanta of samples.
+        Algorithm 3: exact, with `grid` steps of the work, or literally, in quanta of samples.
     quantum : int, optional
         Samples, with dp=literal; by default V / 2000.
+    grid : int
+        Steps of the work, with dp=grid; >= 1.
     literal_13 : bool
-        (13) as printed: the duration less the arrival.
+        Whether (13) is taken as printed: the duration minus the arrival.
     gain, delta, rounds, ps_row
-        Of the randomized rounding, as in `Rounding`.
+        Options of the randomised rounding, as in `Rounding`.
     across : str
-        Offers on several machines by randomized rounding, also of a program with the hull of each
+        Options across machines by randomised rounding, also of a program with the hull of each
         machine, greedily, or the cheapest ones. Only the first is the paper's.
-    offers : Callable, optional
-        What a job can have in a slot; by default Algorithm 4, inside a machine or across.
+    options : Callable, optional
+        What a job can have in a slot; by default Algorithm 4, on a machine or across.
     seed : int
-        Of the rounding.
+        Seed of the rounding.
     clock : Clock, optional
-        When its time is up, the jobs to come are not looked at any more.
+        When it expires, the remaining jobs are not considered.
 
     Returns
     -------
     AlgorithmRun
-        In its trace `payoffs`, lambda_i of each job that was looked at, in order, 0 if rejected;
+        In its trace `payoffs`, lambda_i of each job considered, in order, 0 if rejected;
         `max_unit_utility` and `min_unit_utility`, U and L at the end; `rounding`, its counts.
 
     Notes
@@ -94,59 +99,69 @@ def pd_ors(
     view, T = arrays(instance), instance.horizon
     capacity = view.capacity_milli
     load = np.zeros((T, *capacity.shape), dtype=np.int64)  # A1 L1
-    market = Market(capacity, load, np.zeros(load.shape))
-    ranges = _Ranges(instance, prices, price_floor, literal=literal_13)
+    cluster = PricedCluster(capacity, load, np.zeros(load.shape))
+    ranges = _RunningRange(instance, prices, price_floor, literal=literal_13)
     rounding = Rounding(
         np.random.default_rng(seed), gain, delta, rounds, ps_row, hull=across == "round-hull"
     )
-    ways: dict[str, Offers] = {
+    external_options: dict[str, OptionsOfSlot] = {
         "round": rounding,
         "round-hull": rounding,
         "greedy": slot_placements.external_greedy,
         "exact": slot_placements.external_exact,
     }
-    external = ways[across]
-    own = offers or (lambda slot: [*slot_placements.internal(slot), *external(slot)])  # A4 L12
+    external = external_options[across]
+    slot_options = options or (
+        lambda slot: [*slot_placements.internal(slot), *external(slot)]
+    )  # A4 L12
     counts = rounding.counts if external is rounding else {}
     arrivals = Arrivals(instance)
     plans: dict[int, Plan] = {}
     payoffs: dict[str, float] = {}
     log = EventLog(instance) if events else None
     if log is not None:
-        log.prices_range(1, ranges.now)
+        log.prices_range(1, ranges.current)
     for now in range(T):
         for job in arrivals.until(now):  # A1 L2
             if clock is not None and clock.expired():
                 break
-            market.price = ranges.seen(job).price(market.load, capacity)  # A1 L3 (E26)
-            data = instance.jobs[job.place]
+            cluster.price = ranges.after_arrival(job).price(cluster.load, capacity)  # A1 L3 (E26)
+            data = instance.jobs[job.index]
             if log is not None:
-                log.arrives(job, ranges.now)
-            best = best_schedule(market, job, own, data.volume, dp=dp, quantum=quantum, grid=grid)
+                log.arrives(job, ranges.current)
+            best = best_schedule(
+                cluster, job, slot_options, data.volume, dp=dp, quantum=quantum, grid=grid
+            )
             payoffs[data.id] = best.payoff
             if log is not None:
-                log.looked(job, best, counts)
+                log.evaluates(job, best, counts)
             if best.plan is None:  # A1 L4
                 if log is not None:
                     log.rejects(job, best)
                 continue
             arrivals.may_start(min(best.plan))
-            plans[job.place] = best.plan  # A1 L3
-            market.take(job, best.plan)
+            plans[job.index] = best.plan  # A1 L3
+            cluster.allocate(job, best.plan)
             if log is not None:
-                after = ranges.now.price(market.load, capacity)
-                log.admits(job, best.payoff, best.plan, market.price, after)
+                after = ranges.current.price(cluster.load, capacity)
+                log.admits(job, best.payoff, best.plan, cluster.price, after)
     if log is not None and len(payoffs) < len(instance.jobs):
         log.stops([job for job in instance.jobs if job.id not in payoffs])
     return AlgorithmRun(
         DmlrsSchedule.of_plans(instance, plans),
         tuple(log.events) if log is not None else (),
-        _trace(instance, payoffs, ranges.now, counts),
+        _trace(instance, payoffs, ranges.current, counts),
     )
 
 
 def stop_note(instance: DmlrsInstance, run: AlgorithmRun) -> str:
-    """Return how many jobs a stopped run has not looked at, in words; '' if none."""
+    """Return a note on the jobs that a stopped run has not considered; '' if there are none.
+
+    Parameters
+    ----------
+    run : AlgorithmRun
+        A run of `pd_ors` on the instance.
+    """
     jobs = len(instance.jobs)
     left = jobs - len(run.trace["payoffs"])
     return f"stopped: {left} of {jobs} jobs not looked at" if left else ""
@@ -155,43 +170,44 @@ def stop_note(instance: DmlrsInstance, run: AlgorithmRun) -> str:
 def _trace(
     instance: DmlrsInstance,
     payoffs: Mapping[str, float],
-    last: Range,
+    last: PriceRange,
     counts: Mapping[str, int],
 ) -> dict[str, Any]:
-    """Return payoffs, range of the prices and counts of the rounding as plain data."""
+    """Return payoffs, price range and counts of the rounding as plain data."""
     return {
         "payoffs": payoffs,
         "max_unit_utility": dict(zip(instance.resources, last.largest.tolist(), strict=True)),
-        "min_unit_utility": last.least,
+        "min_unit_utility": last.smallest,
         **({"rounding": dict(counts)} if counts else {}),
     }
 
 
-class _Ranges:
-    """U and L, as they are known when a job arrives."""
+class _RunningRange:
+    """The range of the prices, as it is known when a job arrives."""
 
     def __init__(
-        self, instance: DmlrsInstance, prices: Known | None, floor: float, *, literal: bool
+        self, instance: DmlrsInstance, prices: PriceSource | None, floor: float, *, literal: bool
     ) -> None:
         self._instance, self._floor, self._literal = instance, floor, literal
         self._capacity = arrays(instance).capacity_milli
-        self._seen: list[Arrived] = []
-        given = None
+        self._arrived: list[JobAtArrival] = []
+        fixed = None
         if prices in (None, "declared"):
-            given = declared(instance, floor)
+            fixed = declared(instance, floor)
         elif prices == "oracle":
-            given = self._of([arrived(instance, j) for j in range(len(instance.jobs))])
-        self._fixed = given is not None
-        self.now = given if given is not None else self._of([])
+            fixed = self._of([job_at_arrival(instance, j) for j in range(len(instance.jobs))])
+        self._fixed = fixed is not None
+        self.current = fixed if fixed is not None else self._of([])
 
-    def seen(self, job: Arrived) -> Range:
+    def after_arrival(self, job: JobAtArrival) -> PriceRange:
         """Return the range that holds for a job that has just arrived."""
         if not self._fixed:
-            self._seen.append(job)
-            self.now = self._of(self._seen)
-        return self.now
+            self._arrived.append(job)
+            self.current = self._of(self._arrived)
+        return self.current
 
-    def _of(self, jobs: Sequence[Arrived]) -> Range:
+    def _of(self, jobs: Sequence[JobAtArrival]) -> PriceRange:
+        """Return the range (13), (14) of the jobs that can be completed."""
         T = self._instance.horizon
-        able = [job for job in jobs if job.first <= T]
-        return of_jobs(able, T, self._capacity, floor=self._floor, literal=self._literal)
+        candidates = [job for job in jobs if job.first <= T]
+        return of_jobs(candidates, T, self._capacity, floor=self._floor, literal=self._literal)

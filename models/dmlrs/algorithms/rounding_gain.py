@@ -1,6 +1,6 @@
-"""G_delta, the gain before randomized rounding, (31) and (32): from Chernoff's bounds.
+"""G_delta, the gain before randomised rounding, (31) and (32), from Chernoff bounds.
 
-The paper's two equations are lost; these are derived anew, and may differ in constants.
+The paper's two equations are lost; these are derived anew and may differ in constants.
 """
 
 import math
@@ -9,23 +9,25 @@ from typing import NamedTuple
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.models.dmlrs.offers import Arrived, Slot
+from schedgap.models.dmlrs.slot_options import JobAtArrival, SlotState
 
 
 def packing_gain(width: float, rows: int, delta: float) -> float | None:
-    """Return a G <= 1 with which all packing rows hold with probability >= 1 - delta / 3.
+    """Return a gain G <= 1 for which all packing rows hold with probability >= 1 - delta / 3.
 
     Parameters
     ----------
     width : float
-        W_a, the least right side of a row over its largest coefficient.
+        W_a, the least right side of a row divided by its largest coefficient.
     rows : int
-        Of (24), R H; row (25) is one more.
+        R H, the number of rows (24); row (25) is one more.
+    delta : float
+        In (0, 1].
 
     Returns
     -------
     float or None
-        None where no gain does it: W_a <= ln(3 (R H + 1) / delta).
+        None if no gain suffices: W_a <= ln(3 (R H + 1) / delta).
     """
     log = math.log(3 * (rows + 1) / delta)
     if width >= 6 * log:
@@ -38,32 +40,40 @@ def packing_gain(width: float, rows: int, delta: float) -> float | None:
 
 
 def cover_gain(width: float, delta: float, rows: int = 1) -> float:
-    """Return a G >= 1 with which the cover rows hold with probability >= 1 - delta / 3.
+    """Return a gain G >= 1 for which the cover rows hold with probability >= 1 - delta / 3.
 
     Parameters
     ----------
     width : float
-        W_b, their least right side: n of (26), or min(n, m(n)) with the PSs.
+        W_b, their least right side: n of (26), or min(n, m(n)) with the row of PSs.
+    delta : float
+        In (0, 1].
     rows : int
-        1 for (26) alone, 2 with the PSs.
+        1 for (26) alone, 2 with the row of PSs.
     """
     d = 2 * math.log(3 * rows / delta) / width
     return 1 + d / 2 + math.sqrt(d + d * d / 4)
 
 
-def packing_width(slot: Slot) -> float:
-    """Return W_a of the rows in which anything fits at all; F where there is none."""
-    workers, ps = slot.most
+def packing_width(slot: SlotState) -> float:
+    """Return W_a over the rows in which anything fits; F if there is none.
+
+    Parameters
+    ----------
+    slot : SlotState
+        State of the slot for the job.
+    """
+    workers, ps = slot.max_units
     units = np.maximum(
         np.where(workers[:, None] > 0, slot.job.worker, 0),
         np.where(ps[:, None] > 0, slot.job.ps, 0),
     )  # [h, r]
     used = units > 0
-    return float(min(slot.job.batch, (slot.room[used] / units[used]).min(initial=np.inf)))
+    return float(min(slot.job.batch, (slot.free[used] / units[used]).min(initial=np.inf)))
 
 
-class Odds(NamedTuple):
-    """What decides on a job's gains on the empty cluster, where its widths are largest.
+class GainParameters(NamedTuple):
+    """The quantities behind a job's gains on the empty cluster, where its widths are largest.
 
     `W_b` is that of its largest number of workers; with one worker it is 1.
     """
@@ -77,19 +87,27 @@ class Odds(NamedTuple):
     cover: float  # G of (32) with the row of PSs
 
 
-def odds(instance: DmlrsInstance, job: Arrived, delta: float) -> Odds:
-    """Return the odds of a job, at its largest number of workers."""
+def gain_parameters(instance: DmlrsInstance, job: JobAtArrival, delta: float) -> GainParameters:
+    """Return the quantities behind a job's gains, at its largest number of workers.
+
+    Parameters
+    ----------
+    job : JobAtArrival
+        The job.
+    delta : float
+        In (0, 1].
+    """
     capacity = arrays(instance).capacity_milli
-    empty = Slot(job, capacity, np.zeros(capacity.shape))
-    width = packing_width(empty)
-    most = int(min(job.bundles.workers[-1], job.bundles.ps[-1]))
+    empty_slot = SlotState(job, capacity, np.zeros(capacity.shape))
+    width = packing_width(empty_slot)
+    min_right_side = int(min(job.bundles.workers[-1], job.bundles.ps[-1]))
     log = math.log(3 * (capacity.size + 1) / delta)
-    return Odds(
+    return GainParameters(
         width,
-        most,
+        min_right_side,
         log,
         3 * log / width if width else math.inf,
-        2 * math.log(6 / delta) / most,
+        2 * math.log(6 / delta) / min_right_side,
         packing_gain(width, capacity.size, delta),
-        cover_gain(most, delta, 2),
+        cover_gain(min_right_side, delta, 2),
     )

@@ -1,4 +1,4 @@
-"""PD-ORS as methods: as printed, with hulls in its relaxation, and with greedy placements."""
+"""PD-ORS as methods: as printed, with integer hulls in its relaxation, with greedy placements."""
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs.algorithms.guarantees import conditions, rounding_odds
@@ -7,31 +7,39 @@ from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 
 
 def as_printed(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Run PD-ORS with Algorithm 4 as it is printed."""
-    return _outcome(instance, call, online_run(instance, call, "round"))
+    """Run PD-ORS with Algorithm 4 as printed."""
+    return _result(instance, call, online_run(instance, call, "round"))
 
 
 def with_hulls(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Run PD-ORS with (24) by hulls of whole numbers.
+    """Run PD-ORS with (24) replaced by the integer hull of each machine.
 
-    At the preset paper, seeds 1-3, no draw serves one number of workers in 140, where it is one in
-    9 otherwise, in like time; what is earned is 571, 677 and 502 instead of 785, 647 and 341.
+    On the preset `paper`, seeds 1-3, rounding fails for one number of workers in 140, as against
+    one in 9 with (24), in similar time; the utility is 571, 677 and 502, as against 785, 647 and
+    341.
     """
-    return _outcome(instance, call, online_run(instance, call, "round-hull"))
+    return _result(instance, call, online_run(instance, call, "round-hull"))
 
 
 def greedily(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Run PD-ORS with workers put on the cheapest machines one by one."""
-    return _outcome(instance, call, online_run(instance, call, "greedy"))
+    """Run PD-ORS with workers placed one by one on the cheapest machines."""
+    return _result(instance, call, online_run(instance, call, "greedy"))
 
 
 def online_run(instance: DmlrsInstance, call: RunContext, across: Across) -> AlgorithmRun:
-    """Run PD-ORS with those options of a call that it has."""
-    chosen = {name: value for name, value in call.options.items() if name != "of"}
-    return pd_ors(instance, **chosen, across=across, seed=call.seed, clock=call.clock)
+    """Run PD-ORS with the options of a call.
+
+    Parameters
+    ----------
+    across : str
+        How options across machines are found, as in `pd_ors`.
+    """
+    options = {name: value for name, value in call.options.items() if name != "of"}
+    return pd_ors(instance, **options, across=across, seed=call.seed, clock=call.clock)
 
 
-def _outcome(instance: DmlrsInstance, call: RunContext, run: AlgorithmRun) -> MethodResult:
+def _result(instance: DmlrsInstance, call: RunContext, run: AlgorithmRun) -> MethodResult:
+    """Return the result of a run, with its conditions in the trace."""
     trace = {**run.trace, "conditions": conditions(instance, run)}
     if "delta" in call.options:
         trace["odds_of_rounding"] = rounding_odds(instance, call.options["delta"])

@@ -1,4 +1,4 @@
-"""DRF: workers one by one to the job of the least dominant share."""
+"""DRF: the next worker goes to the job of least dominant share."""
 
 import heapq
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ import numpy as np
 from schedgap.instances.dmlrs import Counts, DmlrsInstance, DmlrsSchedule, arrays
 from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.baselines.simulation import (
-    BEYOND,
-    Active,
-    Placed,
+    UNBOUNDED,
+    Placements,
+    UnfinishedJob,
     next_allowed,
     simulate,
 )
@@ -20,8 +20,8 @@ from schedgap.models.dmlrs.throughput import bundles, ps_needed
 def drf(instance: DmlrsInstance) -> DmlrsSchedule:
     """Return the schedule that evens out dominant shares in every slot.
 
-    The job of the least dominant share goes to its next allowed number of workers, until each has
-    F workers, or enough to be done, or finds no room.
+    The job of least dominant share gets its next allowed number of workers, until each job has F
+    workers, or enough to finish, or no free capacity.
 
     Notes
     -----
@@ -30,66 +30,72 @@ def drf(instance: DmlrsInstance) -> DmlrsSchedule:
     return simulate(instance, lambda slot, active: dominant_shares(instance, active))
 
 
-def dominant_shares(instance: DmlrsInstance, active: Sequence[Active]) -> Placed:
-    """Return what DRF gives to the jobs in an empty slot."""
+def dominant_shares(instance: DmlrsInstance, active: Sequence[UnfinishedJob]) -> Placements:
+    """Return the placement that DRF gives to the jobs in an empty slot.
+
+    Parameters
+    ----------
+    active : sequence of UnfinishedJob
+        In order of arrival; ties go to the earlier one.
+    """
     view = arrays(instance)
     free, total = view.capacity_milli.copy(), view.capacity_milli.sum(axis=0)
     countable = total > 0
-    placed: Placed = {each.job: {} for each in active}
-    queue = [(0.0, place) for place in range(len(active))]  # ties: earlier in `active`
+    placed: Placements = {job.job: {} for job in active}
+    queue = [(0.0, position) for position in range(len(active))]  # ties: earlier in `active`
     while queue:
-        _, place = heapq.heappop(queue)
-        each = active[place]
-        own = placed[each.job]
-        before = sum(w for w, _ in own.values())
-        need = each.need_internal if len(own) <= 1 else each.need_external
-        after = next_allowed(bundles(instance, each.job), before + 1)
-        if before >= need or after == BEYOND:
+        _, position = heapq.heappop(queue)
+        job = active[position]
+        counts = placed[job.job]
+        before = sum(w for w, _ in counts.values())
+        limit = job.need_internal if len(counts) <= 1 else job.need_external
+        after = next_allowed(bundles(instance, job.job), before + 1)
+        if before >= limit or after == UNBOUNDED:
             continue
-        raised = _raise(instance, each.job, own, after, free)
-        if raised is None:
+        extended = _extended(instance, job.job, counts, after, free)
+        if extended is None:
             continue
-        placed[each.job] = raised
+        placed[job.job] = extended
         used = sum(
-            w * view.worker_milli[each.job] + s * view.ps_milli[each.job]
-            for w, s in raised.values()
+            w * view.worker_milli[job.job] + s * view.ps_milli[job.job]
+            for w, s in extended.values()
         )
         share = (used[countable] / total[countable]).max(initial=0.0)
-        heapq.heappush(queue, (float(share), place))
+        heapq.heappush(queue, (float(share), position))
     return {i: counts for i, counts in placed.items() if counts}
 
 
-def _raise(
-    instance: DmlrsInstance, i: int, own: Counts, workers: int, free: Ints
+def _extended(
+    instance: DmlrsInstance, i: int, held: Counts, workers: int, free: Ints
 ) -> dict[int, tuple[int, int]] | None:
-    """Return the placement with so many workers, taken off `free`; None if there is no room."""
+    """Return the placement with more workers, taken from `free`; None if it does not fit."""
     view, ratio = arrays(instance), float(arrays(instance).ratio[i])
-    before = sum(w for w, _ in own.values())
-    due = ps_needed(ratio, workers) - sum(s for _, s in own.values())
-    new = (workers - before) * view.worker_milli[i] + due * view.ps_milli[i]
-    counts = dict(own)
-    if len(own) <= 1:
-        whole = [*own] or _first(free, new)
-        if whole and (free[whole[0]] >= new).all():
-            w, s = counts.get(whole[0], (0, 0))
-            counts[whole[0]] = w + workers - before, s + due
-            free[whole[0]] -= new
+    before = sum(w for w, _ in held.values())
+    new_ps = ps_needed(ratio, workers) - sum(s for _, s in held.values())
+    demand = (workers - before) * view.worker_milli[i] + new_ps * view.ps_milli[i]
+    counts = dict(held)
+    if len(held) <= 1:
+        single = [*held] or _first_machine(free, demand)
+        if single and (free[single[0]] >= demand).all():
+            w, s = counts.get(single[0], (0, 0))
+            counts[single[0]] = w + workers - before, s + new_ps
+            free[single[0]] -= demand
             return counts
-    left = free.copy()
-    for kind in (1,) * due + (0,) * (workers - before):
+    remaining = free.copy()
+    for kind in (1,) * new_ps + (0,) * (workers - before):
         unit = view.ps_milli[i] if kind else view.worker_milli[i]
-        mine = [h for h in sorted(counts) if (left[h] >= unit).all()][:1]
-        found = mine or _first(left, unit)
-        if not found:
+        current = [h for h in sorted(counts) if (remaining[h] >= unit).all()][:1]
+        target = current or _first_machine(remaining, unit)
+        if not target:
             return None
-        left[found[0]] -= unit
-        w, s = counts.get(found[0], (0, 0))
-        counts[found[0]] = (w, s + 1) if kind else (w + 1, s)
-    free[:] = left
+        remaining[target[0]] -= unit
+        w, s = counts.get(target[0], (0, 0))
+        counts[target[0]] = (w, s + 1) if kind else (w + 1, s)
+    free[:] = remaining
     return counts
 
 
-def _first(free: Ints, demand: Ints) -> list[int]:
-    """Return the first machine that has so much room, or nothing."""
-    found: list[int] = np.flatnonzero(np.all(free >= demand, axis=1))[:1].tolist()
-    return found
+def _first_machine(free: Ints, demand: Ints) -> list[int]:
+    """Return the first machine with enough free capacity, as a list of at most one."""
+    first: list[int] = np.flatnonzero(np.all(free >= demand, axis=1))[:1].tolist()
+    return first

@@ -1,7 +1,8 @@
-"""OASiS: PD-ORS where machines hold workers only, or parameter servers (PSs) only.
+"""OASiS: PD-ORS where a machine holds workers only, or parameter servers (PSs) only.
 
-The paper says that it keeps workers and PSs strictly apart (Bao et al., INFOCOM 2018), so that all
-is external. A slot is then two problems that are solved by unit price, without a program.
+The paper says that OASiS keeps workers and PSs strictly apart (Bao et al., INFOCOM 2018), so that
+every slot is external. A slot is then two problems, which are solved by unit price, without a
+program.
 """
 
 import math
@@ -11,8 +12,8 @@ import numpy as np
 from schedgap.instances.dmlrs import EXTERNAL, DmlrsInstance
 from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors, stop_note
-from schedgap.models.dmlrs.algorithms.prices import Known
-from schedgap.models.dmlrs.offers import Offer, Slot
+from schedgap.models.dmlrs.algorithms.prices import PriceSource
+from schedgap.models.dmlrs.slot_options import SlotOption, SlotState
 from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.solvers.children.clock import Clock
 
@@ -21,18 +22,18 @@ def oasis(
     instance: DmlrsInstance,
     *,
     worker_share: float = 0.5,
-    prices: Known | None = None,
+    prices: PriceSource | None = None,
     price_floor: float = 0.0,
     clock: Clock | None = None,
 ) -> AlgorithmRun:
-    """Admit or reject the jobs one by one as PD-ORS does, with workers and PSs apart.
+    """Admit or reject the jobs as PD-ORS does, with workers and PSs on different machines.
 
-    Every slot and every schedule of a job is the cheapest one. On one machine nobody runs.
+    Every slot option and every schedule of a job is the cheapest one. On one machine no job runs.
 
     Parameters
     ----------
     worker_share : float
-        Part of the machines, the first ones, that hold workers; 0..1, rounded up.
+        Share of the machines, the first ones, that hold workers; 0..1, rounded up.
     prices, price_floor, clock
         As in `pd_ors`.
 
@@ -47,51 +48,68 @@ def oasis(
         price_floor=price_floor,
         dp="exact",
         across="exact",
-        offers=lambda slot: separated(slot, first),
+        options=lambda slot: separated(slot, first),
         clock=clock,
     )
 
 
 def run_oasis(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Run OASiS until the time of a call is up."""
-    found = oasis(instance, **call.options, clock=call.clock)
-    return MethodResult(found.schedule, note=stop_note(instance, found), trace=found.trace)
+    """Run OASiS within the time of a call."""
+    run = oasis(instance, **call.options, clock=call.clock)
+    return MethodResult(run.schedule, note=stop_note(instance, run), trace=run.trace)
 
 
 def worker_machines(machines: int, share: float) -> int:
-    """Return how many machines, the first ones, hold workers: ceil(share H), or all of a few."""
+    """Return how many machines, the first ones, hold workers: ceil(share H), at most H.
+
+    Parameters
+    ----------
+    machines : int
+        H.
+    share : float
+        In 0..1.
+    """
     return min(machines, math.ceil(share * machines - 1e-9))
 
 
-def separated(slot: Slot, first: int) -> list[Offer]:
-    """Return the cheapest placement for each n with workers on the `first` machines, by n.
+def separated(slot: SlotState, worker_hosts: int) -> list[SlotOption]:
+    """Return the cheapest placement for each n with workers on the first machines only, by n.
 
     The PSs are on the other machines. Time: O(H log H + F H). Ties: the first machine.
+
+    Parameters
+    ----------
+    slot : SlotState
+        State of the slot for the job.
+    worker_hosts : int
+        Number of machines, the first ones, that hold workers.
     """
-    workers, ps = slot.most
-    hosts, others = np.arange(first), np.arange(first, len(workers))
-    some, last = slot.job.bundles, slot.job.useful(EXTERNAL)
-    w_order, w_filled = _filling(hosts, workers, slot.worker_price)
-    s_order, s_filled = _filling(others, ps, slot.ps_price)
-    found = []
-    for n, m in zip(some.workers[:last].tolist(), some.ps[:last].tolist(), strict=True):
-        if not len(w_order) or not len(s_order) or n > w_filled[-1] or m > s_filled[-1]:
+    workers, ps = slot.max_units
+    hosts, others = np.arange(worker_hosts), np.arange(worker_hosts, len(workers))
+    job_bundles, last = slot.job.bundles, slot.job.useful_bundles(EXTERNAL)
+    w_order, w_total = _fill_order(hosts, workers, slot.worker_price)
+    s_order, s_total = _fill_order(others, ps, slot.ps_price)
+    options = []
+    for n, m in zip(
+        job_bundles.workers[:last].tolist(), job_bundles.ps[:last].tolist(), strict=True
+    ):
+        if not len(w_order) or not len(s_order) or n > w_total[-1] or m > s_total[-1]:
             break
-        counts = {h: (w, 0) for h, w in _first(w_order, w_filled, n)}
-        counts |= {h: (0, s) for h, s in _first(s_order, s_filled, m)}
-        found.append(slot.offer(dict(sorted(counts.items()))))
-    return found
+        counts = {h: (w, 0) for h, w in _counts(w_order, w_total, n)}
+        counts |= {h: (0, s) for h, s in _counts(s_order, s_total, m)}
+        options.append(slot.option(dict(sorted(counts.items()))))
+    return options
 
 
-def _filling(machines: Ints, most: Ints, price: Floats) -> tuple[Ints, Ints]:
-    """Return machines with room, cheapest first, and what they hold up to each of them."""
-    usable = machines[most[machines] > 0]
+def _fill_order(machines: Ints, max_units: Ints, price: Floats) -> tuple[Ints, Ints]:
+    """Return the usable machines, cheapest first, and how many units they hold cumulatively."""
+    usable = machines[max_units[machines] > 0]
     order = usable[np.argsort(price[usable], kind="stable")]
-    return order, np.cumsum(most[order])
+    return order, np.cumsum(max_units[order])
 
 
-def _first(order: Ints, filled: Ints, units: int) -> list[tuple[int, int]]:
-    """Return the machines that hold so many units, and how many each."""
-    before = np.concatenate([[0], filled[:-1]])
-    parts = np.minimum(filled, units) - before
+def _counts(order: Ints, total: Ints, units: int) -> list[tuple[int, int]]:
+    """Return the machines that hold the given number of units, with the number on each."""
+    before = np.concatenate([[0], total[:-1]])
+    parts = np.minimum(total, units) - before
     return [(int(h), int(part)) for h, part in zip(order, parts, strict=True) if part > 0]

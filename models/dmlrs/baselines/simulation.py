@@ -1,9 +1,10 @@
-"""What FIFO, DRF and Dorm share: a simulation that places the jobs slot by slot.
+"""The simulation that FIFO, DRF and Dorm share: it places the unfinished jobs slot by slot.
 
 The paper gives each a sentence: FIFO "by arrival time", DRF "by the largest resource held". The
-rest is ours. Policies see a job from its arrival on, and run on all jobs that are there and not yet
-done; a job that is not done by T is left out of the schedule in the end, as only finished jobs pay,
-but it has held what it held. Ties: arrival, then list order; machines in list order.
+rest is ours. A policy sees a job from its arrival on, and places all jobs that have arrived and are
+not finished. A job that is not finished by T is left out of the schedule, because only finished
+jobs earn, but until then it occupies the machines. Ties: arrival, then list order; machines in list
+order.
 """
 
 import math
@@ -23,63 +24,82 @@ from schedgap.instances.dmlrs import (
 from schedgap.models.dmlrs.throughput import FULL, Bundles, bundles, progress
 from schedgap.models.online import Arriving
 
-BEYOND = 2**62  # more workers than any job can have
+UNBOUNDED = 2**62  # more workers than any job can have
 
 
-class Active(NamedTuple):
-    """A job that is there and not yet done; what it still needs is none of the others' business."""
+class UnfinishedJob(NamedTuple):
+    """A job that has arrived and is not finished; how many workers would finish it in this slot."""
 
     job: int
-    need_internal: int  # the least allowed number of workers that completes it inside a machine
-    need_external: int  # the same across machines
+    need_internal: int  # least allowed number of workers, on one machine
+    need_external: int  # the same, across machines
 
 
-Placed = dict[int, dict[int, tuple[int, int]]]  # job -> machine -> workers, PSs
-Decide = Callable[[int, Sequence[Active]], Mapping[int, Counts]]  # (slot, jobs) -> placements
+Placements = dict[int, dict[int, tuple[int, int]]]  # job -> machine -> workers, PSs
+Decide = Callable[
+    [int, Sequence[UnfinishedJob]], Mapping[int, Counts]
+]  # (slot, jobs) -> placements
 
 
 def simulate(instance: DmlrsInstance, decide: Decide) -> DmlrsSchedule:
-    """Return the schedule of the jobs that are done by T when `decide` places all, slot by slot."""
+    """Return the schedule of the jobs that a policy finishes by T, slot by slot.
+
+    Parameters
+    ----------
+    decide : callable
+        The policy: from the slot, from 1, and the unfinished jobs to the placement of each job.
+    """
     arriving = Arriving(arrays(instance).arrival.tolist(), lambda i: i)
-    there: list[int] = []
-    done: list[int] = []
-    worked: dict[int, tuple[int, int]] = {}  # worker-slots internal, external
+    waiting: list[int] = []
+    finished: list[int] = []
+    done: dict[int, tuple[int, int]] = {}  # worker-slots internal, external
     plans: dict[int, dict[int, Counts]] = {}
     for slot in range(1, instance.horizon + 1):
         for i in arriving.until(slot):
-            there.append(i)
-            worked[i], plans[i] = (0, 0), {}
-        active = [Active(i, *_needs(instance, i, *worked[i])) for i in there]
+            waiting.append(i)
+            done[i], plans[i] = (0, 0), {}
+        active = [UnfinishedJob(i, *_completing_workers(instance, i, *done[i])) for i in waiting]
         for i, counts in decide(slot, active).items():
             workers = sum(w for w, _ in counts.values())
-            internal, external = worked[i]
+            internal, external = done[i]
             if len(counts) == 1:
-                worked[i] = internal + workers, external
+                done[i] = internal + workers, external
             else:
-                worked[i] = internal, external + workers
+                done[i] = internal, external + workers
             plans[i][slot] = counts
-        done += [i for i in there if progress(instance, i, *worked[i]) >= FULL]
-        there = [i for i in there if progress(instance, i, *worked[i]) < FULL]
-    return DmlrsSchedule.of_plans(instance, {i: plans[i] for i in done})
+        finished += [i for i in waiting if progress(instance, i, *done[i]) >= FULL]
+        waiting = [i for i in waiting if progress(instance, i, *done[i]) < FULL]
+    return DmlrsSchedule.of_plans(instance, {i: plans[i] for i in finished})
 
 
-def _needs(instance: DmlrsInstance, i: int, internal: int, external: int) -> tuple[int, int]:
+def _completing_workers(
+    instance: DmlrsInstance, i: int, internal: int, external: int
+) -> tuple[int, int]:
     """Return the least allowed n that completes job i in this slot, in either mode."""
     missing = FULL - progress(instance, i, internal, external)
-    needed, found = arrays(instance).needed[i], []
+    needed, workers = arrays(instance).needed[i], []
     for mode in (INTERNAL, EXTERNAL):
         n = max(1, math.ceil(missing * needed[mode]) - 1)
-        while progress(instance, i, *_more(internal, external, mode, n)) < FULL:
+        while progress(instance, i, *_added(internal, external, mode, n)) < FULL:
             n += 1
-        found.append(next_allowed(bundles(instance, i), n))
-    return found[0], found[1]
+        workers.append(next_allowed(bundles(instance, i), n))
+    return workers[0], workers[1]
 
 
-def _more(internal: int, external: int, mode: int, n: int) -> tuple[int, int]:
+def _added(internal: int, external: int, mode: int, n: int) -> tuple[int, int]:
+    """Return the worker-slots of both modes after n more in one mode."""
     return (internal + n, external) if mode == INTERNAL else (internal, external + n)
 
 
-def next_allowed(some: Bundles, n: int) -> int:
-    """Return the least allowed number of workers from n on."""
-    place = int(np.searchsorted(some.workers, n))
-    return int(some.workers[place]) if place < len(some.workers) else BEYOND
+def next_allowed(job_bundles: Bundles, n: int) -> int:
+    """Return the least allowed number of workers that is at least n, or `UNBOUNDED`.
+
+    Parameters
+    ----------
+    job_bundles : Bundles
+        The allowed numbers of workers of the job.
+    n : int
+        At least 1.
+    """
+    place = int(np.searchsorted(job_bundles.workers, n))
+    return int(job_bundles.workers[place]) if place < len(job_bundles.workers) else UNBOUNDED

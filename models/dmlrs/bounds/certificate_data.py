@@ -9,9 +9,9 @@ from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 
-FINEST = 100_000  # parts of the work that a checker puts up with
-MOST_CELLS = 40_000_000  # slots times parts of the work
-MOST_STEPS = 5 * 10**10  # slots times bundles times parts of the work, of all jobs
+MAX_GRID = 100_000  # parts of the work that a checker puts up with
+MAX_CELLS = 40_000_000  # slots times parts of the work
+MAX_STEPS = 5 * 10**10  # slots times bundles times parts of the work, of all jobs
 
 
 def price_certificate(prices: Floats, grid: int | None = None) -> dict[str, Any]:
@@ -20,20 +20,20 @@ def price_certificate(prices: Floats, grid: int | None = None) -> dict[str, Any]
     `grid`: the parts of the work by which jobs are priced; None prices them by any part.
     """
     if grid is None:
-        return {"kind": "prices", "prices": _rows(prices)}
-    return {"kind": "grid-prices", "grid": grid, "prices": _rows(prices)}
+        return {"kind": "prices", "prices": _nonzero_rows(prices)}
+    return {"kind": "grid-prices", "grid": grid, "prices": _nonzero_rows(prices)}
 
 
-def rent_certificate(rent: Floats) -> dict[str, Any]:
+def item_price_certificate(prices: Floats) -> dict[str, Any]:
     """Return rents [t, k] by slot and part as plain JSON data."""
-    return {"kind": "rents", "prices": _rows(rent)}
+    return {"kind": "rents", "prices": _nonzero_rows(prices)}
 
 
-def _rows(prices: Floats) -> list[list[Any]]:
+def _nonzero_rows(prices: Floats) -> list[list[Any]]:
     return [[int(t) + 1, int(r), float(prices[t, r])] for t, r in np.argwhere(prices > 0)]
 
 
-def on_sums(
+def rounded_to_sum(
     instance: DmlrsInstance, bound: float, certificate: Mapping[str, Any] | None
 ) -> tuple[float, Mapping[str, Any] | None]:
     """Return a bound brought down to a sum that schedules can have, and its certificate."""
@@ -43,8 +43,8 @@ def on_sums(
     return least, certificate
 
 
-def too_fine(instance: DmlrsInstance, grid: int) -> bool:
+def is_too_fine(instance: DmlrsInstance, grid: int) -> bool:
     """Whether prices on a grid would take a checker too long, or too much room."""
     view, T = arrays(instance), instance.horizon
     steps = float(((T - view.arrival + 1) * 2.0 * view.batch).sum()) * (grid + 1000)
-    return T * grid > MOST_CELLS or steps > MOST_STEPS
+    return T * grid > MAX_CELLS or steps > MAX_STEPS

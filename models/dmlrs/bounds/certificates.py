@@ -11,36 +11,41 @@ from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.instances.records import Many
 from schedgap.models.certificates import Certificate, proved, read
-from schedgap.models.dmlrs.bounds.certificate_data import FINEST, too_fine
+from schedgap.models.dmlrs.bounds.certificate_data import MAX_GRID, is_too_fine
 from schedgap.models.dmlrs.bounds.column_generation import grid_bound
-from schedgap.models.dmlrs.bounds.machine_patterns import MOST_ROWS, MOST_WORKERS, Parts, judge
+from schedgap.models.dmlrs.bounds.machine_patterns import (
+    MAX_ROWS,
+    MAX_WORKERS,
+    PatternMaster,
+    evaluate_prices,
+)
 from schedgap.models.dmlrs.bounds.pricing import priced_bound
-from schedgap.models.dmlrs.bounds.pricing_by_machine import dual_bound, prices_of
+from schedgap.models.dmlrs.bounds.pricing_by_machine import dense_prices, dual_bound
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.solvers import Clock
 
-Slot = Annotated[int, Field(ge=1)]
+SlotNumber = Annotated[int, Field(ge=1)]
 Index = Annotated[int, Field(ge=0)]
 Price = Annotated[float, Field(ge=0)]
-Grid = Annotated[int, Field(ge=1, le=FINEST)]
-ByResource = Annotated[tuple[Slot, Index, Price], Field(strict=False)]
-ByMachine = Annotated[tuple[Slot, Index, Index, Price], Field(strict=False)]
+Grid = Annotated[int, Field(ge=1, le=MAX_GRID)]
+ByResource = Annotated[tuple[SlotNumber, Index, Price], Field(strict=False)]
+ByMachine = Annotated[tuple[SlotNumber, Index, Index, Price], Field(strict=False)]
 
 
-class Prices(Certificate):
+class ResourcePriceCertificate(Certificate):
     """Prices of all machines as one; jobs take any part of a bundle."""
 
     prices: Many[ByResource]
     """Slot from 1, resource from 0, price; others are 0."""
 
 
-class GridPrices(Prices):
+class GridPriceCertificate(ResourcePriceCertificate):
     """The same; jobs take whole bundles, and their progress is rounded up to parts of the work."""
 
     grid: Grid
 
 
-class MachinePrices(Certificate):
+class MachinePriceCertificate(Certificate):
     """Prices of each machine."""
 
     grid: Grid
@@ -50,27 +55,27 @@ class MachinePrices(Certificate):
     """Slot from 1, machine and resource from 0, price."""
 
 
-class Rents(Certificate):
+class ItemPriceCertificate(Certificate):
     """Rents of what one machine can hold: workers, PSs, bundles."""
 
     prices: Many[ByResource]
     """Slot from 1, part from 0 in the order of `Parts`, rent; others are 0."""
 
 
-class Attained(Certificate):
+class AttainedCertificate(Certificate):
     """The largest sum of utilities that is no more than another bound."""
 
     of: dict[str, Any]
 
 
 KINDS: Mapping[str, type[Certificate]] = {
-    "prices": Prices,
-    "grid-prices": GridPrices,
-    "machine-prices": MachinePrices,
-    "rents": Rents,
+    "prices": ResourcePriceCertificate,
+    "grid-prices": GridPriceCertificate,
+    "machine-prices": MachinePriceCertificate,
+    "rents": ItemPriceCertificate,
 }
 
-_ALL: Mapping[str, type[Certificate]] = {**KINDS, "attained": Attained}
+_ALL: Mapping[str, type[Certificate]] = {**KINDS, "attained": AttainedCertificate}
 
 
 def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -> float:
@@ -89,51 +94,51 @@ def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -
         When the certificate is not one of this family, or does not fit the instance.
     """
     record = read(certificate, _ALL)
-    if not isinstance(record, Attained):
+    if not isinstance(record, AttainedCertificate):
         return proved(lambda: _bound(instance, record))
     try:
-        inner = read(record.of, KINDS)
+        bounded = read(record.of, KINDS)
     except InputError as error:
         place = (error.path or "").removeprefix("certificate")
         raise InputError(error.message, path=f"certificate.of{place}") from None
-    return proved(lambda: attained(instance, _bound(instance, inner)))
+    return proved(lambda: attained(instance, _bound(instance, bounded)))
 
 
 def _bound(instance: DmlrsInstance, record: Certificate) -> float:
     T, R = instance.horizon, len(instance.resources)
-    if isinstance(record, MachinePrices):
-        _fits(instance, record.grid)
-        by_machine = prices_of(instance, record.base, record.prices)
-        found = dual_bound(instance, by_machine, grid=record.grid)
-        assert found is not None
-        return found
-    if isinstance(record, Rents):
-        if int(arrays(instance).batch.max(initial=0)) > MOST_WORKERS:
-            raise ValueError(f"rents of jobs with more than {MOST_WORKERS} workers")
-        made = Parts(instance)
-        if made.rows > MOST_ROWS:
-            raise ValueError(f"rents of more than {MOST_ROWS} rows")
-        judged = judge(made, _dense(record.prices, T, len(made.parts)), Clock())
-        assert judged is not None
-        return judged.rents.bound
-    assert isinstance(record, Prices)
+    if isinstance(record, MachinePriceCertificate):
+        _refuse_fine_grid(instance, record.grid)
+        by_machine = dense_prices(instance, record.base, record.prices)
+        bound = dual_bound(instance, by_machine, grid=record.grid)
+        assert bound is not None
+        return bound
+    if isinstance(record, ItemPriceCertificate):
+        if int(arrays(instance).batch.max(initial=0)) > MAX_WORKERS:
+            raise ValueError(f"rents of jobs with more than {MAX_WORKERS} workers")
+        layout = PatternMaster(instance)
+        if layout.rows > MAX_ROWS:
+            raise ValueError(f"rents of more than {MAX_ROWS} rows")
+        evaluation = evaluate_prices(layout, _dense(record.prices, T, len(layout.items)), Clock())
+        assert evaluation is not None
+        return evaluation.item_prices.bound
+    assert isinstance(record, ResourcePriceCertificate)
     prices = _dense(record.prices, T, R)
-    if isinstance(record, GridPrices):
-        _fits(instance, record.grid)
+    if isinstance(record, GridPriceCertificate):
+        _refuse_fine_grid(instance, record.grid)
         return grid_bound(instance, prices, record.grid)
     return priced_bound(instance, prices)
 
 
-def _fits(instance: DmlrsInstance, grid: int) -> None:
-    if too_fine(instance, grid):
+def _refuse_fine_grid(instance: DmlrsInstance, grid: int) -> None:
+    if is_too_fine(instance, grid):
         raise ValueError(f"a grid of {grid} parts is too fine")
 
 
 def _dense(rows: Iterable[tuple[int, int, float]], slots: int, width: int) -> Floats:
     """Return prices [t, k]; IndexError for what is not there."""
-    found = np.zeros((slots, width))
+    dense = np.zeros((slots, width))
     for t, k, price in rows:
         if t > slots or k >= width:
             raise IndexError(f"no slot {t} or no place {k}")
-        found[t - 1, k] = price
-    return found
+        dense[t - 1, k] = price
+    return dense

@@ -16,9 +16,14 @@ from scipy import sparse
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats
-from schedgap.models.dmlrs.algorithms.dynamic_program import Cheapest, on_grid_up
-from schedgap.models.dmlrs.offers import Offer, arrived
-from schedgap.models.dmlrs.throughput import bundles, external_width, first_completions, widths
+from schedgap.models.dmlrs.algorithms.dynamic_program import CheapestPlans, on_grid_up
+from schedgap.models.dmlrs.slot_options import SlotOption, job_at_arrival
+from schedgap.models.dmlrs.throughput import (
+    bundles,
+    first_completions,
+    machine_limits,
+    max_external_workers,
+)
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.loops.column_generation import (
     ColumnGenerationResult,
@@ -32,24 +37,27 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class JobColumn:
     """A way to run one job: the offers of its slots, by slot from 1."""
 
     job: int
     completion: int
-    offers: dict[int, Offer]
+    options: dict[int, SlotOption]
 
 
-def cheapest(instance: DmlrsInstance, i: int, prices: Floats, grid: int) -> Cheapest:
+def cheapest(instance: DmlrsInstance, i: int, prices: Floats, grid: int) -> CheapestPlans:
     """Return Theta of job i at prices [t, r], progress rounded up, at full capacity."""
-    job, some = arrived(instance, i), bundles(instance, i)
-    rows: list[list[Offer]] = [[] for _ in range(instance.horizon - job.arrival + 1)]
-    inside = int(widths(instance).internal[i].max())
-    for internal, width in ((True, inside), (False, external_width(instance, i))):
-        workers = some.workers[some.workers <= width].tolist()
-        costs = prices[job.arrival - 1 :] @ some.demand[: len(workers)].T
-        for row, own in zip(rows, costs.tolist(), strict=True):
-            row += [Offer(cost, n, internal, {}) for n, cost in zip(workers, own, strict=True)]
+    job, job_bundles = job_at_arrival(instance, i), bundles(instance, i)
+    rows: list[list[SlotOption]] = [[] for _ in range(instance.horizon - job.arrival + 1)]
+    internal_limit = int(machine_limits(instance).internal[i].max())
+    for internal, width in ((True, internal_limit), (False, max_external_workers(instance, i))):
+        workers = job_bundles.workers[job_bundles.workers <= width].tolist()
+        costs = prices[job.arrival - 1 :] @ job_bundles.demand[: len(workers)].T
+        for row, slot_costs in zip(rows, costs.tolist(), strict=True):
+            row += [
+                SlotOption(cost, n, internal, {})
+                for n, cost in zip(workers, slot_costs, strict=True)
+            ]
     return on_grid_up(job, rows, grid)
 
 
@@ -57,23 +65,23 @@ def payoff(instance: DmlrsInstance, i: int, cost: Floats) -> float:
     """Return at least lambda_i, (11), of the costs [k] of completing in slot a + k."""
     view, T = arrays(instance), instance.horizon
     lead = first_completions(instance)[i] - int(view.arrival[i])
-    worth = view.utility[i, lead : T - int(view.arrival[i]) + 1]
+    utility = view.utility[i, lead : T - int(view.arrival[i]) + 1]
     lower = cost[lead:] * (1 - 4 * _EPS * (T + len(instance.resources) + 8))
-    return float((worth - lower).max(initial=0.0))
+    return float((utility - lower).max(initial=0.0))
 
 
 def grid_bound(instance: DmlrsInstance, prices: Floats, grid: int) -> float:
     """Return the bound on the optimum that prices [t, r] prove, with progress in `grid` parts."""
-    found = []
+    payoffs = []
     for i, first in enumerate(first_completions(instance)):
         if first <= instance.horizon:
-            found.append(payoff(instance, i, cheapest(instance, i, prices, grid).cost))
-    return _total(instance, prices, found)
+            payoffs.append(payoff(instance, i, cheapest(instance, i, prices, grid).cost))
+    return _dual_value(instance, prices, payoffs)
 
 
-def _total(instance: DmlrsInstance, prices: Floats, payoffs: list[float]) -> float:
-    rooms = arrays(instance).capacity_milli.sum(axis=0) / 1000
-    return math.fsum([*(prices * rooms).ravel().tolist(), *payoffs]) * (1 + 8 * _EPS)
+def _dual_value(instance: DmlrsInstance, prices: Floats, payoffs: list[float]) -> float:
+    capacity = arrays(instance).capacity_milli.sum(axis=0) / 1000
+    return math.fsum([*(prices * capacity).ravel().tolist(), *payoffs]) * (1 + 8 * _EPS)
 
 
 def generate(
@@ -99,53 +107,55 @@ def generate(
     """
     view, T, R = arrays(instance), instance.horizon, len(instance.resources)
     jobs = [i for i, first in enumerate(first_completions(instance)) if first <= T]
-    place = {i: T * R + k for k, i in enumerate(jobs)}
-    rooms = np.tile(view.capacity_milli.sum(axis=0) / 1000, T)
-    size = T * R + len(jobs)
+    job_row = {i: T * R + k for k, i in enumerate(jobs)}
+    capacity = np.tile(view.capacity_milli.sum(axis=0) / 1000, T)
+    row_count = T * R + len(jobs)
     master = LinearProgram(
         np.zeros(1),
         np.zeros(1),
         np.zeros(1),
-        sparse.csr_array((size, 1)),
-        np.full(size, -np.inf),
-        np.concatenate([rooms, np.ones(len(jobs))]),
+        sparse.csr_array((row_count, 1)),
+        np.full(row_count, -np.inf),
+        np.concatenate([capacity, np.ones(len(jobs))]),
     )
 
-    def entries(column: Column) -> Floats:
-        found, own = np.zeros(size), bundles(instance, column.job)
-        found[place[column.job]] = 1
-        for t, offer in column.offers.items():
-            k = int(np.searchsorted(own.workers, offer.workers))
-            found[(t - 1) * R : t * R] = own.demand[k]
-        return found
+    def entries(column: JobColumn) -> Floats:
+        plans, job_bundles = np.zeros(row_count), bundles(instance, column.job)
+        plans[job_row[column.job]] = 1
+        for t, option in column.options.items():
+            k = int(np.searchsorted(job_bundles.workers, option.workers))
+            plans[(t - 1) * R : t * R] = job_bundles.demand[k]
+        return plans
 
     best = [-math.inf]
 
     def pricing(duals: Floats) -> Priced | None:
-        at = prices_of(instance, duals)
-        fresh: list[Column] = []
+        prices_now = resource_prices(instance, duals)
+        columns: list[JobColumn] = []
         payoffs = []
         for i in jobs:
             if clock.expired():
                 return None
-            found = cheapest(instance, i, at, grid)
-            payoffs.append(payoff(instance, i, found.cost))
+            plans = cheapest(instance, i, prices_now, grid)
+            payoffs.append(payoff(instance, i, plans.cost))
             arrival = int(view.arrival[i])
             lead = first_completions(instance)[i] - arrival
-            for k, way in found.ways.items():
+            for k, offsets in plans.plans.items():
                 # a coarse grid may call work done too early: it completes at `lead` all the same
                 f = max(k, lead)
-                if view.utility[i, f] - found.cost[k] > 1e-9 - duals[place[i]]:
-                    fresh.append(Column(i, arrival + f, {arrival + s: o for s, o in way.items()}))
-        bound = -_total(instance, at, payoffs)
+                if view.utility[i, f] - plans.cost[k] > 1e-9 - duals[job_row[i]]:
+                    columns.append(
+                        JobColumn(i, arrival + f, {arrival + s: o for s, o in offsets.items()})
+                    )
+        bound = -_dual_value(instance, prices_now, payoffs)
         if on_bound is not None and bound > best[0]:
             best[0] = bound
-            on_bound(-bound, at)
-        if not fresh:
+            on_bound(-bound, prices_now)
+        if not columns:
             return Priced(None, bound)
-        costs = [-float(view.utility[c.job, c.completion - view.arrival[c.job]]) for c in fresh]
-        matrix: Any = np.column_stack([entries(column) for column in fresh])
-        return Priced(Columns(costs, matrix, fresh), bound)
+        costs = [-float(view.utility[c.job, c.completion - view.arrival[c.job]]) for c in columns]
+        matrix: Any = np.column_stack([entries(column) for column in columns])
+        return Priced(Columns(costs, matrix, columns), bound)
 
     start = None
     if prices is not None:
@@ -160,8 +170,8 @@ def generate(
     )
 
 
-def prices_of(instance: DmlrsInstance, duals: Floats) -> Floats:
+def resource_prices(instance: DmlrsInstance, duals: Floats) -> Floats:
     """Return p [t, r] of the master's duals [row]."""
     shape = instance.horizon, len(instance.resources)
-    found: Floats = np.maximum(0.0, -np.asarray(duals)[: shape[0] * shape[1]]).reshape(shape)
-    return found
+    prices: Floats = np.maximum(0.0, -np.asarray(duals)[: shape[0] * shape[1]]).reshape(shape)
+    return prices

@@ -13,12 +13,12 @@ from scipy import sparse
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats
-from schedgap.models.dmlrs.throughput import external_width, first_completions, widths
+from schedgap.models.dmlrs.throughput import first_completions, machine_limits, max_external_workers
 from schedgap.solvers.programs.arrays import LinearProgram
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fluid:
+class FluidLp:
     """A fluid program, minimising minus the sum of utilities; rows of (5) are the first ones."""
 
     program: LinearProgram
@@ -27,17 +27,17 @@ class Fluid:
     def prices(self, instance: DmlrsInstance, duals: Floats) -> Floats:
         """Return p [t, r] of the engine's duals [row]."""
         rows = -np.asarray(duals)[: self.capacity_rows]
-        found: Floats = np.maximum(0.0, rows.reshape(instance.horizon, len(instance.resources)))
-        return found
+        prices: Floats = np.maximum(0.0, rows.reshape(instance.horizon, len(instance.resources)))
+        return prices
 
 
-class _Rows:
+class _LpBuilder:
     """A program that grows column by column and row by row."""
 
     def __init__(self, instance: DmlrsInstance) -> None:
-        total = arrays(instance).capacity_milli.sum(axis=0) / 1000
-        self.row_lower = [-np.inf] * (instance.horizon * len(total))
-        self.row_upper = np.tile(total, instance.horizon).tolist()
+        capacity = arrays(instance).capacity_milli.sum(axis=0) / 1000
+        self.row_lower = [-np.inf] * (instance.horizon * len(capacity))
+        self.row_upper = np.tile(capacity, instance.horizon).tolist()
         self.capacity_rows = len(self.row_upper)
         self.cost: list[float] = []
         self.upper: list[float] = []
@@ -54,12 +54,12 @@ class _Rows:
         self.row_upper.append(upper)
         self.entries += [(at, column, value) for column, value in terms]
 
-    def takes(self, column: int, slot: int, demand: Floats) -> None:
+    def add_demand(self, column: int, slot: int, demand: Floats) -> None:
         """Enter what a column demands of a slot in the rows of (5)."""
         base = (slot - 1) * len(demand)
         self.entries += [(base + r, column, float(d)) for r, d in enumerate(demand) if d]
 
-    def fluid(self) -> Fluid:
+    def finish(self) -> FluidLp:
         rows, columns, values = zip(*self.entries, strict=True) if self.entries else ((), (), ())
         shape = len(self.row_lower), len(self.cost)
         matrix = sparse.csr_array((values, (rows, columns)), shape=shape)
@@ -72,21 +72,21 @@ class _Rows:
             np.array(self.row_lower),
             np.array(self.row_upper),
         )
-        return Fluid(program, self.capacity_rows)
+        return FluidLp(program, self.capacity_rows)
 
 
-def full_widths(instance: DmlrsInstance, i: int) -> list[tuple[float, Floats]]:
+def full_width_modes(instance: DmlrsInstance, i: int) -> list[tuple[float, Floats]]:
     """Return advance and demand [r] of each mode that job i has at its full width.
 
     Of n workers n / gamma PSs, where m(n) may be more.
     """
     view = arrays(instance)
-    each = view.worker_demand[i] + view.ps_demand[i] / view.ratio[i]
-    most = {
-        INTERNAL: int(widths(instance).internal[i].max()),
-        EXTERNAL: external_width(instance, i),
+    unit_demand = view.worker_demand[i] + view.ps_demand[i] / view.ratio[i]
+    limits = {
+        INTERNAL: int(machine_limits(instance).internal[i].max()),
+        EXTERNAL: max_external_workers(instance, i),
     }
-    return [(n / view.needed[i, mode], n * each) for mode, n in most.items() if n]
+    return [(n / view.needed[i, mode], n * unit_demand) for mode, n in limits.items() if n]
 
 
 def compact_columns(instance: DmlrsInstance) -> int:
@@ -103,44 +103,46 @@ def disaggregated_columns(instance: DmlrsInstance) -> int:
     return sum(1 + 2 * (f - job.arrival + 1) for job, first in pairs for f in range(first, T + 1))
 
 
-def compact(instance: DmlrsInstance) -> Fluid:
+def compact(instance: DmlrsInstance) -> FluidLp:
     """Return the compact fluid program.
 
     Notes
     -----
     Columns: about 4 for each job and slot from its arrival on.
     """
-    view, rows = arrays(instance), _Rows(instance)
+    view, builder = arrays(instance), _LpBuilder(instance)
     for i, first in enumerate(first_completions(instance)):
         if first > instance.horizon:
             continue
         arrival = int(view.arrival[i])
-        worth = np.append(view.utility[i, : instance.horizon - arrival + 1], 0.0)
-        done = {  # Y_t: sum_f u(f) (Y_f - Y_f-1)
-            t: rows.column(float(worth[t - arrival + 1] - worth[t - arrival]))
+        utility = np.append(view.utility[i, : instance.horizon - arrival + 1], 0.0)
+        completed = {  # Y_t: sum_f u(f) (Y_f - Y_f-1)
+            t: builder.column(float(utility[t - arrival + 1] - utility[t - arrival]))
             for t in range(first, instance.horizon + 1)
         }
-        before: list[tuple[int, float]] = []
-        modes = full_widths(instance, i)
+        previous: list[tuple[int, float]] = []
+        modes = full_width_modes(instance, i)
         for t in range(arrival, instance.horizon + 1):
-            work = rows.column(upper=np.inf if t < instance.horizon else 2.0)
-            used = [rows.column() for _ in modes]
+            work = builder.column(upper=np.inf if t < instance.horizon else 2.0)
+            used = [builder.column() for _ in modes]
             for column, (_, demand) in zip(used, modes, strict=True):
-                rows.takes(column, t, demand)
-            moved = [(q, -advance) for q, (advance, _) in zip(used, modes, strict=True)]
-            rows.row([(work, 1.0), *before, *moved], -np.inf, 0.0)  # W_t <= W_t-1 + advance
-            left = [(done[instance.horizon], -1.0)]
-            if t in done:
-                rows.row([(work, 1.0), (done[t], -1.0)], 0.0, np.inf)
-            if t - 1 in done:
-                left.append((done[t - 1], 1.0))
-                rows.row([(done[t], 1.0), (done[t - 1], -1.0)], 0.0, np.inf)
-            rows.row([*((q, 1.0) for q in used), *left], -np.inf, 0.0)
-            before = [(work, -1.0)]
-    return rows.fluid()
+                builder.add_demand(column, t, demand)
+            advance_terms = [(q, -advance) for q, (advance, _) in zip(used, modes, strict=True)]
+            builder.row(
+                [(work, 1.0), *previous, *advance_terms], -np.inf, 0.0
+            )  # W_t <= W_t-1 + advance
+            completing = [(completed[instance.horizon], -1.0)]
+            if t in completed:
+                builder.row([(work, 1.0), (completed[t], -1.0)], 0.0, np.inf)
+            if t - 1 in completed:
+                completing.append((completed[t - 1], 1.0))
+                builder.row([(completed[t], 1.0), (completed[t - 1], -1.0)], 0.0, np.inf)
+            builder.row([*((q, 1.0) for q in used), *completing], -np.inf, 0.0)
+            previous = [(work, -1.0)]
+    return builder.finish()
 
 
-def disaggregated(instance: DmlrsInstance) -> Fluid:
+def disaggregated(instance: DmlrsInstance) -> FluidLp:
     """Return the fluid program with parts of its own for each slot of completion.
 
     Notes
@@ -148,21 +150,21 @@ def disaggregated(instance: DmlrsInstance) -> Fluid:
     Columns: sum_i sum_f (1 + 2 (f - a_i + 1)); tighter than the compact one, and slow for long
     horizons.
     """
-    view, rows = arrays(instance), _Rows(instance)
+    view, builder = arrays(instance), _LpBuilder(instance)
     for i, first in enumerate(first_completions(instance)):
-        arrival, modes = int(view.arrival[i]), full_widths(instance, i)
-        chosen = []
+        arrival, modes = int(view.arrival[i]), full_width_modes(instance, i)
+        completions = []
         for f in range(first, instance.horizon + 1):
-            y = rows.column(-float(view.utility[i, f - arrival]))
-            chosen.append((y, 1.0))
+            y = builder.column(-float(view.utility[i, f - arrival]))
+            completions.append((y, 1.0))
             work = [(y, -1.0)]
             for t in range(arrival, f + 1):
-                used = [rows.column() for _ in modes]
+                used = [builder.column() for _ in modes]
                 for column, (advance, demand) in zip(used, modes, strict=True):
-                    rows.takes(column, t, demand)
+                    builder.add_demand(column, t, demand)
                     work.append((column, advance))
-                rows.row([(y, -1.0), *((q, 1.0) for q in used)], -np.inf, 0.0)
-            rows.row(work, 0.0, np.inf)
-        if chosen:
-            rows.row(chosen, -np.inf, 1.0)
-    return rows.fluid()
+                builder.row([(y, -1.0), *((q, 1.0) for q in used)], -np.inf, 0.0)
+            builder.row(work, 0.0, np.inf)
+        if completions:
+            builder.row(completions, -np.inf, 1.0)
+    return builder.finish()

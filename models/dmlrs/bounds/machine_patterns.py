@@ -20,29 +20,36 @@ from scipy import sparse
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.algorithms.dynamic_program import (
-    Cheapest,
+    CheapestPlans,
     exact,
-    not_dominated,
     on_grid_up,
+    undominated,
 )
-from schedgap.models.dmlrs.bounds.column_generation import Column, payoff
-from schedgap.models.dmlrs.bounds.knapsack import SAFE, Budget, Option, knapsack
-from schedgap.models.dmlrs.offers import Offer, arrived
-from schedgap.models.dmlrs.throughput import bundles, external_width, first_completions, widths
+from schedgap.models.dmlrs.bounds.column_generation import JobColumn, payoff
+from schedgap.models.dmlrs.bounds.knapsack import ROUND_UP, KnapsackOption, NodeBudget, knapsack
+from schedgap.models.dmlrs.slot_options import SlotOption, job_at_arrival
+from schedgap.models.dmlrs.throughput import (
+    bundles,
+    first_completions,
+    machine_limits,
+    max_external_workers,
+)
 from schedgap.solvers import Clock
 from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.programs.arrays import LinearProgram
 
-POSITIVE = 1e-9  # a rent is more than this, or none
-GAP = 2e-4  # relative, of master and bound: what is left is slow, and a search is faster
-MOST_ROWS = 30_000  # of the master
-MOST_WORKERS = 64  # of a job in a slot
-MOST_BUNDLES = 1500  # of a job in all its slots together, whose plans are cheapest without rounding
+MIN_PRICE = 1e-9  # a rent is more than this, or none
+RELATIVE_GAP = 2e-4  # relative, of master and bound: what is left is slow, and a search is faster
+MAX_ROWS = 30_000  # of the master
+MAX_WORKERS = 64  # of a job in a slot
+MAX_EXACT_BUNDLES = (
+    1500  # of a job in all its slots together, whose plans are cheapest without rounding
+)
 GRID = 3000  # parts of the work, for jobs with more
-NODES = 400_000  # of all the knapsacks of one judgement; those after it have weaker bounds
+MAX_NODES = 400_000  # of all the knapsacks of one judgement; those after it have weaker bounds
 
 
-class Part(NamedTuple):
+class PatternItem(NamedTuple):
     """What a machine holds: a worker or a PS of a job across machines, or n workers with their PSs.
 
     `workers` 1 and `ps` 0, or 0 and 1; `inside`: all of a job's workers and PSs of the slot.
@@ -54,7 +61,7 @@ class Part(NamedTuple):
     inside: bool
 
 
-class Pattern(NamedTuple):
+class MachinePattern(NamedTuple):
     """Numbers of parts [k] on one machine of a type in a slot, from 1."""
 
     slot: int
@@ -63,16 +70,16 @@ class Pattern(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rents:
+class ItemPrices:
     """Rents, and what they prove."""
 
-    rent: Floats  # [t, k] by part
+    price: Floats  # [t, k] by part
     bound: float  # on the sum of utilities
-    room: Floats  # [t] at least the rent of all machines together
+    slot_value: Floats  # [t] at least the rent of all machines together
     payoff: dict[int, float]  # by job, at least the largest of its plans, or 0
 
 
-class Parts:
+class PatternMaster:
     """The parts of an instance's jobs, its types of machines, and the rows of the master.
 
     Rows: parts by slot, then types by slot, then the jobs that can be completed.
@@ -83,146 +90,161 @@ class Parts:
         self.instance = instance
         self.capacity, self.machines = np.unique(view.capacity_milli, axis=0, return_counts=True)
         self.jobs = [i for i, first in enumerate(first_completions(instance)) if first <= T]
-        self.parts: list[Part] = []
+        self.items: list[PatternItem] = []
         for i in self.jobs:
-            if external_width(instance, i):
-                self.parts += [Part(i, 1, 0, False), Part(i, 0, 1, False)]
-            some, most = bundles(instance, i), int(widths(instance).internal[i].max())
-            pairs = zip(some.workers.tolist(), some.ps.tolist(), strict=True)
-            self.parts += [Part(i, n, m, True) for n, m in pairs if n <= most]
-        self.place = {part: k for k, part in enumerate(self.parts)}
+            if max_external_workers(instance, i):
+                self.items += [PatternItem(i, 1, 0, False), PatternItem(i, 0, 1, False)]
+            job_bundles, limit = (
+                bundles(instance, i),
+                int(machine_limits(instance).internal[i].max()),
+            )
+            pairs = zip(job_bundles.workers.tolist(), job_bundles.ps.tolist(), strict=True)
+            self.items += [PatternItem(i, n, m, True) for n, m in pairs if n <= limit]
+        self.index = {part: k for k, part in enumerate(self.items)}
         self.demand = np.array(  # [k, r] thousandths
-            [p.workers * view.worker_milli[p.job] + p.ps * view.ps_milli[p.job] for p in self.parts]
-        ).reshape(len(self.parts), len(instance.resources))
-        self.arrival = view.arrival[[part.job for part in self.parts]]  # [k]
-        self.most = [self._most(part) for part in self.parts]  # [k] of a machine
-        self.links = T * len(self.parts)
+            [p.workers * view.worker_milli[p.job] + p.ps * view.ps_milli[p.job] for p in self.items]
+        ).reshape(len(self.items), len(instance.resources))
+        self.arrival = view.arrival[[part.job for part in self.items]]  # [k]
+        self.max_count = [self._max_count(part) for part in self.items]  # [k] of a machine
+        self.link_rows = T * len(self.items)
         self.shape = T, len(self.machines)
 
     @property
     def rows(self) -> int:
         """How many rows the master has."""
-        return self.links + self.shape[0] * self.shape[1] + len(self.jobs)
+        return self.link_rows + self.shape[0] * self.shape[1] + len(self.jobs)
 
-    def _most(self, part: Part) -> int:
+    def _max_count(self, part: PatternItem) -> int:
         """Return how many of a part a slot of any schedule has at most."""
         if part.inside:
             return 1
-        some = bundles(self.instance, part.job)
-        return int((some.workers if part.workers else some.ps)[-1])
+        job_bundles = bundles(self.instance, part.job)
+        return int((job_bundles.workers if part.workers else job_bundles.ps)[-1])
 
-    def rent_of(self, duals: Floats) -> Floats:
+    def prices_of_duals(self, duals: Floats) -> Floats:
         """Return the rents [t, k] of the master's duals [row]."""
-        found: Floats = np.maximum(0.0, -np.asarray(duals)[: self.links])
-        return np.where(found > POSITIVE, found, 0.0).reshape(self.shape[0], -1)
+        prices: Floats = np.maximum(0.0, -np.asarray(duals)[: self.link_rows])
+        return np.where(prices > MIN_PRICE, prices, 0.0).reshape(self.shape[0], -1)
 
-    def offers(self, i: int, rent: Floats) -> list[list[Offer]]:
+    def options(self, i: int, price: Floats) -> list[list[SlotOption]]:
         """Return all that job i can rent, slot by slot from its arrival on."""
-        some, most = bundles(self.instance, i), external_width(self.instance, i)
-        found = []
-        for own in rent[int(arrays(self.instance).arrival[i]) - 1 :]:
+        job_bundles, limit = bundles(self.instance, i), max_external_workers(self.instance, i)
+        rows = []
+        for slot_prices in price[int(arrays(self.instance).arrival[i]) - 1 :]:
             row = []
-            for n, m in zip(some.workers.tolist(), some.ps.tolist(), strict=True):
-                if n <= most:
-                    worker, ps = (self.place[Part(i, *unit, False)] for unit in ((1, 0), (0, 1)))
-                    row.append(Offer(float(n * own[worker] + m * own[ps]), n, False, {}))
-                if (k := self.place.get(Part(i, n, m, True))) is not None:
-                    row.append(Offer(float(own[k]), n, True, {}))
-            found.append(row)
-        return found
+            for n, m in zip(job_bundles.workers.tolist(), job_bundles.ps.tolist(), strict=True):
+                if n <= limit:
+                    worker, ps = (
+                        self.index[PatternItem(i, *unit, False)] for unit in ((1, 0), (0, 1))
+                    )
+                    row.append(
+                        SlotOption(
+                            float(n * slot_prices[worker] + m * slot_prices[ps]), n, False, {}
+                        )
+                    )
+                if (k := self.index.get(PatternItem(i, n, m, True))) is not None:
+                    row.append(SlotOption(float(slot_prices[k]), n, True, {}))
+            rows.append(row)
+        return rows
 
-    def knapsack(self, type_: int, slot: int, rent: Floats, budget: Budget) -> tuple[float, Ints]:
+    def knapsack(
+        self, type_: int, slot: int, price: Floats, budget: NodeBudget
+    ) -> tuple[float, Ints]:
         """Return at least the largest rent [k] of a machine in a slot, and a pattern.
 
         A bundle that pays no more than its workers and PSs one by one is left out.
         """
-        numbers = np.zeros(len(self.parts), dtype=np.int64)
-        room = self.capacity[type_]
-        fits = (self.demand <= room).all(axis=1) & (self.arrival <= slot) & (rent > 0)
-        inside: dict[int, list[Option]] = {}
-        choices: list[list[Option]] = []
+        numbers = np.zeros(len(self.items), dtype=np.int64)
+        slot_value = self.capacity[type_]
+        fits = (self.demand <= slot_value).all(axis=1) & (self.arrival <= slot) & (price > 0)
+        bundle_options: dict[int, list[KnapsackOption]] = {}
+        choices: list[list[KnapsackOption]] = []
         for k in np.flatnonzero(fits).tolist():
-            demand, value = tuple(self.demand[k].tolist()), float(rent[k])
-            if self.parts[k].inside:
-                if not self._apart(k, rent):
-                    inside.setdefault(self.parts[k].job, []).append(Option(value, demand, (k, 1)))
+            demand, value = tuple(self.demand[k].tolist()), float(price[k])
+            if self.items[k].inside:
+                if not self._is_dominated(k, price):
+                    bundle_options.setdefault(self.items[k].job, []).append(
+                        KnapsackOption(value, demand, (k, 1))
+                    )
                 continue
-            most = min(b // a for a, b in zip(demand, room.tolist(), strict=True) if a)
+            copies = min(b // a for a, b in zip(demand, slot_value.tolist(), strict=True) if a)
             choices.append(
                 [
-                    Option(n * value, tuple(n * a for a in demand), (k, n))
-                    for n in range(1, min(most, self.most[k]) + 1)
+                    KnapsackOption(n * value, tuple(n * a for a in demand), (k, n))
+                    for n in range(1, min(copies, self.max_count[k]) + 1)
                 ]
             )
-        most_rent, names = knapsack([*choices, *inside.values()], room.tolist(), budget)
+        most_rent, names = knapsack(
+            [*choices, *bundle_options.values()], slot_value.tolist(), budget
+        )
         for k, number in names:
             numbers[k] = number
         return most_rent, numbers
 
-    def _apart(self, k: int, rent: Floats) -> bool:
-        part = self.parts[k]
-        worker = self.place.get(Part(part.job, 1, 0, False))
+    def _is_dominated(self, k: int, price: Floats) -> bool:
+        part = self.items[k]
+        worker = self.index.get(PatternItem(part.job, 1, 0, False))
         if not part.inside or worker is None:
             return False
-        ps = self.place[Part(part.job, 0, 1, False)]
-        return bool(rent[k] <= part.workers * rent[worker] + part.ps * rent[ps])
+        ps = self.index[PatternItem(part.job, 0, 1, False)]
+        return bool(price[k] <= part.workers * price[worker] + part.ps * price[ps])
 
-    def entries(self, column: Column | Pattern) -> dict[int, float]:
+    def entries(self, column: JobColumn | MachinePattern) -> dict[int, float]:
         """Return the entries of a column of the master, by row."""
-        size = len(self.parts)
-        if isinstance(column, Pattern):
+        size = len(self.items)
+        if isinstance(column, MachinePattern):
             base = (column.slot - 1) * size
-            found = {base + int(k): -float(n) for k, n in enumerate(column.numbers) if n}
-            found[self.links + (column.slot - 1) * self.shape[1] + column.type] = 1.0
-            return found
-        i, some, found = column.job, bundles(self.instance, column.job), {}
-        for slot, offer in column.offers.items():
-            base, n = (slot - 1) * size, offer.workers
-            m = int(some.ps[np.searchsorted(some.workers, n)])
-            if offer.internal:
-                found[base + self.place[Part(i, n, m, True)]] = 1.0
+            entries = {base + int(k): -float(n) for k, n in enumerate(column.numbers) if n}
+            entries[self.link_rows + (column.slot - 1) * self.shape[1] + column.type] = 1.0
+            return entries
+        i, job_bundles, entries = column.job, bundles(self.instance, column.job), {}
+        for slot, option in column.options.items():
+            base, n = (slot - 1) * size, option.workers
+            m = int(job_bundles.ps[np.searchsorted(job_bundles.workers, n)])
+            if option.internal:
+                entries[base + self.index[PatternItem(i, n, m, True)]] = 1.0
             else:
-                found[base + self.place[Part(i, 1, 0, False)]] = float(n)
-                found[base + self.place[Part(i, 0, 1, False)]] = float(m)
-        found[self.row_of(i)] = 1.0
-        return found
+                entries[base + self.index[PatternItem(i, 1, 0, False)]] = float(n)
+                entries[base + self.index[PatternItem(i, 0, 1, False)]] = float(m)
+        entries[self.job_row(i)] = 1.0
+        return entries
 
-    def row_of(self, i: int) -> int:
+    def job_row(self, i: int) -> int:
         """Return the row of a job."""
-        return self.links + self.shape[0] * self.shape[1] + self.jobs.index(i)
+        return self.link_rows + self.shape[0] * self.shape[1] + self.jobs.index(i)
 
 
-class Judged(NamedTuple):
+class PriceEvaluation(NamedTuple):
     """What rents prove, and what pays best at them."""
 
-    rents: Rents
+    item_prices: ItemPrices
     patterns: list[tuple[int, Ints]]  # types and numbers of parts [k]
-    plans: dict[int, Cheapest]  # by job
+    plans: dict[int, CheapestPlans]  # by job
 
 
-def judge(made: Parts, rent: Floats, clock: Clock) -> Judged | None:
+def evaluate_prices(layout: PatternMaster, price: Floats, clock: Clock) -> PriceEvaluation | None:
     """Return what rents [t, k] >= 0 prove; any prove something. None when there was no time."""
-    room, patterns = np.zeros(made.shape[0]), []
-    budget = Budget(NODES)
-    for t, own in enumerate(rent):
-        for q, count in enumerate(made.machines):
+    slot_value, patterns = np.zeros(layout.shape[0]), []
+    budget = NodeBudget(MAX_NODES)
+    for t, slot_prices in enumerate(price):
+        for q, count in enumerate(layout.machines):
             if clock.expired():
                 return None
-            most, numbers = made.knapsack(q, t + 1, own, budget)
-            room[t] += count * most
+            max_count, numbers = layout.knapsack(q, t + 1, slot_prices, budget)
+            slot_value[t] += count * max_count
             patterns.append((q, numbers))
     plans, payoffs = {}, {}
-    for i in made.jobs:
-        job = arrived(made.instance, i)
-        rows = [not_dominated(job, own) for own in made.offers(i, rent)]
-        few = len(rows) * len(job.bundles.workers) <= MOST_BUNDLES
+    for i in layout.jobs:
+        job = job_at_arrival(layout.instance, i)
+        rows = [undominated(job, slot_prices) for slot_prices in layout.options(i, price)]
+        few = len(rows) * len(job.bundles.workers) <= MAX_EXACT_BUNDLES
         plans[i] = exact(job, rows) if few else on_grid_up(job, rows, GRID)
-        payoffs[i] = payoff(made.instance, i, plans[i].cost)
-    bound = float(room.sum() + sum(payoffs.values())) * SAFE
-    return Judged(Rents(rent, bound, room, payoffs), patterns, plans)
+        payoffs[i] = payoff(layout.instance, i, plans[i].cost)
+    bound = float(slot_value.sum() + sum(payoffs.values())) * ROUND_UP
+    return PriceEvaluation(ItemPrices(price, bound, slot_value, payoffs), patterns, plans)
 
 
-def solve_patterns(
+def generate_patterns(
     instance: DmlrsInstance,
     prices: Floats,
     *,
@@ -230,50 +252,53 @@ def solve_patterns(
     seed: int = 0,
     threads: int = 1,
     on_bound: Callable[[float, Floats], None] | None = None,
-) -> Rents | None:
+) -> ItemPrices | None:
     """Return the best rents found from prices [t, r] of all machines as one, or None.
 
     `on_bound` hears of bounds on the sum of utilities, each with its rents [t, k].
     """
-    made = Parts(instance)
-    T = made.shape[0]
+    layout = PatternMaster(instance)
+    T = layout.shape[0]
     start = np.concatenate(
-        [-(prices @ (made.demand / 1000).T).ravel(), np.zeros(made.rows - made.links)]
+        [-(prices @ (layout.demand / 1000).T).ravel(), np.zeros(layout.rows - layout.link_rows)]
     )
     upper = np.concatenate(
-        [np.zeros(made.links), np.tile(made.machines, T), np.ones(len(made.jobs))]
+        [np.zeros(layout.link_rows), np.tile(layout.machines, T), np.ones(len(layout.jobs))]
     )
     master = LinearProgram(
-        np.zeros(1), np.zeros(1), np.zeros(1), sparse.csr_array((made.rows, 1)),
-        np.full(made.rows, -np.inf), upper,
+        np.zeros(1), np.zeros(1), np.zeros(1), sparse.csr_array((layout.rows, 1)),
+        np.full(layout.rows, -np.inf), upper,
     )  # fmt: skip
-    best: list[Rents] = []
+    best: list[ItemPrices] = []
 
     def pricing(duals: Floats) -> Priced | None:
-        rent, rows = made.rent_of(duals), np.maximum(0.0, -duals[made.links :])
-        found = judge(made, rent, clock)
-        if found is None:
+        price, convexity_duals = (
+            layout.prices_of_duals(duals),
+            np.maximum(0.0, -duals[layout.link_rows :]),
+        )
+        evaluation = evaluate_prices(layout, price, clock)
+        if evaluation is None:
             return None
-        if not best or found.rents.bound < best[0].bound:
-            best[:] = [found.rents]
+        if not best or evaluation.item_prices.bound < best[0].bound:
+            best[:] = [evaluation.item_prices]
             if on_bound is not None:
-                on_bound(found.rents.bound, rent)
-        fresh: list[Column | Pattern] = []
-        for q, numbers in found.patterns:
-            fresh += _patterns(made, q, numbers, rent, rows)
-        for i, plans in found.plans.items():
-            job = arrived(instance, i)
-            for k, way in plans.ways.items():
-                if job.utility[k] - plans.cost[k] > POSITIVE - duals[made.row_of(i)]:
-                    offers = {job.arrival + s: offer for s, offer in way.items()}
-                    fresh.append(Column(i, job.arrival + k, offers))
-        return Priced(_columns(made, fresh) if fresh else None, -found.rents.bound)
+                on_bound(evaluation.item_prices.bound, price)
+        columns: list[JobColumn | MachinePattern] = []
+        for q, numbers in evaluation.patterns:
+            columns += _patterns(layout, q, numbers, price, convexity_duals)
+        for i, plans in evaluation.plans.items():
+            job = job_at_arrival(instance, i)
+            for k, offsets in plans.plans.items():
+                if job.utility[k] - plans.cost[k] > MIN_PRICE - duals[layout.job_row(i)]:
+                    options = {job.arrival + s: option for s, option in offsets.items()}
+                    columns.append(JobColumn(i, job.arrival + k, options))
+        return Priced(_columns(layout, columns) if columns else None, -evaluation.item_prices.bound)
 
     generate_columns(
         master,
         pricing,
         clock=clock,
-        gap=GAP,
+        gap=RELATIVE_GAP,
         prices=start,
         seed=seed,
         threads=threads,
@@ -281,27 +306,29 @@ def solve_patterns(
     return best[0] if best else None
 
 
-def _patterns(made: Parts, q: int, numbers: Ints, rent: Floats, rows: Floats) -> list[Pattern]:
+def _patterns(
+    layout: PatternMaster, q: int, numbers: Ints, price: Floats, rows: Floats
+) -> list[MachinePattern]:
     """Return a pattern in all slots in which it pays, without the jobs that are not there yet."""
-    found = []
-    for t, own in enumerate(rent):
-        here = np.where(made.arrival <= t + 1, numbers, 0)
-        if here @ own > rows[t * made.shape[1] + q] + POSITIVE:
-            found.append(Pattern(t + 1, q, here))
-    return found
+    patterns = []
+    for t, slot_prices in enumerate(price):
+        present = np.where(layout.arrival <= t + 1, numbers, 0)
+        if present @ slot_prices > rows[t * layout.shape[1] + q] + MIN_PRICE:
+            patterns.append(MachinePattern(t + 1, q, present))
+    return patterns
 
 
-def _columns(made: Parts, fresh: Sequence[Column | Pattern]) -> Columns:
-    view = arrays(made.instance)
+def _columns(layout: PatternMaster, fresh: Sequence[JobColumn | MachinePattern]) -> Columns:
+    view = arrays(layout.instance)
     cost = [
         0.0
-        if isinstance(each, Pattern)
-        else -float(view.utility[each.job, each.completion - view.arrival[each.job]])
-        for each in fresh
+        if isinstance(column, MachinePattern)
+        else -float(view.utility[column.job, column.completion - view.arrival[column.job]])
+        for column in fresh
     ]
-    own = [made.entries(each) for each in fresh]
-    rows = [row for entries in own for row in entries]
-    values = [value for entries in own for value in entries.values()]
-    starts = np.cumsum([0, *map(len, own)])
-    matrix: Any = sparse.csc_array((values, rows, starts), shape=(made.rows, len(fresh)))
+    entries = [layout.entries(column) for column in fresh]
+    rows = [row for own in entries for row in own]
+    values = [value for own in entries for value in own.values()]
+    starts = np.cumsum([0, *map(len, entries)])
+    matrix: Any = sparse.csc_array((values, rows, starts), shape=(layout.rows, len(fresh)))
     return Columns(cost, matrix, fresh)

@@ -22,32 +22,37 @@ import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats
-from schedgap.models.dmlrs.throughput import bundles, external_width, first_completions, widths
+from schedgap.models.dmlrs.throughput import (
+    bundles,
+    first_completions,
+    machine_limits,
+    max_external_workers,
+)
 
-WORK = 1 - 1e-8  # D, just below the part of the work that completes a job
+REQUIRED_WORK = 1 - 1e-8  # D, just below the part of the work that completes a job
 _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bundle:
+class BundleOptions:
     """What one slot can bring job i, and what it demands, by k."""
 
     advance: Floats  # [k], parts of the job's work
     demand: Floats  # [k, r]
 
 
-def choices(instance: DmlrsInstance, i: int) -> Bundle:
+def bundle_options(instance: DmlrsInstance, i: int) -> BundleOptions:
     """Return the bundles of job i that fit the empty cluster, in both modes."""
-    some, needed = bundles(instance, i), arrays(instance).needed[i]
+    job_bundles, needed = bundles(instance, i), arrays(instance).needed[i]
     advance, demand = [], []
     for mode, width in (
-        (INTERNAL, int(widths(instance).internal[i].max())),
-        (EXTERNAL, external_width(instance, i)),
+        (INTERNAL, int(machine_limits(instance).internal[i].max())),
+        (EXTERNAL, max_external_workers(instance, i)),
     ):
-        fits = some.workers <= width
-        advance.append(some.workers[fits] / needed[mode])
-        demand.append(some.demand[fits])
-    return Bundle(np.concatenate(advance), np.concatenate(demand))
+        fits = job_bundles.workers <= width
+        advance.append(job_bundles.workers[fits] / needed[mode])
+        demand.append(job_bundles.demand[fits])
+    return BundleOptions(np.concatenate(advance), np.concatenate(demand))
 
 
 def priced_bound(instance: DmlrsInstance, prices: Floats) -> float:
@@ -68,28 +73,28 @@ def priced_bound(instance: DmlrsInstance, prices: Floats) -> float:
     Source: (10), (11) at full capacity. Time: O(I T^2 F log(T F)) at worst.
     """
     prices = np.maximum(np.where(np.isfinite(prices), prices, 0.0), 0.0)
-    total = arrays(instance).capacity_milli.sum(axis=0) / 1000
-    terms = (prices * total).ravel().tolist()
+    capacity = arrays(instance).capacity_milli.sum(axis=0) / 1000
+    terms = (prices * capacity).ravel().tolist()
     terms += [payoff(instance, i, prices) for i in range(len(instance.jobs))]
     return math.fsum(terms) * (1 + 8 * _EPS)
 
 
 def payoff(instance: DmlrsInstance, i: int, prices: Floats) -> float:
     """Return at least lambda_i = max(0, max_f [u_i(f - a_i) - cost_i(f)]), (11)."""
-    view, found = arrays(instance), 0.0
+    view, best = arrays(instance), 0.0
     first, arrival = first_completions(instance)[i], int(view.arrival[i])
     if first > instance.horizon:
-        return found
-    own = choices(instance, i)
-    costs = prices[arrival - 1 :] @ own.demand.T  # [t - arrival, k]
-    steps = [_hull(own.advance, cost) for cost in costs]
+        return best
+    options = bundle_options(instance, i)
+    costs = prices[arrival - 1 :] @ options.demand.T  # [t - arrival, k]
+    steps = [_hull_steps(options.advance, cost) for cost in costs]
     for f in range(first, instance.horizon + 1):
-        worth = float(view.utility[i, f - arrival])
-        if worth <= found:
+        utility = float(view.utility[i, f - arrival])
+        if utility <= best:
             break  # utilities only fall
         slots = f - arrival + 1
-        found = max(found, worth - least_cost(own.advance, costs[:slots], steps[:slots]))
-    return found
+        best = max(best, utility - least_cost(options.advance, costs[:slots], steps[:slots]))
+    return best
 
 
 def least_cost(advance: Floats, costs: Floats, steps: list[Floats]) -> float:
@@ -103,19 +108,19 @@ def least_cost(advance: Floats, costs: Floats, steps: list[Floats]) -> float:
         Slope and width of each step of the slot's lower hull; they decide how good the result is,
         not whether it is valid.
     """
-    if len(advance) == 0 or len(costs) * float(advance.max()) < WORK - 1e-9:
+    if len(advance) == 0 or len(costs) * float(advance.max()) < REQUIRED_WORK - 1e-9:
         return math.inf
     ascending = np.concatenate(steps)
     ascending = ascending[np.argsort(ascending[:, 0], kind="stable")]
-    filled = int(np.searchsorted(np.cumsum(ascending[:, 1]), WORK))
+    filled = int(np.searchsorted(np.cumsum(ascending[:, 1]), REQUIRED_WORK))
     slope = float(ascending[min(filled, len(ascending) - 1), 0])
     gains = np.minimum(0.0, (costs - slope * advance).min(axis=1))
-    size = slope * (WORK + 2 * len(costs) * float(advance.max()))
+    size = slope * (REQUIRED_WORK + 2 * len(costs) * float(advance.max()))
     allowance = 4 * _EPS * (costs.size + 64) * size
-    return max(0.0, slope * WORK + math.fsum(gains.tolist()) - allowance)
+    return max(0.0, slope * REQUIRED_WORK + math.fsum(gains.tolist()) - allowance)
 
 
-def _hull(advance: Floats, cost: Floats) -> Floats:
+def _hull_steps(advance: Floats, cost: Floats) -> Floats:
     """Return the steps [slope, width] of the lower convex hull of (0, 0) and (advance, cost).
 
     It ends at the largest advance; slopes ascend.
@@ -128,8 +133,8 @@ def _hull(advance: Floats, cost: Floats) -> Floats:
         while len(corners) > 1 and _slope(corners[-2], corners[-1]) >= _slope(corners[-1], (x, y)):
             corners.pop()
         corners.append((x, y))
-    found: Floats = np.array([(_slope(a, b), b[0] - a[0]) for a, b in pairwise(corners)])
-    return found.reshape(-1, 2)
+    steps: Floats = np.array([(_slope(a, b), b[0] - a[0]) for a, b in pairwise(corners)])
+    return steps.reshape(-1, 2)
 
 
 def _slope(a: tuple[float, float], b: tuple[float, float]) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.algorithms import dynamic_program, slot_placements
-from schedgap.models.dmlrs.algorithms.best_schedule import Market
-from schedgap.models.dmlrs.offers import Offer, Slot, arrived
+from schedgap.models.dmlrs.algorithms.best_schedule import PricedCluster
+from schedgap.models.dmlrs.slot_options import SlotOption, SlotState, job_at_arrival
 from schedgap.solvers.children.clock import Clock
 
 GRID = 2000  # parts of the work, progress rounded up
@@ -39,22 +39,22 @@ def dual_bound(
     if not instance.jobs:
         return 0.0
     capacity = arrays(instance).capacity_milli
-    market = Market(capacity, np.zeros(price.shape, dtype=np.int64), price)
+    cluster = PricedCluster(capacity, np.zeros(price.shape, dtype=np.int64), price)
     terms = (price * arrays(instance).capacity).ravel().tolist()
     for j in range(len(instance.jobs)):
         if clock is not None and clock.expired():
             return None
-        job = arrived(instance, j)
+        job = job_at_arrival(instance, j)
         if job.first > instance.horizon:
             continue
-        rows = market.offers(job, _at_least)
+        rows = cluster.options(job, _lower_bound_options)
         cost = dynamic_program.on_grid_up(job, rows, grid).cost
         terms.append(max(0.0, float((job.utility - cost).max())))
     return math.fsum(terms) * (1 + _ALLOWANCE)
 
 
-def _at_least(slot: Slot) -> list[Offer]:
-    exact = slot.job.batch**2 * len(slot.room) <= _EXACT_CELLS
+def _lower_bound_options(slot: SlotState) -> list[SlotOption]:
+    exact = slot.job.batch**2 * len(slot.free) <= _EXACT_CELLS
     across = slot_placements.external_exact if exact else slot_placements.external_floor
     return [*slot_placements.internal(slot), *across(slot)]
 
@@ -65,12 +65,12 @@ def machine_prices(instance: DmlrsInstance, price: Floats, base: float) -> dict[
     Most machines are empty in most slots, and all ask for the least price L there. What a machine
     does not have may cost anything.
     """
-    other = (price != base) & (arrays(instance).capacity_milli > 0)
-    rows = [[int(t) + 1, int(h), int(r), float(price[t, h, r])] for t, h, r in np.argwhere(other)]
+    differs = (price != base) & (arrays(instance).capacity_milli > 0)
+    rows = [[int(t) + 1, int(h), int(r), float(price[t, h, r])] for t, h, r in np.argwhere(differs)]
     return {"kind": "machine-prices", "grid": GRID, "base": base, "prices": rows}
 
 
-def prices_of(
+def dense_prices(
     instance: DmlrsInstance, base: float, rows: Sequence[tuple[int, int, int, float]]
 ) -> Floats:
     """Return prices [t, h, r] from the data of a file.
@@ -78,15 +78,15 @@ def prices_of(
     ValueError or IndexError where they do not fit the instance.
     """
     shape = instance.horizon, len(instance.machines), len(instance.resources)
-    found = np.full(shape, _price(base))
+    prices = np.full(shape, _valid_price(base))
     for t, h, r, price in rows:
         if not (1 <= t <= shape[0] and 0 <= h < shape[1] and 0 <= r < shape[2]):
             raise IndexError(f"no slot {t}, no machine {h} or no resource {r}")
-        found[t - 1, h, r] = _price(price)
-    return found
+        prices[t - 1, h, r] = _valid_price(price)
+    return prices
 
 
-def _price(value: float) -> float:
+def _valid_price(value: float) -> float:
     if not 0 <= value < math.inf:
         raise ValueError(f"price {value}")
     return float(value)

@@ -10,14 +10,14 @@ from schedgap.models.dmlrs.algorithms.pd_ors import Across
 from schedgap.models.dmlrs.algorithms.prices import final_prices
 from schedgap.models.dmlrs.algorithms.solve_pd_ors import online_run
 from schedgap.models.dmlrs.baselines.oasis import oasis
-from schedgap.models.dmlrs.bounds.certificate_data import price_certificate, too_fine
+from schedgap.models.dmlrs.bounds.certificate_data import is_too_fine, price_certificate
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.job_alone import NO_PRICES, alone_bound
 from schedgap.models.dmlrs.bounds.pricing_by_machine import (
     GRID,
+    dense_prices,
     dual_bound,
     machine_prices,
-    prices_of,
 )
 from schedgap.models.dmlrs.programs import dual
 from schedgap.models.method import MethodResult, RunContext
@@ -35,17 +35,19 @@ def dual_online(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     alone = alone_bound(instance)
     call.progress.bound(alone, NO_PRICES)
     if call.options["of"] == "oasis":
-        chosen = {key: call.options[key] for key in ("prices", "price_floor")}
-        run = oasis(instance, **chosen, clock=call.clock)
+        options = {key: call.options[key] for key in ("prices", "price_floor")}
+        run = oasis(instance, **options, clock=call.clock)
     else:
         run = online_run(instance, call, _ACROSS[call.options["of"]])
     call.progress.phase("pricing at full capacity")
     certificate = machine_prices(
         instance, final_prices(instance, run), run.trace["min_unit_utility"]
     )
-    prices = prices_of(instance, certificate["base"], certificate["prices"])  # as the file has them
+    prices = dense_prices(
+        instance, certificate["base"], certificate["prices"]
+    )  # as the file has them
     bound, note = None, "too large for a checker: every job alone"
-    if not too_fine(instance, GRID):
+    if not is_too_fine(instance, GRID):
         bound = dual_bound(instance, prices, clock=call.clock)
         note = "" if bound is not None else "stopped: every job alone"
     if bound is None or bound > alone:

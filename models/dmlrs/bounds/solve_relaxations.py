@@ -9,14 +9,16 @@ import numpy as np
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.bounds import column_generation, fluid
-from schedgap.models.dmlrs.bounds.certificate_data import price_certificate, too_fine
+from schedgap.models.dmlrs.bounds.certificate_data import is_too_fine, price_certificate
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.job_alone import NO_PRICES, alone_bound
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
 
 
-def _proved(instance: DmlrsInstance, prices: Floats, note: str = "", **trace: Any) -> MethodResult:
+def _certified(
+    instance: DmlrsInstance, prices: Floats, note: str = "", **trace: Any
+) -> MethodResult:
     """Return what prices prove: evaluated as they stand in the file."""
     certificate = price_certificate(prices)
     bound = check_certificate(instance, certificate)
@@ -25,40 +27,42 @@ def _proved(instance: DmlrsInstance, prices: Floats, note: str = "", **trace: An
     )
 
 
-def _free(instance: DmlrsInstance) -> Floats:
+def _zero_prices(instance: DmlrsInstance) -> Floats:
     return np.zeros((instance.horizon, len(instance.resources)))
 
 
 def _fluid(
-    build: Callable[[DmlrsInstance], fluid.Fluid], size: Callable[[DmlrsInstance], int]
+    build: Callable[[DmlrsInstance], fluid.FluidLp], size: Callable[[DmlrsInstance], int]
 ) -> Callable[[DmlrsInstance, RunContext], MethodResult]:
     """Return the method that judges the prices of a fluid program."""
 
     def run(instance: DmlrsInstance, call: RunContext) -> MethodResult:
         alone = alone_bound(instance)
         call.progress.bound(alone, NO_PRICES)
-        columns, most = size(instance), call.options["max_columns"]
-        if columns > most:
-            note = f"too large: {columns} columns > max_columns={most}"
-            return _proved(instance, _free(instance), note)
+        columns, limit = size(instance), call.options["max_columns"]
+        if columns > limit:
+            note = f"too large: {columns} columns > max_columns={limit}"
+            return _certified(instance, _zero_prices(instance), note)
         call.progress.phase("building the program")
-        made = build(instance)
+        relaxation = build(instance)
         call.progress.phase("solving the relaxation")
         result = solve(
-            made.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed
+            relaxation.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed
         )
         if result.duals is None:
             note = f"the relaxation was not solved ({result.status})"
-            return _proved(instance, _free(instance), note)
+            return _certified(instance, _zero_prices(instance), note)
         value = None if result.objective is None else -result.objective + 0.0
-        found = _proved(
+        certified = _certified(
             instance,
-            made.prices(instance, result.duals),
+            relaxation.prices(instance, result.duals),
             relaxation=value,
-            columns=len(made.program.cost),
+            columns=len(relaxation.program.cost),
         )
-        better = found.bound is not None and found.bound <= alone
-        return found if better else _proved(instance, _free(instance), relaxation=value)
+        better = certified.bound is not None and certified.bound <= alone
+        return (
+            certified if better else _certified(instance, _zero_prices(instance), relaxation=value)
+        )
 
     return run
 
@@ -70,39 +74,47 @@ fluid_lp_disaggregated = _fluid(fluid.disaggregated, fluid.disaggregated_columns
 def colgen(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     """Generate columns from the fluid program's prices; the better of both bounds."""
     grid = call.options["grid"]
-    made = fluid.compact(instance)
+    relaxation = fluid.compact(instance)
     call.progress.bound(alone_bound(instance), NO_PRICES)
     call.progress.phase("solving the fluid program")
-    result = solve(made.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed)
+    result = solve(
+        relaxation.program, "highs", clock=call.clock, threads=call.threads, seed=call.seed
+    )
     if result.duals is None:
-        return _proved(instance, _free(instance), f"no prices to begin with ({result.status})")
-    prices = made.prices(instance, result.duals)
-    first = _proved(instance, prices)
+        return _certified(
+            instance, _zero_prices(instance), f"no prices to begin with ({result.status})"
+        )
+    prices = relaxation.prices(instance, result.duals)
+    first = _certified(instance, prices)
     assert first.bound is not None
     call.progress.bound(first.bound, first.certificate)
-    if too_fine(instance, grid):
+    if is_too_fine(instance, grid):
         return replace(first, note=f"too large for columns: grid={grid} parts of the work")
     call.progress.phase("generating columns")
-    found = column_generation.generate(
+    generated = column_generation.generate(
         instance,
         grid=grid,
         clock=call.clock,
         prices=prices,
         seed=call.seed,
         threads=call.threads,
-        on_bound=lambda bound, at: call.progress.bound(bound, price_certificate(at, grid)),
+        on_bound=lambda bound, prices_then: call.progress.bound(
+            bound, price_certificate(prices_then, grid)
+        ),
     )
-    master = None if found.objective is None else -found.objective + 0.0
+    master = None if generated.objective is None else -generated.objective + 0.0
     trace = {
         "fluid": first.bound,
         "master": master,
-        "end": found.end,
-        "rounds": found.rounds,
-        "columns": len(found.tags),
+        "end": generated.end,
+        "rounds": generated.rounds,
+        "columns": len(generated.tags),
     }
-    if found.prices is None:
+    if generated.prices is None:
         return replace(first, note="stopped before the first columns", trace=trace)
-    certificate = price_certificate(column_generation.prices_of(instance, found.prices), grid)
+    certificate = price_certificate(
+        column_generation.resource_prices(instance, generated.prices), grid
+    )
     bound = check_certificate(instance, certificate)
     if bound > first.bound:
         return replace(first, trace=trace)

@@ -9,8 +9,8 @@ from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.throughput import first_completions
 
-MOST_SUMS = 50_000
-_ROUND = 1e-12  # relative, of sums of utilities
+MAX_SUMS = 50_000
+_SUM_ROUNDING = 1e-12  # relative, of sums of utilities
 
 
 @lru_cache(maxsize=16)
@@ -19,12 +19,12 @@ def _sums(instance: DmlrsInstance) -> Floats | None:
     for i, first in enumerate(first_completions(instance)):
         if first <= instance.horizon:
             arrival = int(view.arrival[i])
-            own = view.utility[i, first - arrival : instance.horizon - arrival + 1]
-            worths = np.unique(np.append(own, 0.0))
-            if len(sums) * len(worths) > 8 * MOST_SUMS:
+            utilities = view.utility[i, first - arrival : instance.horizon - arrival + 1]
+            gains = np.unique(np.append(utilities, 0.0))
+            if len(sums) * len(gains) > 8 * MAX_SUMS:
                 return None
-            sums = np.unique(sums[:, None] + worths)
-            if len(sums) > MOST_SUMS:
+            sums = np.unique(sums[:, None] + gains)
+            if len(sums) > MAX_SUMS:
                 return None
     return sums
 
@@ -38,5 +38,7 @@ def attained(instance: DmlrsInstance, bound: float) -> float:
     sums = _sums(instance)
     if sums is None or not math.isfinite(bound):
         return bound
-    place = int(np.searchsorted(sums, bound * (1 + _ROUND) if bound > 0 else bound, side="right"))
-    return min(bound, float(sums[max(0, place - 1)]))
+    position = int(
+        np.searchsorted(sums, bound * (1 + _SUM_ROUNDING) if bound > 0 else bound, side="right")
+    )
+    return min(bound, float(sums[max(0, position - 1)]))

@@ -10,15 +10,15 @@ from schedgap.solvers.children.clock import Clock
 
 Vector = tuple[int, ...]  # by resource, or by kind of unit
 
-_LOOK = 1024  # nodes between two looks at the clock
+_CLOCK_INTERVAL = 1024  # nodes between two looks at the clock
 
 
 class OutOfTimeError(Exception):
     """A search ended before it knew."""
 
 
-def fill(
-    units: Sequence[Vector], numbers: Vector, bins: Sequence[tuple[Vector, int]], clock: Clock
+def fill_bins(
+    units: Sequence[Vector], counts: Vector, bins: Sequence[tuple[Vector, int]], clock: Clock
 ) -> list[tuple[int, Vector]] | None:
     """Return bins that hold all units together, or None: there is no way.
 
@@ -41,102 +41,104 @@ def fill(
     OutOfTimeError
         When the clock ended the search.
     """
-    total = [sum(room[r] * count for room, count in bins) for r in range(len(bins[0][0]))]
+    total = [sum(capacity[r] * count for capacity, count in bins) for r in range(len(bins[0][0]))]
     size = [sum(d / c if c else d for d, c in zip(unit, total, strict=True)) for unit in units]
     order = sorted(range(len(units)), key=lambda k: -size[k])
-    search = _Search([units[k] for k in order], [room for room, _ in bins], clock)
-    found = search.run(tuple(numbers[k] for k in order), tuple(count for _, count in bins))
+    search = _BinCompletion([units[k] for k in order], [capacity for capacity, _ in bins], clock)
+    found = search.run(tuple(counts[k] for k in order), tuple(count for _, count in bins))
     if found is None:
         return None
     place = {k: at for at, k in enumerate(order)}
     return [(q, tuple(own[place[k]] for k in range(len(units)))) for q, own in found]
 
 
-class _Search:
-    def __init__(self, units: Sequence[Vector], rooms: Sequence[Vector], clock: Clock) -> None:
-        self.units, self.rooms, self.clock = units, rooms, clock
+class _BinCompletion:
+    def __init__(self, units: Sequence[Vector], capacities: Sequence[Vector], clock: Clock) -> None:
+        self.units, self.capacities, self.clock = units, capacities, clock
         self.nodes = 0
 
-    def run(self, left: Vector, bins: Vector) -> list[tuple[int, Vector]] | None:
+    def run(self, remaining: Vector, bins: Vector) -> list[tuple[int, Vector]] | None:
         """Return bins that hold what is left; depth first."""
         failed: set[tuple[Vector, Vector]] = set()
         path: list[tuple[int, Vector]] = []
-        states = [(left, bins)]
-        ways = [self._ways(left, bins)]
-        self._look()
-        while ways:
-            left, bins = states[-1]
-            if not any(left):
+        states = [(remaining, bins)]
+        fillings = [self._fillings(remaining, bins)]
+        self._check_clock()
+        while fillings:
+            remaining, bins = states[-1]
+            if not any(remaining):
                 return path
-            way = next(ways[-1], None)
-            if way is None:
+            filling = next(fillings[-1], None)
+            if filling is None:
                 failed.add(states.pop())
-                ways.pop()
+                fillings.pop()
                 if path:
                     path.pop()
                 continue
-            q, own = way
+            q, own = filling
             state = (
-                tuple(n - m for n, m in zip(left, own, strict=True)),
+                tuple(n - m for n, m in zip(remaining, own, strict=True)),
                 tuple(n - (p == q) for p, n in enumerate(bins)),
             )
             if state not in failed:
-                path.append(way)
+                path.append(filling)
                 states.append(state)
-                ways.append(self._ways(*state))
+                fillings.append(self._fillings(*state))
         return None
 
-    def _ways(self, left: Vector, bins: Vector) -> Iterator[tuple[int, Vector]]:
+    def _fillings(self, remaining: Vector, bins: Vector) -> Iterator[tuple[int, Vector]]:
         """Yield what one bin may hold, with a unit of the first kind that is left."""
-        need, room = self._sum(left, self.units), self._sum(bins, self.rooms)
-        free = tuple(b - a for a, b in zip(need, room, strict=True))  # so much in any one bin
-        if min(free) < 0:
+        need, capacity = self._sum(remaining, self.units), self._sum(bins, self.capacities)
+        spare = tuple(b - a for a, b in zip(need, capacity, strict=True))  # so much in any one bin
+        if min(spare) < 0:
             return
         rest = [(0,) * len(need)]  # [k] all units of this kind and the later ones
-        for n, unit in zip(reversed(left), reversed(self.units), strict=True):
+        for n, unit in zip(reversed(remaining), reversed(self.units), strict=True):
             rest.append(tuple(a + n * b for a, b in zip(rest[-1], unit, strict=True)))
         rest.reverse()
-        first = next((k for k, n in enumerate(left) if n), len(left))
+        first = next((k for k, n in enumerate(remaining) if n), len(remaining))
         for q, count in enumerate(bins):
             if count:
-                own = [0] * len(left)
-                for filled in self._fills(first, left, self.rooms[q], free, rest, own):
+                own = [0] * len(remaining)
+                for filled in self._fill_bin(
+                    first, remaining, self.capacities[q], spare, rest, own
+                ):
                     yield q, filled
 
-    def _look(self) -> None:
+    def _check_clock(self) -> None:
         if self.clock.expired():
             raise OutOfTimeError
 
-    def _sum(self, numbers: Vector, vectors: Sequence[Vector]) -> Vector:
-        pairs = list(zip(numbers, vectors, strict=True))
-        return tuple(sum(n * own[r] for n, own in pairs) for r in range(len(self.rooms[0])))
+    def _sum(self, counts: Vector, vectors: Sequence[Vector]) -> Vector:
+        pairs = list(zip(counts, vectors, strict=True))
+        return tuple(sum(n * own[r] for n, own in pairs) for r in range(len(self.capacities[0])))
 
-    def _fills(
+    def _fill_bin(
         self,
         k: int,
-        left: Vector,
-        room: Vector,
-        free: Vector,
+        remaining: Vector,
+        capacity: Vector,
+        spare: Vector,
         rest: Sequence[Vector],
         own: list[int],
     ) -> Iterator[Vector]:
         """Yield the ways to fill one bin from kind k on, most of the largest kinds first."""
         self.nodes += 1
-        if self.nodes % _LOOK == 0:
-            self._look()
-        if k == len(left):
+        if self.nodes % _CLOCK_INTERVAL == 0:
+            self._check_clock()
+        if k == len(remaining):
             if not any(
-                n < most and all(a <= b for a, b in zip(unit, room, strict=True))
-                for n, most, unit in zip(own, left, self.units, strict=True)
+                n < most and all(a <= b for a, b in zip(unit, capacity, strict=True))
+                for n, most, unit in zip(own, remaining, self.units, strict=True)
             ):
                 yield tuple(own)
             return
         unit, started = self.units[k], any(own)
-        most = min([left[k], *(b // a for a, b in zip(unit, room, strict=True) if a)])
-        for n in range(most, -1 if started or not left[k] else 0, -1):
-            after = tuple(b - n * a for a, b in zip(unit, room, strict=True))
-            if any(a - c > f for a, c, f in zip(after, rest[k + 1], free, strict=True)):
+        most = min([remaining[k], *(b // a for a, b in zip(unit, capacity, strict=True) if a)])
+        for n in range(most, -1 if started or not remaining[k] else 0, -1):
+            after = tuple(b - n * a for a, b in zip(unit, capacity, strict=True))
+            if any(a - c > f for a, c, f in zip(after, rest[k + 1], spare, strict=True)):
                 break  # fewer of this kind leave even more free
             own[k] = n
-            yield from self._fills(k + 1, left, after, free, rest, own)
+            yield from self._fill_bin(k + 1, remaining, after, spare, rest, own)
         own[k] = 0

@@ -19,12 +19,18 @@ import numpy as np
 from scipy import sparse
 
 from schedgap.instances.dmlrs.compiled import Floats
-from schedgap.models.dmlrs.algorithms.dynamic_program import Cheapest, exact, not_dominated
+from schedgap.models.dmlrs.algorithms.dynamic_program import CheapestPlans, exact, undominated
 from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
-from schedgap.models.dmlrs.exact.slot_packings import Chosen, Plan, Slots, all_levels, best
-from schedgap.models.dmlrs.offers import Offer, arrived
-from schedgap.models.dmlrs.programs.aggregate import Item
-from schedgap.models.dmlrs.programs.common_rows import parts
+from schedgap.models.dmlrs.exact.slot_packings import (
+    LevelChoice,
+    PackingCache,
+    SlotPlan,
+    best_of_slot,
+    progress_levels,
+)
+from schedgap.models.dmlrs.programs.aggregate import JobBundle
+from schedgap.models.dmlrs.programs.common_rows import candidate_jobs
+from schedgap.models.dmlrs.slot_options import SlotOption, job_at_arrival
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.engines.results import USUAL_TOLERANCES
 from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
@@ -32,32 +38,32 @@ from schedgap.solvers.programs.arrays import LinearProgram
 
 MARGIN = 1e-5  # of z: prices that prove less leave the question open
 SCALE = 100.0  # of a cut: its deadlines break it by more than an engine's tolerance
-PART = 0.1  # of the time left, for one answer
+TIME_SHARE = 0.1  # of the time left, for one answer
 INTEGER_SECONDS = 10.0
 
-Rents = dict[tuple[int, int], Floats]  # of levels [l], by class of slots and job
+LevelPrices = dict[tuple[int, int], Floats]  # of levels [l], by class of slots and job
 
 
-class Cut(NamedTuple):
+class CompletionCut(NamedTuple):
     """Every schedule has sum weight[i, f] <= most over its jobs i and their completions f."""
 
     weight: dict[tuple[int, int], float]
-    most: float
+    upper: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Proof:
-    rents: Rents
-    room: float  # at least what all slots together can earn
+class _DualProof:
+    level_prices: LevelPrices
+    slots_value: float  # at least what all slots together can earn
     cost: float  # what all the jobs pay at least
 
     @property
-    def part(self) -> float:
+    def ratio(self) -> float:
         """At least z."""
-        return self.room / self.cost if self.cost > MARGIN else 1.0
+        return self.slots_value / self.cost if self.cost > MARGIN else 1.0
 
 
-class Deadlines:
+class DeadlineOracle:
     """Answers for one instance; what slots and jobs did for one helps with the next.
 
     Parameters
@@ -67,27 +73,31 @@ class Deadlines:
     """
 
     def __init__(
-        self, slots: Slots, offers: Mapping[int, Sequence[Sequence[Offer]]], clock: Clock, seed: int
+        self,
+        slots: PackingCache,
+        options: Mapping[int, Sequence[Sequence[SlotOption]]],
+        clock: Clock,
+        seed: int,
     ) -> None:
         self.instance, self.slots, self.clock, self.seed = slots.instance, slots, clock, seed
         instance = self.instance
-        self.levels = all_levels(instance)
-        self.part = {part.job: part for part in parts(instance)}
-        self.place = {
+        self.levels = progress_levels(instance)
+        self.ratio = {ratio.index: ratio for ratio in candidate_jobs(instance)}
+        self.level_of = {
             item: (i, level)
             for i, own in self.levels.items()
             for level, item in enumerate(own.items)
         }
-        self.rent: dict[tuple[int, int], Floats] = {}  # of levels [l], by slot and job
-        for i, rows in offers.items():
-            for t, row in enumerate(rows, self.part[i].arrival):
-                cost = {(offer.internal, offer.workers): offer.cost for offer in row}
+        self.prices: dict[tuple[int, int], Floats] = {}  # of levels [l], by slot and job
+        for i, rows in options.items():
+            for t, row in enumerate(rows, self.ratio[i].arrival):
+                cost = {(option.internal, option.workers): option.cost for option in row}
                 own = [cost[item.internal, item.workers] for item in self.levels[i].items]
-                self.rent[t, i] = np.maximum.accumulate(np.array(own))
-        self.sets: list[Chosen] = []
+                self.prices[t, i] = np.maximum.accumulate(np.array(own))
+        self.packings: list[LevelChoice] = []
         self.plans: dict[tuple[Any, ...], Mapping[int, int]] = {}  # level by slot; job first
 
-    def check(self, due: Mapping[int, int]) -> Plan | Cut | None:
+    def check(self, due: Mapping[int, int]) -> SlotPlan | CompletionCut | None:
         """Return a plan that completes the jobs by `due`, a cut that says none does, or None.
 
         Parameters
@@ -95,13 +105,13 @@ class Deadlines:
         due : mapping
             The last slot of each job; others do not run.
         """
-        case, clock = _Case(self, due), self.clock.share(PART)
-        proofs: list[_Proof] = []
+        case, clock = _DeadlineMaster(self, due), self.clock.share(TIME_SHARE)
+        proofs: list[_DualProof] = []
 
         def pricing(duals: Floats) -> Priced:
-            found = self._price(case, case.rents(duals), proofs, clock)
-            if proofs[-1].part < 1 - MARGIN:
-                return Priced(None, -proofs[-1].part)
+            found = self._price(case, case.level_prices(duals), proofs, clock)
+            if proofs[-1].ratio < 1 - MARGIN:
+                return Priced(None, -proofs[-1].ratio)
             return Priced(found, -1.0)
 
         try:
@@ -116,88 +126,99 @@ class Deadlines:
             )
         except OutOfTimeError:
             return None
-        least = min(proofs, key=lambda proof: proof.part)
-        self.rent |= {
-            (t, i): least.rents[case.at[t], i] for t in case.at for i in case.jobs[case.at[t]]
+        least = min(proofs, key=lambda proof: proof.ratio)
+        self.prices |= {
+            (t, i): least.level_prices[case.at[t], i]
+            for t in case.at
+            for i in case.jobs[case.at[t]]
         }
-        if least.part < 1 - MARGIN:
+        if least.ratio < 1 - MARGIN:
             return self._cut(case, least)
         whole = result.objective is not None and result.objective < MARGIN - 1
         return self._whole(case) if whole else None
 
-    def _start(self, case: "_Case") -> Floats:
+    def _start(self, case: "_DeadlineMaster") -> Floats:
         """Return prices [row]: the last rents, of 1 for all the jobs together."""
-        rents = {
-            (k, i): np.mean([self.rent[t, i] for t in case.slots[k]], axis=0) for k, i in case.first
+        level_prices = {
+            (k, i): np.mean([self.prices[t, i] for t in case.slots[k]], axis=0)
+            for k, i in case.first
         }
-        cost = sum(float(self._cheapest(case, i, rents, f).cost[-1]) for i, f in case.due.items())
+        cost = sum(
+            float(self._cheapest(case, i, level_prices, f).cost[-1]) for i, f in case.due.items()
+        )
         prices = np.zeros(case.size)
         for key, row in case.first.items():
-            steps = np.diff(rents[key], prepend=0.0)
+            steps = np.diff(level_prices[key], prepend=0.0)
             prices[row : row + len(steps)] = steps / cost if 0 < cost < np.inf else steps
         return prices
 
     def _price(
-        self, case: "_Case", rents: Rents, proofs: list[_Proof], clock: Clock
+        self,
+        case: "_DeadlineMaster",
+        level_prices: LevelPrices,
+        proofs: list[_DualProof],
+        clock: Clock,
     ) -> Columns | None:
         fresh: list[dict[int, float]] = []
-        cost = room = 0.0
+        cost = slots_value = 0.0
         for i in case.due:
-            found = self._cheapest(case, i, rents, case.due[i])
-            if not found.ways:
+            found = self._cheapest(case, i, level_prices, case.due[i])
+            if not found.plans:
                 raise OutOfTimeError  # the job has too few slots, by a rounding
             cost += float(found.cost[-1])
-            way = found.ways[max(found.ways)]
-            first = self.part[i].arrival
+            way = found.plans[max(found.plans)]
+            first = self.ratio[i].arrival
             plan = {
-                first + k: self.place[Item(i, offer.internal, offer.workers)][1]
-                for k, offer in way.items()
+                first + k: self.level_of[JobBundle(i, option.internal, option.workers)][1]
+                for k, option in way.items()
             }
             self.plans.setdefault((i, *plan.items()), plan)
             fresh.append(case.plan(i, plan))
         for k, among in enumerate(case.jobs):
-            values = {i: rents[k, i] for i in among}
-            most, chosen = best(self.slots, self.levels, values, self.sets, clock)
-            room += len(case.slots[k]) * most
+            values = {i: level_prices[k, i] for i in among}
+            upper, chosen = best_of_slot(self.slots, self.levels, values, self.packings, clock)
+            slots_value += len(case.slots[k]) * upper
             if chosen:
-                if chosen not in self.sets:
-                    self.sets.append(chosen)
-                fresh += case.offered(chosen)
-        proofs.append(_Proof(rents, room, cost))
+                if chosen not in self.packings:
+                    self.packings.append(chosen)
+                fresh += case.packing_columns(chosen)
+        proofs.append(_DualProof(level_prices, slots_value, cost))
         return case.columns(fresh) if fresh else None
 
-    def _cheapest(self, case: "_Case", i: int, rents: Rents, last: int) -> Cheapest:
+    def _cheapest(
+        self, case: "_DeadlineMaster", i: int, level_prices: LevelPrices, last: int
+    ) -> CheapestPlans:
         """Return the least rents of job i; slots after its deadline are free."""
-        job, own = arrived(self.instance, i), self.levels[i]
+        job, own = job_at_arrival(self.instance, i), self.levels[i]
         rows = []
         for t in range(job.arrival, last + 1):
-            rent = rents.get((case.at[t], i)) if t in case.at else None
-            costs = np.zeros(len(own.items)) if rent is None else rent
-            offers = [
-                Offer(float(cost), item.workers, item.internal, {})
+            prices = level_prices.get((case.at[t], i)) if t in case.at else None
+            costs = np.zeros(len(own.items)) if prices is None else prices
+            options = [
+                SlotOption(float(cost), item.workers, item.internal, {})
                 for cost, item in zip(costs, own.items, strict=True)
             ]
-            rows.append(not_dominated(job, offers))
+            rows.append(undominated(job, options))
         return exact(job, rows)
 
-    def _cut(self, case: "_Case", proof: _Proof) -> Cut:
+    def _cut(self, case: "_DeadlineMaster", proof: _DualProof) -> CompletionCut:
         T = self.instance.horizon
-        costs = {i: self._cheapest(case, i, proof.rents, T).cost for i in case.due}
+        costs = {i: self._cheapest(case, i, proof.level_prices, T).cost for i in case.due}
         scale = SCALE / proof.cost
-        most = scale * proof.room * (1 + 1e-9)
-        return Cut(
+        upper = scale * proof.slots_value * (1 + 1e-9)
+        return CompletionCut(
             {
-                (i, self.part[i].arrival + k): min(2 * SCALE, scale * cost)
+                (i, self.ratio[i].arrival + k): min(2 * SCALE, scale * cost)
                 for i, own in costs.items()
                 for k, cost in enumerate(own.tolist())
             },
-            most,
+            upper,
         )
 
-    def _whole(self, case: "_Case") -> Plan | None:
+    def _whole(self, case: "_DeadlineMaster") -> SlotPlan | None:
         """Return a plan of known sets of items, or None where there is none, or no time."""
         keys = list(
-            dict.fromkeys((k, own) for each in self.sets for k, own in case.restricted(each))
+            dict.fromkeys((k, own) for each in self.packings for k, own in case.restrictions(each))
         )
         size = len(case.due) + len(case.jobs)
         matrix = np.zeros((size, len(keys)))
@@ -206,7 +227,7 @@ class Deadlines:
             for i, level in own:
                 matrix[case.row[i], column] = self.levels[i].progress[level]
         counts = np.array([len(own) for own in case.slots], dtype=float)
-        needs = [self.part[i].cover.least for i in case.due]
+        needs = [self.ratio[i].cover_row.least for i in case.due]
         result = solve(
             LinearProgram(
                 np.zeros(len(keys)),
@@ -232,17 +253,17 @@ class Deadlines:
         return plan
 
 
-class _Case:
+class _DeadlineMaster:
     """Deadlines, their classes of slots, and the rows of the master.
 
     Rows: jobs, classes, then the levels of each class and job.
     """
 
-    def __init__(self, known: Deadlines, due: Mapping[int, int]) -> None:
-        self.known, self.due = known, dict(sorted(due.items()))
+    def __init__(self, oracle: DeadlineOracle, due: Mapping[int, int]) -> None:
+        self.oracle, self.due = oracle, dict(sorted(due.items()))
         classes: dict[tuple[int, ...], list[int]] = {}
-        for t in range(1, known.instance.horizon + 1):
-            here = tuple(i for i, f in self.due.items() if known.part[i].arrival <= t <= f)
+        for t in range(1, oracle.instance.horizon + 1):
+            here = tuple(i for i, f in self.due.items() if oracle.ratio[i].arrival <= t <= f)
             if here:
                 classes.setdefault(here, []).append(t)
         self.jobs, self.slots = list(classes), list(classes.values())
@@ -253,31 +274,31 @@ class _Case:
         for k, among in enumerate(self.jobs):
             for i in among:
                 self.first[k, i] = self.size
-                self.size += len(known.levels[i].items)
+                self.size += len(oracle.levels[i].items)
 
     def master(self) -> LinearProgram:
         """Return the program: z first, then the plans and sets of items that are known."""
         fresh = [dict.fromkeys(self.row.values(), -1.0)]
-        for (i, *_), plan in self.known.plans.items():
+        for (i, *_), plan in self.oracle.plans.items():
             if i in self.due and max(plan) <= self.due[i]:
                 fresh.append(self.plan(i, plan))
-        for chosen in self.known.sets:
-            fresh += self.offered(chosen)
-        made = self.columns(fresh)
+        for chosen in self.oracle.packings:
+            fresh += self.packing_columns(chosen)
+        columns = self.columns(fresh)
         lower, upper = np.zeros(self.size), np.full(self.size, np.inf)
         counts = slice(len(self.due), len(self.due) + len(self.jobs))
         lower[counts], upper[counts] = -np.inf, [len(own) for own in self.slots]
-        most = np.full(len(fresh), np.inf)
-        most[0] = 1.0
+        column_upper = np.full(len(fresh), np.inf)
+        column_upper[0] = 1.0
         cost = np.zeros(len(fresh))
         cost[0] = -1.0
-        return LinearProgram(cost, np.zeros(len(fresh)), most, made.matrix, lower, upper)
+        return LinearProgram(cost, np.zeros(len(fresh)), column_upper, columns.matrix, lower, upper)
 
-    def rents(self, duals: Floats) -> Rents:
+    def level_prices(self, duals: Floats) -> LevelPrices:
         """Return the rents of levels that the duals [row] are, as their steps."""
         found = {}
         for (k, i), row in self.first.items():
-            steps = duals[row : row + len(self.known.levels[i].items)]
+            steps = duals[row : row + len(self.oracle.levels[i].items)]
             found[k, i] = np.cumsum(np.maximum(0.0, steps))
         return found
 
@@ -290,10 +311,10 @@ class _Case:
                 found[row] = found.get(row, 0.0) - 1.0
         return found
 
-    def offered(self, chosen: Chosen) -> list[dict[int, float]]:
+    def packing_columns(self, chosen: LevelChoice) -> list[dict[int, float]]:
         """Return the columns of a set of items, for each class of slots."""
         found = []
-        for k, own in self.restricted(chosen):
+        for k, own in self.restrictions(chosen):
             column = {len(self.due) + k: 1.0}
             for i, level in own:
                 first = self.first[k, i]
@@ -301,7 +322,9 @@ class _Case:
             found.append(column)
         return found
 
-    def restricted(self, chosen: Chosen) -> Iterable[tuple[int, tuple[tuple[int, int], ...]]]:
+    def restrictions(
+        self, chosen: LevelChoice
+    ) -> Iterable[tuple[int, tuple[tuple[int, int], ...]]]:
         """Yield each class, and the jobs of a set, with their levels, that may run in it."""
         for k, among in enumerate(self.jobs):
             own = tuple((i, chosen[i]) for i in among if i in chosen)

@@ -45,10 +45,10 @@ def dual_10(instance: DmlrsInstance) -> Any:
 def _sub(equation: str) -> Callable[[DmlrsInstance], Any]:
     """Return how to build a subproblem of the last job to arrive."""
 
-    def made(instance: DmlrsInstance) -> Any:
+    def build(instance: DmlrsInstance) -> Any:
         return of_the_last_job(instance, equation)
 
-    return made
+    return build
 
 
 sub_15, sub_16, sub_19 = _sub("15"), _sub("16"), _sub("19")

@@ -14,13 +14,13 @@ from scipy import sparse
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.dmlrs.bounds.utility_sums import attained
-from schedgap.models.dmlrs.exact.deadlines import Cut, Deadlines
+from schedgap.models.dmlrs.exact.deadlines import CompletionCut, DeadlineOracle
 from schedgap.models.dmlrs.exact.packing import dominates
-from schedgap.models.dmlrs.exact.slot_packings import Slots
-from schedgap.models.dmlrs.offers import Offer
+from schedgap.models.dmlrs.exact.slot_packings import PackingCache
 from schedgap.models.dmlrs.programs import aggregate
-from schedgap.models.dmlrs.programs.aggregate import Item
-from schedgap.models.dmlrs.utility_units import WORD
+from schedgap.models.dmlrs.programs.aggregate import JobBundle
+from schedgap.models.dmlrs.slot_options import SlotOption
+from schedgap.models.dmlrs.utility_scaling import ENGINE_TOLERANCE
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import solve
 from schedgap.solvers.engines.confirm import confirm
@@ -33,12 +33,12 @@ CLOSE = 1e-9  # of utility
 
 
 def lbbd(
-    found: SearchState,
+    state: SearchState,
     instance: DmlrsInstance,
     model: Any = None,
-    real: Callable[[float], float] | None = None,
+    to_bound: Callable[[float], float] | None = None,
     *,
-    offers: Mapping[int, Sequence[Sequence[Offer]]] | None = None,
+    options: Mapping[int, Sequence[Sequence[SlotOption]]] | None = None,
     gap: float = 0.0,
 ) -> CuttingPlaneResult:
     """Alternate between the relaxation and its slots until no slot is impossible.
@@ -59,7 +59,7 @@ def lbbd(
         Relative gap at which the relaxation is good enough to be packed; it ends at the first
         schedule then.
     """
-    call = found.call
+    call = state.call
     engine = call.engine or "highs"
     call.progress.phase("building the relaxation")
     model = aggregate.build(instance) if model is None else model
@@ -76,38 +76,38 @@ def lbbd(
         for j, var in enumerate(compiled.variables)
         if id(var) in completions
     }
-    real = real or (lambda bound: -attained(instance, WORD - bound))
-    known = Slots(instance, call.clock)
-    judge = None if offers is None else Deadlines(known, offers, call.clock, call.seed)
-    cuts: set[tuple[Item, ...]] = set()
+    to_bound = to_bound or (lambda bound: -attained(instance, ENGINE_TOLERANCE - bound))
+    packings = PackingCache(instance, call.clock)
+    oracle = None if options is None else DeadlineOracle(packings, options, call.clock, call.seed)
+    cuts: set[tuple[JobBundle, ...]] = set()
 
     def separate(values: Floats) -> Rows | None:
-        slots: dict[int, list[Item]] = {}
+        slots: dict[int, list[JobBundle]] = {}
         for j, (t, item) in columns.items():
             if values[j] > 0.5:
                 slots.setdefault(t, []).append(item)
-        impossible = [own for own in slots.values() if known.packing(own).impossible]
-        fresh = {known.few(own) for own in impossible} - cuts
-        found.offer(known.schedule(slots))
+        infeasible = [own for own in slots.values() if packings.packing(own).infeasible]
+        fresh = {packings.minimal_subset(own) for own in infeasible} - cuts
+        state.offer(packings.schedule(slots))
         if not fresh:
             return None
         cuts.update(fresh)
         lines, right = _rows(fresh, columns, len(values))
-        if judge is not None:
+        if oracle is not None:
             due = dict(complete[j] for j in complete if values[j] > 0.5)
-            answer = judge.check(due)
-            if isinstance(answer, Cut):
+            answer = oracle.check(due)
+            if isinstance(answer, CompletionCut):
                 lines.append(np.zeros(len(values)))
                 for j, completion in complete.items():
                     lines[-1][j] = answer.weight.get(completion, 0.0)
-                right.append(answer.most)
+                right.append(answer.upper)
             elif answer is not None:
-                found.offer(known.schedule(answer))
-                if found.upper is not None and -found.upper >= worth(due) - CLOSE:
+                state.offer(packings.schedule(answer))
+                if state.upper is not None and -state.upper >= total_utility(due) - CLOSE:
                     return None
         return Rows(np.full(len(right), -np.inf), right, sparse.csr_array(np.array(lines)))
 
-    def worth(due: Mapping[int, int]) -> float:
+    def total_utility(due: Mapping[int, int]) -> float:
         view = arrays(instance)
         return sum(float(view.utility[i, f - view.arrival[i]]) for i, f in due.items())
 
@@ -120,7 +120,7 @@ def lbbd(
             program,
             engine,
             clock=call.clock,
-            on_bound=lambda bound: found.bound(real(bound), confirmed=False),
+            on_bound=lambda bound: state.bound(to_bound(bound), confirmed=False),
             options={**usual, "mip_rel_gap": gap} if gap else usual,
             **settings,
         )
@@ -132,34 +132,34 @@ def lbbd(
         compiled.program,
         separate,
         clock=call.clock,
-        on_bound=lambda bound: found.bound(real(bound), confirmed=False),
+        on_bound=lambda bound: state.bound(to_bound(bound), confirmed=False),
         solve=master,
     )
     if result.end != "stopped":
         program, first = asked[0]
         again, said = confirm(program, engine, first, clock=call.clock, options=usual, **settings)
-        found.trace["asked_again"] = said
+        state.trace["asked_again"] = said
         if again.bound is not None:
-            found.bound(real(again.bound))
+            state.bound(to_bound(again.bound))
         if again.status != first.status:
             result = replace(result, end="stopped")
-    found.trace |= {"rounds": result.rounds, "cuts": len(cuts), "packings": len(known)}
+    state.trace |= {"rounds": result.rounds, "cuts": len(cuts), "packings": len(packings)}
     return result
 
 
 def _rows(
-    sets: set[tuple[Item, ...]], columns: Mapping[int, tuple[int, Item]], width: int
+    sets: set[tuple[JobBundle, ...]], columns: Mapping[int, tuple[int, JobBundle]], width: int
 ) -> tuple[list[Floats], list[float]]:
     """Return, for each set and slot, that what takes as much room as all of it is not chosen."""
     lines, right = [], []
     slots = sorted({t for t, _ in columns.values()})
-    for few in sorted(sets):
+    for minimal_subset in sorted(sets):
         for t in slots:
             line = np.zeros(width)
             for j, (slot, item) in columns.items():
-                if slot == t and any(dominates(item, each) for each in few):
+                if slot == t and any(dominates(item, each) for each in minimal_subset):
                     line[j] = 1
             if line.any():
                 lines.append(line)
-                right.append(len(few) - 1.0)
+                right.append(len(minimal_subset) - 1.0)
     return lines, right

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedgap.instances.dmlrs import Counts, DmlrsInstance, arrays
-from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError, fill
-from schedgap.models.dmlrs.programs.aggregate import Item
+from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError, fill_bins
+from schedgap.models.dmlrs.programs.aggregate import JobBundle
 from schedgap.models.dmlrs.throughput import bundles, ps_needed
 from schedgap.solvers.children.clock import Clock
 
@@ -20,10 +20,10 @@ class Packing:
     """Where items go, one by one, or that they do not fit; neither when the search was stopped."""
 
     counts: tuple[Counts, ...] | None = None
-    impossible: bool = False
+    infeasible: bool = False
 
 
-def pack(instance: DmlrsInstance, items: Sequence[Item], clock: Clock) -> Packing:
+def pack(instance: DmlrsInstance, items: Sequence[JobBundle], clock: Clock) -> Packing:
     """Return a packing of items on the empty machines, or a proof that there is none.
 
     Whole thousandths and a complete search: no tolerance is in it.
@@ -31,69 +31,72 @@ def pack(instance: DmlrsInstance, items: Sequence[Item], clock: Clock) -> Packin
     if not items:
         return Packing(())
     view = arrays(instance)
-    rooms, types = np.unique(view.capacity_milli, axis=0, return_inverse=True)
-    machines = [np.flatnonzero(types.ravel() == q).tolist() for q in range(len(rooms))]
-    units, numbers, meant = [], [], []
+    capacities, types = np.unique(view.capacity_milli, axis=0, return_inverse=True)
+    machines = [np.flatnonzero(types.ravel() == q).tolist() for q in range(len(capacities))]
+    units, numbers, meaning = [], [], []
     for k, item in enumerate(items):
         ps = ps_needed(float(view.ratio[item.job]), item.workers)
-        worker, server = view.worker_milli[item.job], view.ps_milli[item.job]
-        parts = [(1, 0, item.workers), (0, 1, ps)]
-        for w, s, number in [(item.workers, ps, 1)] if item.internal else parts:
-            units.append(tuple((w * worker + s * server).tolist()))
+        worker_demand, ps_demand = view.worker_milli[item.job], view.ps_milli[item.job]
+        candidate_jobs = [(1, 0, item.workers), (0, 1, ps)]
+        for w, s, number in [(item.workers, ps, 1)] if item.internal else candidate_jobs:
+            units.append(tuple((w * worker_demand + s * ps_demand).tolist()))
             numbers.append(number)
-            meant.append((k, w, s))
-    bins = [(tuple(room.tolist()), len(own)) for room, own in zip(rooms, machines, strict=True)]
+            meaning.append((k, w, s))
+    bins = [
+        (tuple(room.tolist()), len(machines_of))
+        for room, machines_of in zip(capacities, machines, strict=True)
+    ]
     try:
-        filled = fill(units, tuple(numbers), bins, clock)
+        filled = fill_bins(units, tuple(numbers), bins, clock)
     except OutOfTimeError:
         return Packing()
     if filled is None:
-        return Packing(impossible=True)
+        return Packing(infeasible=True)
     counts: list[dict[int, tuple[int, int]]] = [{} for _ in items]
-    for q, own in filled:
+    for q, machines_of in filled:
         h = machines[q].pop(0)
-        for number, (k, w, s) in zip(own, meant, strict=True):
+        for number, (k, w, s) in zip(machines_of, meaning, strict=True):
             if number:
-                before = counts[k].get(h, (0, 0))
-                counts[k][h] = before[0] + number * w, before[1] + number * s
+                previous = counts[k].get(h, (0, 0))
+                counts[k][h] = previous[0] + number * w, previous[1] + number * s
     return Packing(tuple(counts))
 
 
-def few_that_do_not_fit(
-    instance: DmlrsInstance, items: Sequence[Item], clock: Clock
-) -> tuple[Item, ...]:
+def minimal_infeasible_subset(
+    instance: DmlrsInstance, items: Sequence[JobBundle], clock: Clock
+) -> tuple[JobBundle, ...]:
     """Return a smallest part of items that cannot be packed, none of which can be made easier.
 
     Items are dropped, freed from their machine, and given fewer workers, as long as a proof says
     that the rest does not fit.
     """
 
-    def fails(some: Sequence[Item]) -> bool:
-        return pack(instance, some, clock).impossible
+    def infeasible(subset: Sequence[JobBundle]) -> bool:
+        return pack(instance, subset, clock).infeasible
 
-    found = list(items)
+    kept = list(items)
     for item in items:
-        rest = [each for each in found if each != item]
-        if rest and fails(rest):
-            found = rest
-    for k, item in enumerate(found):
+        others = [other for other in kept if other != item]
+        if others and infeasible(others):
+            kept = others
+    for k, item in enumerate(kept):
         if item.internal and len(instance.machines) > 1:
-            freed = [*found[:k], item._replace(internal=False), *found[k + 1 :]]
-            found = freed if fails(freed) else found
+            relaxed = [*kept[:k], item._replace(internal=False), *kept[k + 1 :]]
+            kept = relaxed if infeasible(relaxed) else kept
         allowed = bundles(instance, item.job).workers
         fewer = allowed[allowed < item.workers].tolist()
         low, high = 0, len(fewer)  # fewer[high:] and the item itself do not fit
         while low < high:
             middle = (low + high) // 2
-            lower = [*found[:k], found[k]._replace(workers=fewer[middle]), *found[k + 1 :]]
-            if fails(lower):
-                high, found = middle, lower
+            reduced = [*kept[:k], kept[k]._replace(workers=fewer[middle]), *kept[k + 1 :]]
+            if infeasible(reduced):
+                high, kept = middle, reduced
             else:
                 low = middle + 1
-    return tuple(found)
+    return tuple(kept)
 
 
-def dominates(item: Item, other: Item) -> bool:
+def dominates(item: JobBundle, other: JobBundle) -> bool:
     """Whether an item takes all the room that another one of the same job does."""
     at_least = item.job == other.job and item.workers >= other.workers
     return at_least and (item.internal or not other.internal)

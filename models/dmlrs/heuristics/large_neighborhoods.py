@@ -12,26 +12,26 @@ import numpy as np
 
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.heuristics.density import densities
-from schedgap.models.dmlrs.heuristics.partial_schedule import Board
+from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule
 from schedgap.solvers.children.clock import Clock
 
-MOST_LEAVING = 8
-PARTS = 0.0, 0.3, 0.6, 1.0  # of the prices
+MAX_REMOVED = 8
+PRICE_SHARES = 0.0, 0.3, 0.6, 1.0  # of the prices
 NOISE = 0.7  # of the logarithm of the density
-NEAR = 3.0  # slots by which the distance of jobs is perturbed
-WORSE = 0.002  # of the best value: such a loss is accepted now and then, at first
+DISTANCE_NOISE = 3.0  # slots by which the distance of jobs is perturbed
+INITIAL_TEMPERATURE = 0.002  # of the best value: such a loss is accepted now and then, at first
 
 
 def improve(
-    board: Board,
+    partial: PartialSchedule,
     prices: Floats,
     *,
     moves: int,
     clock: Clock,
     seed: int,
-    on_better: Callable[[Board], None],
-    enough: float = math.inf,
-) -> Board:
+    on_better: Callable[[PartialSchedule], None],
+    target: float = math.inf,
+) -> PartialSchedule:
     """Return the best board found; by simulated annealing, so that seeds differ.
 
     Parameters
@@ -46,38 +46,45 @@ def improve(
         A value that no board exceeds: the search ends there.
     """
     random = np.random.default_rng(seed)
-    density = densities(board.instance)
-    able = np.flatnonzero(density > 0).tolist()
-    best, most = board, board.value()
-    value = most
-    for move in range(moves if able else 0):
-        if clock.expired() or most >= enough - 1e-9 * max(1.0, enough):
+    density = densities(partial.instance)
+    candidates = np.flatnonzero(density > 0).tolist()
+    best, best_value = partial, partial.value()
+    value = best_value
+    for move in range(moves if candidates else 0):
+        if clock.expired() or best_value >= target - 1e-9 * max(1.0, target):
             break
-        other = board.copy()
-        for i in _leaving(other, random):
-            other.drop(i)
+        neighbour = partial.copy()
+        for i in _jobs_to_remove(neighbour, random):
+            neighbour.remove(i)
         noisy = density * np.exp(random.normal(0, NOISE, len(density)))
-        at = prices * random.choice(PARTS)
-        for i in sorted((i for i in able if i not in other.plans), key=lambda i: -noisy[i]):
-            other.insert(i, at)
-        worth = other.value()
-        left = 1 - max(move / moves, clock.spent())
-        if worth >= value + WORSE * most * left * math.log(max(1e-12, random.random())):
-            board, value = other, worth
-        if worth > most + 1e-9 * max(1.0, most):
-            best, most = other, worth
+        share_of_prices = prices * random.choice(PRICE_SHARES)
+        for i in sorted(
+            (i for i in candidates if i not in neighbour.plans), key=lambda i: -noisy[i]
+        ):
+            neighbour.insert(i, share_of_prices)
+        neighbour_value = neighbour.value()
+        temperature = 1 - max(move / moves, clock.spent())
+        if neighbour_value >= value + INITIAL_TEMPERATURE * best_value * temperature * math.log(
+            max(1e-12, random.random())
+        ):
+            partial, value = neighbour, neighbour_value
+        if neighbour_value > best_value + 1e-9 * max(1.0, best_value):
+            best, best_value = neighbour, neighbour_value
             on_better(best)
     return best
 
 
-def _leaving(board: Board, random: np.random.Generator) -> list[int]:
-    on = list(board.plans)
-    if not on:
-        return on
-    number = int(random.integers(1, min(MOST_LEAVING, len(on)) + 1))
+def _jobs_to_remove(partial: PartialSchedule, random: np.random.Generator) -> list[int]:
+    scheduled = list(partial.plans)
+    if not scheduled:
+        return scheduled
+    count = int(random.integers(1, min(MAX_REMOVED, len(scheduled)) + 1))
     if random.random() < 0.5:
-        found: list[int] = random.choice(on, number, replace=False).tolist()
-        return found
-    slot = int(random.integers(1, board.instance.horizon + 1))
-    away = {i: min(abs(t - slot) for t in board.plans[i]) + NEAR * random.random() for i in on}
-    return sorted(on, key=away.__getitem__)[:number]
+        chosen: list[int] = random.choice(scheduled, count, replace=False).tolist()
+        return chosen
+    slot = int(random.integers(1, partial.instance.horizon + 1))
+    distance = {
+        i: min(abs(t - slot) for t in partial.plans[i]) + DISTANCE_NOISE * random.random()
+        for i in scheduled
+    }
+    return sorted(scheduled, key=distance.__getitem__)[:count]

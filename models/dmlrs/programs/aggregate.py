@@ -1,6 +1,6 @@
-"""DMLRS (3)-(7) with all machines as one (ours): a relaxation, whose slots are packed afterwards.
+"""DMLRS (3)-(7) with all machines merged (ours): a relaxation, whose slots are packed afterwards.
 
-v_itqn: job i has n workers in slot t, inside some machine (q = 0) or across machines (q = 1).
+v_itqn: job i has n workers in slot t, on a single machine (q = 0) or across machines (q = 1).
 """
 
 from collections.abc import Sequence
@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
 from schedgap.models.dmlrs.programs.common_rows import (
-    Part,
+    CandidateJob,
     add_completions,
     add_job_order,
     add_work,
-    parts,
+    candidate_jobs,
     running,
 )
 from schedgap.models.dmlrs.throughput import bundles
 
 
-class Item(NamedTuple):
-    """n workers of a job, with their PSs on one machine, or wherever there is room."""
+class JobBundle(NamedTuple):
+    """n workers of a job with their PSs in one slot, on a single machine or on any machines."""
 
     job: int
     internal: bool
@@ -27,63 +27,64 @@ class Item(NamedTuple):
 
 
 def size(instance: DmlrsInstance) -> int:
-    """Return how many columns the program has at most."""
+    """Return an upper limit on the number of columns."""
     T = instance.horizon
     return sum(
-        (T - p.arrival + 1) * (max(p.inside) + p.across) + T - p.first + 1 for p in parts(instance)
+        (T - p.arrival + 1) * (max(p.internal) + p.external) + T - p.first + 1
+        for p in candidate_jobs(instance)
     )
 
 
 def build(instance: DmlrsInstance) -> Any:
-    """Return the program as a Pyomo `ConcreteModel`; it solves nothing."""
+    """Return the program as a Pyomo `ConcreteModel`; it is not solved."""
     import pyomo.environ as pyo
 
-    view, among, T = arrays(instance), parts(instance), instance.horizon
+    view, jobs, T = arrays(instance), candidate_jobs(instance), instance.horizon
     model = pyo.ConcreteModel(name=instance.name)
-    add_completions(model, instance, among)
+    add_completions(model, instance, jobs)
     model.v = pyo.Var(
         [
-            (p.job, t, mode, n)
-            for p in among
+            (p.index, t, mode, n)
+            for p in jobs
             for t in range(p.arrival, T + 1)
             for mode, n in _choices(instance, p)
         ],
         domain=pyo.Binary,
         doc="job i has n workers in slot t, inside some machine (0) or across machines (1)",
     )
-    here: dict[tuple[int, int], list[tuple[int, int, Any]]] = {}
+    choices_in: dict[tuple[int, int], list[tuple[int, int, Any]]] = {}
     for (i, t, mode, n), var in model.v.items():
-        here.setdefault((i, t), []).append((mode, n, var))
+        choices_in.setdefault((i, t), []).append((mode, n, var))
     model.eq_6 = pyo.Constraint(
-        list(here),
+        list(choices_in),
         doc="one choice in a slot, and none after completion",
         rule=lambda model, i, t: (
-            sum(var for _, _, var in here[i, t]) <= running(model, instance, i, t)
+            sum(var for _, _, var in choices_in[i, t]) <= running(model, instance, i, t)
         ),
     )
     work: dict[int, dict[int, tuple[Any, Any]]] = {}
-    for part in among:
-        for t in range(part.arrival, T + 1):
-            own = here.get((part.job, t), ())
-            inside, across = (
-                sum(n * var for mode, n, var in own if mode == wanted)
+    for job in jobs:
+        for t in range(job.arrival, T + 1):
+            job_bundles = choices_in.get((job.index, t), ())
+            internal, external = (
+                sum(n * var for mode, n, var in job_bundles if mode == wanted)
                 for wanted in (INTERNAL, EXTERNAL)
             )
-            work.setdefault(part.job, {})[t] = inside, across
-    add_work(model, instance, among, work, cuts=True)
+            work.setdefault(job.index, {})[t] = internal, external
+    add_work(model, instance, jobs, work, cuts=True)
     demand = {
-        p.job: dict(zip(own.workers.tolist(), own.demand, strict=True))
-        for p in among
-        for own in [bundles(instance, p.job)]
+        p.index: dict(zip(job_bundles.workers.tolist(), job_bundles.demand, strict=True))
+        for p in jobs
+        for job_bundles in [bundles(instance, p.index)]
     }
     total = view.capacity_milli.sum(axis=0) / 1000
 
     def fits(model: Any, t: int, r: int) -> Any:
         terms = [
-            float(demand[p.job][n][r]) * var
-            for p in among
-            for _, n, var in here.get((p.job, t), ())
-            if demand[p.job][n][r]
+            float(demand[p.index][n][r]) * var
+            for p in jobs
+            for _, n, var in choices_in.get((p.index, t), ())
+            if demand[p.index][n][r]
         ]
         return pyo.quicksum(terms) <= float(total[r]) if terms else pyo.Constraint.Skip
 
@@ -93,17 +94,24 @@ def build(instance: DmlrsInstance) -> Any:
         doc="capacity of all machines together, by slot and resource",
         rule=fits,
     )
-    add_job_order(model, instance, among)
+    add_job_order(model, instance, jobs)
     return model
 
 
-def _choices(instance: DmlrsInstance, part: Part) -> Sequence[tuple[int, int]]:
-    workers = bundles(instance, part.job).workers.tolist()
-    widest = (INTERNAL, max(part.inside)), (EXTERNAL, part.across)
-    return [(mode, n) for mode, most in widest for n in workers if n <= most]
+def _choices(instance: DmlrsInstance, job: CandidateJob) -> Sequence[tuple[int, int]]:
+    """Return the allowed pairs of mode and number of workers."""
+    workers = bundles(instance, job.index).workers.tolist()
+    limits = (INTERNAL, max(job.internal)), (EXTERNAL, job.external)
+    return [(mode, n) for mode, most in limits for n in workers if n <= most]
 
 
-def chosen(index: tuple[int, int, int, int]) -> tuple[int, Item]:
-    """Return slot and item of an index of v."""
+def chosen(index: tuple[int, int, int, int]) -> tuple[int, JobBundle]:
+    """Return the slot and the bundle that a variable stands for.
+
+    Parameters
+    ----------
+    index : tuple of int
+        (i, t, q, n), an index of `v`.
+    """
     i, t, mode, n = index
-    return t, Item(i, mode == INTERNAL, n)
+    return t, JobBundle(i, mode == INTERNAL, n)

@@ -1,4 +1,4 @@
-"""What all integer programs of DMLRS share: who may be admitted, completion slots, symmetry."""
+"""Rows that all integer programs of DMLRS share: completion, work (3), capacity (5), symmetry."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,80 +8,101 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.models.dmlrs.programs.integral_rows import Cover, cover, least_external
-from schedgap.models.dmlrs.throughput import external_width, first_completions, widths
+from schedgap.models.dmlrs.programs.integral_rows import CoverRow, cover_row, min_external
+from schedgap.models.dmlrs.throughput import first_completions, machine_limits, max_external_workers
 
-Work = Mapping[int, tuple[Any, Any]]  # by slot: worker-slots inside a machine, and across
+Work = Mapping[int, tuple[Any, Any]]  # by slot: worker-slots on a single machine, and across
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """One job that some schedule may complete."""
+class CandidateJob:
+    """A job that some schedule may complete, with limits on its workers and PSs in a slot."""
 
-    job: int
+    index: int
     arrival: int
-    first: int  # the first slot in which it may be complete
-    inside: tuple[int, ...]  # [h] the most workers with their PSs on a machine
-    across: int  # the most workers on several machines; 0 if it never runs so
-    workers: tuple[int, ...]  # [h] the most workers of it
-    ps: tuple[int, ...]  # [h] the most PSs of it
-    cover: Cover
+    first: int  # f0, its earliest possible completion
+    internal: tuple[int, ...]  # [h] most workers with their PSs on the machine
+    external: int  # most workers across machines; 0 if impossible
+    workers: tuple[int, ...]  # [h] most workers on the machine
+    ps: tuple[int, ...]  # [h] most PSs on the machine
+    cover_row: CoverRow
 
 
-def parts(instance: DmlrsInstance) -> list[Part]:
+def candidate_jobs(instance: DmlrsInstance) -> list[CandidateJob]:
     """Return the jobs that may be admitted."""
-    view, most = arrays(instance), widths(instance)
+    view, limits = arrays(instance), machine_limits(instance)
     return [
-        Part(
+        CandidateJob(
             i,
             int(view.arrival[i]),
             first,
-            tuple(most.internal[i].tolist()),
-            external_width(instance, i),
-            tuple(most.workers[i].tolist()),
-            tuple(most.ps[i].tolist()),
-            cover(instance, i),
+            tuple(limits.internal[i].tolist()),
+            max_external_workers(instance, i),
+            tuple(limits.workers[i].tolist()),
+            tuple(limits.ps[i].tolist()),
+            cover_row(instance, i),
         )
         for i, first in enumerate(first_completions(instance))
         if first <= instance.horizon
     ]
 
 
-def least_workers(instance: DmlrsInstance, i: int) -> int:
-    """Return how many worker-slots job i needs at least, of both modes together."""
-    if external_width(instance, i) == 0:
-        return cover(instance, i).least
-    need = least_external(instance, i)
+def min_workers(instance: DmlrsInstance, i: int) -> int:
+    """Return a lower bound on the worker-slots of job i, both modes together.
+
+    Parameters
+    ----------
+    i : int
+        Index of the job.
+    """
+    if max_external_workers(instance, i) == 0:
+        return cover_row(instance, i).least
+    need = min_external(instance, i)
     return int((np.arange(len(need)) + need).min())
 
 
 def equal_machines(instance: DmlrsInstance) -> list[tuple[int, int]]:
-    """Return pairs of neighbors in each group of machines of the same capacities."""
+    """Return pairs of consecutive machines in each group of machines with the same capacities."""
     return _neighbors([tuple(row) for row in arrays(instance).capacity_milli.tolist()])
 
 
-def equal_jobs(instance: DmlrsInstance, among: list[Part]) -> list[tuple[int, int]]:
-    """Return pairs of neighbors in each group of jobs that are equal but for their ids."""
-    keys = [instance.jobs[part.job].model_dump_json(exclude={"id"}) for part in among]
-    return [(among[a].job, among[b].job) for a, b in _neighbors(keys)]
+def equal_jobs(instance: DmlrsInstance, jobs: list[CandidateJob]) -> list[tuple[int, int]]:
+    """Return pairs of consecutive jobs in each group of jobs that differ in their ids only.
+
+    Parameters
+    ----------
+    jobs : list of CandidateJob
+        The jobs of the program.
+    """
+    keys = [instance.jobs[job.index].model_dump_json(exclude={"id"}) for job in jobs]
+    return [(jobs[a].index, jobs[b].index) for a, b in _neighbors(keys)]
 
 
 def _neighbors(keys: list[Any]) -> list[tuple[int, int]]:
+    """Return the consecutive positions of each group of equal keys."""
     groups: dict[Any, list[int]] = {}
     for k, key in enumerate(keys):
         groups.setdefault(key, []).append(k)
     return [pair for group in groups.values() for pair in pairwise(group)]
 
 
-def add_completions(model: Any, instance: DmlrsInstance, among: list[Part]) -> None:
-    """Add y_if, the objective, and at most one completion of each job."""
+def add_completions(model: Any, instance: DmlrsInstance, jobs: list[CandidateJob]) -> None:
+    """Add y_if, the objective, and the rows of at most one completion for each job.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        Gets `y`, `objective` and `lin_once`.
+    jobs : list of CandidateJob
+        The jobs of the program.
+    """
     import pyomo.environ as pyo
 
     T, view = instance.horizon, arrays(instance)
     model.y = pyo.Var(
-        [(part.job, f) for part in among for f in range(part.first, T + 1)],
+        [(job.index, f) for job in jobs for f in range(job.first, T + 1)],
         domain=pyo.Binary,
-        doc="job i is complete in slot f, or before",
+        doc="job i is complete by slot f",
     )
     model.objective = pyo.Objective(
         expr=pyo.quicksum(
@@ -91,47 +112,67 @@ def add_completions(model: Any, instance: DmlrsInstance, among: list[Part]) -> N
         doc="sum of utilities of the admitted jobs",
     )
     model.lin_once = pyo.Constraint(
-        [part.job for part in among],
+        [job.index for job in jobs],
         doc="a job is admitted at most once",
         rule=lambda model, i: running(model, instance, i, 1) <= 1,
     )
 
 
 def running(model: Any, instance: DmlrsInstance, i: int, t: int) -> Any:
-    """Return sum_{f >= t} y_if: whether job i may run in slot t."""
+    """Return sum_{f >= t} y_if, which is 1 if job i may run in slot t.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        With `y`.
+    i, t : int
+        Index of the job, slot.
+    """
     return sum(model.y[i, f] for f in range(t, instance.horizon + 1) if (i, f) in model.y)
 
 
 def add_work(
     model: Any,
     instance: DmlrsInstance,
-    among: list[Part],
+    jobs: list[CandidateJob],
     work: Mapping[int, Work],
     *,
     cuts: bool,
 ) -> None:
-    """Add (3), for each slot in which a job may be complete; the last one alone is literal."""
+    """Add (3) for each slot in which a job may be complete; the row of slot T is the printed one.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        With `y`; gets `eq_3` and `cut_cover`.
+    jobs : list of CandidateJob
+        The jobs of the program.
+    work : mapping
+        By job and slot, the worker-slots on a single machine and across machines, as expressions.
+    cuts : bool
+        Whether to add the rows of slots before T, and a row on the sum of both modes.
+    """
     import pyomo.environ as pyo
 
     T = instance.horizon
-    by_job = {part.job: part for part in among}
+    by_job = {job.index: job for job in jobs}
 
     def enough(model: Any, i: int, t: int) -> Any:
-        part = by_job[i]
+        job = by_job[i]
         done = pyo.quicksum(
-            part.cover.inside * work[i][s][0] + part.cover.across * work[i][s][1]
-            for s in range(part.arrival, t + 1)
+            job.cover_row.internal * work[i][s][0] + job.cover_row.external * work[i][s][1]
+            for s in range(job.arrival, t + 1)
         )
-        complete = sum(model.y[i, f] for f in range(part.first, t + 1))
-        return done >= part.cover.least * complete
+        complete = sum(model.y[i, f] for f in range(job.first, t + 1))
+        return done >= job.cover_row.least * complete
 
-    slots = [(part.job, t) for part in among for t in range(part.first if cuts else T, T + 1)]
-    model.eq_3 = pyo.Constraint(slots, rule=enough, doc="the work of a complete job is done")
+    slots = [(job.index, t) for job in jobs for t in range(job.first if cuts else T, T + 1)]
+    model.eq_3 = pyo.Constraint(slots, rule=enough, doc="a complete job has done its work")
     if cuts:
-        least = {part.job: least_workers(instance, part.job) for part in among}
+        least = {job.index: min_workers(instance, job.index) for job in jobs}
         model.cut_cover = pyo.Constraint(
             list(least),
-            doc="an admitted job has so many worker-slots at least, in both modes together",
+            doc="least worker-slots of an admitted job, both modes together",
             rule=lambda model, i: (
                 pyo.quicksum(a + b for a, b in work[i].values())
                 >= least[i] * running(model, instance, i, 1)
@@ -142,14 +183,23 @@ def add_work(
 def add_capacity(
     model: Any,
     instance: DmlrsInstance,
-    among: list[Part],
+    jobs: list[CandidateJob],
     demand: Callable[[int, int, int, int], Any],
     *,
     symmetry: bool,
 ) -> None:
-    """Add (5) and, on request, an order of equal machines and of equal jobs.
+    """Add (5) and, on request, rows that order equal machines and equal jobs.
 
-    `demand(i, t, h, r)` is what job i demands of a resource there: an expression, or 0.
+    Parameters
+    ----------
+    model : ConcreteModel
+        With `y`; gets `eq_5`, `cut_machines` and `cut_jobs`.
+    jobs : list of CandidateJob
+        The jobs of the program.
+    demand : callable
+        From job i, slot t, machine h and resource r to the demand there: an expression, or 0.
+    symmetry : bool
+        Whether to break the symmetry of equal machines and of equal jobs.
     """
     import pyomo.environ as pyo
 
@@ -159,7 +209,7 @@ def add_capacity(
     for t in range(1, T + 1):
         for h in range(H):
             for r in range(R):
-                terms = [demand(part.job, t, h, r) for part in among if t >= part.arrival]
+                terms = [demand(job.index, t, h, r) for job in jobs if t >= job.arrival]
                 uses[h, t, r] = sum(term for term in terms if not isinstance(term, int))
     rows = [key for key, used in uses.items() if not isinstance(used, int)]
     model.eq_5 = pyo.Constraint(
@@ -176,21 +226,29 @@ def add_capacity(
 
     model.cut_machines = pyo.Constraint(
         [(h, k, t) for h, k in equal_machines(instance) for t in range(1, T + 1)],
-        doc="of two equal machines the first gives no less of the first resource",
+        doc="of two equal machines the first has no less load of the first resource",
         rule=busier,
     )
-    add_job_order(model, instance, among)
+    add_job_order(model, instance, jobs)
 
 
-def add_job_order(model: Any, instance: DmlrsInstance, among: list[Part]) -> None:
-    """Put equal jobs in order."""
+def add_job_order(model: Any, instance: DmlrsInstance, jobs: list[CandidateJob]) -> None:
+    """Add rows that order equal jobs by completion.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        With `y`; gets `cut_jobs`.
+    jobs : list of CandidateJob
+        The jobs of the program.
+    """
     import pyomo.environ as pyo
 
     T = instance.horizon
-    first = {part.job: part.first for part in among}
+    first = {job.index: job.first for job in jobs}
     model.cut_jobs = pyo.Constraint(
-        [(i, j, t) for i, j in equal_jobs(instance, among) for t in range(first[i], T + 1)],
-        doc="of two equal jobs the first is complete no later",
+        [(i, j, t) for i, j in equal_jobs(instance, jobs) for t in range(first[i], T + 1)],
+        doc="of two equal jobs the first completes no later",
         rule=lambda model, i, j, t: (
             sum(model.y[i, f] for f in range(first[i], t + 1))
             >= sum(model.y[j, f] for f in range(first[j], t + 1))
@@ -199,5 +257,11 @@ def add_job_order(model: Any, instance: DmlrsInstance, among: list[Part]) -> Non
 
 
 def admitted(model: Any) -> list[int]:
-    """Return the jobs that a solved model admits."""
+    """Return the jobs that a solved model admits.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        With values of `y`.
+    """
     return sorted({i for (i, _), y in model.y.items() if (y.value or 0.0) > 0.5})

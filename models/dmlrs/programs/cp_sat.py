@@ -1,8 +1,8 @@
-"""DMLRS (3)-(7) for CP-SAT (ours): whole numbers throughout, so that (2), (3) and (5) are exact.
+"""DMLRS (3)-(7) for CP-SAT (ours): integer data throughout, so that (2), (3) and (5) are exact.
 
 Numbers of workers and PSs (2) are pairs of a table; (3) is B >= need[A] by an element constraint;
-(5) counts thousandths. Utilities alone are rounded, up to whole multiples of 1 / scale, so that
-what bounds their sum bounds the true one.
+(5) counts thousandths. Only utilities are rounded, up to whole multiples of 1 / scale, so that a
+bound on the rounded sum is a bound on the true sum.
 """
 
 import math
@@ -12,17 +12,22 @@ from typing import Any
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
-from schedgap.models.dmlrs.programs.common_rows import Part, equal_jobs, equal_machines, parts
-from schedgap.models.dmlrs.programs.integral_rows import least_external
+from schedgap.models.dmlrs.programs.common_rows import (
+    CandidateJob,
+    candidate_jobs,
+    equal_jobs,
+    equal_machines,
+)
+from schedgap.models.dmlrs.programs.integral_rows import min_external
 from schedgap.models.dmlrs.throughput import bundles
 
-BITS = 44  # of the scaled sum of utilities
-FARTHEST = 2**60  # that a sum of demands may have
+OBJECTIVE_BITS = 44  # of the largest scaled sum of utilities
+MAX_DEMAND = 2**60  # of all jobs on one machine
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CpProgram:
-    """The model and what its variables are."""
+    """A CP-SAT model and the meaning of its variables."""
 
     model: Any  # CpModel, maximising the scaled sum of utilities
     scale: float
@@ -30,76 +35,90 @@ class CpProgram:
     counts: dict[tuple[int, int, int], list[tuple[Any, Any]]]  # workers, PSs; by job, slot, machine
 
     def bound(self, value: float) -> float:
-        """Return the bound on the sum of utilities that one on the scaled sum proves."""
+        """Return the bound on the sum of utilities that a bound on the scaled sum gives.
+
+        Parameters
+        ----------
+        value : float
+            In steps of 1 / scale.
+        """
         return value / self.scale
 
 
 def scale_of(instance: DmlrsInstance) -> float:
-    """Return how many steps a unit of utility has: a power of two, so that none is rounded here."""
+    """Return the steps per unit of utility, a power of two, so that scaling is exact."""
     utility = arrays(instance).utility
-    most = math.fsum(float(utility[p.job, p.first - p.arrival]) for p in parts(instance))
-    return math.ldexp(1.0, BITS - math.frexp(most)[1]) if most else 1.0
+    most = math.fsum(float(utility[p.index, p.first - p.arrival]) for p in candidate_jobs(instance))
+    return math.ldexp(1.0, OBJECTIVE_BITS - math.frexp(most)[1]) if most else 1.0
 
 
 def too_large(instance: DmlrsInstance) -> str | None:
-    """Return why the whole numbers would be too large, or None."""
+    """Return why the integers would overflow, or None."""
     view = arrays(instance)
     most = view.batch[:, None] * (view.worker_milli + view.ps_milli)
-    if len(most) and float(most.astype(float).sum(axis=0).max()) > FARTHEST:
+    if len(most) and float(most.astype(float).sum(axis=0).max()) > MAX_DEMAND:
         return "demands are too large for whole thousandths"
     return None
 
 
 def size(instance: DmlrsInstance) -> int:
-    """Return about how many variables the model has."""
+    """Return the approximate number of variables."""
     T, H = instance.horizon, len(instance.machines)
-    return sum((T - p.arrival + 1) * (5 * H + 3) + T - p.first + 1 for p in parts(instance))
+    return sum(
+        (T - p.arrival + 1) * (5 * H + 3) + T - p.first + 1 for p in candidate_jobs(instance)
+    )
 
 
 def build(instance: DmlrsInstance, *, symmetry: bool = True) -> CpProgram:
-    """Return the model; it solves nothing."""
+    """Return the CP-SAT model; it is not solved.
+
+    Parameters
+    ----------
+    symmetry : bool
+        Whether to order equal machines and equal jobs.
+    """
     from ortools.sat.python import cp_model
 
-    view, among = arrays(instance), parts(instance)
+    view, jobs = arrays(instance), candidate_jobs(instance)
     T, H = instance.horizon, len(instance.machines)
     model = cp_model.CpModel()
     scale = scale_of(instance)
     y: dict[tuple[int, int], Any] = {}
     counts: dict[tuple[int, int, int], list[tuple[Any, Any]]] = {}
     gains = []
-    for part in among:
-        i = part.job
-        own = {f: model.new_bool_var(f"y[{i},{f}]") for f in range(part.first, T + 1)}
+    for job in jobs:
+        i = job.index
+        own = {f: model.new_bool_var(f"y[{i},{f}]") for f in range(job.first, T + 1)}
         y |= {(i, f): var for f, var in own.items()}
         gains += [
-            math.ceil(scale * float(view.utility[i, f - part.arrival])) * var
+            math.ceil(scale * float(view.utility[i, f - job.arrival])) * var
             for f, var in own.items()
         ]
         admitted = model.new_bool_var(f"x[{i}]")
         model.add(sum(own.values()) == admitted)
         inside, across = [], []
-        for t in range(part.arrival, T + 1):
+        for t in range(job.arrival, T + 1):
             running = sum(var for f, var in own.items() if f >= t)
-            a, b = _slot(model, instance, part, t, running, counts)
+            a, b = _slot(model, instance, job, t, running, counts)
             inside += a
             across += b
-        _add_work(model, instance, part, admitted, sum(inside), sum(across))
+        _add_work(model, instance, job, admitted, sum(inside), sum(across))
     model.maximize(sum(gains))
     for t in range(1, T + 1):
         used = {}
         for h in range(H):
             for r, room in enumerate(view.capacity_milli[h].tolist()):
                 used[h, r] = sum(
-                    int(view.worker_milli[p.job, r]) * w + int(view.ps_milli[p.job, r]) * s
-                    for p in among
-                    for w, s in counts.get((p.job, t, h), ())
+                    int(view.worker_milli[p.index, r]) * w + int(view.ps_milli[p.index, r]) * s
+                    for p in jobs
+                    for w, s in counts.get((p.index, t, h), ())
                 )
                 if not isinstance(used[h, r], int):
                     model.add(used[h, r] <= room)
         for h, k in equal_machines(instance) if symmetry else ():
             if not (isinstance(used[h, 0], int) or isinstance(used[k, 0], int)):
                 model.add(used[h, 0] >= used[k, 0])
-    for i, j in equal_jobs(instance, among) if symmetry else ():
+    for i, j in equal_jobs(instance, jobs) if symmetry else ():
         first = min(f for k, f in y if k == i)
         for t in range(first, T + 1):
             model.add(
@@ -112,18 +131,18 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True) -> CpProgram:
 def _slot(
     model: Any,
     instance: DmlrsInstance,
-    part: Part,
+    job: CandidateJob,
     t: int,
     running: Any,
     counts: dict[tuple[int, int, int], list[tuple[Any, Any]]],
 ) -> tuple[list[Any], list[Any]]:
-    """Add the modes of one job and slot; return its numbers of workers inside and across."""
-    i, modes, inside, across = part.job, [], [], []
+    """Add the modes of one job in one slot; return its workers on one machine, and across."""
+    i, modes, inside, across = job.index, [], [], []
     some = bundles(instance, i)
     pairs = list(zip(some.workers.tolist(), some.ps.tolist(), strict=True))
 
     def pair(most: int, name: str) -> tuple[Any, Any, Any]:
-        """Return workers, PSs and whether there are some."""
+        """Return variables for workers, PSs, and whether there are any."""
         allowed = [(0, 0, 0)] + [(n, m, 1) for n, m in pairs if n <= most]
         w = model.new_int_var(0, allowed[-1][0], f"w{name}")
         s = model.new_int_var(0, allowed[-1][1], f"s{name}")
@@ -132,18 +151,18 @@ def _slot(
         modes.append(on)
         return w, s, on
 
-    for h, most in enumerate(part.inside):
+    for h, most in enumerate(job.internal):
         if most:
             w, s, _ = pair(most, f"[{i},{t},{h}]")
             inside.append(w)
             counts.setdefault((i, t, h), []).append((w, s))
-    if part.across:
-        w, s, _ = pair(part.across, f"[{i},{t}]")
+    if job.external:
+        w, s, _ = pair(job.external, f"[{i},{t}]")
         across.append(w)
         here = []
         for h in range(len(instance.machines)):
-            ws = model.new_int_var(0, part.workers[h], f"wE[{i},{t},{h}]")
-            ss = model.new_int_var(0, part.ps[h], f"sE[{i},{t},{h}]")
+            ws = model.new_int_var(0, job.workers[h], f"wE[{i},{t},{h}]")
+            ss = model.new_int_var(0, job.ps[h], f"sE[{i},{t},{h}]")
             here.append((ws, ss))
             counts.setdefault((i, t, h), []).append((ws, ss))
         model.add(sum(ws for ws, _ in here) == w)
@@ -153,22 +172,30 @@ def _slot(
 
 
 def _add_work(
-    model: Any, instance: DmlrsInstance, part: Part, admitted: Any, inside: Any, across: Any
+    model: Any, instance: DmlrsInstance, job: CandidateJob, admitted: Any, inside: Any, across: Any
 ) -> None:
-    """Add (3): an admitted job has B >= need[A]."""
-    if part.across == 0:
-        model.add(inside >= part.cover.least).only_enforce_if(admitted)
+    """Add (3): B >= need[A] for an admitted job."""
+    if job.external == 0:
+        model.add(inside >= job.cover_row.least).only_enforce_if(admitted)
         return
-    need = np.asarray(least_external(instance, part.job)).tolist()
-    counted = model.new_int_var(0, len(need) - 1, f"A[{part.job}]")
-    lack = model.new_int_var(min(need), max(need), f"need[{part.job}]")
+    need = np.asarray(min_external(instance, job.index)).tolist()
+    counted = model.new_int_var(0, len(need) - 1, f"A[{job.index}]")
+    lack = model.new_int_var(min(need), max(need), f"need[{job.index}]")
     model.add(counted <= inside)
     model.add_element(counted, need, lack)
     model.add(across >= lack).only_enforce_if(admitted)
 
 
 def read(program: CpProgram, instance: DmlrsInstance, values: Any) -> DmlrsSchedule:
-    """Return the schedule of a solution, an array by variable index."""
+    """Return the schedule of a solution.
+
+    Parameters
+    ----------
+    program : CpProgram
+        As `build` returns it.
+    values : array of int
+        By index of the variable.
+    """
     chosen = {i for (i, _), var in program.completed.items() if values[var.index]}
     plans: dict[int, dict[int, dict[int, tuple[int, int]]]] = {i: {} for i in sorted(chosen)}
     for (i, t, h), pairs in program.counts.items():

@@ -1,11 +1,11 @@
-"""Rows for (2) and (3) that an engine's tolerance cannot break (ours).
+"""Rows for (2) and (3) whose feasible set cannot change within an engine's tolerance (ours).
 
-Worker-slots A inside a machine and B across machines are whole, and a job has slots for few of
-them. So (3) need hold for a finite set of pairs only, and small whole numbers describe the same
-set: p A + q B >= r, with p / q the simplest fraction that separates the pairs that do the work from
-those that do not. Engines meet such a row within about 1e-6 of a whole number, never by a step.
-Likewise the slope of (2) lies between the numbers of workers that so many PSs can serve and those
-that they cannot.
+The worker-slots A on a single machine and B across machines are whole and bounded. So (3) matters
+for finitely many pairs (A, B) only, and a row with small whole coefficients describes the same
+pairs: p A + q B >= r, where p / q is the simplest fraction that separates the pairs that do the
+work from those that do not. Engines satisfy such a row to within about 1e-6, which is far less than
+the step of 1 between its values. Likewise the slope of (2) lies strictly between the ratios of
+workers to PSs that are allowed and those that are not.
 """
 
 import math
@@ -21,96 +21,133 @@ from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.throughput import (
     FULL,
     bundles,
-    external_width,
-    least_worker_slots,
-    widths,
+    machine_limits,
+    max_external_workers,
+    min_worker_slots,
 )
 
-MOST_VALUES = 5_000_000  # of A that are looked at
-FARTHEST = 2**62  # of a row's left side
+MAX_VALUES = 5_000_000  # of A that are enumerated
+MAX_LEFT_SIDE = 2**62  # bound on the left side of a row
 
 
 @dataclass(frozen=True, slots=True)
-class Cover:
-    """`inside * A + across * B >= least` holds for just the A, B of a job that do its work, (3).
+class CoverRow:
+    """The row `internal * A + external * B >= least`, equivalent to (3) for the whole A, B.
 
-    Among the whole A, B that its slots can hold. Where the job never runs across machines, B is 0
-    and the row need hold for such A alone.
+    It is equivalent for those A, B that the job's slots can hold. For a job that never runs across
+    machines B is 0, and the row is equivalent for B = 0.
     """
 
-    inside: int
-    across: int
+    internal: int
+    external: int
     least: int
 
 
-def least_external(instance: DmlrsInstance, i: int) -> Ints:
-    """Return need[A]: the least B with A / N_int + B / N_ext >= 1 - 1e-9, for A = 0, 1, ...
+def min_external(instance: DmlrsInstance, i: int) -> Ints:
+    """Return need[A], the least B with A / N_int + B / N_ext >= 1 - 1e-9, for A = 0, 1, ...
 
-    A goes as far as it matters: to ceil(N_int), or to what the slots from arrival on can hold. More
-    B than these slots can hold is one more than they can. The very expression that judges schedules
-    decides.
+    A goes up to ceil(N_int), or to what the slots from the arrival on can hold. Where they cannot
+    hold enough B, need[A] is one more than they can hold. The comparison is the floating-point
+    expression that the rules use.
+
+    Parameters
+    ----------
+    i : int
+        Index of the job.
+
+    Raises
+    ------
+    ScaleError
+        When A would have more than `MAX_VALUES` values.
     """
     view = arrays(instance)
-    inside, across = view.needed[i, INTERNAL], view.needed[i, EXTERNAL]
+    internal, external = view.needed[i, INTERNAL], view.needed[i, EXTERNAL]
     slots = instance.horizon - int(view.arrival[i]) + 1
-    most = int(min(math.ceil(inside), slots * int(widths(instance).internal[i].max())))
-    if most >= MOST_VALUES:
+    most = int(min(math.ceil(internal), slots * int(machine_limits(instance).internal[i].max())))
+    if most >= MAX_VALUES:
         raise ScaleError(
             f"job {instance.jobs[i].id} may have {most} worker-slots, exact methods take at most "
-            f"{MOST_VALUES}"
+            f"{MAX_VALUES}"
         )
-    beyond = slots * external_width(instance, i) + 1
-    part = np.arange(most + 1) / inside
-    need = np.minimum(beyond, np.maximum(0.0, np.ceil((FULL - part) * across)))
-    need = np.where(part + need / across >= FULL, need, need + 1)
+    # B = ceil((1 - 1e-9 - A / N_int) N_ext), then corrected by one where rounding is off
+    beyond = slots * max_external_workers(instance, i) + 1
+    done = np.arange(most + 1) / internal
+    need = np.minimum(beyond, np.maximum(0.0, np.ceil((FULL - done) * external)))
+    need = np.where(done + need / external >= FULL, need, need + 1)
     less = np.maximum(0.0, need - 1)
-    need = np.where(part + less / across >= FULL, less, need)
-    found: Ints = np.minimum(beyond, need).astype(np.int64)
-    return found
+    need = np.where(done + less / external >= FULL, less, need)
+    least_external: Ints = np.minimum(beyond, need).astype(np.int64)
+    return least_external
 
 
 @lru_cache(maxsize=4096)
-def cover(instance: DmlrsInstance, i: int) -> Cover:
-    """Return the row that stands for (3) of a job that some schedule may complete."""
-    needed, width = arrays(instance).needed[i], external_width(instance, i)
-    if width == 0:
-        return Cover(1, 1, least_worker_slots(float(needed[INTERNAL])))
+def cover_row(instance: DmlrsInstance, i: int) -> CoverRow:
+    """Return the row that stands for (3) of a job that some schedule may complete.
+
+    Parameters
+    ----------
+    i : int
+        Index of the job.
+
+    Raises
+    ------
+    ScaleError
+        When no row with coefficients of moderate size exists.
+    """
+    needed, max_external = arrays(instance).needed[i], max_external_workers(instance, i)
+    if max_external == 0:
+        return CoverRow(1, 1, min_worker_slots(float(needed[INTERNAL])))
     slots = instance.horizon - int(arrays(instance).arrival[i]) + 1
-    found = separate(least_external(instance, i), slots * width)
-    if found is None:
+    row = separate(min_external(instance, i), slots * max_external)
+    if row is None:
         raise ScaleError(
             f"job {instance.jobs[i].id}: rounding hides which worker-slots do its work"
         )
-    return found
+    return row
 
 
-def separate(need: Ints, most: int) -> Cover | None:
-    """Return the row of the smallest numbers that holds for just the pairs with B >= need[A].
+def separate(need: Ints, max_external: int) -> CoverRow | None:
+    """Return the row of smallest coefficients that holds exactly for the pairs with B >= need[A].
 
-    Among A = 0, 1, ... and B = 0..most; None where no row does that.
+    Parameters
+    ----------
+    need : array of int [A]
+        Least B for A = 0, 1, ...; never increasing.
+    max_external : int
+        Largest B.
+
+    Returns
+    -------
+    CoverRow or None
+        None if no row separates the pairs.
 
     Notes
     -----
-    A row exists for p / q in an open interval. Two pairs that a fraction does not separate shorten
-    what is known of it; the simplest fraction in there is tried next.
+    The feasible slopes p / q form an open interval. The simplest fraction of the interval known so
+    far is tried. If it fails, the sufficient pair (a, need[a]) of least value and the insufficient
+    pair (b, need[b] - 1) of largest value give the inequality p (a - b) > q (need[b] - 1 -
+    need[a]), which shortens the interval.
     """
     A = np.arange(len(need))
-    enough = np.flatnonzero(need <= most)  # with B = need[A]
-    short = np.flatnonzero(need > 0)  # with one less
-    less = np.minimum(need - 1, most)
-    if not len(enough):
-        return Cover(1, 1, len(need) + most)
+    coverable = np.flatnonzero(need <= max_external)  # (A, need[A]) suffices
+    positive = np.flatnonzero(need > 0)  # (A, need[A] - 1) does not
+    one_less = np.minimum(need - 1, max_external)
+    if not len(coverable):
+        return CoverRow(1, 1, len(need) + max_external)
     low, high = Fraction(0), None
     while True:
-        slope = simplest(low, high)
+        slope = simplest_fraction(low, high)
         p, q = slope.numerator, slope.denominator
-        if p * len(need) + q * (most + 1) > FARTHEST:
+        if p * len(need) + q * (max_external + 1) > MAX_LEFT_SIDE:
             return None
-        does, does_not = p * A[enough] + q * need[enough], p * A[short] + q * less[short]
-        a, b = int(enough[does.argmin()]), int(short[does_not.argmax()])
-        if does.min() > does_not.max():
-            return Cover(p, q, int(does.min()))
-        rise = int(less[b] - need[a])
+        complete, incomplete = (
+            p * A[coverable] + q * need[coverable],
+            p * A[positive] + q * one_less[positive],
+        )
+        a, b = int(coverable[complete.argmin()]), int(positive[incomplete.argmax()])
+        if complete.min() > incomplete.max():
+            return CoverRow(p, q, int(complete.min()))
+        rise = int(one_less[b] - need[a])
         if a > b:
             low = max(low, Fraction(rise, a - b))
         elif a < b:
@@ -119,19 +156,37 @@ def separate(need: Ints, most: int) -> Cover | None:
             return None
 
 
-def simplest(low: Fraction, high: Fraction | None) -> Fraction:
-    """Return the fraction of least denominator between low >= 0 and high; None: there is no end."""
+def simplest_fraction(low: Fraction, high: Fraction | None) -> Fraction:
+    """Return the fraction of least denominator in the open interval (low, high).
+
+    Parameters
+    ----------
+    low, high : Fraction
+        0 <= low < high; `high` None is infinity.
+
+    Notes
+    -----
+    By continued fractions: the integer part, then the reciprocal of the rest.
+    """
     whole = math.floor(low)
     if high is None or whole + 1 < high:
         return Fraction(whole + 1)
     rest = low - whole
-    return whole + 1 / simplest(1 / (high - whole), 1 / rest if rest else None)
+    return whole + 1 / simplest_fraction(1 / (high - whole), 1 / rest if rest else None)
 
 
 def ps_slope(instance: DmlrsInstance, i: int) -> float:
-    """Return gamma': n <= gamma' s just where s >= m(n), for all n = 1..F, under `at_least`."""
-    some = bundles(instance, i)
-    served = float((some.workers / some.ps).max())
-    more = some.ps > 1
-    beyond = float((some.workers[more] / (some.ps[more] - 1)).min(initial=math.inf))
-    return served + 1 if beyond == math.inf else (served + beyond) / 2
+    """Return gamma' such that n <= gamma' s if and only if s >= m(n), for n = 1..F; for `at_least`.
+
+    Parameters
+    ----------
+    i : int
+        Index of the job.
+    """
+    job_bundles = bundles(instance, i)
+    served = float((job_bundles.workers / job_bundles.ps).max())
+    several = job_bundles.ps > 1
+    excluded = float(
+        (job_bundles.workers[several] / (job_bundles.ps[several] - 1)).min(initial=math.inf)
+    )
+    return served + 1 if excluded == math.inf else (served + excluded) / 2

@@ -1,89 +1,91 @@
-"""DMLRS (3)-(7) with the number of workers one-hot (ours): vI_ithn, vE_itn, w_ith, s_ith.
+"""DMLRS (3)-(7) with one binary for each number of workers (ours): vI_ithn, vE_itn, w_ith, s_ith.
 
-A job's number of workers in a slot, and whether they share a machine, is one choice: its PSs (2)
-and its advance (3) are then data, without any big M.
+The number of a job's workers in a slot and its mode are one choice, so that its PSs (2) and its
+progress (3) are data, and no big-M is needed.
 """
 
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
 from schedgap.models.dmlrs.programs.common_rows import (
-    Part,
+    CandidateJob,
     add_capacity,
     add_completions,
     add_work,
     admitted,
-    parts,
+    candidate_jobs,
     running,
 )
 from schedgap.models.dmlrs.throughput import bundles
 
 
 def size(instance: DmlrsInstance) -> int:
-    """Return how many columns the program has."""
+    """Return an upper limit on the number of columns."""
     T, H = instance.horizon, len(instance.machines)
     total = 0
-    for part in parts(instance):
-        across = part.across + 2 * H if part.across else 0
-        total += (T - part.arrival + 1) * (sum(part.inside) + across) + T - part.first + 1
+    for job in candidate_jobs(instance):
+        across = job.external + 2 * H if job.external else 0
+        total += (T - job.arrival + 1) * (sum(job.internal) + across) + T - job.first + 1
     return total
 
 
 def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) -> Any:
-    """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
+    """Return the program as a Pyomo `ConcreteModel`; it is not solved.
 
     Parameters
     ----------
     symmetry : bool
-        Whether equal machines, and equal jobs, are put in order.
+        Whether to order equal machines and equal jobs.
     cuts : bool
-        Whether rows are added that only tighten the relaxation.
+        Whether to add rows that only tighten the relaxation.
     """
     import pyomo.environ as pyo
 
-    view, among = arrays(instance), parts(instance)
+    view, jobs = arrays(instance), candidate_jobs(instance)
     T, H = instance.horizon, len(instance.machines)
-    needs = {p.job: _ps(instance, p) for p in among}  # m(n) by allowed n
-    slots = {p.job: range(p.arrival, T + 1) for p in among}
+    needs = {p.index: _ps(instance, p) for p in jobs}  # m(n) by allowed n
+    slots = {p.index: range(p.arrival, T + 1) for p in jobs}
     model = pyo.ConcreteModel(name=instance.name)
-    add_completions(model, instance, among)
+    add_completions(model, instance, jobs)
     model.vI = pyo.Var(
         [
-            (p.job, t, h, n)
-            for p in among
-            for t in slots[p.job]
+            (p.index, t, h, n)
+            for p in jobs
+            for t in slots[p.index]
             for h in range(H)
-            for n in needs[p.job]
-            if n <= p.inside[h]
+            for n in needs[p.index]
+            if n <= p.internal[h]
         ],
         domain=pyo.Binary,
         doc="job i has n workers and their PSs on machine h in slot t, and nothing elsewhere",
     )
-    spread = [p for p in among if p.across]
+    external_jobs = [p for p in jobs if p.external]
     model.vE = pyo.Var(
         [
-            (p.job, t, n)
-            for p in spread
-            for t in slots[p.job]
-            for n in needs[p.job]
-            if n <= p.across
+            (p.index, t, n)
+            for p in external_jobs
+            for t in slots[p.index]
+            for n in needs[p.index]
+            if n <= p.external
         ],
         domain=pyo.Binary,
         doc="job i has n workers on several machines in slot t",
     )
-    places = [(p.job, t, h) for p in spread for t in slots[p.job] for h in range(H)]
-    most_w = {p.job: p.workers for p in among}
-    most_s = {p.job: p.ps for p in among}
+    slot_machines = [
+        (p.index, t, h) for p in external_jobs for t in slots[p.index] for h in range(H)
+    ]
+    max_workers = {p.index: p.workers for p in jobs}
+    max_ps = {p.index: p.ps for p in jobs}
     model.w = pyo.Var(
-        places,
+        slot_machines,
         domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, i, t, h: (0, most_w[i][h]),
+        bounds=lambda model, i, t, h: (0, max_workers[i][h]),
         doc="of these workers on machine h",
     )
     model.s = pyo.Var(
-        places,
+        slot_machines,
         domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, i, t, h: (0, most_s[i][h]),
+        bounds=lambda model, i, t, h: (0, max_ps[i][h]),
         doc="of their PSs on machine h",
     )
     inside: dict[tuple[int, int], dict[int, list[tuple[int, Any]]]] = {}
@@ -94,24 +96,24 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) 
         across.setdefault((i, t), []).append((n, var))
 
     model.eq_4 = pyo.Constraint(
-        [(p.job, t) for p in spread for t in slots[p.job]],
+        [(p.index, t) for p in external_jobs for t in slots[p.index]],
         doc="workers of the choice, over the machines",
         rule=lambda model, i, t: (
             sum(model.w[i, t, h] for h in range(H)) == sum(n * v for n, v in across[i, t])
         ),
     )
     model.eq_2 = pyo.Constraint(
-        [(p.job, t) for p in spread for t in slots[p.job]],
+        [(p.index, t) for p in external_jobs for t in slots[p.index]],
         doc="their PSs, over the machines",
         rule=lambda model, i, t: (
             sum(model.s[i, t, h] for h in range(H)) == sum(needs[i][n] * v for n, v in across[i, t])
         ),
     )
     here = {
-        (p.job, t): [v for own in inside.get((p.job, t), {}).values() for _, v in own]
-        + [v for _, v in across.get((p.job, t), ())]
-        for p in among
-        for t in slots[p.job]
+        (p.index, t): [v for own in inside.get((p.index, t), {}).values() for _, v in own]
+        + [v for _, v in across.get((p.index, t), ())]
+        for p in jobs
+        for t in slots[p.index]
     }
     model.eq_6 = pyo.Constraint(
         [key for key, own in here.items() if own],
@@ -119,16 +121,16 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) 
         rule=lambda model, i, t: sum(here[i, t]) <= running(model, instance, i, t),
     )
     work = {
-        p.job: {
+        p.index: {
             t: (
-                sum(n * v for own in inside.get((p.job, t), {}).values() for n, v in own),
-                sum(n * v for n, v in across.get((p.job, t), ())),
+                sum(n * v for own in inside.get((p.index, t), {}).values() for n, v in own),
+                sum(n * v for n, v in across.get((p.index, t), ())),
             )
-            for t in slots[p.job]
+            for t in slots[p.index]
         }
-        for p in among
+        for p in jobs
     }
-    add_work(model, instance, among, work, cuts=cuts)
+    add_work(model, instance, jobs, work, cuts=cuts)
 
     def demand(i: int, t: int, h: int, r: int) -> Any:
         alpha, beta = float(view.worker_demand[i, r]), float(view.ps_demand[i, r])
@@ -141,20 +143,27 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) 
             used += alpha * model.w[i, t, h] + beta * model.s[i, t, h]
         return used
 
-    add_capacity(model, instance, among, demand, symmetry=symmetry)
+    add_capacity(model, instance, jobs, demand, symmetry=symmetry)
     return model
 
 
-def _ps(instance: DmlrsInstance, part: Part) -> dict[int, int]:
-    some, most = bundles(instance, part.job), max(*part.inside, part.across)
-    pairs = zip(some.workers.tolist(), some.ps.tolist(), strict=True)
+def _ps(instance: DmlrsInstance, job: CandidateJob) -> dict[int, int]:
+    """Return m(n) of the numbers of workers that fit the cluster."""
+    job_bundles, most = bundles(instance, job.index), max(*job.internal, job.external)
+    pairs = zip(job_bundles.workers.tolist(), job_bundles.ps.tolist(), strict=True)
     return {n: m for n, m in pairs if n <= most}
 
 
 def read(model: Any, instance: DmlrsInstance) -> DmlrsSchedule:
-    """Return the schedule of a solved model."""
+    """Return the schedule of a solved model.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        As `build` returns it, with values.
+    """
     plans: dict[int, dict[int, dict[int, tuple[int, int]]]] = {i: {} for i in admitted(model)}
-    needs = {p.job: _ps(instance, p) for p in parts(instance)}
+    needs = {p.index: _ps(instance, p) for p in candidate_jobs(instance)}
     for (i, t, h, n), var in model.vI.items():
         if (var.value or 0.0) > 0.5 and i in plans:
             plans[i].setdefault(t, {})[h] = n, needs[i][n]

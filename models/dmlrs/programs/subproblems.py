@@ -1,7 +1,7 @@
-"""What PD-ORS solves for one job, as programs to be read: (15), (16), (19), (22) and (23).
+"""The subproblems of PD-ORS for one job, as programs to read: (15), (16), (19), (22) and (23).
 
-Algorithms 2-4 solve them without an engine, but for the relaxation of (23). As files they are those
-of the last job to arrive, at the prices that the greedy run has made by then.
+Algorithms 2-4 solve them without an engine, except the relaxation of (23). The exported files are
+those of the last job to arrive, at the prices of a greedy run of the jobs before it.
 """
 
 from dataclasses import dataclass
@@ -11,48 +11,72 @@ import numpy as np
 
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, DmlrsInstance, arrays
-from schedgap.models.dmlrs.algorithms.best_schedule import Market
+from schedgap.models.dmlrs.algorithms.best_schedule import PricedCluster
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
 from schedgap.models.dmlrs.algorithms.prices import declared, final_load, of_jobs
-from schedgap.models.dmlrs.offers import Arrived, Slot, arrived
 from schedgap.models.dmlrs.programs import one_hot
+from schedgap.models.dmlrs.slot_options import JobAtArrival, SlotState, job_at_arrival
 from schedgap.models.dmlrs.throughput import FULL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
-    """A job that arrives, and the cluster as it finds it."""
+class JobSubproblem:
+    """An arriving job and the cluster at its arrival."""
 
     instance: DmlrsInstance
-    job: Arrived
-    market: Market
+    job: JobAtArrival
+    cluster: PricedCluster
 
-    def slot(self, t: int) -> Slot:
-        """Return slot t as the job finds it."""
-        room = self.market.capacity - self.market.load[t - 1]
-        return Slot(self.job, room, self.market.price[t - 1])
+    def slot(self, t: int) -> SlotState:
+        """Return the state of slot t for the job.
+
+        Parameters
+        ----------
+        t : int
+            Slot, 1..T.
+        """
+        free = self.cluster.capacity - self.cluster.load[t - 1]
+        return SlotState(self.job, free, self.cluster.price[t - 1])
 
     def share(self, mode: int) -> int:
-        """Return the least number of workers that does an even share of the work in a slot."""
+        """Return the least number of workers that does an equal share of the work per slot.
+
+        The share is over the slots from the arrival to T; the largest number if none suffices.
+
+        Parameters
+        ----------
+        mode : int
+            `INTERNAL` (0) or `EXTERNAL` (1).
+        """
         workers = self.job.bundles.workers
         slots = self.instance.horizon - self.job.arrival + 1
         enough = workers / self.job.needed[mode] * slots >= FULL
         return int(workers[enough.argmax() if enough.any() else -1])
 
 
-def last_to_arrive(instance: DmlrsInstance) -> Asked:
-    """Return the last job that may be completed, after a greedy run over those before it."""
-    able = [arrived(instance, j) for j in range(len(instance.jobs))]
-    able = sorted((job for job in able if job.first <= instance.horizon), key=lambda j: j.arrival)
-    if not able:
+def last_to_arrive(instance: DmlrsInstance) -> JobSubproblem:
+    """Return the last job that can be completed, after a greedy run of those before it.
+
+    Raises
+    ------
+    UsageError
+        When no job can be completed.
+    """
+    candidates = [job_at_arrival(instance, j) for j in range(len(instance.jobs))]
+    candidates = sorted(
+        (job for job in candidates if job.first <= instance.horizon), key=lambda j: j.arrival
+    )
+    if not candidates:
         raise UsageError("no program: no job can be completed")
     data = instance.to_data()
-    data["jobs"] = [data["jobs"][job.place] for job in able[:-1]]
+    data["jobs"] = [data["jobs"][job.index] for job in candidates[:-1]]
     before = DmlrsInstance.from_data(data)
     load = final_load(before, pd_ors(before, across="greedy"))
     capacity = arrays(instance).capacity_milli
-    prices = declared(instance) or of_jobs(able, instance.horizon, capacity)
-    return Asked(instance, able[-1], Market(capacity, load, prices.price(load, capacity)))
+    prices = declared(instance) or of_jobs(candidates, instance.horizon, capacity)
+    return JobSubproblem(
+        instance, candidates[-1], PricedCluster(capacity, load, prices.price(load, capacity))
+    )
 
 
 def of_the_last_job(instance: DmlrsInstance, equation: str) -> Any:
@@ -61,15 +85,15 @@ def of_the_last_job(instance: DmlrsInstance, equation: str) -> Any:
     Parameters
     ----------
     equation : str
-        15, 16, 19, 22, 23 or "23 relaxed". Those of one slot are for the cheapest slot, the first
-        one of several, and an even share of the work.
+        15, 16, 19, 22, 23 or "23 relaxed". Subproblems of one slot take the cheapest slot, the
+        first of several, and an equal share of the work.
     """
-    asked = last_to_arrive(instance)
+    subproblem = last_to_arrive(instance)
     if equation in ("15", "16"):
-        return build_15(asked) if equation == "15" else build_16(asked)
-    prices = asked.market.price[asked.job.arrival - 1 :]
-    slot = asked.slot(asked.job.arrival + int(prices.sum(axis=(1, 2)).argmin()))
-    inside, across = asked.share(INTERNAL), asked.share(EXTERNAL)
+        return build_15(subproblem) if equation == "15" else build_16(subproblem)
+    prices = subproblem.cluster.price[subproblem.job.arrival - 1 :]
+    slot = subproblem.slot(subproblem.job.arrival + int(prices.sum(axis=(1, 2)).argmin()))
+    inside, across = subproblem.share(INTERNAL), subproblem.share(EXTERNAL)
     if equation == "19":
         return build_19(slot, inside, across)
     if equation == "22":
@@ -77,36 +101,50 @@ def of_the_last_job(instance: DmlrsInstance, equation: str) -> Any:
     return build_23(slot, across, relax=equation == "23 relaxed")
 
 
-def build_15(asked: Asked) -> Any:
-    """Return (15): the schedule of the largest payoff; 0 where the job is better rejected."""
+def build_15(subproblem: JobSubproblem) -> Any:
+    """Return (15): the schedule of largest payoff; 0 if the job is better rejected.
+
+    Parameters
+    ----------
+    subproblem : JobSubproblem
+        Job and cluster.
+    """
     import pyomo.environ as pyo
 
-    model = _alone(asked)
-    worth = asked.job.utility
-    earned = sum(float(worth[f - asked.job.arrival]) * y for (_, f), y in model.y.items())
+    model = _single_job(subproblem)
+    utility = subproblem.job.utility
+    earned = sum(float(utility[f - subproblem.job.arrival]) * y for (_, f), y in model.y.items())
     model.objective = pyo.Objective(expr=earned - model.cost, sense=pyo.maximize)
     return model
 
 
-def build_16(asked: Asked, completion: int | None = None) -> Any:
-    """Return (16)-(18): the cheapest schedule that is complete by a slot, T unless it is given."""
+def build_16(subproblem: JobSubproblem, completion: int | None = None) -> Any:
+    """Return (16)-(18): the cheapest schedule that is complete by a given slot.
+
+    Parameters
+    ----------
+    subproblem : JobSubproblem
+        Job and cluster.
+    completion : int, optional
+        That slot; by default T.
+    """
     import pyomo.environ as pyo
 
-    model = _alone(asked)
-    last = asked.instance.horizon if completion is None else completion
+    model = _single_job(subproblem)
+    last = subproblem.instance.horizon if completion is None else completion
     model.objective = pyo.Objective(expr=model.cost + 0)
     model.eq_16 = pyo.Constraint(expr=model.y[0, last] == 1, doc="when it is complete")
     return model
 
 
-def _alone(asked: Asked) -> Any:
-    """Return (3)-(7) for the job alone in what room is left, with its cost as an expression."""
+def _single_job(subproblem: JobSubproblem) -> Any:
+    """Return (3)-(7) for one job in the free capacity, with its cost as an expression."""
     import pyomo.environ as pyo
 
-    data = asked.instance.to_data()
-    data["jobs"] = [data["jobs"][asked.job.place]]
+    data = subproblem.instance.to_data()
+    data["jobs"] = [data["jobs"][subproblem.job.index]]
     model = one_hot.build(DmlrsInstance.from_data(data), symmetry=False)
-    load, price = asked.market.load, asked.market.price
+    load, price = subproblem.cluster.load, subproblem.cluster.price
     rows = {key: row.body for key, row in model.eq_5.items()}
     model.del_component(model.objective)
     model.del_component(model.eq_5)
@@ -115,29 +153,31 @@ def _alone(asked: Asked) -> Any:
     )
     model.eq_18 = pyo.Constraint(
         list(rows),
-        doc="what is left of each machine, slot and resource",
+        doc="free capacity of each machine, slot and resource",
         rule=lambda model, h, t, r: (
-            rows[h, t, r] <= int(asked.market.capacity[h, r] - load[t - 1, h, r]) / STEP
+            rows[h, t, r] <= int(subproblem.cluster.capacity[h, r] - load[t - 1, h, r]) / STEP
         ),
     )
     return model
 
 
-def build_19(slot: Slot, inside: int, across: int) -> Any:
-    """Return (19), (20): the cheapest slot with so many workers, by mode, or more.
+def build_19(slot: SlotState, inside: int, across: int) -> Any:
+    """Return (19), (20): the cheapest slot with at least a given number of workers in either mode.
 
     Parameters
     ----------
+    slot : SlotState
+        State of the slot for the job.
     inside, across : int
-        ceil(v c), the least numbers of workers that train v samples.
+        ceil(v c) in the two modes, the least numbers of workers that train v samples.
     """
     import pyomo.environ as pyo
 
-    job, (H, R) = slot.job, slot.room.shape
+    job, (H, R) = slot.job, slot.free.shape
     pairs = list(zip(job.bundles.workers.tolist(), job.bundles.ps.tolist(), strict=True))
     needs = dict(pairs)
     model = pyo.ConcreteModel(name="sub-19")
-    fits = np.all(job.bundles.demand_milli[:, None, :] <= slot.room, axis=2)  # [k, h]
+    fits = np.all(job.bundles.demand_milli[:, None, :] <= slot.free, axis=2)  # [k, h]
     model.vI = pyo.Var(
         [(h, n) for k, (n, _) in enumerate(pairs) for h in range(H) if n >= inside and fits[k, h]],
         domain=pyo.Binary, doc="n workers and their PSs on machine h, and nothing elsewhere",
@@ -170,40 +210,52 @@ def build_19(slot: Slot, inside: int, across: int) -> Any:
         expr=sum(float(slot.price[h, r]) * load(h, r) for h, r in np.ndindex(H, R))
     )
     model.eq_18 = pyo.Constraint(
-        range(H), range(R), rule=lambda model, h, r: load(h, r) <= int(slot.room[h, r]) / STEP
+        range(H), range(R), rule=lambda model, h, r: load(h, r) <= int(slot.free[h, r]) / STEP
     )
     return model
 
 
-def build_22(slot: Slot, workers: int) -> Any:
-    """Return (22): the cheapest machine for n workers with their PSs, where any has room."""
+def build_22(slot: SlotState, workers: int) -> Any:
+    """Return (22): the cheapest machine for n workers with their PSs.
+
+    Parameters
+    ----------
+    slot : SlotState
+        State of the slot for the job.
+    workers : int
+        n, an allowed number of workers.
+    """
     import pyomo.environ as pyo
 
-    some = slot.job.bundles
-    k = int(np.searchsorted(some.workers, workers))
-    price = slot.price @ some.demand[k]
+    job_bundles = slot.job.bundles
+    k = int(np.searchsorted(job_bundles.workers, workers))
+    price = slot.price @ job_bundles.demand[k]
     model = pyo.ConcreteModel(name="sub-22")
-    model.z = pyo.Var(range(len(slot.room)), domain=pyo.Binary, doc="machine h holds them")
+    model.z = pyo.Var(range(len(slot.free)), domain=pyo.Binary, doc="machine h holds them")
     model.objective = pyo.Objective(expr=sum(float(price[h]) * z for h, z in model.z.items()))
     model.eq_22 = pyo.Constraint(expr=sum(model.z.values()) == 1, doc="one machine")
-    held = [(h, r) for h, r in np.ndindex(slot.room.shape) if some.demand_milli[k, r]]
+    held = [(h, r) for h, r in np.ndindex(slot.free.shape) if job_bundles.demand_milli[k, r]]
     model.eq_18 = pyo.Constraint(
         held,
-        doc="what is left of it",
+        doc="free capacity of the machine",
         rule=lambda model, h, r: (
-            float(some.demand[k, r]) * model.z[h] <= int(slot.room[h, r]) / STEP
+            float(job_bundles.demand[k, r]) * model.z[h] <= int(slot.free[h, r]) / STEP
         ),
     )
     return model
 
 
-def build_23(slot: Slot, workers: int, *, relax: bool = False) -> Any:
-    """Return (23)-(26): the cheapest places for n workers, with their PSs, whatever the machines.
+def build_23(slot: SlotState, workers: int, *, relax: bool = False) -> Any:
+    """Return (23)-(26): the cheapest placement of n workers and their PSs across machines.
 
     Parameters
     ----------
+    slot : SlotState
+        State of the slot for the job.
+    workers : int
+        n, an allowed number of workers.
     relax : bool
-        Any numbers >= 0, as Algorithm 4 solves it before it rounds.
+        Whether to relax integrality, as Algorithm 4 does before it rounds.
     """
     import pyomo.environ as pyo
 
@@ -217,11 +269,11 @@ def build_23(slot: Slot, workers: int, *, relax: bool = False) -> Any:
     )
     used = job.worker + job.ps > 0
     model.eq_24 = pyo.Constraint(
-        [(h, r) for h, r in np.ndindex(slot.room.shape) if used[r]],
-        doc="what is left of each machine and resource",
+        [(h, r) for h, r in np.ndindex(slot.free.shape) if used[r]],
+        doc="free capacity of each machine and resource",
         rule=lambda model, h, r: (
             float(job.worker[r] / STEP) * model.w[h] + float(job.ps[r] / STEP) * model.s[h]
-            <= int(slot.room[h, r]) / STEP
+            <= int(slot.free[h, r]) / STEP
         ),
     )
     total = sum(model.w.values())
@@ -233,15 +285,16 @@ def build_23(slot: Slot, workers: int, *, relax: bool = False) -> Any:
     return model
 
 
-def _add_places(model: Any, slot: Slot, *, relax: bool = False) -> None:
+def _add_places(model: Any, slot: SlotState, *, relax: bool = False) -> None:
+    """Add w_h and s_h, the workers and PSs on each machine in the mode across machines."""
     import pyomo.environ as pyo
 
     domain = pyo.NonNegativeReals if relax else pyo.NonNegativeIntegers
-    for name, most, what in zip("ws", slot.most, ("workers", "PSs"), strict=True):
+    for name, max_units, what in zip("ws", slot.max_units, ("workers", "PSs"), strict=True):
         var = pyo.Var(
-            range(len(slot.room)),
+            range(len(slot.free)),
             domain=domain,
-            bounds=lambda model, h, most=most: (0, int(most[h])),
+            bounds=lambda model, h, max_units=max_units: (0, int(max_units[h])),
             doc=f"{what} on machine h, of several",
         )
         model.add_component(name, var)

@@ -15,7 +15,7 @@ from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.models.dmlrs.throughput import first_completions
-from schedgap.models.dmlrs.utility_units import in_unit
+from schedgap.models.dmlrs.utility_scaling import scaled_instance
 from schedgap.models.method import NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
@@ -59,7 +59,7 @@ def proves(instance, found, best):
 @given(dmlrs_instances(), st.sampled_from(SIZES))
 def test_a_unit_is_a_power_of_two(instance, factor):
     instance = times(instance, factor)
-    small, k = in_unit(instance)
+    small, k = scaled_instance(instance)
     before, after = arrays(instance).utility, arrays(small).utility
     tops = []
     for i, first in enumerate(first_completions(instance)):
@@ -77,7 +77,7 @@ def test_a_unit_is_a_power_of_two(instance, factor):
 def test_what_is_cut_down_is_above_the_bound(instance, more):
     """Completions worth more than any schedule is are none of any schedule."""
     best = optimum(instance)
-    small, k = in_unit(instance, best * (1 + more) + more * 1e-3)
+    small, k = scaled_instance(instance, best * (1 + more) + more * 1e-3)
     assert optimum(small) * 2.0**-k == pytest.approx(best, rel=1e-12, abs=0)
     values = [value for own in small.jobs for value in own.utility.values]
     assert all(value < 1024 for value in values)

@@ -1,0 +1,180 @@
+"""Scale the utilities so that the absolute tolerances of engines are small against them (ours).
+
+Engines compare with 1e-6 or less, whatever the size of the numbers. Methods therefore run on an
+instance whose largest attainable utility lies between 512 and 1024: all utilities are multiplied by
+one power of two, which is exact in floating point, and schedules, bounds and prices convert back
+exactly. A large utility that no schedule attains would still hide small ones. Utilities above a
+bound on the whole sum are such: they are cut off, and the rest is scaled again.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
+from schedgap.instances.dmlrs.instance import Table
+from schedgap.models.dmlrs.throughput import first_completions
+from schedgap.models.method import MethodResult, Progress, RunContext
+
+MAX_EXPONENT = 10  # the largest utility is below 2^10, and no less than half of it
+ENGINE_TOLERANCE = 2e-6  # by which an engine's bound may be on the wrong side of its optimum
+RESCALE_BELOW = 2.0  # scaled bounds below this are computed again at a larger scale
+CLOSED_GAP = 1e-7  # relative gap at which value and bound are equal
+_SUM_ROUNDING = 1e-12  # relative, of sums of utilities
+_UTILITY_KEYS = (
+    "goal",
+    "fluid",
+    "master",
+    "relaxation",
+    "bound",
+)  # in a trace
+
+Run = Callable[[DmlrsInstance, RunContext], MethodResult]
+
+
+def scaled_instance(
+    instance: DmlrsInstance, upper_bound: float = math.inf
+) -> tuple[DmlrsInstance, int]:
+    """Return the instance with utilities times 2^k, and k; its schedules are the same.
+
+    Parameters
+    ----------
+    upper_bound : float
+        Bound on the optimum, in the given unit of utility. A completion of larger utility is in no
+        schedule; its utility is replaced by that of the job's next completion. The optimum does not
+        change, apart from the scale.
+    """
+    view, T = arrays(instance), instance.horizon
+    remaining: list[
+        tuple[int, list[float]]
+    ] = []  # by job: completions that cannot occur, utilities
+    for i, first in enumerate(first_completions(instance)):
+        arrival = int(view.arrival[i])
+        utilities = view.utility[i, first - arrival : T - arrival + 1]
+        possible = utilities[utilities <= upper_bound * (1 + _SUM_ROUNDING)]
+        remaining.append((first - arrival + len(utilities) - len(possible), possible.tolist()))
+    largest = max((utilities[0] for _, utilities in remaining if utilities), default=0.0)
+    k = MAX_EXPONENT - math.frexp(largest)[1] if largest > 0 else 0
+    jobs = []
+    for job, (lead, values_late) in zip(instance.jobs, remaining, strict=True):
+        scaled = [_times(value, k) for value in values_late]
+        values = [*scaled[:1] * lead, *scaled, *[0.0] * T][:T]
+        table = Table.model_construct(type="table", values=tuple(values))
+        jobs.append(job.model_copy(update={"utility": table}))
+    fields = {name: getattr(instance, name) for name in instance.model_fields_set}
+    return type(instance).model_construct(**(fields | {"jobs": tuple(jobs)})), k
+
+
+def _times(value: float, k: int) -> float:
+    """Return value 2^k, rounded up where a float cannot hold it."""
+    scaled = math.ldexp(value, k)
+    return scaled if math.ldexp(scaled, -k) >= value else math.nextafter(scaled, math.inf)
+
+
+class _ScaledProgress:
+    """Progress sink of a run on the scaled instance; reports in the original unit of utility."""
+
+    def __init__(self, instance: DmlrsInstance, k: int, progress: Progress, cutoff: float) -> None:
+        self.instance, self.k, self.progress, self.cutoff = instance, k, progress, cutoff
+
+    def incumbent(self, schedule: DmlrsSchedule, objective: float) -> None:
+        """Report a schedule."""
+        self.progress.incumbent(schedule, schedule.value(self.instance))
+
+    def bound(
+        self,
+        value: float,
+        certificate: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = True,
+    ) -> None:
+        """Report a bound; without certificate if it was computed after utilities were cut off."""
+        value = _times(value, -self.k)
+        if self.cutoff == math.inf:
+            proof = certificate and _scaled_certificate(certificate, -self.k)
+            self.progress.bound(value, proof, confirmed=confirmed)
+        elif value < self.cutoff:
+            self.progress.bound(value, confirmed=confirmed)
+
+    def phase(self, text: str) -> None:
+        """Report the current phase."""
+        self.progress.phase(text)
+
+
+def with_scaled_utilities(run: Run, *, repeat: bool = False) -> Run:
+    """Return a method that runs on the scaled instance and answers in the original unit.
+
+    Parameters
+    ----------
+    run : callable
+        The method, from instance and run context to result.
+    repeat : bool
+        Whether to run again at a larger scale while the scaled bound is small and the gap is open.
+    """
+
+    def wrapped(instance: DmlrsInstance, call: RunContext) -> MethodResult:
+        cutoff, best, runs = math.inf, MethodResult(), 0
+        while True:
+            scaled, k = scaled_instance(instance, cutoff)
+            progress = _ScaledProgress(instance, k, call.progress, cutoff)
+            result = _unscaled(run(scaled, replace(call, progress=progress)), k)
+            runs += 1
+            best = result if runs == 1 else _better_of(instance, best, result)
+            bound = best.bound
+            imprecise = bound is not None and math.ldexp(bound, k) < RESCALE_BELOW
+            if not repeat or not imprecise or bound is None or call.clock.expired():
+                break
+            value = 0.0 if best.schedule is None else best.schedule.value(instance)
+            if bound - value <= CLOSED_GAP * bound or (bound >= cutoff and runs > 1):
+                break
+            cutoff = bound
+        if runs > 1:
+            best = replace(best, trace={**best.trace, "units": runs})
+        return best
+
+    return wrapped
+
+
+def _better_of(instance: DmlrsInstance, earlier: MethodResult, later: MethodResult) -> MethodResult:
+    """Return the better schedule and the better bound, with trace and note of the later result."""
+    schedules = [result.schedule for result in (earlier, later) if result.schedule is not None]
+    schedule = max(schedules, key=lambda result: result.value(instance), default=None)
+    bounds = [result.bound for result in (earlier, later) if result.bound is not None]
+    bound = min(bounds, default=None)
+    certificate = earlier.certificate if bound == earlier.bound else None
+    return replace(later, schedule=schedule, bound=bound, certificate=certificate)
+
+
+def _unscaled(result: MethodResult, k: int) -> MethodResult:
+    bound = None if result.bound is None else _times(result.bound, -k)
+    certificate = (
+        None if result.certificate is None else _scaled_certificate(result.certificate, -k)
+    )
+    return replace(
+        result, bound=bound, certificate=certificate, trace=_unscaled_trace(result.trace, -k)
+    )
+
+
+def _unscaled_trace(trace: Any, k: int) -> Any:
+    if not isinstance(trace, Mapping):
+        return trace
+    return {
+        key: math.ldexp(value, k)
+        if key in _UTILITY_KEYS and isinstance(value, float)
+        else _unscaled_trace(value, k)
+        for key, value in trace.items()
+    }
+
+
+def _scaled_certificate(certificate: Mapping[str, Any], k: int) -> dict[str, Any]:
+    """Return a certificate with all prices times 2^k."""
+    scaled = dict(certificate)
+    for key, value in certificate.items():
+        if key == "prices":
+            scaled[key] = [[*row[:-1], math.ldexp(row[-1], k)] for row in value]
+        elif key == "of":
+            scaled[key] = _scaled_certificate(value, k)
+        elif key == "value":
+            scaled[key] = _times(value, k)
+    return scaled
