@@ -39,7 +39,7 @@ def looks():
     """Searches look at the clock at every node."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slot_packings, "CLOCK_INTERVAL", 1)
-        patch.setattr(bin_completion, "_LOOK", 1)
+        patch.setattr(bin_completion, "_CLOCK_INTERVAL", 1)
         yield
 
 
