@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsSchedule
 from schedgap.models.dmlrs import rules
-from schedgap.models.dmlrs.bounds.knapsack import NodeBudget
 from schedgap.models.dmlrs.bounds.machine_patterns import (
     PatternItem,
     PatternMaster,
@@ -21,6 +20,7 @@ from schedgap.models.dmlrs.exact.exact import FEW_BUNDLES, exact, prove_by_targe
 from schedgap.models.dmlrs.exact.reduced_cost_fixing import remaining_choices
 from schedgap.models.dmlrs.heuristics.initial import initial_state
 from schedgap.models.dmlrs.programs.aggregate import JobBundle
+from schedgap.models.mechanisms.knapsack import NodeBudget
 from schedgap.models.method import NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import best_schedule, dmlrs_instances, optimum
@@ -31,7 +31,7 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
 def rents_of(instance):
-    """The rents of the best bound."""
+    """The item prices of the best bound."""
     prices = np.zeros((instance.horizon, len(instance.resources)))
     return generate_patterns(instance, prices, clock=Clock(30))
 

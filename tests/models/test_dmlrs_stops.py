@@ -85,7 +85,7 @@ def decide_stopped(instance, k, item_prices, known):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "FEW_BUNDLES", 0)
         patch.setattr(exact, "TARGET_STEP", 0.1)
-        proved = exact.decide(found, instance, item_prices)
+        proved = exact.prove_by_targets(found, instance, item_prices)
     assert -found.lower >= value * (1 - 1e-9)
     if proved:
         assert -found.upper == pytest.approx(value, rel=1e-6, abs=0)
@@ -96,7 +96,7 @@ def decide_stopped(instance, k, item_prices, known):
 def free_rents(instance):
     made = PatternMaster(instance)
     return evaluate_prices(
-        made, np.zeros((instance.horizon, len(made.candidate_jobs))), Clock()
+        made, np.zeros((instance.horizon, len(made.items))), Clock()
     ).item_prices
 
 

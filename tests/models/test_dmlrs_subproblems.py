@@ -113,7 +113,7 @@ def test_the_last_job_meets_the_prices_that_those_before_have_made():
     assert TOY.jobs[asked.job.index].id == "j3"
     full = asked.cluster.load[:, :, 0] == arrays(TOY).capacity_milli[:, 0]
     assert full.tolist() == [[True, True], [True, True], [False, False], [False, False]]
-    assert asked.cluster.price[0, 0, 0] == 8 and asked.market.price[3, 0, 0] == 0.01
+    assert asked.cluster.price[0, 0, 0] == 8 and asked.cluster.price[3, 0, 0] == 0.01
     assert asked.cluster.price[0, 0, 1] == pytest.approx(0.01 * 400 ** (3 * STEP / (4 * STEP)))
     # slot 3 is empty: three workers across, 2 PSs, 3 GPUs and 5 CPUs at 0.01
     assert value(PROGRAMS["sub-23"](TOY)) == pytest.approx(0.08)

@@ -1,4 +1,7 @@
-"""What is written down of a bound, so that it can be evaluated again from prices alone."""
+"""The data of certificates, and the limits on what a checker evaluates.
+
+Bounds, methods and searches write these data; `certificates` evaluates them again.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,15 +12,20 @@ from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 
-MAX_GRID = 100_000  # parts of the work that a checker puts up with
-MAX_CELLS = 40_000_000  # slots times parts of the work
-MAX_STEPS = 5 * 10**10  # slots times bundles times parts of the work, of all jobs
+MAX_GRID = 100_000  # largest grid that a checker accepts
+MAX_CELLS = 40_000_000  # slots times steps of the work
+MAX_STEPS = 5 * 10**10  # slots times bundles times steps of the work, over all jobs
 
 
 def price_certificate(prices: Floats, grid: int | None = None) -> dict[str, Any]:
-    """Return prices [t, r] as plain JSON data: rows of slot (from 1), resource and price > 0.
+    """Return prices as JSON data: rows of slot (from 1), resource and price > 0.
 
-    `grid`: the parts of the work by which jobs are priced; None prices them by any part.
+    Parameters
+    ----------
+    prices : array [t, r]
+        Prices of the resources, all machines merged.
+    grid : int, optional
+        Steps of the work at which jobs are priced; None prices them with fractional bundles.
     """
     if grid is None:
         return {"kind": "prices", "prices": _nonzero_rows(prices)}
@@ -25,7 +33,13 @@ def price_certificate(prices: Floats, grid: int | None = None) -> dict[str, Any]
 
 
 def item_price_certificate(prices: Floats) -> dict[str, Any]:
-    """Return rents [t, k] by slot and part as plain JSON data."""
+    """Return item prices as JSON data: rows of slot (from 1), item and price > 0.
+
+    Parameters
+    ----------
+    prices : array [t, k]
+        Prices of the items of `PatternMaster`.
+    """
     return {"kind": "rents", "prices": _nonzero_rows(prices)}
 
 
@@ -36,7 +50,15 @@ def _nonzero_rows(prices: Floats) -> list[list[Any]]:
 def rounded_to_sum(
     instance: DmlrsInstance, bound: float, certificate: Mapping[str, Any] | None
 ) -> tuple[float, Mapping[str, Any] | None]:
-    """Return a bound brought down to a sum that schedules can have, and its certificate."""
+    """Return a bound rounded down to an attainable sum of utilities, and its certificate.
+
+    Parameters
+    ----------
+    bound : float
+        Upper bound on the sum of utilities.
+    certificate : mapping, optional
+        Certificate of the bound.
+    """
     least = attained(instance, bound)
     if least < bound and certificate is not None:
         certificate = {"kind": "attained", "of": dict(certificate)}
@@ -44,7 +66,13 @@ def rounded_to_sum(
 
 
 def is_too_fine(instance: DmlrsInstance, grid: int) -> bool:
-    """Whether prices on a grid would take a checker too long, or too much room."""
+    """Return whether a checker would refuse prices on a grid, as too slow or too large.
+
+    Parameters
+    ----------
+    grid : int
+        Steps of the work.
+    """
     view, T = arrays(instance), instance.horizon
     steps = float(((T - view.arrival + 1) * 2.0 * view.batch).sum()) * (grid + 1000)
     return T * grid > MAX_CELLS or steps > MAX_STEPS

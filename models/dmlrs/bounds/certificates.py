@@ -1,4 +1,10 @@
-"""Bounds evaluated again from their certificates: no engine, only the instance and its prices."""
+"""Evaluate bounds again from their certificates: no engine, only the instance and prices.
+
+References
+----------
+R. M. McConnell, K. Mehlhorn, S. Näher, P. Schweitzer, "Certifying algorithms", Computer Science
+Review 5 (2011): an answer with evidence that a simple program can check.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
@@ -33,37 +39,37 @@ ByMachine = Annotated[tuple[SlotNumber, Index, Index, Price], Field(strict=False
 
 
 class ResourcePriceCertificate(Certificate):
-    """Prices of all machines as one; jobs take any part of a bundle."""
+    """Prices of the resources, all machines merged; jobs may take fractions of bundles."""
 
     prices: Many[ByResource]
     """Slot from 1, resource from 0, price; others are 0."""
 
 
 class GridPriceCertificate(ResourcePriceCertificate):
-    """The same; jobs take whole bundles, and their progress is rounded up to parts of the work."""
+    """The same for whole bundles, with progress rounded up to steps of the work."""
 
     grid: Grid
 
 
 class MachinePriceCertificate(Certificate):
-    """Prices of each machine."""
+    """Prices of the resources of each machine."""
 
     grid: Grid
     base: Price
-    """The price where no other one is given."""
+    """The price where no other is given."""
     prices: Many[ByMachine]
     """Slot from 1, machine and resource from 0, price."""
 
 
 class ItemPriceCertificate(Certificate):
-    """Rents of what one machine can hold: workers, PSs, bundles."""
+    """Prices of the items that one machine can hold: workers, PSs, bundles."""
 
     prices: Many[ByResource]
-    """Slot from 1, part from 0 in the order of `Parts`, rent; others are 0."""
+    """Slot from 1, item from 0 in the order of `PatternMaster`, price; others are 0."""
 
 
 class AttainedCertificate(Certificate):
-    """The largest sum of utilities that is no more than another bound."""
+    """The largest attainable sum of utilities that is no more than another bound."""
 
     of: dict[str, Any]
 
@@ -85,8 +91,8 @@ def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -
     ----------
     certificate : Mapping
         `kind` and `prices`, as `certificate_data` and `machine_prices` write them. Its `value` is
-        not read. Prices need not be those of an optimum: any prove some bound, none at all the sum
-        of utilities of the jobs each alone.
+        not read. The prices need not be optimal: any prices prove a bound, and no prices prove the
+        sum of utilities of the jobs each alone.
 
     Raises
     ------
@@ -105,6 +111,7 @@ def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -
 
 
 def _bound(instance: DmlrsInstance, record: Certificate) -> float:
+    """Return the bound that a record other than `attained` proves."""
     T, R = instance.horizon, len(instance.resources)
     if isinstance(record, MachinePriceCertificate):
         _refuse_fine_grid(instance, record.grid)
@@ -130,12 +137,13 @@ def _bound(instance: DmlrsInstance, record: Certificate) -> float:
 
 
 def _refuse_fine_grid(instance: DmlrsInstance, grid: int) -> None:
+    """Raise ValueError if a grid is too fine for a checker."""
     if is_too_fine(instance, grid):
         raise ValueError(f"a grid of {grid} parts is too fine")
 
 
 def _dense(rows: Iterable[tuple[int, int, float]], slots: int, width: int) -> Floats:
-    """Return prices [t, k]; IndexError for what is not there."""
+    """Return prices [t, k]; IndexError for a slot or a place that does not exist."""
     dense = np.zeros((slots, width))
     for t, k, price in rows:
         if t > slots or k >= width:

@@ -1,18 +1,28 @@
-"""R-DMLRS (8), (9) by columns, all machines as one (ours): whole bundles, no fluid workers.
+"""R-DMLRS (8), (9) by column generation, all machines merged (ours): whole bundles, not fluid.
 
-A column is a slot of completion and, slot by slot, a number of workers in one mode. With machines
-that are alike the program has as good a dual with one price for each slot and resource; with unlike
-ones it is a relaxation. Pricing is (15) at full capacity by Algorithm 3 with progress rounded up on
-a grid: no plan costs less, so any prices prove a bound, and the master's own value proves nothing.
+A column is a plan of one job: a completion slot and, slot by slot, a number of workers in one mode.
+On identical machines the program has as good a dual with one price for each slot and resource as
+with one for each machine; on different machines it is a relaxation. The pricing problem is (15) at
+full capacity, solved by Algorithm 3 with progress rounded up on a grid. No plan costs less, so any
+prices p >= 0 prove the Lagrangian bound
+
+    sum_t,r p C + sum_i max(0, max_f [u_i(f - a_i) - cost_i(f)]).
+
+The value of a master over some of the columns proves nothing.
+
+References
+----------
+G. B. Dantzig, P. Wolfe, "Decomposition principle for linear programs", Operations Research 8
+(1960).
+M. E. Lübbecke, J. Desrosiers, "Selected topics in column generation", Operations Research 53
+(2005): the Lagrangian bound.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats
@@ -24,21 +34,16 @@ from schedgap.models.dmlrs.throughput import (
     machine_limits,
     max_external_workers,
 )
+from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
 from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.loops.column_generation import (
-    ColumnGenerationResult,
-    Columns,
-    Priced,
-    generate_columns,
-)
-from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.loops.column_generation import ColumnGenerationResult
 
 _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True)
 class JobColumn:
-    """A way to run one job: the offers of its slots, by slot from 1."""
+    """A plan of one job: its options by slot, from 1."""
 
     job: int
     completion: int
@@ -46,13 +51,23 @@ class JobColumn:
 
 
 def cheapest(instance: DmlrsInstance, i: int, prices: Floats, grid: int) -> CheapestPlans:
-    """Return Theta of job i at prices [t, r], progress rounded up, at full capacity."""
-    job, job_bundles = job_at_arrival(instance, i), bundles(instance, i)
+    """Return Theta of job i at full capacity, with progress rounded up.
+
+    Parameters
+    ----------
+    i : int
+        Index of the job.
+    prices : array [t, r]
+        Prices >= 0 of the resources.
+    grid : int
+        Steps of the work, >= 1.
+    """
+    job, own = job_at_arrival(instance, i), bundles(instance, i)
     rows: list[list[SlotOption]] = [[] for _ in range(instance.horizon - job.arrival + 1)]
-    internal_limit = int(machine_limits(instance).internal[i].max())
-    for internal, width in ((True, internal_limit), (False, max_external_workers(instance, i))):
-        workers = job_bundles.workers[job_bundles.workers <= width].tolist()
-        costs = prices[job.arrival - 1 :] @ job_bundles.demand[: len(workers)].T
+    limit = int(machine_limits(instance).internal[i].max())
+    for internal, width in ((True, limit), (False, max_external_workers(instance, i))):
+        workers = own.workers[own.workers <= width].tolist()
+        costs = prices[job.arrival - 1 :] @ own.demand[: len(workers)].T
         for row, slot_costs in zip(rows, costs.tolist(), strict=True):
             row += [
                 SlotOption(cost, n, internal, {})
@@ -62,7 +77,15 @@ def cheapest(instance: DmlrsInstance, i: int, prices: Floats, grid: int) -> Chea
 
 
 def payoff(instance: DmlrsInstance, i: int, cost: Floats) -> float:
-    """Return at least lambda_i, (11), of the costs [k] of completing in slot a + k."""
+    """Return an upper bound on lambda_i, (11), with all rounding allowed for.
+
+    Parameters
+    ----------
+    i : int
+        Index of the job.
+    cost : array [k]
+        Lower bounds on the cost of completion in slot a_i + k.
+    """
     view, T = arrays(instance), instance.horizon
     lead = first_completions(instance)[i] - int(view.arrival[i])
     utility = view.utility[i, lead : T - int(view.arrival[i]) + 1]
@@ -71,7 +94,15 @@ def payoff(instance: DmlrsInstance, i: int, cost: Floats) -> float:
 
 
 def grid_bound(instance: DmlrsInstance, prices: Floats, grid: int) -> float:
-    """Return the bound on the optimum that prices [t, r] prove, with progress in `grid` parts."""
+    """Return the bound on the optimum that prices prove.
+
+    Parameters
+    ----------
+    prices : array [t, r]
+        Prices >= 0 of the resources.
+    grid : int
+        Steps of the work, >= 1.
+    """
     payoffs = []
     for i, first in enumerate(first_completions(instance)):
         if first <= instance.horizon:
@@ -80,6 +111,7 @@ def grid_bound(instance: DmlrsInstance, prices: Floats, grid: int) -> float:
 
 
 def _dual_value(instance: DmlrsInstance, prices: Floats, payoffs: list[float]) -> float:
+    """Return sum p C + sum lambda, rounded up."""
     capacity = arrays(instance).capacity_milli.sum(axis=0) / 1000
     return math.fsum([*(prices * capacity).ravel().tolist(), *payoffs]) * (1 + 8 * _EPS)
 
@@ -99,79 +131,75 @@ def generate(
     Parameters
     ----------
     grid : int
-        Parts of the work, Q >= 1.
-    prices : array [t, r] or None
-        Good prices to begin with.
-    on_bound : callable or None
-        Called with each better bound on the sum of utilities, and its prices [t, r].
+        Q >= 1, steps of the work.
+    prices : array [t, r], optional
+        Prices to begin with.
+    on_bound : callable, optional
+        Receives each better bound on the sum of utilities, and its prices [t, r].
     """
     view, T, R = arrays(instance), instance.horizon, len(instance.resources)
     jobs = [i for i, first in enumerate(first_completions(instance)) if first <= T]
-    job_row = {i: T * R + k for k, i in enumerate(jobs)}
-    capacity = np.tile(view.capacity_milli.sum(axis=0) / 1000, T)
-    row_count = T * R + len(jobs)
-    master = LinearProgram(
-        np.zeros(1),
-        np.zeros(1),
-        np.zeros(1),
-        sparse.csr_array((row_count, 1)),
-        np.full(row_count, -np.inf),
-        np.concatenate([capacity, np.ones(len(jobs))]),
-    )
+    master: RestrictedMaster[JobColumn] = RestrictedMaster()
+    capacity = master.rows("capacity", (T, R), upper=view.capacity_milli.sum(axis=0) / 1000)
+    once = master.rows("once", len(jobs), upper=1)
+    row_of = dict(zip(jobs, once.positions.tolist(), strict=True))
 
-    def entries(column: JobColumn) -> Floats:
-        plans, job_bundles = np.zeros(row_count), bundles(instance, column.job)
-        plans[job_row[column.job]] = 1
+    def entries(column: JobColumn) -> dict[int, float]:
+        own = bundles(instance, column.job)
+        found: dict[int, float] = {}
         for t, option in column.options.items():
-            k = int(np.searchsorted(job_bundles.workers, option.workers))
-            plans[(t - 1) * R : t * R] = job_bundles.demand[k]
-        return plans
+            demand = own.demand[int(np.searchsorted(own.workers, option.workers))]
+            found |= dict(zip(capacity.positions[t - 1].tolist(), demand.tolist(), strict=True))
+        return {row: value for row, value in found.items() if value} | {row_of[column.job]: 1.0}
 
     best = [-math.inf]
 
     def pricing(duals: Floats) -> Priced | None:
-        prices_now = resource_prices(instance, duals)
+        at = resource_prices(instance, duals)
         columns: list[JobColumn] = []
         payoffs = []
         for i in jobs:
             if clock.expired():
                 return None
-            plans = cheapest(instance, i, prices_now, grid)
+            plans = cheapest(instance, i, at, grid)
             payoffs.append(payoff(instance, i, plans.cost))
             arrival = int(view.arrival[i])
             lead = first_completions(instance)[i] - arrival
-            for k, offsets in plans.plans.items():
-                # a coarse grid may call work done too early: it completes at `lead` all the same
+            for k, plan in plans.plans.items():
+                # a coarse grid may complete the work too early: the job completes at `lead` then
                 f = max(k, lead)
-                if view.utility[i, f] - plans.cost[k] > 1e-9 - duals[job_row[i]]:
-                    columns.append(
-                        JobColumn(i, arrival + f, {arrival + s: o for s, o in offsets.items()})
-                    )
-        bound = -_dual_value(instance, prices_now, payoffs)
+                if view.utility[i, f] - plans.cost[k] > 1e-9 - duals[row_of[i]]:
+                    options = {arrival + s: option for s, option in plan.items()}
+                    columns.append(JobColumn(i, arrival + f, options))
+        bound = -_dual_value(instance, at, payoffs)
         if on_bound is not None and bound > best[0]:
             best[0] = bound
-            on_bound(-bound, prices_now)
-        if not columns:
-            return Priced(None, bound)
-        costs = [-float(view.utility[c.job, c.completion - view.arrival[c.job]]) for c in columns]
-        matrix: Any = np.column_stack([entries(column) for column in columns])
-        return Priced(Columns(costs, matrix, columns), bound)
+            on_bound(-bound, at)
+        fresh = None
+        if columns:
+            cost = [
+                -float(view.utility[c.job, c.completion - view.arrival[c.job]]) for c in columns
+            ]
+            fresh = master.columns(cost, [entries(column) for column in columns], columns)
+        return Priced(fresh, bound)
 
-    start = None
-    if prices is not None:
-        start = np.concatenate([-prices.ravel(), np.zeros(len(jobs))])
-    return generate_columns(
-        master,
+    return master.solve(
         pricing,
         clock=clock,
-        prices=start,
+        duals=None if prices is None else master.duals({capacity: -prices}),
         seed=seed,
         threads=threads,
-    )
+    ).result
 
 
 def resource_prices(instance: DmlrsInstance, duals: Floats) -> Floats:
-    """Return p [t, r] of the master's duals [row]."""
+    """Return the prices p [t, r] that duals of the master are.
+
+    Parameters
+    ----------
+    duals : array [row]
+        Duals of the rows of `generate`: capacity by slot and resource first.
+    """
     shape = instance.horizon, len(instance.resources)
     prices: Floats = np.maximum(0.0, -np.asarray(duals)[: shape[0] * shape[1]]).reshape(shape)
     return prices

@@ -1,9 +1,15 @@
-"""Fluid relaxations of DMLRS (ours): all machines as one, workers and PSs divisible.
+"""Fluid relaxations of DMLRS (ours): all machines merged, workers and PSs divisible.
 
-q_it in [0, 1] is the part of a mode's full width that job i uses in slot t. The compact program
-follows each job's work W_it and the part Y_it of it that is complete by t, with W >= Y; the
-disaggregated one has its own q for each slot f of completion. Prices of the capacity rows are
-their use: `pricing` makes them a bound again, without the engine.
+q_it in [0, 1] is the fraction of a mode's full width that job i uses in slot t. The compact program
+tracks each job's work W_it and the fraction Y_it of it that is complete by t, with W >= Y. The
+disaggregated program has its own q for each completion slot f. The duals of the capacity rows are
+what the programs are for: `pricing` turns them into a bound without trusting the engine.
+
+References
+----------
+J. P. Sousa, L. A. Wolsey, "A time indexed formulation of non-preemptive single machine scheduling
+problems", Mathematical Programming 54 (1992): time-indexed programs, whose relaxation this adapts
+to jobs of variable width that may be interrupted.
 """
 
 from dataclasses import dataclass
@@ -19,13 +25,19 @@ from schedgap.solvers.programs.arrays import LinearProgram
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FluidLp:
-    """A fluid program, minimising minus the sum of utilities; rows of (5) are the first ones."""
+    """A fluid program, minimising minus the sum of utilities; the rows of (5) come first."""
 
     program: LinearProgram
     capacity_rows: int  # T R, by slot, then resource
 
     def prices(self, instance: DmlrsInstance, duals: Floats) -> Floats:
-        """Return p [t, r] of the engine's duals [row]."""
+        """Return the prices p [t, r] that the duals of (5) are.
+
+        Parameters
+        ----------
+        duals : array [row]
+            The engine's duals.
+        """
         rows = -np.asarray(duals)[: self.capacity_rows]
         prices: Floats = np.maximum(0.0, rows.reshape(instance.horizon, len(instance.resources)))
         return prices
@@ -76,9 +88,14 @@ class _LpBuilder:
 
 
 def full_width_modes(instance: DmlrsInstance, i: int) -> list[tuple[float, Floats]]:
-    """Return advance and demand [r] of each mode that job i has at its full width.
+    """Return progress and demand [r] of each mode in which job i runs at full width.
 
-    Of n workers n / gamma PSs, where m(n) may be more.
+    n workers have n / gamma PSs here, which is at most m(n).
+
+    Parameters
+    ----------
+    i : int
+        Index of the job.
     """
     view = arrays(instance)
     unit_demand = view.worker_demand[i] + view.ps_demand[i] / view.ratio[i]
@@ -90,26 +107,21 @@ def full_width_modes(instance: DmlrsInstance, i: int) -> list[tuple[float, Float
 
 
 def compact_columns(instance: DmlrsInstance) -> int:
-    """Return how many columns the compact program has at most."""
+    """Return an upper limit on the number of columns of the compact program."""
     T = instance.horizon
     pairs = zip(instance.jobs, first_completions(instance), strict=True)
     return sum(3 * (T - job.arrival + 1) + T - first + 1 for job, first in pairs if first <= T)
 
 
 def disaggregated_columns(instance: DmlrsInstance) -> int:
-    """Return how many columns the disaggregated program has at most."""
+    """Return an upper limit on the number of columns of the disaggregated program."""
     T = instance.horizon
     pairs = zip(instance.jobs, first_completions(instance), strict=True)
     return sum(1 + 2 * (f - job.arrival + 1) for job, first in pairs for f in range(first, T + 1))
 
 
 def compact(instance: DmlrsInstance) -> FluidLp:
-    """Return the compact fluid program.
-
-    Notes
-    -----
-    Columns: about 4 for each job and slot from its arrival on.
-    """
+    """Return the compact fluid program: about 4 columns for each job and slot from its arrival."""
     view, builder = arrays(instance), _LpBuilder(instance)
     for i, first in enumerate(first_completions(instance)):
         if first > instance.horizon:
@@ -143,12 +155,10 @@ def compact(instance: DmlrsInstance) -> FluidLp:
 
 
 def disaggregated(instance: DmlrsInstance) -> FluidLp:
-    """Return the fluid program with parts of its own for each slot of completion.
+    """Return the fluid program disaggregated by completion slot.
 
-    Notes
-    -----
-    Columns: sum_i sum_f (1 + 2 (f - a_i + 1)); tighter than the compact one, and slow for long
-    horizons.
+    It has sum_i sum_f (1 + 2 (f - a_i + 1)) columns; tighter than the compact one, and slow for
+    long horizons.
     """
     view, builder = arrays(instance), _LpBuilder(instance)
     for i, first in enumerate(first_completions(instance)):

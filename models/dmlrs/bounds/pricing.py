@@ -1,17 +1,25 @@
-"""What prices of the resources prove: the dual (10)-(11) on all machines as one.
+"""The bound that prices of the resources prove: the dual (10)-(11) with all machines merged.
 
 Any prices p >= 0 by slot and resource bound every schedule's sum of utilities by
 
     sum p C + sum_i max(0, max_f [u_i(f - a_i) - cost_i(f)]),
 
-with cost_i(f) at most what job i pays to complete in slot f. Here it is the fractional
-multiple-choice knapsack over bundles: in each slot a..f at most one, of n workers inside a machine
-or across machines with their m(n) PSs. For any multiplier mu >= 0 its cost is at least
+where cost_i(f) is at most what job i pays to complete in slot f. Here it is the value of a
+fractional multiple-choice knapsack over bundles: in each slot a..f at most one bundle, of n workers
+on a machine or across machines with their m(n) PSs. For any multiplier mu >= 0 that value is at
+least
 
-    mu D + sum_t min(0, min_bundle [cost - mu advance]),
+    mu D + sum_t min(0, min_bundle [cost - mu progress]),
 
-so the bound needs no ordering and no tolerance; the lower hull of each slot's bundles finds the mu
-that makes this the knapsack's very cost.
+so the bound depends on no ordering and no tolerance; the lower convex hull of each slot's bundles
+gives the mu for which this is the value of the knapsack.
+
+References
+----------
+A. M. Geoffrion, "Lagrangean relaxation for integer programming", Mathematical Programming Study 2
+(1974).
+P. Sinha, A. A. Zoltners, "The multiple-choice knapsack problem", Operations Research 27 (1979): the
+linear relaxation by lower convex hulls.
 """
 
 import math
@@ -29,20 +37,26 @@ from schedgap.models.dmlrs.throughput import (
     max_external_workers,
 )
 
-REQUIRED_WORK = 1 - 1e-8  # D, just below the part of the work that completes a job
+REQUIRED_WORK = 1 - 1e-8  # D, just below the fraction of the work that completes a job
 _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BundleOptions:
-    """What one slot can bring job i, and what it demands, by k."""
+    """Progress and demand of the bundles that a job may have in one slot, by k."""
 
-    advance: Floats  # [k], parts of the job's work
+    advance: Floats  # [k], fractions of the job's work
     demand: Floats  # [k, r]
 
 
 def bundle_options(instance: DmlrsInstance, i: int) -> BundleOptions:
-    """Return the bundles of job i that fit the empty cluster, in both modes."""
+    """Return the bundles of job i that fit the empty cluster, in both modes.
+
+    Parameters
+    ----------
+    i : int
+        Index of the job.
+    """
     job_bundles, needed = bundles(instance, i), arrays(instance).needed[i]
     advance, demand = [], []
     for mode, width in (
@@ -66,7 +80,7 @@ def priced_bound(instance: DmlrsInstance, prices: Floats) -> float:
     Returns
     -------
     float
-        An upper bound on the optimum, every rounding allowed for.
+        An upper bound on the optimum, with all rounding allowed for.
 
     Notes
     -----
@@ -80,7 +94,15 @@ def priced_bound(instance: DmlrsInstance, prices: Floats) -> float:
 
 
 def payoff(instance: DmlrsInstance, i: int, prices: Floats) -> float:
-    """Return at least lambda_i = max(0, max_f [u_i(f - a_i) - cost_i(f)]), (11)."""
+    """Return an upper bound on lambda_i = max(0, max_f [u_i(f - a_i) - cost_i(f)]), (11).
+
+    Parameters
+    ----------
+    i : int
+        Index of the job.
+    prices : array [t, r]
+        Prices >= 0 of slots 1..T.
+    """
     view, best = arrays(instance), 0.0
     first, arrival = first_completions(instance)[i], int(view.arrival[i])
     if first > instance.horizon:
@@ -98,22 +120,26 @@ def payoff(instance: DmlrsInstance, i: int, prices: Floats) -> float:
 
 
 def least_cost(advance: Floats, costs: Floats, steps: list[Floats]) -> float:
-    """Return at most the cost of `WORK` over some slots; inf where they cannot hold it.
+    """Return a lower bound on the cost of `REQUIRED_WORK`; inf if the slots cannot hold it.
 
     Parameters
     ----------
     advance : array [k]
+        Progress of the bundles.
     costs : array [t, k]
+        Costs of the bundles in each slot.
     steps : list [t] of arrays [step, 2]
-        Slope and width of each step of the slot's lower hull; they decide how good the result is,
-        not whether it is valid.
+        Slope and width of each step of the slot's lower hull; they affect the quality of the bound,
+        not its validity.
     """
     if len(advance) == 0 or len(costs) * float(advance.max()) < REQUIRED_WORK - 1e-9:
         return math.inf
+    # mu: the slope of the step at which the fractional knapsack is full
     ascending = np.concatenate(steps)
     ascending = ascending[np.argsort(ascending[:, 0], kind="stable")]
     filled = int(np.searchsorted(np.cumsum(ascending[:, 1]), REQUIRED_WORK))
     slope = float(ascending[min(filled, len(ascending) - 1), 0])
+    # mu D + sum_t min(0, min_k [cost - mu progress]), mu = slope, less what rounding may add
     gains = np.minimum(0.0, (costs - slope * advance).min(axis=1))
     size = slope * (REQUIRED_WORK + 2 * len(costs) * float(advance.max()))
     allowance = 4 * _EPS * (costs.size + 64) * size
@@ -123,13 +149,13 @@ def least_cost(advance: Floats, costs: Floats, steps: list[Floats]) -> float:
 def _hull_steps(advance: Floats, cost: Floats) -> Floats:
     """Return the steps [slope, width] of the lower convex hull of (0, 0) and (advance, cost).
 
-    It ends at the largest advance; slopes ascend.
+    It ends at the largest progress; slopes ascend.
     """
     order = np.lexsort((cost, advance))
     corners = [(0.0, 0.0)]
     for x, y in zip(advance[order].tolist(), cost[order].tolist(), strict=True):
         if x <= corners[-1][0]:
-            continue  # as much for no less
+            continue  # no more progress at no less cost
         while len(corners) > 1 and _slope(corners[-2], corners[-1]) >= _slope(corners[-1], (x, y)):
             corners.pop()
         corners.append((x, y))
@@ -138,4 +164,5 @@ def _hull_steps(advance: Floats, cost: Floats) -> Floats:
 
 
 def _slope(a: tuple[float, float], b: tuple[float, float]) -> float:
+    """Return the slope of the line through two points."""
     return (b[1] - a[1]) / (b[0] - a[0])

@@ -1,4 +1,10 @@
-"""The bound that the last prices of a run prove, by machine: (10), (11) at full capacity."""
+"""The bound that the final prices of an online run prove, by machine: (10), (11) at full capacity.
+
+References
+----------
+N. Buchbinder, J. Naor, "The design of competitive online algorithms via a primal-dual approach",
+Foundations and Trends in Theoretical Computer Science 3 (2009): dual solutions from online prices.
+"""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +19,7 @@ from schedgap.models.dmlrs.algorithms.best_schedule import PricedCluster
 from schedgap.models.dmlrs.slot_options import SlotOption, SlotState, job_at_arrival
 from schedgap.solvers.children.clock import Clock
 
-GRID = 2000  # parts of the work, progress rounded up
+GRID = 2000  # steps of the work; progress is rounded up
 _EXACT_CELLS = 20_000  # F^2 times machines, up to which slots are priced exactly
 _ALLOWANCE = 1e-12  # relative; sums of some thousand terms >= 0 round by less
 
@@ -21,20 +27,20 @@ _ALLOWANCE = 1e-12  # relative; sums of some thousand terms >= 0 round by less
 def dual_bound(
     instance: DmlrsInstance, price: Floats, *, grid: int = GRID, clock: Clock | None = None
 ) -> float | None:
-    """Return an upper bound on the optimum that prices prove, or None when time is up.
+    """Return an upper bound on the optimum that prices prove, or None if time is up.
 
     Parameters
     ----------
     price : array [t - 1, h, r]
         Any prices >= 0, such as those at the end of a run.
     grid : int
-        Progress is rounded up to parts of the work.
+        Steps of the work, to which progress is rounded up.
 
     Notes
     -----
-    Source: (10), (11), with the cheapest schedules on all machines at full capacity (E9): those of
-    a run itself see only what was left, and their payoffs prove nothing. Slots cost what they must,
-    or less where an exact price would take long.
+    Source: (10), (11), with the cheapest schedules on all machines at full capacity (E9). The
+    schedules of the run itself see the remaining capacity only, so that their payoffs prove
+    nothing. Slots are priced exactly, or from below where an exact price would take long.
     """
     if not instance.jobs:
         return 0.0
@@ -54,16 +60,24 @@ def dual_bound(
 
 
 def _lower_bound_options(slot: SlotState) -> list[SlotOption]:
+    """Return the options of a slot, none costing more than it has to."""
     exact = slot.job.batch**2 * len(slot.free) <= _EXACT_CELLS
     across = slot_placements.external_exact if exact else slot_placements.external_floor
     return [*slot_placements.internal(slot), *across(slot)]
 
 
 def machine_prices(instance: DmlrsInstance, price: Floats, base: float) -> dict[str, Any]:
-    """Return prices [t, h, r] as plain JSON data: those that are not `base`.
+    """Return prices as the data of a certificate: those that differ from `base`.
 
-    Most machines are empty in most slots, and all ask for the least price L there. What a machine
-    does not have may cost anything.
+    Most machines are empty in most slots, where all prices are the least price L. The price of a
+    resource that a machine does not have is arbitrary.
+
+    Parameters
+    ----------
+    price : array [t - 1, h, r]
+        Prices >= 0.
+    base : float
+        The most frequent price.
     """
     differs = (price != base) & (arrays(instance).capacity_milli > 0)
     rows = [[int(t) + 1, int(h), int(r), float(price[t, h, r])] for t, h, r in np.argwhere(differs)]
@@ -73,9 +87,19 @@ def machine_prices(instance: DmlrsInstance, price: Floats, base: float) -> dict[
 def dense_prices(
     instance: DmlrsInstance, base: float, rows: Sequence[tuple[int, int, int, float]]
 ) -> Floats:
-    """Return prices [t, h, r] from the data of a file.
+    """Return prices [t - 1, h, r] from the data of a certificate.
 
-    ValueError or IndexError where they do not fit the instance.
+    Parameters
+    ----------
+    base : float
+        The price where no other is given.
+    rows : sequence
+        Slot from 1, machine and resource from 0, price.
+
+    Raises
+    ------
+    ValueError, IndexError
+        When they do not fit the instance.
     """
     shape = instance.horizon, len(instance.machines), len(instance.resources)
     prices = np.full(shape, _valid_price(base))
@@ -87,6 +111,7 @@ def dense_prices(
 
 
 def _valid_price(value: float) -> float:
+    """Return a price; ValueError if it is negative or not finite."""
     if not 0 <= value < math.inf:
         raise ValueError(f"price {value}")
     return float(value)

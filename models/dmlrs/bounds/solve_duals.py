@@ -1,4 +1,4 @@
-"""The dual (10), (11) as bounds: at the last prices of an online run, and over every schedule."""
+"""The dual (10), (11) as methods: at the final prices of an online run, and over all schedules."""
 
 from collections.abc import Mapping
 
@@ -31,7 +31,7 @@ _ACROSS: Mapping[str, Across] = {
 
 
 def dual_online(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Price every schedule at full capacity with the last prices of a run."""
+    """Price every schedule at full capacity with the final prices of a run."""
     alone = alone_bound(instance)
     call.progress.bound(alone, NO_PRICES)
     if call.options["of"] == "oasis":
@@ -57,7 +57,7 @@ def dual_online(instance: DmlrsInstance, call: RunContext) -> MethodResult:
 
 
 def dual_10(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Solve the dual with a row for every schedule, and judge its prices."""
+    """Solve the dual with a row for every schedule, and evaluate its prices."""
     alone = alone_bound(instance)
     call.progress.bound(alone, NO_PRICES)
     call.progress.phase("building a row for every schedule")

@@ -1,4 +1,4 @@
-"""The relaxations as bounds: each is joined to the engine that solves it, with a certificate."""
+"""The relaxations as methods: each with the engine that solves it, and a certificate."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +19,7 @@ from schedgap.solvers import solve
 def _certified(
     instance: DmlrsInstance, prices: Floats, note: str = "", **trace: Any
 ) -> MethodResult:
-    """Return what prices prove: evaluated as they stand in the file."""
+    """Return the bound that prices prove, evaluated from the certificate as it will be stored."""
     certificate = price_certificate(prices)
     bound = check_certificate(instance, certificate)
     return MethodResult(
@@ -28,13 +28,14 @@ def _certified(
 
 
 def _zero_prices(instance: DmlrsInstance) -> Floats:
+    """Return prices of 0 [t, r]."""
     return np.zeros((instance.horizon, len(instance.resources)))
 
 
 def _fluid(
     build: Callable[[DmlrsInstance], fluid.FluidLp], size: Callable[[DmlrsInstance], int]
 ) -> Callable[[DmlrsInstance, RunContext], MethodResult]:
-    """Return the method that judges the prices of a fluid program."""
+    """Return the method that evaluates the prices of a fluid program."""
 
     def run(instance: DmlrsInstance, call: RunContext) -> MethodResult:
         alone = alone_bound(instance)
@@ -72,7 +73,7 @@ fluid_lp_disaggregated = _fluid(fluid.disaggregated, fluid.disaggregated_columns
 
 
 def colgen(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Generate columns from the fluid program's prices; the better of both bounds."""
+    """Generate columns from the prices of the fluid program; return the better of both bounds."""
     grid = call.options["grid"]
     relaxation = fluid.compact(instance)
     call.progress.bound(alone_bound(instance), NO_PRICES)

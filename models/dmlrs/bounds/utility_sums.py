@@ -1,4 +1,14 @@
-"""Sums of utilities that schedules can have (ours): a bound comes down to the largest it allows."""
+"""Attainable sums of utilities (ours): any bound can be rounded down to the largest one.
+
+A job's utility is one of finitely many, by its completion slot, so the objective of a schedule is
+one of finitely many sums. No schedule lies between a bound and the largest sum below it, so the
+rounding is valid; the idea is that of rounding a bound on an integer objective.
+
+References
+----------
+S. Martello, P. Toth, "Knapsack Problems: Algorithms and Computer Implementations", Wiley (1990),
+chapter 4: the sums of subsets by dynamic programming over states.
+"""
 
 import math
 from functools import lru_cache
@@ -15,6 +25,7 @@ _SUM_ROUNDING = 1e-12  # relative, of sums of utilities
 
 @lru_cache(maxsize=16)
 def _sums(instance: DmlrsInstance) -> Floats | None:
+    """Return all attainable sums in ascending order, or None if they are too many."""
     view, sums = arrays(instance), np.zeros(1)
     for i, first in enumerate(first_completions(instance)):
         if first <= instance.horizon:
@@ -30,10 +41,15 @@ def _sums(instance: DmlrsInstance) -> Floats | None:
 
 
 def attained(instance: DmlrsInstance, bound: float) -> float:
-    """Return the largest sum of utilities that is no more than a bound, where jobs are few.
+    """Return the largest attainable sum of utilities that is no more than a bound.
 
-    A job's utility is one of finitely many, by its slot of completion, so sums are, as floats add
-    them in the order of the list. The bound itself where they are too many.
+    The sums are added in floating point in the order of the jobs. If there are too many of them,
+    the bound itself is returned.
+
+    Parameters
+    ----------
+    bound : float
+        Upper bound on the sum of utilities.
     """
     sums = _sums(instance)
     if sums is None or not math.isfinite(bound):

@@ -1,35 +1,43 @@
-"""Whether units find room in bins: bin completion, a complete search in whole numbers (ours).
+"""Bin completion: decide exactly whether units fit into bins, in whole numbers (ours).
 
-The largest unit that is left lies in some bin; that bin is filled so that nothing more fits. What a
-bin must take, so that the other bins can hold the rest, cuts most of this short.
+The largest remaining unit must be in some bin; the search branches on the maximal ways to fill that
+bin. A bin must take so much that the other bins can hold the rest, which prunes most of them.
+
+References
+----------
+R. E. Korf, "A new algorithm for optimal bin packing", AAAI (2002): branching on complete bins.
+A. S. Fukunaga, R. E. Korf, "Bin completion algorithms for multicontainer packing, knapsack, and
+covering problems", Journal of Artificial Intelligence Research 28 (2007).
 """
 
 from collections.abc import Iterator, Sequence
 
 from schedgap.solvers.children.clock import Clock
 
-Vector = tuple[int, ...]  # by resource, or by kind of unit
+Vector = tuple[int, ...]  # by resource [r], or by kind of unit [k]
 
-_CLOCK_INTERVAL = 1024  # nodes between two looks at the clock
+_CLOCK_INTERVAL = 1024  # nodes between two readings of the clock
 
 
 class OutOfTimeError(Exception):
-    """A search ended before it knew."""
+    """A search ended before it was decided."""
 
 
 def fill_bins(
     units: Sequence[Vector], counts: Vector, bins: Sequence[tuple[Vector, int]], clock: Clock
 ) -> list[tuple[int, Vector]] | None:
-    """Return bins that hold all units together, or None: there is no way.
+    """Return bins that hold all units together, or None if there are none.
 
     Parameters
     ----------
-    units, numbers
-        What one unit of each kind [k] takes of each resource [r], and how many there are.
-    bins
-        Room [r] of each type of bin, and how many there are.
+    units : sequence of tuples [k][r]
+        Demand of one unit of each kind.
+    counts : tuple of int [k]
+        Number of units of each kind.
+    bins : sequence of (tuple [r], int)
+        Capacity of each type of bin, and number of bins.
     clock : Clock
-        Ends the search.
+        Time budget.
 
     Returns
     -------
@@ -39,7 +47,7 @@ def fill_bins(
     Raises
     ------
     OutOfTimeError
-        When the clock ended the search.
+        When the time is up before the search ends.
     """
     total = [sum(capacity[r] * count for capacity, count in bins) for r in range(len(bins[0][0]))]
     size = [sum(d / c if c else d for d, c in zip(unit, total, strict=True)) for unit in units]
@@ -53,12 +61,14 @@ def fill_bins(
 
 
 class _BinCompletion:
+    """Depth-first search over the bins."""
+
     def __init__(self, units: Sequence[Vector], capacities: Sequence[Vector], clock: Clock) -> None:
         self.units, self.capacities, self.clock = units, capacities, clock
         self.nodes = 0
 
     def run(self, remaining: Vector, bins: Vector) -> list[tuple[int, Vector]] | None:
-        """Return bins that hold what is left; depth first."""
+        """Return bins that hold the remaining units, or None."""
         failed: set[tuple[Vector, Vector]] = set()
         path: list[tuple[int, Vector]] = []
         states = [(remaining, bins)]
@@ -87,12 +97,14 @@ class _BinCompletion:
         return None
 
     def _fillings(self, remaining: Vector, bins: Vector) -> Iterator[tuple[int, Vector]]:
-        """Yield what one bin may hold, with a unit of the first kind that is left."""
+        """Yield type and contents of a next bin that takes a unit of the first remaining kind."""
         need, capacity = self._sum(remaining, self.units), self._sum(bins, self.capacities)
-        spare = tuple(b - a for a, b in zip(need, capacity, strict=True))  # so much in any one bin
+        spare = tuple(
+            b - a for a, b in zip(need, capacity, strict=True)
+        )  # at most so much may stay free in a bin
         if min(spare) < 0:
             return
-        rest = [(0,) * len(need)]  # [k] all units of this kind and the later ones
+        rest = [(0,) * len(need)]  # [k] demand of all units of this kind and the later ones
         for n, unit in zip(reversed(remaining), reversed(self.units), strict=True):
             rest.append(tuple(a + n * b for a, b in zip(rest[-1], unit, strict=True)))
         rest.reverse()
@@ -106,10 +118,12 @@ class _BinCompletion:
                     yield q, filled
 
     def _check_clock(self) -> None:
+        """Raise OutOfTimeError if the time is up."""
         if self.clock.expired():
             raise OutOfTimeError
 
     def _sum(self, counts: Vector, vectors: Sequence[Vector]) -> Vector:
+        """Return the sum of some numbers of vectors."""
         pairs = list(zip(counts, vectors, strict=True))
         return tuple(sum(n * own[r] for n, own in pairs) for r in range(len(self.capacities[0])))
 
@@ -122,7 +136,7 @@ class _BinCompletion:
         rest: Sequence[Vector],
         own: list[int],
     ) -> Iterator[Vector]:
-        """Yield the ways to fill one bin from kind k on, most of the largest kinds first."""
+        """Yield the maximal contents of one bin from kind k on, most of the first kinds first."""
         self.nodes += 1
         if self.nodes % _CLOCK_INTERVAL == 0:
             self._check_clock()
@@ -138,7 +152,7 @@ class _BinCompletion:
         for n in range(most, -1 if started or not remaining[k] else 0, -1):
             after = tuple(b - n * a for a, b in zip(unit, capacity, strict=True))
             if any(a - c > f for a, c, f in zip(after, rest[k + 1], spare, strict=True)):
-                break  # fewer of this kind leave even more free
+                break  # too much stays free, and fewer of this kind leave even more
             own[k] = n
             yield from self._fill_bin(k + 1, remaining, after, spare, rest, own)
         own[k] = 0

@@ -1,14 +1,29 @@
-"""Whether jobs can all be complete by slots of theirs, whatever runs where: by columns (ours).
+"""Decide by column generation whether a schedule can meet given deadlines (ours).
 
-Between two arrivals or deadlines all slots are alike. A plan of a job takes a level of progress in
-some of these slots; a set of items that a slot holds offers one to each of its jobs. As with whole
-jobs and whole slots, the largest part z of every job that fits is a linear program over both. Its
-prices, rents of levels, prove z < 1 where no schedule has these deadlines:
+Between two arrivals or deadlines all slots are alike: they form a *class*. A *plan* of a job takes
+a level of progress in some slots; a *packing* is a set of bundles that fit one slot together, and
+offers each of its jobs a level. If plans and packings may be fractional, the largest share z <= 1
+of every job that can be completed is a linear program over both,
 
-    sum_i least rent of a plan of i <= sum_slots largest rent of what the slot holds
+    max  z
+    s.t. sum_plans of i x >= z                                      for each job
+         sum_packings of class c y <= slots of c                    for each class
+         sum_packings (level >= l of i) y >= sum_plans (same) x      for each class, job and level.
 
-is broken then, a row on completions that holds for all schedules. Where z = 1, an integer program
-over the sets of items that are known often is a schedule.
+Its dual prices of the levels prove z < 1, that is, that no schedule meets the deadlines, if
+
+    sum_i least price of a plan of i <= sum_slots largest price of a packing
+
+is violated. The inequality holds for all schedules, so it is a row on the completions. If z = 1, an
+integer program over the known packings often gives a schedule.
+
+References
+----------
+P. Brucker, S. Knust, "A linear programming and constraint propagation-based lower bound for the
+RCPSP", European Journal of Operational Research 127 (2000): deadlines refuted by column generation
+over sets of activities that run together in an interval.
+J. N. Hooker, G. Ottosson, "Logic-based Benders decomposition", Mathematical Programming 96 (2003):
+the dual solution as a cut.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,16 +51,16 @@ from schedgap.solvers.engines.results import USUAL_TOLERANCES
 from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.programs.arrays import LinearProgram
 
-MARGIN = 1e-5  # of z: prices that prove less leave the question open
-SCALE = 100.0  # of a cut: its deadlines break it by more than an engine's tolerance
-TIME_SHARE = 0.1  # of the time left, for one answer
+MARGIN = 1e-5  # on z; prices that prove less do not decide
+SCALE = 100.0  # of a cut, so that violations exceed an engine's tolerance
+TIME_SHARE = 0.1  # of the time left, for one check
 INTEGER_SECONDS = 10.0
 
-LevelPrices = dict[tuple[int, int], Floats]  # of levels [l], by class of slots and job
+LevelPrices = dict[tuple[int, int], Floats]  # prices of levels [l], by class of slots and job
 
 
 class CompletionCut(NamedTuple):
-    """Every schedule has sum weight[i, f] <= most over its jobs i and their completions f."""
+    """The row sum weight[i, f] <= upper on the completions f of jobs i, valid for all schedules."""
 
     weight: dict[tuple[int, int], float]
     upper: float
@@ -53,23 +68,31 @@ class CompletionCut(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _DualProof:
+    """Prices of the levels, and the two sides of the inequality that they prove."""
+
     level_prices: LevelPrices
     slots_value: float  # at least what all slots together can earn
     cost: float  # what all the jobs pay at least
 
     @property
     def ratio(self) -> float:
-        """At least z."""
+        """Upper bound on z."""
         return self.slots_value / self.cost if self.cost > MARGIN else 1.0
 
 
 class DeadlineOracle:
-    """Answers for one instance; what slots and jobs did for one helps with the next.
+    """Checks of deadlines for one instance; packings, plans and prices are kept for the next check.
 
     Parameters
     ----------
-    offers : mapping
-        Rents to begin with: what each job can rent, slot by slot from its arrival on.
+    slots : PackingCache
+        Decides which bundles fit together.
+    options : mapping
+        Prices to begin with: the options of each job, slot by slot from its arrival on.
+    clock : Clock
+        Time budget of all checks.
+    seed : int
+        Random seed of HiGHS.
     """
 
     def __init__(
@@ -98,12 +121,12 @@ class DeadlineOracle:
         self.plans: dict[tuple[Any, ...], Mapping[int, int]] = {}  # level by slot; job first
 
     def check(self, due: Mapping[int, int]) -> SlotPlan | CompletionCut | None:
-        """Return a plan that completes the jobs by `due`, a cut that says none does, or None.
+        """Return a plan that meets the deadlines, a cut that excludes them, or None if undecided.
 
         Parameters
         ----------
         due : mapping
-            The last slot of each job; others do not run.
+            Deadline of each job; other jobs do not run.
         """
         case, clock = _DeadlineMaster(self, due), self.clock.share(TIME_SHARE)
         proofs: list[_DualProof] = []
@@ -138,7 +161,7 @@ class DeadlineOracle:
         return self._whole(case) if whole else None
 
     def _start(self, case: "_DeadlineMaster") -> Floats:
-        """Return prices [row]: the last rents, of 1 for all the jobs together."""
+        """Return initial prices [row]: the last prices of the levels, at cost 1 for all jobs."""
         level_prices = {
             (k, i): np.mean([self.prices[t, i] for t in case.slots[k]], axis=0)
             for k, i in case.first
@@ -159,6 +182,7 @@ class DeadlineOracle:
         proofs: list[_DualProof],
         clock: Clock,
     ) -> Columns | None:
+        """Record what prices prove; return the best plans and packings as columns, or None."""
         fresh: list[dict[int, float]] = []
         cost = slots_value = 0.0
         for i in case.due:
@@ -188,7 +212,7 @@ class DeadlineOracle:
     def _cheapest(
         self, case: "_DeadlineMaster", i: int, level_prices: LevelPrices, last: int
     ) -> CheapestPlans:
-        """Return the least rents of job i; slots after its deadline are free."""
+        """Return the cheapest plans of job i; slots after its deadline are free."""
         job, own = job_at_arrival(self.instance, i), self.levels[i]
         rows = []
         for t in range(job.arrival, last + 1):
@@ -202,8 +226,11 @@ class DeadlineOracle:
         return exact(job, rows)
 
     def _cut(self, case: "_DeadlineMaster", proof: _DualProof) -> CompletionCut:
+        """Return the inequality of a proof as a row on completions."""
         T = self.instance.horizon
         costs = {i: self._cheapest(case, i, proof.level_prices, T).cost for i in case.due}
+        # sum_i cost_i(f_i) <= value of all slots, scaled; weights are cut off at 2 SCALE, because
+        # a single one violates the row
         scale = SCALE / proof.cost
         upper = scale * proof.slots_value * (1 + 1e-9)
         return CompletionCut(
@@ -216,7 +243,7 @@ class DeadlineOracle:
         )
 
     def _whole(self, case: "_DeadlineMaster") -> SlotPlan | None:
-        """Return a plan of known sets of items, or None where there is none, or no time."""
+        """Return a plan composed of known packings, or None if there is none or time is up."""
         keys = list(
             dict.fromkeys((k, own) for each in self.packings for k, own in case.restrictions(each))
         )
@@ -254,7 +281,7 @@ class DeadlineOracle:
 
 
 class _DeadlineMaster:
-    """Deadlines, their classes of slots, and the rows of the master.
+    """The classes of slots of some deadlines, and the rows and columns of their master.
 
     Rows: jobs, classes, then the levels of each class and job.
     """
@@ -277,7 +304,7 @@ class _DeadlineMaster:
                 self.size += len(oracle.levels[i].items)
 
     def master(self) -> LinearProgram:
-        """Return the program: z first, then the plans and sets of items that are known."""
+        """Return the master: the column z first, then the known plans and packings."""
         fresh = [dict.fromkeys(self.row.values(), -1.0)]
         for (i, *_), plan in self.oracle.plans.items():
             if i in self.due and max(plan) <= self.due[i]:
@@ -295,7 +322,7 @@ class _DeadlineMaster:
         return LinearProgram(cost, np.zeros(len(fresh)), column_upper, columns.matrix, lower, upper)
 
     def level_prices(self, duals: Floats) -> LevelPrices:
-        """Return the rents of levels that the duals [row] are, as their steps."""
+        """Return the prices of the levels: the cumulated duals [row] of their rows."""
         found = {}
         for (k, i), row in self.first.items():
             steps = duals[row : row + len(self.oracle.levels[i].items)]
@@ -312,7 +339,7 @@ class _DeadlineMaster:
         return found
 
     def packing_columns(self, chosen: LevelChoice) -> list[dict[int, float]]:
-        """Return the columns of a set of items, for each class of slots."""
+        """Return the columns of a packing, one for each class of slots."""
         found = []
         for k, own in self.restrictions(chosen):
             column = {len(self.due) + k: 1.0}
@@ -325,14 +352,14 @@ class _DeadlineMaster:
     def restrictions(
         self, chosen: LevelChoice
     ) -> Iterable[tuple[int, tuple[tuple[int, int], ...]]]:
-        """Yield each class, and the jobs of a set, with their levels, that may run in it."""
+        """Yield each class with the jobs of a packing that may run in it, and their levels."""
         for k, among in enumerate(self.jobs):
             own = tuple((i, chosen[i]) for i in among if i in chosen)
             if own:
                 yield k, own
 
     def columns(self, entries: list[dict[int, float]]) -> Columns:
-        """Return columns of the master that cost nothing."""
+        """Return columns of cost 0."""
         starts = np.cumsum([0, *map(len, entries)])
         rows = [row for own in entries for row in own]
         values = [value for own in entries for value in own.values()]

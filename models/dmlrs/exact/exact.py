@@ -1,10 +1,21 @@
-"""`exact` (ours): a schedule by search, rents that prove a bound, and what they leave to decide.
+"""The method `exact` (ours): search, dual bound by machine patterns, then a search below the bound.
 
-Column generation with patterns of machines gives rents, whose bound is often within 2 % of the best
-schedule of a search. What a better schedule can still do is then little: few slots of completion,
-few bundles in a slot. A program over that, with all machines as one and slots packed in turn, looks
-for a schedule of more value; that there is none is the proof. Completions whose slots do not fit
-are asked for others, for one set of completions can have very many.
+1. Heuristics give a schedule, the fluid program and columns of jobs a first bound.
+2. Column generation with machine patterns gives item prices, whose bound is often within 2 % of
+   that schedule.
+3. Few completions and few bundles in a slot remain that a better schedule can use (reduced-cost
+   fixing). A program over these, with all machines merged, is solved for a target value between
+   schedule and bound by logic-based Benders decomposition: slots are packed in turn, and one set of
+   completions is checked for all its slots. If no schedule reaches the target, it is the new bound.
+
+References
+----------
+R. Baldacci, N. Christofides, A. Mingozzi, "An exact algorithm for the vehicle routing problem based
+on the set partitioning formulation with additional cuts", Mathematical Programming 115 (2008):
+price, then enumerate what the gap leaves.
+R. Klein, A. Scholl, "Computing lower bounds by destructive improvement: an application to
+resource-constrained project scheduling", European Journal of Operational Research 112 (1999):
+bounds from target values that are refuted.
 """
 
 import math
@@ -36,15 +47,15 @@ from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.programs.pyomo import InfeasibleModelError
 
-MOVES = 80  # of the search, for each job
-SEARCH_TIME, PATTERN_TIME = 0.1, 0.4  # of what is left
-MAX_SEARCHES = 20  # at most, with what time is left where nothing is decided
-GRID = 3000  # parts of the work, for columns of all machines as one
-IMPROVEMENT = 5e-7  # relative: a schedule of less more value is as good
-TARGET_STEP = 0.25  # of the gap: how far below the bound the first goal lies
-START_SECONDS = 1.0  # left, or no program is begun: what builds it takes a while to load
-MASTER_GAP = 0.03  # relative: any schedule worth the goal will do
-FEW_BUNDLES = 150  # bundles: no goal between is worth its program
+MOVES = 80  # of the first search, per job
+SEARCH_TIME, PATTERN_TIME = 0.1, 0.4  # of the time left
+MAX_SEARCHES = 20  # if the optimum is not proved in time
+GRID = 3000  # steps of the work, for columns with all machines merged
+IMPROVEMENT = 5e-7  # relative; smaller improvements are not searched for
+TARGET_STEP = 0.25  # of the gap: how far below the bound the first target lies
+START_SECONDS = 1.0  # time left below which no program is built
+MASTER_GAP = 0.03  # relative gap of the programs: any schedule that attains the target will do
+FEW_BUNDLES = 150  # bundles up to which the target is the incumbent at once
 
 
 def exact(instance: DmlrsInstance, call: RunContext) -> MethodResult:
@@ -92,10 +103,17 @@ def exact(instance: DmlrsInstance, call: RunContext) -> MethodResult:
 
 
 def prove_by_targets(state: SearchState, instance: DmlrsInstance, item_prices: ItemPrices) -> bool:
-    """Lower a goal from the bound to the known value, and return whether the best one is proved.
+    """Lower a target from the bound to the incumbent; return whether that proves the incumbent.
 
-    What has no schedule is above the optimum. A goal near the bound leaves little to look at. A
-    schedule worth the goal is taken as soon as it is found: what is better than it is less.
+    A target near the bound leaves few choices. If no schedule attains it, it bounds the optimum. If
+    one does, it is taken as soon as it is found, and the gap above it is smaller.
+
+    Parameters
+    ----------
+    state : SearchState
+        With an incumbent; receives schedules and bounds.
+    item_prices : ItemPrices
+        Item prices and their bound.
     """
     assert state.upper is not None
     step = TARGET_STEP * (state.upper - state.lower)
@@ -127,17 +145,17 @@ def _solve_for_target(
     item_prices: ItemPrices,
     target: float,
 ) -> str:
-    """Look for the best schedule that is worth a goal or more; how that ended.
+    """Search for a schedule that attains a target; return how the search ended.
 
-    An engine's tolerance lets more pass each row, never less, and the rows of (3) are of whole
-    numbers; so `infeasible` is a proof as far as the engine's search is complete, which it has to
-    say twice, once without presolve. What slots hold is proved in whole numbers.
+    Every row has integer data or an allowance, so that an engine's tolerance admits more solutions,
+    not fewer. Hence `infeasible` is a proof if the engine's search is complete, which is confirmed
+    without presolve. Packings of slots are decided in whole numbers.
     """
     layout = PatternMaster(instance)
     options = {i: layout.options(i, item_prices.price) for i in layout.jobs}
     try:
         model = restricted_program(instance, remaining, item_prices, options, target)
-        # what the model leaves out is worth no more than the goal
+        # schedules outside the model are worth no more than the target
         return lbbd(
             state,
             instance,
@@ -157,16 +175,18 @@ def restricted_program(
     options: Mapping[int, Sequence[Sequence[SlotOption]]],
     target: float,
 ) -> Any:
-    """Return the program of all machines as one, for schedules worth `least` or more.
+    """Return the program with all machines merged, for schedules that attain a target.
 
     Parameters
     ----------
-    rest : Left
-        What they can do.
-    rents : Rents
-        No slot's bundles pay more rent than its machines can earn.
-    offers : mapping
-        What each job can rent, slot by slot from its arrival on.
+    remaining : RemainingChoices
+        The choices that such schedules can make.
+    item_prices : ItemPrices
+        The bundles of a slot are worth no more at these prices than all its machines can hold.
+    options : mapping
+        The options of each job at these prices, slot by slot from its arrival on.
+    target : float
+        Least value of the schedules.
     """
     import pyomo.environ as pyo
 
@@ -189,15 +209,15 @@ def restricted_program(
             priced.setdefault(t, []).append(cost * var)
     model.cut_rent = pyo.Constraint(
         list(priced),
-        doc="what the machines of a slot can earn",
+        doc="largest value of the items of a slot",
         rule=lambda model, t: sum(priced[t]) <= float(item_prices.slot_value[t - 1]) + 1e-6,
     )
     model.cut_admitted = pyo.Constraint(
         sorted(remaining.admitted),
-        doc="a job that every better schedule admits",
+        doc="a job that every schedule of this value admits",
         rule=lambda model, i: sum(model.y[i, f] for j, f in model.y if j == i) >= 1,
     )
     model.cut_value = pyo.Constraint(
-        expr=model.objective.expr >= target, doc="more than the best schedule known"
+        expr=model.objective.expr >= target, doc="schedules that attain the target"
     )
     return model

@@ -1,6 +1,6 @@
 """The programs that `schedgap export` writes, by the name of the method that solves them.
 
-Those named `sub` are parts of PD-ORS.
+Those named `sub` are subproblems of PD-ORS.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from schedgap.models.dmlrs.programs.subproblems import of_the_last_job
 
 
 def milp_machine(instance: DmlrsInstance) -> Any:
-    """Return (3)-(7) by machine."""
+    """Return (3)-(7) by machine, as printed."""
     return printed.build(instance)
 
 
@@ -23,7 +23,7 @@ def milp_onehot(instance: DmlrsInstance) -> Any:
 
 
 def lbbd(instance: DmlrsInstance) -> Any:
-    """Return (3)-(7) with all machines as one, without the cuts of `lbbd`."""
+    """Return (3)-(7) with all machines merged, without the cuts of `lbbd`."""
     return aggregate.build(instance)
 
 
@@ -33,7 +33,7 @@ def fluid_lp(instance: DmlrsInstance) -> Any:
 
 
 def fluid_lp_disaggregated(instance: DmlrsInstance) -> Any:
-    """Return the fluid program by completion slot."""
+    """Return the fluid program disaggregated by completion slot."""
     return fluid.disaggregated(instance).program
 
 
@@ -43,7 +43,7 @@ def dual_10(instance: DmlrsInstance) -> Any:
 
 
 def _sub(equation: str) -> Callable[[DmlrsInstance], Any]:
-    """Return how to build a subproblem of the last job to arrive."""
+    """Return the function that builds a subproblem of the last job to arrive."""
 
     def build(instance: DmlrsInstance) -> Any:
         return of_the_last_job(instance, equation)

@@ -1,8 +1,17 @@
-"""Exact by turns (ours): all machines as one, then slot by slot whether its bundles can be packed.
+"""Logic-based Benders decomposition (ours): a master with merged machines, slots packed in turn.
 
-Logic-based Benders decomposition. The few bundles of a slot that no packing holds, and whatever
-takes as much room, are cut off in every slot; the bound of the relaxation is valid throughout. It
-is an engine's word until the last relaxation has been solved in two ways.
+The master chooses bundles for every slot with all machines merged; each slot is then packed on the
+machines. If a slot cannot be packed, a minimal infeasible subset S of its bundles gives the cut
+
+    sum over bundles that dominate a member of S <= |S| - 1
+
+in every slot, because capacities are the same in every slot. The master is a relaxation throughout,
+so its bound is valid. That bound counts as an engine's claim until the last master has been solved
+in two ways.
+
+References
+----------
+J. N. Hooker, G. Ottosson, "Logic-based Benders decomposition", Mathematical Programming 96 (2003).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +38,7 @@ from schedgap.solvers.loops.cutting_planes import CuttingPlaneResult, Rows, cutt
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.programs.pyomo import compile_model
 
-CLOSE = 1e-9  # of utility
+CLOSE = 1e-9  # utilities that differ by less are equal
 
 
 def lbbd(
@@ -41,23 +50,23 @@ def lbbd(
     options: Mapping[int, Sequence[Sequence[SlotOption]]] | None = None,
     gap: float = 0.0,
 ) -> CuttingPlaneResult:
-    """Alternate between the relaxation and its slots until no slot is impossible.
+    """Alternate between the master and its slots until every slot can be packed.
 
     Parameters
     ----------
-    found : Bracket
-        Hears of the bounds, and of the schedules that the packed slots make; its values are minus
-        sums of utilities.
+    state : SearchState
+        Receives bounds, and the schedules of the packed slots; its values are minus sums of
+        utilities.
     model : ConcreteModel or None
-        The relaxation, with more rows and bounds; None builds it.
-    real : callable
-        From a bound on that model to one on all schedules; None where it is one.
-    offers : mapping or None
-        What each job can rent, by slot. With them HiGHS is asked of completions whose slots do not
-        fit whether others do: one set of completions can have very many slots.
+        The master, with additional rows and bounds; None builds it.
+    to_bound : callable, optional
+        From a bound on that model to a bound on all schedules; None if they are the same.
+    options : mapping, optional
+        The options of each job, by slot. With them, the completions of a master solution are
+        checked for all slots (`deadlines`), because one set of completions can have very many
+        choices of bundles.
     gap : float
-        Relative gap at which the relaxation is good enough to be packed; it ends at the first
-        schedule then.
+        Relative gap at which a master solution is packed; the loop then ends at the first schedule.
     """
     call = state.call
     engine = call.engine or "highs"
@@ -82,6 +91,7 @@ def lbbd(
     cuts: set[tuple[JobBundle, ...]] = set()
 
     def separate(values: Floats) -> Rows | None:
+        """Return the cuts that a master solution violates, or None."""
         slots: dict[int, list[JobBundle]] = {}
         for j, (t, item) in columns.items():
             if values[j] > 0.5:
@@ -108,6 +118,7 @@ def lbbd(
         return Rows(np.full(len(right), -np.inf), right, sparse.csr_array(np.array(lines)))
 
     def total_utility(due: Mapping[int, int]) -> float:
+        """Return the sum of utilities of some completions."""
         view = arrays(instance)
         return sum(float(view.utility[i, f - view.arrival[i]]) for i, f in due.items())
 
@@ -116,6 +127,7 @@ def lbbd(
     asked: list[tuple[LinearProgram, EngineResult]] = []
 
     def master(program: LinearProgram) -> EngineResult:
+        """Solve the master, and remember program and result for the confirmation."""
         result = solve(
             program,
             engine,
@@ -150,7 +162,7 @@ def lbbd(
 def _rows(
     sets: set[tuple[JobBundle, ...]], columns: Mapping[int, tuple[int, JobBundle]], width: int
 ) -> tuple[list[Floats], list[float]]:
-    """Return, for each set and slot, that what takes as much room as all of it is not chosen."""
+    """Return the rows of the cuts, for each set and slot: coefficients and right sides."""
     lines, right = [], []
     slots = sorted({t for t, _ in columns.values()})
     for minimal_subset in sorted(sets):

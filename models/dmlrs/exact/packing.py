@@ -1,6 +1,11 @@
-"""Whether the bundles of one slot find room on the machines, and which few of them do not (ours).
+"""Pack the bundles of one slot on the machines, or name a minimal subset that does not fit (ours).
 
-Capacities are the same in every slot, so what one slot cannot hold, none can.
+Capacities are the same in every slot, so that what does not fit one slot fits none.
+
+References
+----------
+J. W. Chinneck, E. W. Dravnieks, "Locating minimal infeasible constraint sets in linear programs",
+ORSA Journal on Computing 3 (1991): the deletion filter.
 """
 
 from collections.abc import Sequence
@@ -17,16 +22,21 @@ from schedgap.solvers.children.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Where items go, one by one, or that they do not fit; neither when the search was stopped."""
+    """A placement for each bundle, or a proof that there is none; neither if time was up."""
 
     counts: tuple[Counts, ...] | None = None
     infeasible: bool = False
 
 
 def pack(instance: DmlrsInstance, items: Sequence[JobBundle], clock: Clock) -> Packing:
-    """Return a packing of items on the empty machines, or a proof that there is none.
+    """Return a packing of bundles on the empty machines, or a proof that there is none.
 
-    Whole thousandths and a complete search: no tolerance is in it.
+    The search is complete and in whole thousandths, without any tolerance.
+
+    Parameters
+    ----------
+    items : sequence of JobBundle
+        Bundles of one slot, at most one for each job.
     """
     if not items:
         return Packing(())
@@ -65,10 +75,15 @@ def pack(instance: DmlrsInstance, items: Sequence[JobBundle], clock: Clock) -> P
 def minimal_infeasible_subset(
     instance: DmlrsInstance, items: Sequence[JobBundle], clock: Clock
 ) -> tuple[JobBundle, ...]:
-    """Return a smallest part of items that cannot be packed, none of which can be made easier.
+    """Return a minimal subset of bundles that cannot be packed, each as small as possible.
 
-    Items are dropped, freed from their machine, and given fewer workers, as long as a proof says
-    that the rest does not fit.
+    Bundles are dropped, then allowed to spread over machines, then given fewer workers, as long as
+    the rest provably does not fit.
+
+    Parameters
+    ----------
+    items : sequence of JobBundle
+        Bundles that cannot be packed.
     """
 
     def infeasible(subset: Sequence[JobBundle]) -> bool:
@@ -97,6 +112,12 @@ def minimal_infeasible_subset(
 
 
 def dominates(item: JobBundle, other: JobBundle) -> bool:
-    """Whether an item takes all the room that another one of the same job does."""
+    """Return whether a bundle takes all the capacity that another bundle of the same job takes.
+
+    Parameters
+    ----------
+    item, other : JobBundle
+        Two bundles.
+    """
     at_least = item.job == other.job and item.workers >= other.workers
     return at_least and (item.internal or not other.internal)

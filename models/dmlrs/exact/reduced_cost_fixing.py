@@ -1,8 +1,16 @@
-"""Reduced-cost fixing by the dual prices: what a schedule better than the incumbent can use (ours).
+"""Reduced-cost fixing: the choices that a schedule above a given value can still make (ours).
 
 A schedule that completes job i in slot f, or has n workers of it in slot t, is worth no more than
-the bound of the rents, less what that plan pays less than the best plan of i. Where this is below
-the known value, no better schedule does so.
+the dual bound of the item prices, minus the difference between the largest payoff of job i and its
+largest payoff with that choice. If this is below the value, no schedule above the value makes the
+choice. The payoffs come from labels before and after each slot.
+
+References
+----------
+R. Baldacci, N. Christofides, A. Mingozzi, "An exact algorithm for the vehicle routing problem based
+on the set partitioning formulation with additional cuts", Mathematical Programming 115 (2008).
+S. Irnich, G. Desaulniers, J. Desrosiers, A. Hadjar, "Path-reduced costs for eliminating arcs in
+routing and scheduling", INFORMS Journal on Computing 22 (2010): labels from both ends.
 """
 
 import math
@@ -16,23 +24,30 @@ from schedgap.models.dmlrs.bounds.machine_patterns import ItemPrices, PatternMas
 from schedgap.models.dmlrs.programs.aggregate import JobBundle
 from schedgap.models.dmlrs.throughput import FULL, first_completions
 
-GRID = 400  # parts of the work; progress is rounded up, so that no plan is dearer than it is
-_MARGIN = 1e-7  # relative, of what is taken for a rounding
+GRID = 400  # steps of the work; progress is rounded up, so that no plan costs more than its cost
+_MARGIN = 1e-7  # relative, added to the gap to cover rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RemainingChoices:
-    """What better schedules have left."""
+    """The choices that schedules above a value can make."""
 
     completions: frozenset[tuple[int, int]]  # (job, slot)
-    admitted: frozenset[int]  # jobs that all of them complete
-    items: frozenset[tuple[int, JobBundle]]  # slot and what runs in it
+    admitted: frozenset[int]  # jobs that all such schedules complete
+    items: frozenset[tuple[int, JobBundle]]  # slots and bundles
 
 
 def remaining_choices(
     instance: DmlrsInstance, prices: ItemPrices, value: float
 ) -> RemainingChoices:
-    """Return what schedules worth more than `value` can do.
+    """Return the choices that schedules worth more than a value can make.
+
+    Parameters
+    ----------
+    prices : ItemPrices
+        Item prices and their bound.
+    value : float
+        In the unit of utility.
 
     Notes
     -----
@@ -54,9 +69,10 @@ def remaining_choices(
 def _payoffs(
     layout: PatternMaster, i: int, prices: Floats
 ) -> dict[tuple[int, int, int, int], float]:
-    """Return at least what the best plan pays that completes in f, with n workers in slot t.
+    """Return upper bounds on the payoff of job i that completes in f, with n workers in slot t.
 
-    By f, t, mode and n. Costs of the slots before and after are joined at every part of the work.
+    By f, t, mode and n. The costs of the slots before and after t are combined at every step of the
+    work.
     """
     view = arrays(layout.instance)
     arrival, needed = int(view.arrival[i]), view.needed[i]
@@ -88,11 +104,12 @@ def _payoffs(
 
 
 def _grid_weight(part: float) -> int:
+    """Return the steps of the work that a fraction of it counts, rounded up."""
     return min(GRID, math.ceil(GRID * part / FULL * (1 - 1e-12)))
 
 
 def _extend(cost: Floats, row: list[tuple[float, int, int, int]]) -> Floats:
-    """Return the least cost [parts] with one more slot; the last state is "or more"."""
+    """Return the least cost [steps] with one more slot; the last state is "or more"."""
     extended = cost.copy()
     for price, _, _, weight in row:
         moved = cost[: GRID - weight] + price
@@ -102,5 +119,6 @@ def _extend(cost: Floats, row: list[tuple[float, int, int, int]]) -> Floats:
 
 
 def _suffix_min(cost: Floats) -> Floats:
+    """Return the least cost of reaching at least each number of steps."""
     minima: Floats = np.minimum.accumulate(cost[::-1])[::-1]
     return minima

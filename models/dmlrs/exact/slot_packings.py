@@ -1,4 +1,10 @@
-"""What one slot holds together, remembered; and the best of it at given values (ours)."""
+"""A cache of which bundles fit one slot together, and the best bundles of a slot at given values.
+
+References
+----------
+A. M. Geoffrion, "Lagrangean relaxation for integer programming", Mathematical Programming Study 2
+(1974): prices of the merged capacity bound the branch and bound over the jobs of a slot.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,14 +20,14 @@ from schedgap.models.dmlrs.throughput import bundles, ps_needed
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.programs.arrays import LinearProgram
 
-CLOCK_INTERVAL = 256  # nodes between two looks at the clock
-CLOSE = 1e-9  # a sum of values that exceeds the best one by less is not looked for
+CLOCK_INTERVAL = 256  # nodes between two readings of the clock
+CLOSE = 1e-9  # sums of values that exceed the best one by less are not searched for
 
-SlotPlan = Mapping[int, Sequence[JobBundle]]  # what runs in each slot
+SlotPlan = Mapping[int, Sequence[JobBundle]]  # bundles by slot
 
 
 class PackingCache:
-    """The packing of sets of items, each set once, and the few of those that do not fit."""
+    """Packings of sets of bundles, each computed once, and minimal infeasible subsets."""
 
     def __init__(self, instance: DmlrsInstance, clock: Clock) -> None:
         self.instance, self.clock = instance, clock
@@ -36,7 +42,13 @@ class PackingCache:
         return len(self._packings)
 
     def packing(self, items: Sequence[JobBundle]) -> Packing:
-        """Return where the items of a slot go."""
+        """Return the packing of the bundles of a slot.
+
+        Parameters
+        ----------
+        items : sequence of JobBundle
+            Bundles of one slot.
+        """
         key = frozenset(items)
         if key not in self._packings:
             packing = pack(self.instance, sorted(items), self.clock)
@@ -46,7 +58,18 @@ class PackingCache:
         return self._packings[key]
 
     def fits(self, items: Sequence[JobBundle]) -> bool:
-        """Whether a slot holds the items; OutOfTimeError when that cannot be told any more."""
+        """Return whether a slot holds the bundles.
+
+        Parameters
+        ----------
+        items : sequence of JobBundle
+            Bundles of one slot.
+
+        Raises
+        ------
+        OutOfTimeError
+            When the time is up before that is decided.
+        """
         if self._packable.dominated_by(items):
             return True
         if self._unpackable.dominates_one(items):
@@ -57,14 +80,26 @@ class PackingCache:
         return not packing.infeasible
 
     def minimal_subset(self, items: Sequence[JobBundle]) -> tuple[JobBundle, ...]:
-        """Return the smallest part of impossible items."""
+        """Return a minimal infeasible subset of bundles.
+
+        Parameters
+        ----------
+        items : sequence of JobBundle
+            Bundles that cannot be packed.
+        """
         key = frozenset(items)
         if key not in self._minimal:
             self._minimal[key] = minimal_infeasible_subset(self.instance, sorted(items), self.clock)
         return self._minimal[key]
 
     def schedule(self, plan: SlotPlan) -> DmlrsSchedule:
-        """Return the packed slots, without the jobs of least utility that do not fit."""
+        """Return the schedule of a plan, without the jobs of least utility that do not fit.
+
+        Parameters
+        ----------
+        plan : mapping
+            Bundles by slot.
+        """
         view = arrays(self.instance)
         last = {item.job: t for t in sorted(plan) for item in plan[t]}
         utility = {i: float(view.utility[i, t - view.arrival[i]]) for i, t in last.items()}
@@ -86,30 +121,30 @@ class PackingCache:
         return DmlrsSchedule.of_plans(self.instance, plans)
 
     def _unpacked(self, plan: SlotPlan) -> int | None:
-        """Return the first slot that does not fit, or of which time does not let us tell."""
+        """Return the first slot without a packing: infeasible, or not decided in time."""
         return next((t for t in sorted(plan) if self.packing(plan[t]).counts is None), None)
 
 
 class _KnownSets:
-    """Sets of items by workers [set, job and mode]: an internal item counts in both modes."""
+    """Sets of bundles as rows of workers [set, job and mode]; internal ones count in both modes."""
 
     def __init__(self, jobs: int) -> None:
         self._rows = np.zeros((64, 2 * jobs), dtype=np.int64)
         self._size = 0
 
     def add(self, items: Sequence[JobBundle]) -> None:
-        """Remember a set."""
+        """Add a set."""
         if self._size == len(self._rows):
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
         self._rows[self._size] = self._row(items)
         self._size += 1
 
     def dominated_by(self, items: Sequence[JobBundle]) -> bool:
-        """Whether a set is known that takes all the room of these items."""
+        """Return whether a known set takes at least the capacity of these bundles."""
         return bool((self._rows[: self._size] >= self._row(items)).all(axis=1).any())
 
     def dominates_one(self, items: Sequence[JobBundle]) -> bool:
-        """Whether a set is known whose room these items take."""
+        """Return whether these bundles take at least the capacity of a known set."""
         return bool((self._rows[: self._size] <= self._row(items)).all(axis=1).any())
 
     def _row(self, items: Sequence[JobBundle]) -> Ints:
@@ -124,9 +159,9 @@ class _KnownSets:
 
 
 class ProgressLevels:
-    """The items of a job by rising progress, without those that take more room for no more of it.
+    """The bundles of a job by rising progress, without those that a smaller bundle makes useless.
 
-    `progress` [l] is in the whole numbers of the job's row (3), see `cover`.
+    `progress` [l] is in the whole numbers of the job's row (3), see `cover_row`.
     """
 
     def __init__(self, instance: DmlrsInstance, part: CandidateJob) -> None:
@@ -147,7 +182,7 @@ class ProgressLevels:
         ]
         self.items = tuple(item for _, item in kept)
         self.progress: Ints = np.array([done for done, _ in kept], dtype=np.int64)
-        self.easier = np.array(  # [l, other]: takes no more room
+        self.easier = np.array(  # [l, other]: whether the other takes no more capacity
             [[a != b and dominates(a, b) for b in self.items] for a in self.items], dtype=bool
         )
         self.demand: Ints = np.array(  # [l, r] thousandths
@@ -173,21 +208,29 @@ def best_of_slot(
     known: Iterable[LevelChoice],
     clock: Clock,
 ) -> tuple[float, LevelChoice]:
-    """Return at least what any items of a slot are worth together, and items worth so much.
-
-    OutOfTimeError when the clock ended that.
+    """Return a bound on the value of the bundles of a slot, and bundles of that value.
 
     Parameters
     ----------
+    slots : PackingCache
+        Decides which bundles fit together.
+    levels : mapping
+        Levels by job.
     values : mapping
-        By job, of its levels [l]; never falling.
+        By job, the values of its levels [l]; never decreasing.
     known : iterable
-        Sets that slots hold, to begin with.
+        Level choices that fit a slot, to begin with.
+
+    Raises
+    ------
+    OutOfTimeError
+        When the time is up before the search ends.
 
     Notes
     -----
-    Branch and bound over the jobs. All machines as one, relaxed, price the room: what is left of
-    it and what these prices leave to a job bound the jobs that come.
+    Branch and bound over the jobs. The linear relaxation with merged machines prices the capacity:
+    value so far + price of the free capacity + what later jobs are worth beyond these prices is a
+    bound, and so is value so far + all values of the later jobs.
     """
     levels_by_job: dict[int, list[int]] = {}
     for i, own in values.items():
@@ -200,7 +243,7 @@ def best_of_slot(
     price = _capacity_prices(levels, values, levels_by_job, room)
     margin = {i: values[i][own] - levels[i].demand[own] @ price for i, own in levels_by_job.items()}
     jobs = sorted(levels_by_job, key=lambda i: -float(values[i][-1]))
-    # what the jobs from k on add at most, at prices and without
+    # most that the jobs from k on add, beyond the prices and without prices
     priced, free = np.zeros(len(jobs) + 1), np.zeros(len(jobs) + 1)
     for k in range(len(jobs) - 1, -1, -1):
         priced[k] = priced[k + 1] + max(0.0, float(margin[jobs[k]].max()))
@@ -214,6 +257,7 @@ def best_of_slot(
     path: LevelChoice = {}
 
     def visit(k: int, value: float, left: Ints) -> None:
+        """Branch on the level of job k, best values first, then on leaving it out."""
         nonlocal most, chosen, nodes
         nodes += 1
         if nodes % CLOCK_INTERVAL == 0 and clock.expired():
@@ -242,6 +286,7 @@ def best_of_slot(
 
 
 def _total(chosen: LevelChoice, values: Mapping[int, Floats]) -> float:
+    """Return the value of the chosen levels."""
     return sum(float(values[i][level]) for i, level in chosen.items() if i in values)
 
 
@@ -251,7 +296,7 @@ def _capacity_prices(
     levels_by_job: Mapping[int, list[int]],
     room: Ints,
 ) -> Floats:
-    """Return prices [r] of room of all machines as one, for whole jobs in parts."""
+    """Return prices [r] of the merged capacity from the linear relaxation of the slot."""
     owner = np.repeat(np.arange(len(levels_by_job)), [len(own) for own in levels_by_job.values()])
     demand = np.concatenate([levels[i].demand[own] for i, own in levels_by_job.items()])
     once = (owner == np.arange(len(levels_by_job))[:, None]).astype(float)

@@ -1,4 +1,4 @@
-"""The programs as exact methods: each is joined to the engines that can solve it."""
+"""The programs as exact methods: each with the engines that can solve it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,7 +39,7 @@ milp_machine, milp_onehot = _solve_pyomo(printed), _solve_pyomo(one_hot)
 
 
 def cp_sat(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Solve the model in whole numbers."""
+    """Solve the CP-SAT model."""
     state = initial_state(instance, call)
     if state.closed:
         return state.outcome()
@@ -58,7 +58,7 @@ def cp_sat(instance: DmlrsInstance, call: RunContext) -> MethodResult:
 
 
 def lbbd(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Solve with all machines as one, and pack the slots in turn."""
+    """Solve the program with all machines merged, and pack its slots in turn."""
     state = initial_state(instance, call)
     if state.closed:
         return state.outcome()

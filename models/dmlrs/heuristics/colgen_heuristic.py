@@ -1,4 +1,10 @@
-"""All jobs known (ours): columns, a choice among them, and large neighborhoods, with a bound."""
+"""Offline heuristic (ours): columns, an integer program over them, large neighbourhoods.
+
+References
+----------
+C. Joncour, S. Michel, R. Sadykov, D. Sverdlov, F. Vanderbeck, "Column generation based primal
+heuristics", Electronic Notes in Discrete Mathematics 36 (2010).
+"""
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.compiled import Floats
@@ -12,16 +18,16 @@ from schedgap.models.dmlrs.heuristics.search_stages import (
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 
-MOVES = 2000  # of a search without a limit, in its first round
-PATIENCE = 2  # rounds in a row that find nothing better, before such a search ends
-COLUMN_TIME_SHARE = 0.3  # of the limit, for columns
-SHORT_SHARE = 0.1  # of the moves, before the last search
+MOVES = 2000  # of the first round of a search without a limit on moves
+PATIENCE = 2  # rounds in a row without improvement that end such a search
+COLUMN_TIME_SHARE = 0.3  # of the time, for columns
+SHORT_SHARE = 0.1  # of the moves, for each search before the last
 
 
 def colgen_heuristic(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Generate columns, choose among them, put them on machines, and search from there.
+    """Generate columns, compose schedules from them, and search from there.
 
-    The trace tells the bound of the columns, or of the fluid program where that is less.
+    The trace has the bound of the columns, or that of the fluid program if it is less.
     """
     state, note = initial_state(instance, call), ""
     if not state.closed:
@@ -44,7 +50,7 @@ def colgen_heuristic(instance: DmlrsInstance, call: RunContext) -> MethodResult:
 
 
 def _repeat_search(state: SearchState, partial: PartialSchedule, prices: Floats) -> None:
-    """Repeat the search with twice as many moves each, while time is left and a round improves."""
+    """Repeat the search with twice as many moves each time, until time is up or rounds fail."""
     moves, patience, seed_offset = MOVES, PATIENCE, 0
     while patience and not (state.closed or state.call.clock.expired()):
         better = neighborhood_stage(

@@ -1,4 +1,10 @@
-"""A choice of jobs among columns by an integer program, and its place on machines (ours)."""
+"""A schedule from columns (ours): an integer program over some columns, then placement on machines.
+
+References
+----------
+C. Joncour, S. Michel, R. Sadykov, D. Sverdlov, F. Vanderbeck, "Column generation based primal
+heuristics", Electronic Notes in Discrete Mathematics 36 (2010): the restricted master heuristic.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,9 +30,14 @@ from schedgap.solvers.programs.arrays import LinearProgram
 
 
 def with_full_work(instance: DmlrsInstance, column: JobColumn) -> JobColumn | None:
-    """Return a column with workers enough for all the work, or None where slots hold no more.
+    """Return a column with enough workers for all the work; None if its slots cannot hold them.
 
-    Pricing rounds progress up, so that columns may miss some of it.
+    Pricing rounds progress up, so that a column may lack some work.
+
+    Parameters
+    ----------
+    column : JobColumn
+        A column as priced.
     """
     i, workers = column.job, bundles(instance, column.job).workers
     limits = int(machine_limits(instance).internal[i].max()), max_external_workers(instance, i)
@@ -50,7 +61,15 @@ def with_full_work(instance: DmlrsInstance, column: JobColumn) -> JobColumn | No
 def restricted_master(
     instance: DmlrsInstance, columns: Sequence[JobColumn], share: float
 ) -> LinearProgram:
-    """Return (8), (9) over some columns: all machines as one, with a share of their capacity."""
+    """Return (8), (9) over some columns in integers, all machines merged.
+
+    Parameters
+    ----------
+    columns : sequence of JobColumn
+        Columns [j] of the program.
+    share : float
+        Share of the capacity that they may use, in (0, 1].
+    """
     view, T, R = arrays(instance), instance.horizon, len(instance.resources)
     capacity = share * np.tile(view.capacity.sum(axis=0), T)
     row_count = T * R + len(instance.jobs)
@@ -92,10 +111,19 @@ def schedule_from_columns(
     seed: int,
     threads: int,
 ) -> PartialSchedule:
-    """Return a board with the best choice of columns that was found, and what else fits it.
+    """Return the partial schedule of the best columns found, completed greedily.
 
-    The columns of most utility are put on machines first; a job whose column does not fit is
-    offered to what the others leave, as those that were not chosen are.
+    The columns of largest utility are placed first. A job whose column does not fit is inserted
+    into the remaining capacity, like those that were not chosen.
+
+    Parameters
+    ----------
+    columns : sequence of JobColumn
+        Columns with full work.
+    prices : array [t, r]
+        Prices of the resources, for placing and inserting.
+    share : float
+        Share of the capacity that the columns may use, in (0, 1].
     """
     program = restricted_master(instance, columns, share)
     result = solve(program, "highs", clock=clock, seed=seed, threads=threads)
@@ -109,6 +137,7 @@ def schedule_from_columns(
 
 
 def _place_column(partial: PartialSchedule, column: JobColumn, prices: Floats) -> None:
+    """Add a column to the partial schedule if its bundles fit."""
     plan = {}
     for slot, option in column.options.items():
         free, value = partial.free[slot - 1], prices[slot - 1] + BASE_PRICE

@@ -1,4 +1,10 @@
-"""Jobs by density, offline (ours): utility for the part of the cluster that the work takes."""
+"""Greedy offline schedule (ours): jobs by utility per share of the cluster that their work takes.
+
+References
+----------
+Y. Toyoda, "A simplified algorithm for obtaining approximate solutions to zero-one programming
+problems", Management Science 21 (1975): greedy by value over a weighted sum of resources.
+"""
 
 import numpy as np
 
@@ -13,8 +19,8 @@ from schedgap.solvers.children.clock import Clock
 def densities(instance: DmlrsInstance) -> Floats:
     """Return u(f0 - a) / (N sum_r (alpha + beta / gamma) / C) of each job [i].
 
-    C is that of all machines; N is for work across machines, if the job can do so. 0 for a job that
-    nothing completes.
+    C is the capacity of all machines; N is for work across machines, if the job can run so. 0 for a
+    job that no schedule completes.
     """
     view = arrays(instance)
     capacity = np.maximum(view.capacity.sum(axis=0), 1e-3)
@@ -29,7 +35,14 @@ def densities(instance: DmlrsInstance) -> Floats:
 
 
 def insert_by_density(partial: PartialSchedule, prices: Floats, *, clock: Clock) -> None:
-    """Put the jobs that are off a board on it, the densest first, each if it pays at prices [t, r].
+    """Insert the unscheduled jobs, densest first, each if its payoff is positive.
+
+    Parameters
+    ----------
+    partial : PartialSchedule
+        Gets the jobs.
+    prices : array [t, r]
+        Prices of the resources in the payoffs.
 
     Notes
     -----
@@ -41,7 +54,7 @@ def insert_by_density(partial: PartialSchedule, prices: Floats, *, clock: Clock)
 
 
 def density(instance: DmlrsInstance, call: RunContext) -> MethodResult:
-    """Put all jobs on an empty board, at no prices: each where it completes soonest."""
+    """Insert all jobs into an empty schedule at prices 0: each where it completes earliest."""
     partial = PartialSchedule(instance)
     insert_by_density(
         partial, np.zeros((instance.horizon, len(instance.resources))), clock=call.clock

@@ -1,4 +1,4 @@
-"""What is known of an instance before any search: every job alone, and nobody admitted."""
+"""The search state before any search: the bound of every job alone, and the empty schedule."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from schedgap.models.search_state import SearchState
 
 
 def initial_state(instance: DmlrsInstance, call: RunContext) -> SearchState:
-    """Return the bracket of what is known at once; its values are minus sums of utilities."""
+    """Return the search state of a call; its values are minus sums of utilities."""
 
     def verified(schedule: DmlrsSchedule) -> DmlrsSchedule | None:
         broken = any(check(instance, schedule.to_data(instance), {}))
@@ -32,6 +32,16 @@ def initial_state(instance: DmlrsInstance, call: RunContext) -> SearchState:
 def report_bound(
     state: SearchState, instance: DmlrsInstance, bound: float, certificate: Mapping[str, Any] | None
 ) -> None:
-    """Tell a bracket a bound on the sum of utilities, brought down to a sum that there can be."""
+    """Report a bound on the sum of utilities to a search state, rounded down to an attainable sum.
+
+    Parameters
+    ----------
+    state : SearchState
+        Receives the bound.
+    bound : float
+        Upper bound on the sum of utilities.
+    certificate : mapping, optional
+        Certificate of the bound.
+    """
     value, proof = rounded_to_sum(instance, bound, certificate)
     state.bound(-value, proof)

@@ -1,8 +1,16 @@
-"""A search over large neighborhoods (ours): some jobs leave the board, and all may come back.
+"""Large-neighbourhood search (ours): remove some jobs, then reinsert all that pay.
 
-The jobs that leave are any ones, or those nearest to some slot. Those that are off are put on again
-by density, perturbed, each where it pays best at a part of the prices: at none it completes as
-early as it can, at all of them it leaves dear slots to others.
+The removed jobs are random, or those closest to a random slot. Unscheduled jobs are inserted in
+order of perturbed density, each where it pays best at a share of the prices: at share 0 it
+completes as early as it can, at share 1 it leaves expensive slots to others. Worse schedules are
+accepted as in simulated annealing, so that different seeds give different searches.
+
+References
+----------
+P. Shaw, "Using constraint programming and local search methods to solve vehicle routing problems",
+Principles and Practice of Constraint Programming (1998): remove related jobs, reinsert them.
+S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220
+(1983): the acceptance rule.
 """
 
 import math
@@ -16,10 +24,10 @@ from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule
 from schedgap.solvers.children.clock import Clock
 
 MAX_REMOVED = 8
-PRICE_SHARES = 0.0, 0.3, 0.6, 1.0  # of the prices
-NOISE = 0.7  # of the logarithm of the density
-DISTANCE_NOISE = 3.0  # slots by which the distance of jobs is perturbed
-INITIAL_TEMPERATURE = 0.002  # of the best value: such a loss is accepted now and then, at first
+PRICE_SHARES = 0.0, 0.3, 0.6, 1.0  # shares of the prices at which jobs are inserted
+NOISE = 0.7  # standard deviation of the logarithm of the density
+DISTANCE_NOISE = 3.0  # slots by which distances to the random slot are perturbed
+INITIAL_TEMPERATURE = 0.002  # relative to the best value
 
 
 def improve(
@@ -32,18 +40,20 @@ def improve(
     on_better: Callable[[PartialSchedule], None],
     target: float = math.inf,
 ) -> PartialSchedule:
-    """Return the best board found; by simulated annealing, so that seeds differ.
+    """Return the best partial schedule found.
 
     Parameters
     ----------
+    partial : PartialSchedule
+        Start of the search; not changed.
     prices : array [t, r]
-        Of the resources, as a relaxation has them.
+        Prices of the resources, as a relaxation gives them.
     moves : int
-        At most so many, and as long as there is time.
+        Largest number of moves.
     on_better : callable
-        Hears of every board that is worth more than those before.
-    enough : float
-        A value that no board exceeds: the search ends there.
+        Receives every partial schedule that is better than all before.
+    target : float
+        Bound on the value; the search ends when it is attained.
     """
     random = np.random.default_rng(seed)
     density = densities(partial.instance)
@@ -75,6 +85,7 @@ def improve(
 
 
 def _jobs_to_remove(partial: PartialSchedule, random: np.random.Generator) -> list[int]:
+    """Return up to `MAX_REMOVED` scheduled jobs: random ones, or those closest to a random slot."""
     scheduled = list(partial.plans)
     if not scheduled:
         return scheduled

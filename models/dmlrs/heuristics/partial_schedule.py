@@ -1,7 +1,13 @@
-"""A cluster that jobs are put on one by one, each with a schedule that pays well there (ours).
+"""Partial schedules, into which jobs are inserted one by one at good payoff (ours).
 
-A job takes the slots that cost least for its progress, as wide as they hold it, the last one as
-narrow as will do, and completes where its utility less that cost is largest.
+A job takes the slots of least cost for its progress, each at its largest number of workers and the
+last one at the least that suffices. It completes in the slot where its utility minus that cost is
+largest.
+
+References
+----------
+R. Kolisch, "Serial and parallel resource-constrained project scheduling methods revisited: theory
+and computation", European Journal of Operational Research 90 (1996): schedules built serially.
 """
 
 import numpy as np
@@ -11,15 +17,15 @@ from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.heuristics.placing import Counts, place, slot_limits
 from schedgap.models.dmlrs.throughput import FULL, bundles, first_completions, progress
 
-BASE_PRICE = 1e-6  # price of room that has none, in utility for what the cluster has of it
+BASE_PRICE = 1e-6  # price of free capacity without a price, per capacity of the cluster
 
 Plan = dict[int, Counts]  # of one job, by slot from 1
 
 
 class PartialSchedule:
-    """What is left of the cluster, and the plans of the jobs on it; a plan may be taken back.
+    """Free capacity of the cluster and plans of the scheduled jobs; jobs can be removed again.
 
-    `room` [t, h, r] is in thousandths.
+    `free` [t, h, r] is in thousandths.
     """
 
     def __init__(self, instance: DmlrsInstance) -> None:
@@ -28,45 +34,73 @@ class PartialSchedule:
         self.plans: dict[int, Plan] = {}
 
     def copy(self) -> "PartialSchedule":
-        """Return the same, to be changed apart."""
+        """Return an independent copy."""
         other = PartialSchedule(self.instance)
         other.free, other.plans = self.free.copy(), dict(self.plans)
         return other
 
     def schedule(self) -> DmlrsSchedule:
-        """Return the schedule of the jobs on the board."""
+        """Return the schedule of the scheduled jobs."""
         return DmlrsSchedule.of_plans(self.instance, self.plans)
 
     def value(self) -> float:
-        """Return the sum of their utilities."""
+        """Return the sum of the utilities."""
         return sum(self.utility(i) for i in self.plans)
 
     def utility(self, i: int) -> float:
-        """Return the utility of a job on the board."""
+        """Return the utility of a scheduled job.
+
+        Parameters
+        ----------
+        i : int
+            Index of the job.
+        """
         view = arrays(self.instance)
         return float(view.utility[i, max(self.plans[i]) - view.arrival[i]])
 
     def add(self, i: int, plan: Plan) -> None:
-        """Put a job on; its plan must fit."""
+        """Schedule a job.
+
+        Parameters
+        ----------
+        i : int
+            Index of the job.
+        plan : dict
+            Workers and PSs by slot, from 1, and machine; it must fit the free capacity.
+        """
         self.plans[i] = plan
         self._change(i, plan, -1)
 
     def remove(self, i: int) -> None:
-        """Take a job off."""
+        """Remove a job.
+
+        Parameters
+        ----------
+        i : int
+            Index of a scheduled job.
+        """
         self._change(i, self.plans.pop(i), 1)
 
     def _change(self, i: int, plan: Plan, sign: int) -> None:
+        """Add the demand of a plan, times a sign, to the free capacity."""
         view = arrays(self.instance)
         units = sign * np.stack([view.worker_milli[i], view.ps_milli[i]])
         for slot, counts in plan.items():
             self.free[slot - 1, list(counts)] += np.array(list(counts.values())) @ units
 
     def insert(self, i: int, prices: Floats) -> bool:
-        """Put a job on with a schedule of positive payoff at prices [t, r]; whether there is one.
+        """Schedule a job with a plan of positive payoff; return whether one was found.
+
+        Parameters
+        ----------
+        i : int
+            Index of an unscheduled job.
+        prices : array [t, r]
+            Prices of the resources in the payoff.
 
         Notes
         -----
-        Not always the best one. Ties: the earliest completion. Time: O(T H R + T^2).
+        Not always the plan of largest payoff. Ties: the earliest completion. Time: O(T H R + T^2).
         """
         first, arrival = first_completions(self.instance)[i], int(arrays(self.instance).arrival[i])
         if first > self.instance.horizon:
@@ -91,7 +125,7 @@ class PartialSchedule:
         return bool(plan)
 
     def _best_slots(self, i: int, max_workers: Ints, prices: Floats, lead: int) -> Ints:
-        """Return slots from the arrival on, the dearest last, that do the work and pay best."""
+        """Return the slots of the best payoff that do the work, the most expensive last."""
         view, job_bundles = arrays(self.instance), bundles(self.instance, i)
         progress_by_mode = max_workers / view.needed[i]
         progress_of = progress_by_mode.max(axis=1)
@@ -118,10 +152,11 @@ class PartialSchedule:
         return chosen
 
     def _faster_mode(self, i: int, max_workers: Ints) -> int:
+        """Return the mode in which the largest number of workers makes more progress."""
         return int((max_workers / arrays(self.instance).needed[i]).argmax())
 
     def _last_slot(self, i: int, worker_slots: list[int], max_workers: Ints) -> tuple[int, int]:
-        """Return mode and least number of workers that end the work; inside a machine if it can."""
+        """Return mode and least number of workers that end the work; on one machine if possible."""
         workers = bundles(self.instance, i).workers
         for mode in (INTERNAL, EXTERNAL):
             for n in workers[workers <= max_workers[mode]].tolist():

@@ -1,8 +1,13 @@
-"""Workers and PSs of one job into what slots have left (ours), by arrays.
+"""Placement of one job's workers and PSs in the free capacity of slots (ours), by arrays.
 
-Inside a machine stand n workers with their m(n) PSs. Across machines there are two ways: all
-workers that fit, with the PSs in what these leave over, or bundles of both on every machine.
-Neither is always the best one.
+On one machine n workers have their m(n) PSs. Across machines there are two ways: all workers that
+fit, with the PSs in the remaining capacity, or bundles of both on every machine. Neither dominates
+the other. Machines with the least value of free capacity are filled first, as in best fit.
+
+References
+----------
+R. Panigrahy, K. Talwar, L. Uyeda, U. Wieder, "Heuristics for vector bin packing", Microsoft
+Research (2011): weighted sums of the free capacities.
 """
 
 from dataclasses import dataclass
@@ -15,21 +20,29 @@ from schedgap.models.dmlrs.throughput import Bundles, bundles, ps_needed
 
 Counts = dict[int, tuple[int, int]]  # workers and PSs by index of the machine
 
-EVEN_WEIGHT = 1e-6  # weight of each resource beside its price, where room is valued
+EVEN_WEIGHT = 1e-6  # weight of each resource beside its price, where free capacity is valued
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlotLimits:
-    """What slots [t] hold of one job on their machines [h]."""
+    """How many workers and PSs of one job slots [t] can hold on their machines [h]."""
 
-    internal: Ints  # [t, h] the most workers with their PSs on the machine
-    workers: Ints  # [t, h] the most workers
-    ps: Ints  # [t, h] the most PSs beside these
-    max_workers: Ints  # [t, mode] the most workers in a mode
+    internal: Ints  # [t, h] most workers with their PSs
+    workers: Ints  # [t, h] most workers alone
+    ps: Ints  # [t, h] most PSs beside these workers
+    max_workers: Ints  # [t, mode] most workers in a mode
 
 
 def slot_limits(instance: DmlrsInstance, i: int, free: Ints) -> SlotLimits:
-    """Return what fits rooms [t, h, r] in thousandths."""
+    """Return how many workers and PSs of job i fit the free capacity of slots.
+
+    Parameters
+    ----------
+    i : int
+        Index of the job.
+    free : array of int [t, h, r]
+        Free capacity in thousandths.
+    """
     view, job_bundles = arrays(instance), bundles(instance, i)
     fit_count = np.full(free.shape[:2], len(job_bundles.workers))
     for r in np.flatnonzero(job_bundles.demand_milli.any(axis=0)):
@@ -50,13 +63,14 @@ def slot_limits(instance: DmlrsInstance, i: int, free: Ints) -> SlotLimits:
 
 
 def _max_units(free: Ints, demand: Ints, limit: int) -> Ints:
+    """Return how many units of one demand [r] fit [t, h], at most `limit`."""
     used = demand > 0
     fitting: Ints = np.minimum(limit, (free[:, :, used] // demand[used]).min(axis=2))
     return fitting
 
 
 def _allowed(job_bundles: Bundles, workers: Ints, ps: Ints) -> Ints:
-    """Return the largest allowed numbers of workers for which so many workers and PSs do."""
+    """Return the largest allowed numbers of workers up to given totals of workers and PSs."""
     last = np.minimum(
         np.searchsorted(job_bundles.workers, workers, side="right"),
         np.searchsorted(job_bundles.ps, ps, side="right"),
@@ -68,14 +82,18 @@ def _allowed(job_bundles: Bundles, workers: Ints, ps: Ints) -> Ints:
 def place(
     instance: DmlrsInstance, i: int, free: Ints, workers: int, mode: int, value: Floats
 ) -> Counts | None:
-    """Return where an allowed number of workers and their PSs go, or None where they do not fit.
+    """Return a placement of an allowed number of workers with their PSs; None if they do not fit.
 
     Parameters
     ----------
-    room : array [h, r]
-        In thousandths.
+    i : int
+        Index of the job.
+    free : array of int [h, r]
+        Free capacity in thousandths.
+    workers, mode : int
+        Number of workers; `INTERNAL` (0) or `EXTERNAL` (1).
     value : array [r]
-        Of room. The machines with the least of it left are filled first.
+        Value of free capacity; machines with the least value are filled first.
     """
     view = arrays(instance)
     limits, ps_count = (
@@ -107,11 +125,12 @@ def place(
 
 
 def _fullest(free: Ints, value: Floats) -> Ints:
+    """Return the machines in ascending order of the value of their free capacity."""
     return np.argsort(free @ value, kind="stable")
 
 
 def _filled(order: Ints, limits: Ints, number: int) -> Ints:
-    """Return how many of a number stand on each machine [h], machines filled in an order."""
+    """Return how many units each machine [h] gets when machines are filled in order."""
     filled = np.zeros_like(limits)
     start = np.cumsum(limits[order]) - limits[order]
     filled[order] = np.clip(number - start, 0, limits[order])

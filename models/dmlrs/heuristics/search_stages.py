@@ -1,4 +1,7 @@
-"""Prices and good schedules: the fluid program, jobs by density, choices of columns, searches."""
+"""Stages of the searches: fluid prices and greedy schedules, columns, large neighbourhoods.
+
+They join relaxations, heuristics and the search state of a method.
+"""
 
 from typing import Any
 
@@ -15,20 +18,29 @@ from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import solve
 
-CAPACITY_SHARES = 1.0, 0.97, 0.94  # of the capacity, for the choice of columns
-MAX_TIME_SHARE = 0.96  # of what is left: a move at the paper's scale takes a while
-CHOICE_TIME, CHOICE_SECONDS = 0.05, 8.0  # of what is left, for each choice
+CAPACITY_SHARES = 1.0, 0.97, 0.94  # shares of the capacity in the integer programs over columns
+MAX_TIME_SHARE = 0.96  # of the time left, because a move on a large instance takes long
+CHOICE_TIME, CHOICE_SECONDS = 0.05, 8.0  # of the time left, for each of these programs
 
 
 def fluid_stage(
     state: SearchState, instance: DmlrsInstance, *, moves: int, time_share: float
 ) -> tuple[Floats, PartialSchedule] | None:
-    """Tell a bracket the fluid bound and the best board of a short search.
+    """Report the fluid bound and the best schedule of a short search.
+
+    Parameters
+    ----------
+    state : SearchState
+        Receives bound and schedules.
+    moves : int
+        Largest number of moves of the search.
+    time_share : float
+        Share of the remaining time for the search, in (0, 1].
 
     Returns
     -------
     tuple or None
-        Prices [t, r] and that board; None when there was no time for the fluid program.
+        Prices [t, r] and the best partial schedule; None if time ran out in the fluid program.
     """
     call = state.call
     settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
@@ -59,21 +71,27 @@ def column_stage(
     moves: int,
     time_share: float,
 ) -> tuple[Floats, PartialSchedule]:
-    """Generate columns from prices [t, r], choose among them, and search from each choice.
+    """Generate columns, compose schedules from them, and search from each schedule.
 
     Parameters
     ----------
-    board : Board
+    state : SearchState
+        Receives bounds and schedules.
+    prices : array [t, r]
+        Prices to begin with.
+    partial : PartialSchedule
         The best one so far.
     grid : int
-        Parts of the work, for columns.
-    moves, part
-        Of each search; `part` of the time is for the columns, too.
+        Steps of the work, for columns.
+    moves : int
+        Largest number of moves of each search.
+    time_share : float
+        Share of the remaining time for the columns.
 
     Returns
     -------
     tuple
-        The prices of the best bound by columns, if there is one, and the best board.
+        The prices of the best bound by columns, if there is one, and the best partial schedule.
     """
     call = state.call
     settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
@@ -122,9 +140,24 @@ def neighborhood_stage(
     time_share: float,
     seed_offset: int = 0,
 ) -> PartialSchedule:
-    """Search neighborhoods from a board, for so many moves and this part of the time left.
+    """Run a large-neighbourhood search from a partial schedule; return the best one.
 
-    The trace says why the last search ended. `again` counts those with other random moves before.
+    The trace says why the last search ended.
+
+    Parameters
+    ----------
+    state : SearchState
+        Receives schedules.
+    partial : PartialSchedule
+        Start of the search.
+    prices : array [t, r]
+        Prices of the resources.
+    moves : int
+        Largest number of moves.
+    time_share : float
+        Share of the remaining time, in (0, 1].
+    seed_offset : int
+        Added to the seed, so that repeated searches differ.
     """
     call = state.call
     if state.closed:
