@@ -95,17 +95,6 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
         seeded=True,
     ),
     Method(
-        "milp-onehot",
-        "exact",
-        _scaled(_at("exact.solve_programs:milp_onehot"), repeat=True),
-        "one binary variable for each number of workers; no big-M",
-        "(2)-(7)",
-        ours=True,
-        engines=_MIP,
-        options=(_SYMMETRY, _CUTS, _MAX_COLUMNS),
-        seeded=True,
-    ),
-    Method(
         "cp-sat",
         "exact",
         _scaled(_at("exact.solve_programs:cp_sat"), repeat=True),
@@ -371,6 +360,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
 )
 ALIASES = {
     "pattern-fix": "exact",
+    "milp-onehot": "cp-sat",
     "paper": "milp-machine",
     "lp": "colgen",
     "trivial": "job-alone",
@@ -380,7 +370,6 @@ PROGRAMS: Mapping[str, Callable[[DmlrsInstance], Any]] = {
     name: _at(f"exact.export:{name.replace('-', '_')}")
     for name in (
         "milp-machine",
-        "milp-onehot",
         "fluid-lp",
         "fluid-lp-disaggregated",
         "lbbd",

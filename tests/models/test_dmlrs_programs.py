@@ -1,25 +1,24 @@
-"""The integer programs: the optimum of brute force, by schedules that the rules accept."""
+"""The printed program: the optimum of brute force, by schedules that the rules accept."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.models.dmlrs import rules
-from schedgap.models.dmlrs.programs import one_hot, printed
+from schedgap.models.dmlrs.programs import printed
 from schedgap.solvers import Clock, solve
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-PROGRAMS = [printed, one_hot]
 
 
-def best(program, instance, **options):
+def best(instance, **options):
     """Return the value of an optimal schedule, judged; and what the engine says it is."""
-    model = program.build(instance, **options)
+    model = printed.build(instance, **options)
     result = solve(model, "highs", clock=Clock(30))
     assert result.status == "optimal"
-    data = program.read(model, instance).to_data(instance)
+    data = printed.read(model, instance).to_data(instance)
     assert list(rules.check(instance, data, {})) == []
     value = rules.objective(instance, data)
     assert result.objective - 1e-5 <= value
@@ -27,16 +26,14 @@ def best(program, instance, **options):
     return value
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize(("instance", "value"), [(TOY, 20), (TOY_2, 10)])
 @pytest.mark.parametrize("plain", [False, True])
-def test_toys(program, instance, value, plain):
+def test_toys(instance, value, plain):
     options = {"symmetry": False, "cuts": False} if plain else {}
-    assert best(program, instance, **options) == pytest.approx(value)
+    assert best(instance, **options) == pytest.approx(value)
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_work_at_the_edge_of_a_lattice(program):
+def test_work_at_the_edge_of_a_lattice():
     """N = 3 (1 + 3e-7): 3 worker-slots are too few for V6, though within 1e-6 of enough.
 
     One machine of 3 workers and a PS: a slot brings 3, so the job needs two of them: 1, not 9.
@@ -46,31 +43,28 @@ def test_work_at_the_edge_of_a_lattice(program):
         gradient_size=1.0, time_per_sample=3 * (1 + 3e-7) - 2, internal_bandwidth=1.0,
         external_bandwidth=1.0,
     )  # fmt: skip
-    assert best(program, instance_of([edge], [{"gpu": 3, "cpu": 4}])) == 1
+    assert best(instance_of([edge], [{"gpu": 3, "cpu": 4}])) == 1
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_only_jobs_that_are_equal_are_put_in_order(program):
+def test_only_jobs_that_are_equal_are_put_in_order():
     """One machine, two slots, room for one of two jobs that differ in their utility alone."""
     jobs = [job("j1", 1, [3.0, 3.0]), job("j2", 1, [9.0, 9.0]), job("j3", 1, [9.0, 9.0])]
     instance = instance_of(jobs, [{"gpu": 2, "cpu": 4}], horizon=2)
-    assert best(program, instance) == 9
+    assert best(instance) == 9
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
 @settings(max_examples=20, **QUIET)
 @given(instance=dmlrs_instances(), symmetry=st.booleans(), cuts=st.booleans())
-def test_the_optimum_of_brute_force(program, instance, symmetry, cuts):
-    value = best(program, instance, symmetry=symmetry, cuts=cuts)
+def test_the_optimum_of_brute_force(instance, symmetry, cuts):
+    value = best(instance, symmetry=symmetry, cuts=cuts)
     assert value == pytest.approx(optimum(instance), rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_columns_are_counted(program):
-    """Both count before they build."""
-    built = program.build(TOY)
+def test_columns_are_counted():
+    """The size is known before the program is built."""
+    built = printed.build(TOY)
     variables = sum(len(var) for var in built.component_objects(ctype=_var()))
-    assert variables == program.size(TOY)
+    assert variables == printed.size(TOY)
 
 
 def _var():

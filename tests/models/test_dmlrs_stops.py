@@ -30,7 +30,7 @@ from strategies.dmlrs_methods import run
 from strategies.dmlrs_stops import STARTS, Judge, known_best, places, stop_everywhere
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-IN_PROCESS = ("exact", "milp-onehot", "milp-machine", "lbbd", "colgen-heuristic", "colgen")
+IN_PROCESS = ("exact", "milp-machine", "lbbd", "colgen-heuristic", "colgen")
 WHOLE = 10**9
 
 
@@ -95,9 +95,7 @@ def decide_stopped(instance, k, item_prices, known):
 
 def free_rents(instance):
     made = PatternMaster(instance)
-    return evaluate_prices(
-        made, np.zeros((instance.horizon, len(made.items))), Clock()
-    ).item_prices
+    return evaluate_prices(made, np.zeros((instance.horizon, len(made.items))), Clock()).item_prices
 
 
 @pytest.mark.parametrize("name", IN_PROCESS)

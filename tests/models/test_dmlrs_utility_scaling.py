@@ -100,7 +100,7 @@ def test_sums_that_schedules_can_have(instance, bound, factor):
     assert below <= found <= min(bound, below * (1 + 1e-9)) or found == bound
 
 
-@pytest.mark.parametrize("name", ["exact", "milp-onehot", "milp-machine", "lbbd", "cp-sat"])
+@pytest.mark.parametrize("name", ["exact", "milp-machine", "lbbd", "cp-sat"])
 @pytest.mark.parametrize("factor", SIZES)
 def test_exact_methods_prove_optima_of_any_size(name, factor):
     for instance, best in ((TOY, 20), (TOY_2, 10)):
@@ -108,7 +108,7 @@ def test_exact_methods_prove_optima_of_any_size(name, factor):
         proves(instance, run(name, instance), best * factor)
 
 
-@pytest.mark.parametrize("name", ["exact", "milp-onehot", "lbbd", "cp-sat"])
+@pytest.mark.parametrize("name", ["exact", "milp-machine", "lbbd", "cp-sat"])
 def test_small_utilities_beside_large_ones_that_nobody_earns(name):
     """Two machines of 1 GPU do not hold j1's bundles of 3 GPUs, which all as one might."""
     wide = {"worker_demand": {"gpu": 1, "cpu": 1}, "ps_demand": {"gpu": 1, "cpu": 0}}
@@ -125,7 +125,7 @@ def test_small_utilities_beside_large_ones_that_nobody_earns(name):
     proves(instance, run(name, instance), optimum(instance))
 
 
-@pytest.mark.parametrize("name", ["exact", "milp-onehot", "cp-sat"])
+@pytest.mark.parametrize("name", ["exact", "milp-machine", "cp-sat"])
 def test_an_optimum_of_nothing(name):
     """Both jobs together would need 4 workers in slot 1; utilities are 0 later, and in slot 1."""
     instance = instance_of([job("j1", 4, [5.0] * 4), job("j2", 4, [1e-12] * 4)], horizon=4)
@@ -139,7 +139,7 @@ def test_bounds_and_exact_hold_at_any_size(instance, factor):
     instance = times(instance, factor)
     best = optimum(instance)
     proves(instance, in_process("exact", instance), best)
-    proves(instance, in_process("milp-onehot", instance), best)
+    proves(instance, in_process("milp-machine", instance), best)
     for name in ("fluid-lp", "colgen", "job-alone", "fluid-lp-disaggregated"):
         found = in_process(name, instance)
         assert found.bound >= best * (1 - 1e-12)
@@ -163,7 +163,7 @@ def agree(instance, names):
 @settings(max_examples=30, **QUIET)
 @given(dmlrs_instances(wild=True))
 def test_large_beside_small_utilities(instance):
-    agree(instance, ("exact", "milp-onehot"))
+    agree(instance, ("exact", "milp-machine"))
 
 
 @pytest.mark.parametrize("name", ["cp-sat"])
@@ -177,14 +177,14 @@ def test_large_beside_small_utilities_in_whole_numbers(name, instance):
 @settings(max_examples=1500, **QUIET)
 @given(dmlrs_instances(max_machines=3, wild=True))
 def test_large_beside_small_utilities_at_length(instance):
-    agree(instance, ("exact", "milp-onehot", "milp-machine", "lbbd"))
+    agree(instance, ("exact", "milp-machine", "lbbd"))
 
 
 @pytest.mark.nightly
 @settings(max_examples=1500, **QUIET)
 @given(dmlrs_instances(max_machines=3), st.sampled_from(SIZES))
 def test_any_size_at_length(instance, factor):
-    agree(times(instance, factor), ("exact", "milp-onehot", "milp-machine", "lbbd"))
+    agree(times(instance, factor), ("exact", "milp-machine", "lbbd"))
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))

@@ -8,18 +8,13 @@ from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs.bounds import fluid
-from schedgap.models.dmlrs.programs import aggregate, dual, one_hot, printed
+from schedgap.models.dmlrs.programs import aggregate, dual, printed
 from schedgap.models.dmlrs.programs.subproblems import of_the_last_job
 
 
 def milp_machine(instance: DmlrsInstance) -> Any:
     """Return (3)-(7) by machine, as printed."""
     return printed.build(instance)
-
-
-def milp_onehot(instance: DmlrsInstance) -> Any:
-    """Return (3)-(7) with the number of workers one-hot."""
-    return one_hot.build(instance)
 
 
 def lbbd(instance: DmlrsInstance) -> Any:

@@ -14,7 +14,7 @@ from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, DmlrsInstance, ar
 from schedgap.models.dmlrs.algorithms.best_schedule import PricedCluster
 from schedgap.models.dmlrs.algorithms.pd_ors import pd_ors
 from schedgap.models.dmlrs.algorithms.prices import declared, final_load, of_jobs
-from schedgap.models.dmlrs.programs import one_hot
+from schedgap.models.dmlrs.programs import printed
 from schedgap.models.dmlrs.slot_options import JobAtArrival, SlotState, job_at_arrival
 from schedgap.models.dmlrs.throughput import FULL
 
@@ -143,7 +143,7 @@ def _single_job(subproblem: JobSubproblem) -> Any:
 
     data = subproblem.instance.to_data()
     data["jobs"] = [data["jobs"][subproblem.job.index]]
-    model = one_hot.build(DmlrsInstance.from_data(data), symmetry=False)
+    model = printed.build(DmlrsInstance.from_data(data), symmetry=False)
     load, price = subproblem.cluster.load, subproblem.cluster.price
     rows = {key: row.body for key, row in model.eq_5.items()}
     model.del_component(model.objective)
