@@ -1,8 +1,7 @@
-"""What can be decided: the slots of the window, and each job's modes, servers and starts, by index.
+"""The instance compiled to its decisions: slots of the window, and each job's modes and starts.
 
-The exact programs and the bounds speak of groups: a job in one mode from one start on, whatever
-the servers (see `placements`). An optimal schedule needs no other modes, for fewer workers at an
-equal duration dominate.
+Exact programs and bounds decide on a `ModeStart`: a job runs in one mode from one slot on, on
+servers still to be chosen (see `placements`). Jobs, servers and types are indices.
 """
 
 from collections.abc import Iterator
@@ -14,14 +13,14 @@ import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, arrays
 from schedgap.instances.edge.compiled import Ints
-from schedgap.models.edge.modes import Mode, all_modes, earliest_start
+from schedgap.models.edge.modes import JobMode, all_modes, earliest_start
 
 
-class Group(NamedTuple):
+class ModeStart(NamedTuple):
     """A job in one mode from one slot on; the servers are left open."""
 
     job: int  # index in the instance
-    mode: Mode
+    mode: JobMode
     start: int  # h, slot from 1
 
     @property
@@ -31,25 +30,35 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
-    """One job that may run."""
+class CompiledJob:
+    """A job that may run, an entry of `CompiledInstance.tasks`.
+
+    Its position in `tasks` is its task index; `job` is its index in the instance. The two differ in
+    a batch, where only the jobs of the round are tasks.
+    """
 
     job: int  # index in the instance
     arrival: int  # a_j
     worker_type: int  # u_j, index
     ps_type: int  # v_j, index
     ready: Ints  # [s] first slot in which server s can be used, within the window
-    modes: tuple[Mode, ...]
-    earliest: tuple[int | None, ...]  # [mode] first slot with servers enough; None where never
+    modes: tuple[JobMode, ...]
+    earliest: tuple[int | None, ...]  # [mode] first start on the empty network; None: never
 
-    def flow(self, group: Group) -> int:
-        """c_j - a_j of a group."""
-        return group.end - self.arrival
+    def flow(self, mode_start: ModeStart) -> int:
+        """Return c_j - a_j, in slots.
+
+        Parameters
+        ----------
+        mode_start : ModeStart
+            Of this job.
+        """
+        return mode_start.end - self.arrival
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
-    """The compiled view; index letters s server, u worker type, v PS type."""
+class CompiledInstance:
+    """An instance by indices: s server, u worker type, v PS type."""
 
     instance: EdgeInstance
     is_batch: bool
@@ -57,35 +66,62 @@ class Problem:
     last: int  # last slot of the window
     workers: Ints  # [s, u] W_su
     ps: Ints  # [s, v] P_sv
-    tasks: tuple[Task, ...]  # in a batch only J_i
+    tasks: tuple[CompiledJob, ...]  # in a batch only J_i
 
     @property
     def slots(self) -> int:
         """Length of the window."""
         return max(0, self.last - self.first + 1)
 
-    def starts(self, task: Task, mode: int) -> range:
-        """Return the starts of a mode for which there are servers and slots enough."""
+    def starts(self, task: CompiledJob, mode: int) -> range:
+        """Return the starts of a mode on the empty network that end within the window.
+
+        Parameters
+        ----------
+        task : CompiledJob
+            One of `tasks`.
+        mode : int
+            Index into `task.modes`.
+        """
         earliest = task.earliest[mode]
         if earliest is None:
             return range(0)
         return range(earliest, self.last - task.modes[mode].duration + 2)
 
-    def groups(self) -> Iterator[Group]:
-        """Yield every group, job by job, mode by mode."""
+    def mode_starts(self) -> Iterator[ModeStart]:
+        """Yield every mode and start, job by job, mode by mode."""
         for task in self.tasks:
             for k, mode in enumerate(task.modes):
                 for start in self.starts(task, k):
-                    yield Group(task.job, mode, start)
+                    yield ModeStart(task.job, mode, start)
 
-    def hosts(self, task: Task, group: Group) -> list[int]:
-        """Return the servers that can hold all of a job, workers and PS."""
-        n, u, v = group.mode.workers, task.worker_type, task.ps_type
-        fits = (self.workers[:, u] >= n) & (self.ps[:, v] >= 1) & (task.ready <= group.start)
+    def hosts(self, task: CompiledJob, mode_start: ModeStart) -> list[int]:
+        """Return the servers that can hold all workers and the PS of a job.
+
+        Parameters
+        ----------
+        task : CompiledJob
+            One of `tasks`.
+        mode_start : ModeStart
+            Of this job.
+        """
+        n, u, v = mode_start.mode.workers, task.worker_type, task.ps_type
+        fits = (self.workers[:, u] >= n) & (self.ps[:, v] >= 1) & (task.ready <= mode_start.start)
         return np.flatnonzero(fits).tolist()
 
-    def least_flow(self, task: Task) -> int | None:
-        """Return the least c_j - a_j of a job that runs alone; None when it cannot end in time."""
+    def minimum_flow(self, task: CompiledJob) -> int | None:
+        """Return the least c_j - a_j of a job alone on the network.
+
+        Parameters
+        ----------
+        task : CompiledJob
+            One of `tasks`.
+
+        Returns
+        -------
+        int or None
+            In slots; None if the job cannot end within the window.
+        """
         flows = [
             starts[0] + mode.duration - 1 - task.arrival
             for k, mode in enumerate(task.modes)
@@ -95,8 +131,8 @@ class Problem:
 
 
 @lru_cache(maxsize=64)
-def problem(instance: EdgeInstance) -> Problem:
-    """Return the compiled view of an instance, built once for each."""
+def compiled(instance: EdgeInstance) -> CompiledInstance:
+    """Return the compiled form of an instance; cached."""
     given = arrays(instance)
     first, last = instance.window
     tasks = []
@@ -105,7 +141,7 @@ def problem(instance: EdgeInstance) -> Problem:
             continue
         modes = all_modes(instance, j)
         tasks.append(
-            Task(
+            CompiledJob(
                 job=j,
                 arrival=job.arrival,
                 worker_type=int(given.worker_type[j]),
@@ -115,30 +151,35 @@ def problem(instance: EdgeInstance) -> Problem:
                 earliest=tuple(earliest_start(instance, j, mode) for mode in modes),
             )
         )
-    return Problem(instance, instance.is_batch, first, last, given.workers, given.ps, tuple(tasks))
+    return CompiledInstance(
+        instance, instance.is_batch, first, last, given.workers, given.ps, tuple(tasks)
+    )
 
 
-def no_schedule(instance: EdgeInstance) -> str | None:
-    """Return why there is no schedule, where a single job shows it; a batch always has one."""
-    view = problem(instance)
+def infeasibility_reason(instance: EdgeInstance) -> str | None:
+    """Return why the instance has no schedule, if a single job shows it, else None.
+
+    The empty schedule is feasible for a batch, so the answer is None for every batch.
+    """
+    view = compiled(instance)
     if view.is_batch:
         return None
     for task in view.tasks:
-        if view.least_flow(task) is None:
+        if view.minimum_flow(task) is None:
             return f"job {instance.jobs[task.job].id} cannot end by slot {instance.horizon}"
     return None
 
 
 def sense(instance: EdgeInstance) -> int:
-    """Return -1 for a batch, whose objective is a maximum, else 1."""
+    """Return -1 for a batch, whose objective is maximised, else 1."""
     return -1 if instance.is_batch else 1
 
 
 def only_batches(instance: EdgeInstance) -> str | None:
-    """Say why a method of (3) cannot serve an instance."""
+    """Return why a method for the batch problem (3) does not apply, or None."""
     return None if instance.is_batch else "needs an instance with batch_round"
 
 
 def no_batches(instance: EdgeInstance) -> str | None:
-    """Say why a method of (2) cannot serve an instance."""
+    """Return why a method for problem (2) does not apply, or None."""
     return "needs an instance without batch_round" if instance.is_batch else None

@@ -1,38 +1,42 @@
-"""The Gantt chart of an `edge` schedule: lanes for each server, a bar for each job on it."""
+"""Gantt chart of an `edge` schedule: lanes for each server, a bar for each run on it."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
 from schedgap.models.family import Bar, Chart
 from schedgap.models.gantt import Span, stack
 
 
-def chart(instance: EdgeInstance, schedule: Mapping[str, Any]) -> Chart:
-    """Return servers in list order, each with as many lanes as jobs run on it at once.
+def chart(instance: EdgeInstance, schedule: Mapping[str, object]) -> Chart:
+    """Return the chart: servers in list order, each with one lane per concurrent job.
 
-    Slot t is drawn from t - 1 to t. A bar's text says how many workers the job has there, and
-    whether its parameter server is there.
+    Slot t is drawn from t - 1 to t. The text of a bar gives the workers of the job on the server
+    and says whether its parameter server is there.
+
+    Parameters
+    ----------
+    schedule : mapping
+        A verified schedule as plain JSON data.
     """
     placed = EdgeSchedule.from_data(instance, schedule)
-    kinds = {job.id: (job.worker_type, job.ps_type) for job in instance.jobs}
-    held: dict[str, list[Span]] = {server.id: [] for server in instance.servers}
+    types = {job.id: (job.worker_type, job.ps_type) for job in instance.jobs}
+    spans: dict[str, list[Span]] = {server.id: [] for server in instance.servers}
     for job in placed.placements:
         for run in placed.segments(job):
             for server in dict.fromkeys([*run.workers, run.ps_server]):
-                text = f"{job} on {server}: {_counts(run, server, *kinds[job])}"
-                held[server].append(Span(run.start - 1, run.completion, job, text))
+                text = f"{job} on {server}: {_counts(run, server, *types[job])}"
+                spans[server].append(Span(run.start - 1, run.completion, job, text))
     lanes: list[str] = []
     bars: list[Bar] = []
-    for server, spans in held.items():
-        of_server, on_them = stack(server, spans)
-        lanes += of_server
-        bars += on_them
+    for server, on_server in spans.items():
+        server_lanes, server_bars = stack(server, on_server)
+        lanes += server_lanes
+        bars += server_bars
     return Chart(tuple(lanes), tuple(bars), "slot")
 
 
 def _counts(run: Placement, server: str, worker_type: str, ps_type: str) -> str:
-    """Return what a run holds on a server in words, such as '2 workers gpu, PS cpu'."""
+    """Return the units of a run on a server in words, for example '2 workers gpu, PS cpu'."""
     workers = run.workers.get(server, 0)
     parts = [f"{workers} worker{'s' if workers > 1 else ''} {worker_type}"] if workers else []
     parts += [f"PS {ps_type}"] if server == run.ps_server else []

@@ -1,4 +1,4 @@
-"""The methods of family `edge`, its programs to export, and its small instances: one table."""
+"""The methods of family `edge`, its programs for export, and its small test instances."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -10,11 +10,14 @@ from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option
 
 
 def _at(name: str) -> Lazy:
-    """Return a function of this family, by `module:function`."""
+    """Return a function of this family by `module:function`, imported when first called."""
     return Lazy(f"schedgap.models.edge.{name}")
 
 
-NO_BATCHES, ONLY_BATCHES = _at("decisions:no_batches"), _at("decisions:only_batches")
+# Methods for problem (2) only, and for the batch problem (3) only; `Method` itself serves both.
+_method = partial(Method, unsupported_reason=_at("decisions:no_batches"))
+_batch_method = partial(Method, unsupported_reason=_at("decisions:only_batches"))
+
 MAX_COLUMNS = Option(
     "max_columns", "int", 100_000, "largest number of columns that is built", least=1
 )
@@ -28,8 +31,8 @@ _MIP = ("highs", "gurobi")
 
 
 def _a_online(name: str, summary: str, *, ours: bool = True) -> Method:
-    """Return A_online in one of its variants."""
-    return Method(
+    """Return the method for one variant of A_online."""
+    return _method(
         name,
         "algorithm",
         partial(_at("algorithms.a_online:run_variant"), name),
@@ -37,14 +40,13 @@ def _a_online(name: str, summary: str, *, ours: bool = True) -> Method:
         "Algorithms 1-4",
         ours=ours,
         online=True,
-        unsupported_reason=NO_BATCHES,
     )
 
 
 def _policy(
     name: str, *, proves: bool = True
 ) -> Callable[[EdgeInstance, RunContext], MethodResult]:
-    """Return a function to a schedule as a method; `proves` as in `algorithms.unplaced`."""
+    """Return a policy, given by name, as a method; `proves` as in `algorithms.unplaced`."""
     return partial(_at("algorithms.unplaced:run_policy"), _at(name), proves=proves)
 
 
@@ -54,7 +56,7 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
         "exact",
         "exact",
         _at("exact.exact:exact"),
-        "column generation, reduced-cost fixing of starts, then programs that decide target values",
+        "column generation, reduced-cost fixing of starts, then programs that test target values",
         "(2), (3), (5)",
         ours=True,
         engines=("highs", "cp-sat"),
@@ -65,188 +67,123 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
         "cp-sat",
         "exact",
         _at("exact.solve_programs:cp_sat"),
-        "one interval for each job, with a variable demand on each server",
-        "(2)",
+        "interval model: one interval for each job, with a variable demand on each server",
+        "(2), (3)",
         ours=True,
         engines=("cp-sat",),
         options=(MAX_INTERVALS,),
         seeded=True,
-        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "milp-mode",
         "exact",
         _at("exact.solve_programs:milp_mode"),
-        "time-indexed program over starts and modes; as strong as one column for each schedule",
-        "(2)",
+        "time-indexed program over starts and modes; its relaxation is as strong as that of (4)",
+        "(2), (3)",
         ours=True,
         engines=_MIP,
         options=(MAX_COLUMNS,),
         seeded=True,
-        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "milp-literal",
         "exact",
         _at("exact.solve_programs:milp_literal"),
         "the paper's program, linearised constraint by constraint",
-        "(2)",
+        "(2), (3)",
         engines=_MIP,
         options=(MAX_COLUMNS,),
         seeded=True,
-        unsupported_reason=NO_BATCHES,
     ),
     Method(
         "set-packing",
         "exact",
         _at("exact.solve_programs:set_packing"),
-        "set packing: the paper's columns (4), one for each run of each job, with objective (2)",
+        "set packing: program (4) with a column for each run of each job; objective (2) or (4)",
         "(2), (4)",
         engines=_MIP,
         options=(MAX_RUNS,),
         seeded=True,
-        unsupported_reason=NO_BATCHES,
-    ),
-    Method(
-        "batch-cp-sat",
-        "exact",
-        _at("exact.solve_programs:cp_sat"),
-        "optional intervals: as many jobs of the batch as possible",
-        "(3)",
-        ours=True,
-        engines=("cp-sat",),
-        options=(MAX_INTERVALS,),
-        seeded=True,
-        unsupported_reason=ONLY_BATCHES,
-    ),
-    Method(
-        "batch-milp",
-        "exact",
-        _at("exact.solve_programs:milp_mode"),
-        "the paper's batch problem over starts and modes",
-        "(3)",
-        engines=_MIP,
-        options=(MAX_COLUMNS,),
-        seeded=True,
-        unsupported_reason=ONLY_BATCHES,
-    ),
-    Method(
-        "batch-ilp4",
-        "exact",
-        _at("exact.solve_programs:set_packing"),
-        "the paper's program (4) with one column for each schedule of each job",
-        "(4)",
-        engines=_MIP,
-        options=(MAX_RUNS,),
-        seeded=True,
-        unsupported_reason=ONLY_BATCHES,
     ),
     # bounds
     Method(
         "cg-bound",
         "bound",
         _at("exact.solve_programs:cg_bound"),
-        "linear relaxation over all runs of all jobs by column generation; prices by server and "
-        "slot",
-        "(4), (5), (9)",
+        "linear relaxation of (4), with objective (2) or (4), by column generation; prices by "
+        "server and slot, which are solutions of the dual (5)",
+        "(4), (5), (6), (9)",
         ours=True,
         engines=("highs",),
-        unsupported_reason=NO_BATCHES,
     ),
-    Method(
+    _method(
         "type-bound",
         "bound",
         _at("bounds.solve_relaxations:type_bound"),
-        "as cg-bound, with all edge servers merged, all clouds merged and no PSs; for full scale",
+        "as cg-bound with all edge servers merged, all clouds merged and no PSs; for full scale",
         "(4), (5), (9)",
         ours=True,
         engines=("highs",),
-        options=(Option("block", "int", 4, "slots that share a price", least=1),),
-        unsupported_reason=NO_BATCHES,
+        options=(Option("block", "int", 4, "number of slots that share a price", least=1),),
     ),
-    Method(
-        "lp-mode",
-        "bound",
-        _at("bounds.solve_relaxations:lp_mode"),
-        "linear relaxation of milp-mode, solved directly; small instances",
-        "(2)",
-        ours=True,
-        engines=("highs",),
-        options=(
-            Option(
-                "max_columns", "int", 100_000, "largest number of columns that is built", least=1
-            ),
-        ),
-        unsupported_reason=NO_BATCHES,
-    ),
-    Method(
+    _method(
         "job-alone",
         "bound",
         _at("bounds.solve_relaxations:job_alone"),
-        "each job by itself, completed as early as possible",
+        "each job alone on the network, completed as early as possible",
         "(2e), (2i)",
         ours=True,
-        unsupported_reason=NO_BATCHES,
     ),
-    Method(
+    _method(
         "srpt-bound",
         "bound",
         _at("bounds.solve_relaxations:srpt_bound"),
-        "SRPT on one preemptive machine for each worker type",
+        "preemptive relaxation: SRPT and mean busy times on one machine for each worker type",
         "mean busy times",
         ours=True,
-        unsupported_reason=NO_BATCHES,
-    ),
-    Method(
-        "batch-dual",
-        "bound",
-        _at("exact.solve_programs:cg_bound"),
-        "the dual (5) of the batch problem by column generation",
-        "(5), (6), (9)",
-        engines=("highs",),
-        unsupported_reason=ONLY_BATCHES,
     ),
     # the paper's algorithms, and ours
     _a_online(
         "a-online",
-        "batches at doubling times, admitted by rising prices, with the fewest workers",
+        "batches at doubling times, jobs admitted at rising prices with the fewest workers",
         ours=False,
     ),
     _a_online("a-online-printed", "a-online with Algorithm 4 as printed", ours=False),
-    _a_online("a-online-model", "a-online with servers that are ready when a round starts"),
-    _a_online("a-online-earliest", "a-online, ties broken by the earliest end"),
     _a_online(
-        "a-online-any", "a-online with any start in a round, ties broken by the earliest end"
+        "a-online-model", "a-online, using also servers that become ready as the round starts"
+    ),
+    _a_online("a-online-earliest", "a-online with ties broken by the earliest end"),
+    _a_online(
+        "a-online-any", "a-online with any start within a round, ties broken by the earliest end"
     ),
     _a_online(
-        "a-online-no-price", "a-online without prices: by capacity alone, earliest end first"
+        "a-online-no-price",
+        "a-online without prices: jobs are placed while they fit, earliest end first",
     ),
-    Method(
+    _method(
         "a-online-exact-batch",
         "algorithm",
         _at("algorithms.a_online_exact_batch:a_online_exact_batch"),
-        "A_online with a maximum number of jobs in each batch; sum c_j is at most 4 times the "
-        "optimum",
+        "A_online with the maximum number of jobs in each batch by CP-SAT; sum c_j at most 4 times "
+        "the optimum",
         "Algorithm 1, (3)",
         ours=True,
         engines=("cp-sat",),
         online=True,
         seeded=True,
-        unsupported_reason=NO_BATCHES,
     ),
-    Method(
+    _batch_method(
         "a-maxsche",
         "algorithm",
         Algorithm(_at("algorithms.a_maxsche:a_maxsche")),
-        "of one batch, run the jobs whose cheapest schedule costs less than 1; no guarantee",
+        "runs the jobs of a batch whose cheapest schedule costs less than 1; no guarantee",
         "Algorithms 2-4",
-        unsupported_reason=ONLY_BATCHES,
     ),
-    Method(
+    _method(
         "list",
         "baseline",
         _at("heuristics.list_search:list_search"),
-        "list scheduling in the best of several orders, then simulated annealing over the order",
+        "list scheduling in the best of several orders, then simulated annealing over orders",
         "list scheduling",
         ours=True,
         options=(
@@ -254,72 +191,69 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
                 "order",
                 "choice",
                 "best",
-                "best: best of several orders, then improved; arrival: in order of arrival, not "
-                "improved",
+                "best: the best of several orders, improved by annealing; arrival: the order of "
+                "arrival, without annealing",
                 ("arrival", "best"),
             ),
             Option(
                 "moves",
                 "int",
                 None,
-                "moves of the search for each job (default: 30, then twice as many each time, "
-                "until "
-                "time is up or three such rounds in a row find nothing better)",
+                "moves of the annealing per job (default: 30, doubled in each round, until the "
+                "time limit or three rounds in a row without improvement)",
                 least=0,
             ),
         ),
         seeded=True,
-        unsupported_reason=NO_BATCHES,
     ),
     # the paper's baselines
-    Method(
+    _method(
         "fifo",
         "baseline",
         _policy("baselines.fifo:fifo"),
-        "first come, first served, each job on the server that can start it earliest",
+        "first come, first served; each job on the server that can start it earliest",
         "Section VI; completed by us",
         online=True,
-        unsupported_reason=NO_BATCHES,
     ),
-    Method(
+    _method(
         "drf",
         "baseline",
         _policy("baselines.drf:drf"),
-        "dominant resource fairness: workers one by one to the job with the least dominant share",
+        "dominant resource fairness: each worker goes to the job with the least dominant share",
         "Section VI; completed by us",
         online=True,
-        unsupported_reason=NO_BATCHES,
     ),
-    Method(
+    _method(
         "batch-sche",
         "baseline",
         _policy("baselines.batch_sche:batch_sche"),
-        "batches at doubling times, each in windows that wait alpha times as long",
+        "batches at doubling times, each in alpha windows after a wait of alpha times as long",
         "Section VI; completed by us",
         options=(
-            Option("alpha", "int", 4, "length of a batch's windows, and of its wait", least=1),
+            Option(
+                "alpha", "int", 4, "number of windows of a batch and factor of its wait", least=1
+            ),
         ),
         online=True,
-        unsupported_reason=NO_BATCHES,
     ),
-    Method(
+    _method(
         "preemptive",
         "baseline",
         _policy("baselines.preemptive:preemptive", proves=False),
-        "shortest job first in every slot, without transfer delays: outside the program",
+        "shortest remaining job first in every slot, no transfer delays; relaxes the program",
         "Section VI; completed by us",
         online=True,
-        unsupported_reason=NO_BATCHES,
     ),
-    Method(
+    _method(
         "preemptive-overhead",
         "baseline",
         _policy("baselines.preemptive:preemptive", proves=False),
-        "shortest job first with transfer delays and lost slots: outside the program",
+        "shortest remaining job first with transfer delays and overhead; relaxes the program",
         "Section VI; completed by us",
-        options=(Option("overhead", "int", 1, "slots lost after an interruption", least=0),),
+        options=(
+            Option("overhead", "int", 1, "slots without progress after an interruption", least=0),
+        ),
         online=True,
-        unsupported_reason=NO_BATCHES,
     ),
 )
 ALIASES = {
@@ -328,23 +262,23 @@ ALIASES = {
     "lp": "cg-bound",
     "job-bound": "job-alone",
     "local-search": "list",
+    "lp-mode": "cg-bound",
+    "batch-cp-sat": "cp-sat",
+    "batch-milp": "milp-mode",
+    "batch-ilp4": "set-packing",
+    "batch-dual": "cg-bound",
 }
 
 PROGRAMS: Mapping[str, Callable[[EdgeInstance], Any]] = {
-    name: _at(f"exact.export:{function}")
-    for name, function in (
-        ("milp-literal", "milp_literal"),
-        ("milp-mode", "milp_mode"),
-        ("set-packing", "set_packing"),
-        ("batch-milp", "milp_mode"),
-        ("batch-ilp4", "set_packing"),
-    )
+    "milp-literal": _at("programs.printed:build"),
+    "milp-mode": _at("exact.export:milp_mode"),
+    "set-packing": _at("exact.export:set_packing"),
 }
 
 
 def suite() -> list[Instance]:
-    """Return worked examples, one of them a batch, and two random instances."""
-    from schedgap.instances.generate import generate  # with all readers of traces
+    """Return the worked examples, one of them a batch, and two random instances."""
+    from schedgap.instances.generate import generate  # imports the readers of traces
 
     return [
         generate("edge", preset="toy"),

@@ -1,6 +1,7 @@
-"""The modes of a job: how many workers, together with the PS or not; the duration follows.
+"""Modes of a job: number of workers, whether all share the PS's server, and the resulting duration.
 
-An optimal schedule needs no other: where a worker less takes no more slots, it is never worse.
+Only non-dominated modes are listed: each has the fewest workers for its duration. Fewer workers at
+an equal duration leave more capacity to others, so an optimal schedule needs no other mode.
 """
 
 from functools import lru_cache
@@ -12,79 +13,116 @@ from schedgap.instances.edge import EdgeInstance, arrays
 from schedgap.instances.edge.compiled import EdgeArrays
 
 
-class Mode(NamedTuple):
-    """How a job runs, but for the start and the servers."""
+class JobMode(NamedTuple):
+    """How a job runs, apart from its start and its servers."""
 
     workers: int  # n
     duration: int  # d, in slots
-    together: bool  # xi: all workers on the server of the PS
+    colocated: bool  # xi: all workers on the server of the PS
 
 
-def most_workers(instance: EdgeInstance, job: int, together: bool) -> int:
-    """Return the most workers that a job can have on the empty network; 0: it can never run so."""
+def max_workers(instance: EdgeInstance, job: int, colocated: bool) -> int:
+    """Return the largest number of workers that a job can have on the empty network.
+
+    Parameters
+    ----------
+    job : int
+        Index of the job in the instance.
+    colocated : bool
+        Whether all workers must be on the server of the PS.
+
+    Returns
+    -------
+    int
+        At most D_j; 0 if the job can never run in this way.
+    """
     view = arrays(instance)
     has_ps = view.ps[:, view.ps_type[job]] >= 1
     workers = view.workers[:, view.worker_type[job]]
     if not has_ps.any():
         return 0
-    most = workers[has_ps].max() if together else workers.sum()
-    return int(min(most, view.chunks[job]))
+    available = workers[has_ps].max() if colocated else workers.sum()
+    return int(min(available, view.chunks[job]))
 
 
 @lru_cache(maxsize=1 << 16)
-def modes(instance: EdgeInstance, job: int, together: bool) -> tuple[Mode, ...]:
-    """Return the modes of a job (by index) that fit on the empty network and into the horizon.
+def modes(instance: EdgeInstance, job: int, colocated: bool) -> tuple[JobMode, ...]:
+    """Return the non-dominated modes that fit on the empty network and into the horizon.
+
+    Parameters
+    ----------
+    job : int
+        Index of the job in the instance.
+    colocated : bool
+        Whether all workers are on the server of the PS.
 
     Returns
     -------
-    tuple of Mode
-        By number of workers, ascending; each is shorter than the one before. Transfer delays and
-        the window of a batch are left to the caller: see `earliest_start`.
+    tuple of JobMode
+        By number of workers, ascending; durations strictly decrease. Transfer delays and the window
+        of a batch are not taken into account: see `earliest_start`.
 
     Notes
     -----
-    The duration is ceil(work / workers), exactly: workers x slots is whole and so covers the work
-    iff it covers `EdgeArrays.needed`; the 1e-6 worker-slots that the rules allow are in it.
+    The duration is ceil(work / workers), computed in integers: workers x slots is an integer, so it
+    covers the work if and only if it covers `EdgeArrays.needed`, which already includes the
+    tolerance of 1e-6 worker-slots that the rules allow.
     """
-    most = most_workers(instance, job, together)
-    needed = int(arrays(instance).needed[job, int(together)])
+    limit = max_workers(instance, job, colocated)
+    needed = int(arrays(instance).needed[job, int(colocated)])
     n = -(-needed // instance.horizon)
-    found = []
-    while n <= most:
+    listed = []
+    while n <= limit:
         d = -(-needed // n)
-        found.append(Mode(n, d, together))
+        listed.append(JobMode(n, d, colocated))
         if d == 1:
             break
         n = -(-needed // (d - 1))  # the fewest workers for d - 1 slots
-    return tuple(found)
+    return tuple(listed)
 
 
-def all_modes(instance: EdgeInstance, job: int) -> tuple[Mode, ...]:
-    """Return the modes together with the PS, then the split ones."""
+def all_modes(instance: EdgeInstance, job: int) -> tuple[JobMode, ...]:
+    """Return the colocated modes of a job, then the split ones.
+
+    Parameters
+    ----------
+    job : int
+        Index of the job in the instance.
+    """
     return modes(instance, job, True) + modes(instance, job, False)
 
 
-def least_slots(instance: EdgeInstance) -> int:
-    """Return the slots that the longest job takes, each in its shortest mode."""
-    shortest = [
+def longest_job_slots(instance: EdgeInstance) -> int:
+    """Return the largest duration of a job when every job runs in its shortest mode, in slots."""
+    return max(
         min((mode.duration for mode in all_modes(instance, j)), default=0)
         for j in range(len(instance.jobs))
-    ]
-    return max(shortest)
+    )
 
 
 @lru_cache(maxsize=1 << 18)
-def earliest_start(instance: EdgeInstance, job: int, mode: Mode) -> int | None:
-    """Return the first slot in which a mode fits on the empty network, by (2i); None: never.
+def earliest_start(instance: EdgeInstance, job: int, mode: JobMode) -> int | None:
+    """Return the first slot in which a mode fits on the empty network, by (2i).
 
-    It fits from this slot on, since more servers are ready later. In a batch the slot is not before
-    its window; the end of the window or the horizon is left to the caller.
+    Parameters
+    ----------
+    job : int
+        Index of the job in the instance.
+    mode : JobMode
+        One of its modes.
+
+    Returns
+    -------
+    int or None
+        None if the mode never fits. It fits in every later slot, because servers only become ready
+        over time. In a batch the slot is not before the window; the end of the window or horizon is
+        not checked.
     """
     view: EdgeArrays = arrays(instance)
     ready = view.ready[job]
     workers = view.workers[:, view.worker_type[job]]
     has_ps = view.ps[:, view.ps_type[job]] >= 1
-    if mode.together:
+    if mode.colocated:
         able = ready[has_ps & (workers >= mode.workers)]
         slot = able.min() if len(able) else None
     else:

@@ -1,6 +1,6 @@
-"""The edge paper, traced: where its equations, lines, claims and slips stand in this source.
+"""The edge paper: where its equations, algorithms, guarantees and errata stand in this source.
 
-Longer than other modules because it is a table, not code.
+A table rather than code.
 """
 
 from schedgap.models.method import Lazy
@@ -14,27 +14,27 @@ CITATION = (
 PROBLEM = (
     "Small edge servers and a remote cloud hold workers and parameter servers (PSs) of several "
     "types. A training job runs a given number of epochs over its data with synchronous gradient "
-    "descent, on workers of one type and one PS of one type, both fixed by the job. For each job "
-    "choose once a start slot, how many workers, on which servers, and the server of the PS; "
-    "nothing of it changes until the job ends. Twice as many workers take half as long; if all of "
-    "them are on the PS's server, no gradients are sent and every mini-batch is quicker. Before a "
-    "job may use a server, its data have to get there: soon to an edge server, much later to the "
-    "cloud. The sum of completion - arrival is to be least. Slot t is the time from t - 1 to t, a "
-    "job that arrives in slot a may run in it where data need no time, and the completion is the "
-    "LAST slot of the run: the value is the true flow time less one slot for each job, and may be "
-    "0. With `batch_round` = i the number of jobs is to be largest that arrived before slot "
-    "tau = 2^(i-1) and run within the slots tau + 1 to 2 tau, on an empty network: the problem "
-    "that the online algorithm solves again and again. A schedule may be wasteful: longer, or with "
-    "more workers, than needed."
+    "descent, on workers of one type and one PS of one type, both fixed by the job. The decisions "
+    "for each job are its start slot, its workers on each server and the server of its PS; they "
+    "stay fixed until the job ends. Twice as many workers take half as long; if all workers are on "
+    "the PS's server, no gradients are sent and every mini-batch takes less time. A job can use a "
+    "server only after its data have arrived there: soon on an edge server, much later in the "
+    "cloud. The sum of completion - arrival is minimised. Slot t is the time from t - 1 to t; a "
+    "job that arrives in slot a may run in slot a on servers with transfer delay 0. The completion "
+    "is the LAST slot of the run, so the objective is the total flow time less one slot for each "
+    "job and may be 0. With `batch_round` = i the objective is the number of jobs, among those "
+    "that arrived before slot tau = 2^(i-1), that run within the slots tau + 1 to 2 tau on an "
+    "empty network; it is maximised. The online algorithm solves this problem in every round. A "
+    "schedule may use more slots or workers than needed."
 )
 SCHEDULE = (
     '`{"jobs": {"j1": {"start": 3, "completion": 4, "workers": {"edge-1": 2}, "ps_server": '
     '"edge-1", "colocated": true}}}`: first and last slot, workers by server (servers with none '
-    "are left out), the server of the PS, and whether all is there (may be left out). All jobs are "
-    "present, or any of them in a batch. A schedule that leaves out rules of the program says "
-    'which: `"relaxed": ["2c-2d"]` lets jobs be interrupted, `"2i"` lets them run without their '
-    'data. An interrupted job has `segments`, a list of `{"start", "end", "workers", "ps_server", '
-    '"overhead"}`; the first `overhead` slots of a segment bring nothing.'
+    "are left out), the server of the PS, and whether all workers are there (optional). All jobs "
+    "are present; in a batch any subset. A schedule declares the rules that it relaxes: "
+    '`"relaxed": ["2c-2d"]` allows interruptions, `"2i"` ignores transfer delays. '
+    'An interrupted job has `segments`, a list of `{"start", "end", "workers", "ps_server", '
+    '"overhead"}`; the first `overhead` slots of a segment make no progress.'
 )
 
 SYMBOLS = (
@@ -51,18 +51,18 @@ SYMBOLS = (
     Symbol("u_j, v_j", "jobs[].worker_type, .ps_type", "ids", "the types that the job needs"),
     Symbol(
         "E_j, D_j, M_j", "jobs[].epochs, .chunks, .minibatches_per_chunk", "integer >= 1",
-        "mini-batches in all: their product; at most D_j workers",
+        "their product is the number of mini-batches; at most D_j workers",
     ),
-    Symbol("n_j", "jobs[].compute_seconds", "> 0", "of a worker for a mini-batch"),
-    Symbol("H_j", "jobs[].update_seconds", ">= 0", "of the PS for a mini-batch"),
+    Symbol("n_j", "jobs[].compute_seconds", "> 0", "time of a worker for a mini-batch"),
+    Symbol("H_j", "jobs[].update_seconds", ">= 0", "time of the PS for a mini-batch"),
     Symbol("k_j", "jobs[].gradient_megabytes", ">= 0", "gradients or parameters, 10^6 bytes"),
     Symbol("B_j", "jobs[].bandwidth_mbps", "> 0", "10^6 bit/s"),
     Symbol("Delta_js", "jobs[].transfer_delay", "integer >= 0", "slots, by server (E4)"),
-    Symbol("F_1, F_2", "price_caps.worker, .parameter_server", "> 0", "of (7) and (8); 1"),
-    Symbol("i", "batch_round", "integer >= 1", "the batch problem (3) of this round"),
+    Symbol("F_1, F_2", "price_caps.worker, .parameter_server", "> 0", "in (7) and (8); default 1"),
+    Symbol("i", "batch_round", "integer >= 1", "selects the batch problem (3) of this round"),
     Symbol("h_j, c_j", "start, completion", "integer in 1..T", "first and last slot of a run"),
     Symbol("y_js(t)", "workers", "integer >= 1", "by server, constant while the job runs"),
-    Symbol("z_js(t)", "ps_server", "id", "the server of the one PS"),
+    Symbol("z_js(t)", "ps_server", "id", "the server of the PS"),
     Symbol("xi_j", "colocated", "true or false", "all workers are on the PS's server (E2)"),
     Symbol("p_j", "", "derived", "mini-batches per slot and worker, (1); it depends on xi_j"),
     Symbol("tau_i", "", "derived", "2^(i-1); round i has the slots tau_i + 1..2 tau_i"),
@@ -71,28 +71,28 @@ SYMBOLS = (
 )  # fmt: skip
 
 RULES = {
-    "V1": "(2) Every job is scheduled once, with (3) any of them; no others.",
+    "V1": "(2) Every job is scheduled once, in (3) any subset; no other jobs.",
     "V1b": "(3b) In a batch: arrived before tau_i, and within the slots tau_i + 1..2 tau_i.",
-    "V2": "(2j), (2k), (2l) First and last slot are whole slots in 1..T, in this order.",
-    "V3": "(2a), (2l) Workers are whole numbers on known servers, in all 1 to D_j.",
-    "V4": "(2c), (2d) One run that stays as it is; without this rule segments that do not overlap.",
+    "V2": "(2j), (2k), (2l) First and last slot are integers in 1..T, first <= last.",
+    "V3": "(2a), (2l) Workers are integers on known servers, 1 to D_j in total.",
+    "V4": "(2c), (2d) One run with constant workers; if relaxed, segments that do not overlap.",
     "V5": "(2b) One PS, on a known server.",
-    "V6": "(2i) No server is used before a_j + Delta_js; without this rule not before a_j.",
-    "V7": "(2f) `colocated` is true just when all workers are on the PS's server.",
+    "V6": "(2i) No server is used before a_j + Delta_js; if relaxed, not before a_j.",
+    "V7": "(2f) `colocated` is true if and only if all workers are on the PS's server.",
     "V8": "(2e) with (1): workers times slots suffice for all mini-batches.",
-    "V9": "(2g) Workers of a type on a server, in every slot.",
-    "V10": "(2h) PSs of a type on a server, in every slot.",
+    "V9": "(2g) Capacity for workers of each type on each server in every slot.",
+    "V10": "(2h) Capacity for PSs of each type on each server in every slot.",
 }
 
-_MODES = "by modes: a number of workers has its duration"
-_COLUMNS = "by index set: no column stands for what it forbids"
+_MODES = "by modes: the number of workers determines the duration"
+_COLUMNS = "by index set: there are no columns for what it forbids"
 _DOMAIN = "the domain of the variables"
 
 EQUATIONS = {
     "1": Equation("implied", ("eq_2e",), "in milp-literal; elsewhere " + _MODES + " (E6)"),
     "2": Equation("modelled", (), "the objective (E5)"),
     "2a": Equation("modelled", ("eq_2a", "eq_2a_some"), "elsewhere no mode has more workers"),
-    "2b": Equation("modelled", ("eq_2b", "eq_2b_mode"), "one PS just while the job runs (E3)"),
+    "2b": Equation("modelled", ("eq_2b", "eq_2b_mode"), "one PS exactly while the job runs (E3)"),
     "2c": Equation(
         "replaced",
         ("eq_2c", "eq_2c_all", "eq_2c_last", "eq_2c_most", "eq_2c_run"),
@@ -100,14 +100,14 @@ EQUATIONS = {
     ),
     "2d": Equation("replaced", ("eq_2d",), "as (2c) (E1); elsewhere " + _COLUMNS),
     "2e": Equation(
-        "modelled", ("eq_2e", "eq_2e_mode"), "in whole worker-slots: linear, and exact (E6)"
+        "modelled", ("eq_2e", "eq_2e_mode"), "in integer worker-slots: linear and exact (E6)"
     ),
-    "2f": Equation("replaced", ("eq_2f",), "xi = 1 only where all is on one server (E2)"),
+    "2f": Equation("replaced", ("eq_2f",), "xi = 1 only if the PS's server has all workers (E2)"),
     "2g": Equation("modelled", ("eq_2g",)),
     "2h": Equation("modelled", ("eq_2h",)),
     "2i": Equation("modelled", ("eq_2i", "eq_2i_link", "eq_2i_ps"), "elsewhere " + _COLUMNS),
-    "2j": Equation("modelled", ("eq_2j",), "elsewhere a column has its start"),
-    "2k": Equation("modelled", ("eq_2k",), "elsewhere a column has its end"),
+    "2j": Equation("modelled", ("eq_2j",), "elsewhere a column fixes its start"),
+    "2k": Equation("modelled", ("eq_2k",), "elsewhere a column fixes its end"),
     "2l": Equation("implied", (), _DOMAIN),
     "3": Equation("modelled", ("eq_3",), "the objective"),
     "3a": Equation("implied", (), _DOMAIN),
@@ -115,17 +115,17 @@ EQUATIONS = {
     "4": Equation("modelled", (), "the objective; columns are runs (E9)"),
     "4a": Equation("modelled", ("eq_4a",), "of the chosen schedules (E9)"),
     "4b": Equation("modelled", ("eq_4b",), "of the chosen schedules (E9)"),
-    "4c": Equation("modelled", ("eq_4c",), "with = 1 where all jobs have to run"),
+    "4c": Equation("modelled", ("eq_4c",), "with = 1 for problem (2)"),
     "4d": Equation("implied", (), _DOMAIN),
-    "5": Equation("checked", ("bound",), "the value of any prices, evaluated exactly"),
-    "5a": Equation("checked", ("bound",), "with every job's true least cost"),
-    "5b": Equation("checked", ("rounded",), "prices below 0 count as 0"),
+    "5": Equation("checked", ("bound",), "the dual objective of any prices, evaluated exactly"),
+    "5a": Equation("checked", ("bound",), "with the exact least cost of each job"),
+    "5b": Equation("checked", ("rounded",), "negative prices are set to 0"),
     "6": Equation("checked", ("bound",), "eta_j, from the least cost of the job"),
-    "7": Equation("checked", ("unit_price",), "with the use as an exponent (E10)"),
-    "8": Equation("checked", ("unit_price",), "with the use as an exponent (E10)"),
-    "9": Equation("checked", ("cheapest",), "exact: workers and PS are chosen apart"),
-    "9a": Equation("checked", ("fill_costs",), "free workers throughout the run"),
-    "9b": Equation("checked", ("ps_costs",), "a free PS throughout the run"),
+    "7": Equation("checked", ("unit_price",), "with the utilization as an exponent (E10)"),
+    "8": Equation("checked", ("unit_price",), "with the utilization as an exponent (E10)"),
+    "9": Equation("checked", ("cheapest",), "exact: workers and PS are chosen independently"),
+    "9a": Equation("checked", ("fill_costs",), "workers free throughout the run"),
+    "9b": Equation("checked", ("ps_costs",), "a PS free throughout the run"),
     "9c": Equation("checked", ("cheapest",), "modes, starts and servers that are ready"),
 }
 
@@ -138,7 +138,7 @@ ALGORITHMS = {
 
 GUARANTEES = {
     "none": Guarantee(
-        claim="none: the paper reports an average ratio close to 1 on small instances",
+        claim="none: the paper reports an overall performance ratio close to 1",
         source="Fig. 14",
         methods=(
             "a-online",
@@ -150,27 +150,27 @@ GUARANTEES = {
             "a-maxsche",
         ),
         assumptions=(
-            "a job weighs no less than the workers and PSs that it takes, in unit-slots",
-            "every server has log2 theta workers and PSs",
+            "the weight of a job is at least its volume: workers and PSs times slots",
+            "every server has at least log2 theta workers and PSs",
         ),
         evaluate=Lazy("schedgap.models.edge.algorithms.guarantees:no_guarantee"),
         verdict=(
-            "nothing is proved, and the argument that carries a ratio for such prices on elastic "
+            "nothing is proved, and the argument that proves a ratio for such prices on elastic "
             "jobs does not apply: the first assumption fails for every job (E12)"
         ),
         tests=("test_a_job_weighs_less_than_it_takes", "test_one_worker_closes_a_server"),
     ),
     "exact_batches": Guarantee(
         claim="sum c_j <= 4 times that of any schedule",
-        source="ours: rounds of doubling length, each with as many jobs as possible",
+        source="ours: rounds of doubling length, each with the maximum number of jobs",
         methods=("a-online-exact-batch",),
         assumptions=(
             "least delay + least duration of every job >= 2",
-            "T >= 4 times the last slot of the schedule that it is compared with",
-            "every batch is solved to proof",
+            "T >= 4 times the last slot of the reference schedule",
+            "every batch is solved to proved optimality",
         ),
         evaluate=Lazy("schedgap.models.edge.algorithms.guarantees:exact_batches"),
-        verdict="holds for sum c_j; on sum c_j - a_j no constant can hold without preemption",
+        verdict="holds for sum c_j; no constant is possible for sum c_j - a_j without preemption",
         tests=(
             "test_exact_batches_keep_the_sum_of_completions_within_4",
             "test_what_g2_asks_for",
@@ -179,14 +179,14 @@ GUARANTEES = {
     ),
 }
 
-_EDITORIAL = "A slip of the text only; nothing in a schedule depends on it."
+_EDITORIAL = "A slip of the text only; no schedule depends on it."
 
 ERRATA = {
     "E1": Erratum(
         "(2c), (2d)",
         "y(t) = y(t + 1) for t in [h_j, c_j]",
-        "At t = c_j it asks for the same workers in slot c_j + 1, and so for ever; (2k) says that "
-        "the job has none there.",
+        "At t = c_j it demands the same workers in slot c_j + 1 and so in all later slots, while "
+        "by (2k) the job has none there.",
         "For t in [h_j, c_j - 1].",
         "",
         ("test_a_job_holds_nothing_after_its_last_slot",),
@@ -194,7 +194,7 @@ ERRATA = {
     "E2": Erratum(
         "(2f)",
         "xi = 1 when all is on one server",
-        "Nothing makes xi = 0 elsewhere, and every optimum would claim the quicker rate.",
+        "No row forces xi = 0 otherwise, so every optimum would claim the faster rate.",
         "xi = 1 if and only if all workers are on the server of the PS.",
         "",
         ("test_whether_a_job_is_together_is_read_off_its_servers",),
@@ -202,7 +202,7 @@ ERRATA = {
     "E3": Erratum(
         "(2b)",
         "one PS in the slots with workers",
-        "A PS in other slots is not forbidden: it would take capacity (2h) for nothing.",
+        "A PS in other slots is not forbidden: it would use capacity (2h) without need.",
         "A PS in the slots of the run and in no other.",
         "",
         ("test_a_job_holds_nothing_after_its_last_slot",),
@@ -210,7 +210,7 @@ ERRATA = {
     "E4": Erratum(
         "(2i)",
         "the delay of one data chunk",
-        "A server may get several chunks, which take longer.",
+        "A server may receive several chunks, which take longer.",
         "As printed: one delay for each job and server.",
         "",
         ("test_the_delay_counts_once_for_all_chunks",),
@@ -218,8 +218,8 @@ ERRATA = {
     "E5": Erratum(
         "(2), (2j), (2k)",
         "c_j is the last slot with workers",
-        "A job that runs in one slot after its arrival contributes 0: the value is the flow time "
-        "less a slot for each job, and a ratio may divide by 0.",
+        "A job that runs only in its slot of arrival contributes 0: the objective is the flow time "
+        "less one slot for each job, and a ratio may divide by 0.",
         "Kept as the objective; `flow_time` is reported beside it.",
         "",
         ("test_the_value_leaves_a_slot_of_every_job_out",),
@@ -227,9 +227,9 @@ ERRATA = {
     "E6": Erratum(
         "(2e)",
         "p_j as a number",
-        "It depends on xi_j, so that (2e) multiplies variables. E D M / p_j, however, is linear in "
-        "xi_j; workers times slots is whole, so that it may be rounded up.",
-        "Whole worker-slots for each xi; a millionth of a worker-slot may be missing.",
+        "It depends on xi_j, so (2e) is a product of variables. E D M / p_j, however, is linear in "
+        "xi_j, and since workers times slots is an integer, it may be rounded up.",
+        "Integer worker-slots for each xi; a millionth of a worker-slot may be missing.",
         "",
         (
             "test_v8_counts_a_millionth_of_a_worker_slot_as_done",
@@ -239,8 +239,8 @@ ERRATA = {
     "E7": Erratum(
         "(2), T",
         "every job completes by T",
-        "Nothing is said of jobs that cannot.",
-        "The instance is infeasible; a job that shows it alone is named.",
+        "It is not said what happens to jobs that cannot.",
+        "The instance is infeasible; if a single job shows it, it is named.",
         "",
         ("test_a_job_that_never_fits_is_named", "test_a_job_that_is_too_long_leaves_no_schedule"),
     ),
@@ -249,31 +249,31 @@ ERRATA = {
         "y > 0 and z > 0 if and only if x > 0, in all slots of the interval; (2a)-(2l)",
         "An accepted job would have to run in all slots of the round, and jobs that are not "
         "accepted would have to be completed as well.",
-        "An accepted job runs in slots of its own within the round; the others do not run.",
+        "An accepted job runs in consecutive slots within the round; the others do not run.",
         "",
         ("test_a_batch_schedule_may_leave_jobs_out",),
     ),
     "E9": Erratum(
         "(4a), (4b)",
         "sums of gamma and delta over all schedules",
-        "Schedules that are not chosen would take capacity, too.",
-        "Times chi.",
+        "Schedules that are not chosen would use capacity, too.",
+        "Multiplied by chi.",
         "",
         ("test_programs_agree_with_enumeration",),
     ),
     "E10": Erratum(
         "(7), (8)",
-        "theta times f / W, less 1",
-        "It would be -1 where nothing is used: every job would be paid for running. The exponent "
-        "seems lost, as the sister paper on elastic jobs has it.",
-        "theta to the power of f / W, less 1.",
+        "theta times f / W, minus 1",
+        "The price of an idle server would be -1. The exponent seems to be lost: the sister paper "
+        "on elastic jobs has it.",
+        "theta to the power of f / W, minus 1.",
         "",
         ("test_what_is_idle_costs_nothing",),
     ),
     "E11": Erratum(
         "(7), (8)",
         "t in [tau_i]",
-        "These slots have passed when round i is planned.",
+        "These slots are past when round i is planned.",
         "The slots tau_i + 1..tau_{i+1}.",
         "",
         ("test_rounds_do_not_meet_and_nobody_is_lost",),
@@ -281,11 +281,11 @@ ERRATA = {
     "E12": Erratum(
         "(5a), Fig. 5",
         "weight 1; F is the upper bound of a price",
-        "A price per unit and slot is compared with the weight of a job, which takes many: "
-        "whatever F >= 1e-6, the first worker on a server closes it for the rest of the round, "
-        "but for a server with more than log2 theta workers, whose price stays below 1. Of a "
-        "larger F the text says both that the value grows and that it falls.",
-        "F as given in the file; sweep it from 1e-12 on.",
+        "A price per unit and slot is compared with the weight of a job, which uses many units: "
+        "for every F >= 1e-6 the first worker on a server closes it for the rest of the round, "
+        "unless the server has more than log2 theta workers, so that its price stays below 1. The "
+        "text says both that the value grows with F and that it falls.",
+        "F as given in the instance; to be varied from 1e-12 on.",
         "worker_price_cap and ps_price_cap of the generator",
         (
             "test_a_lower_price_cap_lets_more_jobs_in",
@@ -296,8 +296,8 @@ ERRATA = {
     "E13": Erratum(
         "IV-B, Algorithm 1",
         "tau_0 = 1, tau_i = 2^(i-1)",
-        "tau_1 = tau_0: the first interval is empty, and no job arrives before slot 1; slots 1 and "
-        "2 are never used.",
+        "tau_1 = tau_0, so the first interval is empty, and no job arrives before slot 1: slots 1 "
+        "and 2 are never used.",
         "Kept.",
         "",
         ("test_slots_1_and_2_are_never_used",),
@@ -305,7 +305,7 @@ ERRATA = {
     "E14": Erratum(
         "Algorithm 1, line 3, and its text",
         "arrived before tau_i and not been completed",
-        "A job that runs and is not completed would be scheduled once more.",
+        "A job that is running would be scheduled again.",
         "Arrived before tau_i (strictly) and not scheduled.",
         "",
         ("test_jobs_carried_over_keep_their_place",),
@@ -313,40 +313,40 @@ ERRATA = {
     "E15": Erratum(
         "Algorithm 1",
         "while i = 1, 2, ...",
-        "It does not stop; and who arrives at or after the last tau_i < T finds no round.",
-        "Rounds with tau_i < T. Jobs without a place are counted: there is no schedule then. "
-        "Generated arrivals end long before T.",
+        "It does not stop, and a job that arrives at or after the last tau_i < T has no round.",
+        "Rounds with tau_i < T. If jobs remain unplaced, there is no schedule and their number is "
+        "reported. Generated arrivals end long before T.",
         "",
         ("test_a_late_arrival_is_left_over",),
     ),
     "E16": Erratum(
         "Algorithm 1",
         "a job runs within one interval",
-        "It waits for one as long as itself, and never runs if none is.",
+        "It waits for an interval of at least its duration, and never runs if there is none.",
         "Kept.",
         "",
         ("test_a_job_longer_than_every_round_never_runs",),
     ),
     "E17": Erratum(
         "Algorithm 2, line 3, and Algorithms 3 and 4, line 2",
-        "c_j is the variable of a loop, and computed as tau_i + d_j",
-        "The loop does nothing, so all ties go to the fewest workers, not to the earliest end.",
-        "As computed: runs begin with the round, of equal costs the fewest workers.",
+        "c_j is a loop variable, and computed as tau_i + d_j",
+        "The loop has no effect, so ties go to the fewest workers, not to the earliest end.",
+        "As computed: runs begin with the round; among equal costs the fewest workers.",
         "a-online-earliest, a-online-any",
         ("test_toy_a_takes_the_fewest_workers_and_waits", "test_toy_a_other_variants"),
     ),
     "E18": Erratum(
         "Algorithm 2, lines 6-13",
         "min_cost is set where COST_D is cheaper",
-        "It is not set where COST_C is; and eta_j has no value to begin with.",
-        "The smaller one of both; eta_j = 0.",
+        "It is not set where COST_C is, and eta_j has no initial value.",
+        "The smaller of both; eta_j = 0 initially.",
         "",
         ("test_the_cheaper_one_of_both_subroutines_is_taken",),
     ),
     "E19": Erratum(
         "Algorithm 2, lines 15-19",
-        "inside of the loop over c_j",
-        "A job would be scheduled again for every c_j, each time taking capacity.",
+        "inside the loop over c_j",
+        "A job would be scheduled again for every c_j and use capacity each time.",
         "After both loops.",
         "",
         ("test_a_job_takes_its_place_once",),
@@ -354,7 +354,7 @@ ERRATA = {
     "E20": Erratum(
         "Algorithm 2, line 17",
         "according to l",
-        "That is the last schedule that was tried, not the best.",
+        "l is the last schedule tried, not the best.",
         "According to l*.",
         "",
         ("test_the_cheapest_schedule_is_the_first_by_its_key",),
@@ -362,7 +362,7 @@ ERRATA = {
     "E21": Erratum(
         "Algorithms 2-4",
         "c_j = tau_i + d_j",
-        "Nothing keeps it from passing tau_{i+1}, where the next round begins.",
+        "It may exceed tau_{i+1}, where the next round begins.",
         "Only runs that end by tau_{i+1} and by T.",
         "",
         ("test_rounds_do_not_meet_and_nobody_is_lost",),
@@ -370,7 +370,7 @@ ERRATA = {
     "E22": Erratum(
         "Algorithms 3 and 4, line 3",
         "a_j + Delta_js < tau_i",
-        "Runs begin in slot tau_i + 1, so by (2i) data may get there two slots later than that.",
+        "Runs begin in slot tau_i + 1, so (2i) allows data to arrive two slots later.",
         "Kept.",
         "a-online-model: a_j + Delta_js <= tau_i + 1",
         ("test_toy_b",),
@@ -378,8 +378,8 @@ ERRATA = {
     "E23": Erratum(
         "Algorithms 3 and 4, lines 3, 22, 24",
         "prices at slot tau_i",
-        "The slot belongs to the round before. Within a round prices differ, so that sorting by "
-        "one slot does not find the cheapest server.",
+        "The slot belongs to the previous round. Prices differ within a round, so sorting by one "
+        "slot does not find the cheapest server.",
         "Sums over the slots of the run.",
         "a-online-printed: slot tau_i + 1",
         ("test_the_price_of_one_slot_is_not_that_of_the_window",),
@@ -387,33 +387,33 @@ ERRATA = {
     "E24": Erratum(
         "Algorithms 3 and 4, line 2",
         "d_j = E D M / (p_j D_u)",
-        "Not a whole number of slots; and p_j depends on where the job will be.",
+        "Not an integer number of slots, and p_j depends on the placement.",
         "Rounded up; with xi = 1 in COST_C and xi = 0 in COST_D.",
         "",
         ("test_the_toy_s_modes",),
     ),
     "E25": Erratum(
         "Algorithm 4, lines 4-11",
-        "a loop over i inside of round i; D'_u in a minimum that has it already",
+        "a loop over i inside round i; D'_u in a minimum that contains it already",
         _EDITORIAL,
         "Another letter.",
     ),
     "E26": Erratum(
         "Algorithm 4, lines 18-33",
-        "a worker that moves to the PS's server saves mu",
-        "The workers are on the cheapest servers already and there is one PS wherever they are: "
-        "moving one can only cost more. The printed term takes the price of the PS off once for "
-        "every worker and reports less than the placement costs.",
-        "No moves: workers on the cheapest servers, the PS on its own cheapest one.",
+        "a worker moved to the PS's server saves mu",
+        "The workers are on the cheapest servers already and there is one PS in any case, so a "
+        "move can only cost more. The printed term subtracts the price of the PS once for every "
+        "worker and reports less than the placement costs.",
+        "No moves: workers on the cheapest servers, the PS on the cheapest server for PSs.",
         "a-online-printed",
         ("test_a_shift_is_credited_with_the_price_of_the_ps",),
     ),
     "E27": Erratum(
         "Algorithm 4, lines 19-31",
         "z' is empty before the first move; y is stored with z'; i_2 = i_1 is not excluded",
-        "A schedule without a PS; a cost that is not that of the schedule; a server that moves its "
-        "workers onto itself; and nothing is stored if the inner loop ends by itself, so that jobs "
-        "are turned away that would fit.",
+        "The schedule has no PS; the cost is not that of the schedule; a server moves its workers "
+        "onto itself; and nothing is stored if the inner loop ends without a break, so jobs that "
+        "fit are rejected.",
         "The cheapest schedule is computed exactly instead.",
         "a-online-printed, with the PS set and y' stored",
         (
@@ -425,25 +425,25 @@ ERRATA = {
     "E28": Erratum(
         "Algorithm 4, lines 13 and 18",
         "the PS on s_1..s_{z-1}, then on s_z..s_S",
-        "Sorted by the prices of workers, which say nothing of those of PSs; and only the second "
-        "part lets workers move.",
-        "Any server that is ready and has a free PS.",
+        "The order is by prices of workers, unrelated to those of PSs, and only the second part "
+        "moves workers.",
+        "Any ready server with a free PS.",
         "a-online-printed",
         ("test_the_ps_may_be_on_any_server",),
     ),
     "E29": Erratum(
         "Algorithm 4, line 2, and (2f)",
         "the rate of xi = 0",
-        "All workers may get onto the server of the PS; then the job is done sooner.",
-        "Such a run holds its servers for longer than needed, which no rule forbids; COST_C has a "
-        "shorter one with as many workers.",
+        "All workers may end up on the server of the PS; then the job needs fewer slots.",
+        "Such a run holds its servers longer than needed, which no rule forbids; COST_C has a "
+        "shorter run with as many workers.",
         "",
         ("test_a_run_at_the_split_rate_may_be_on_one_server",),
     ),
     "E30": Erratum(
         "VI",
         "x_j in [1, T / 1.5]",
-        "x_j is whether a job is accepted. " + _EDITORIAL,
+        "x_j says whether a job is accepted. " + _EDITORIAL,
         "a_j.",
     ),
     "E31": Erratum(
@@ -456,15 +456,15 @@ ERRATA = {
         "IV-B",
         "the optimal scheduling result generated by A_maxsche",
         "A_maxsche is a heuristic. " + _EDITORIAL,
-        "Nothing; `a-online-exact-batch` has optimal batches.",
+        "None; `a-online-exact-batch` computes optimal batches.",
     ),
     "E33": Erratum(
         "VI",
         "servers and cloud as in the trace; delays, types, bandwidths in ranges",
-        "The cloud's size, T, how many workers and PSs of which types a server has, and how the "
-        "bandwidths of a worker and a PS make that of a job are not given.",
+        "Not given: the size of the cloud, T, the numbers of workers and PSs of each type on a "
+        "server, and how the bandwidths of a worker and a PS determine that of a job.",
         "One worker type and 2, 4 or 8 workers on an edge server, 2 to 8 PSs of each type, 64 of "
-        "all types in the cloud, the smaller one of both bandwidths, T = 4096, arrivals up to 256.",
+        "each type in the cloud, the smaller of both bandwidths, T = 4096, arrivals up to 256.",
         "settings of the generator",
         ("test_the_paper_preset_keeps_to_the_ranges_of_section_6",),
     ),

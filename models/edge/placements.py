@@ -1,150 +1,218 @@
-"""Placements: on which servers. A run is a group with its servers; schedules to runs and back."""
+"""Runs: a mode and a start with their servers; conversion of schedules to runs and back."""
 
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
 from schedgap.models.edge import rules
-from schedgap.models.edge.decisions import Group, Problem, Task, problem
+from schedgap.models.edge.decisions import CompiledInstance, CompiledJob, ModeStart, compiled
+from schedgap.models.edge.modes import JobMode
 
 
-class Run(NamedTuple):
-    """A group with its servers, by index."""
+class PlacedRun(NamedTuple):
+    """A mode and a start with their servers, all by index."""
 
-    group: Group
+    mode_start: ModeStart
     workers: tuple[tuple[int, int], ...]  # (server, workers >= 1), servers ascending
     host: int  # server of the PS
 
     @property
-    def colocated(self) -> bool:
-        """xi_j: all workers are beside the PS."""
+    def job(self) -> int:
+        """Index of the job in the instance."""
+        return self.mode_start.job
+
+    @property
+    def mode(self) -> JobMode:
+        """Number of workers, duration and xi."""
+        return self.mode_start.mode
+
+    @property
+    def start(self) -> int:
+        """h_j, the first slot."""
+        return self.mode_start.start
+
+    @property
+    def end(self) -> int:
+        """c_j, the last slot."""
+        return self.mode_start.end
+
+    @property
+    def on_one_server(self) -> bool:
+        """Whether all workers are on the PS's server, which a split mode allows as well."""
         return [s for s, _ in self.workers] == [self.host]
 
 
-def runs_of(view: Problem, task: Task, group: Group) -> Iterator[Run]:
-    """Yield every run of a group on the empty network.
+def enumerate_runs(
+    view: CompiledInstance, task: CompiledJob, mode_start: ModeStart
+) -> Iterator[PlacedRun]:
+    """Yield every choice of servers for a mode and a start on the empty network.
 
-    A split mode that would land on one server is left out: the job is there in a mode that is
-    together, with no more workers and slots.
+    A split mode with all workers on the PS's server is left out: a colocated mode is there with no
+    more workers and no more slots.
+
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance.
+    task : CompiledJob
+        The job.
+    mode_start : ModeStart
+        Of this job.
     """
-    n = group.mode.workers
-    if group.mode.together:
-        for s in view.hosts(task, group):
-            yield Run(group, ((s, n),), s)
+    n = mode_start.mode.workers
+    if mode_start.mode.colocated:
+        for s in view.hosts(task, mode_start):
+            yield PlacedRun(mode_start, ((s, n),), s)
         return
-    open_to = np.flatnonzero(task.ready <= group.start).tolist()
-    hosts = [s for s in open_to if view.ps[s, task.ps_type] >= 1]
-    room = [(s, int(view.workers[s, task.worker_type])) for s in open_to]
-    for spread in _spreads(n, [(s, w) for s, w in room if w]):
+    ready = np.flatnonzero(task.ready <= mode_start.start).tolist()
+    hosts = [s for s in ready if view.ps[s, task.ps_type] >= 1]
+    capacity = [(s, int(view.workers[s, task.worker_type])) for s in ready]
+    for split in _splits(n, [(s, w) for s, w in capacity if w]):
         for host in hosts:
-            if [s for s, _ in spread] != [host]:
-                yield Run(group, spread, host)
+            if [s for s, _ in split] != [host]:
+                yield PlacedRun(mode_start, split, host)
 
 
-def _spreads(n: int, room: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Yield every way to put n workers on servers with so much room."""
+def _splits(n: int, capacity: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Yield every distribution of n workers over servers, given as (server, capacity)."""
     if n == 0:
         yield ()
         return
-    if sum(w for _, w in room) < n:
+    if sum(w for _, w in capacity) < n:
         return
-    (s, most), rest = room[0], room[1:]
-    for here in range(min(n, most) + 1):
-        own = ((s, here),) if here else ()
-        for others in _spreads(n - here, rest):
-            yield own + others
+    (s, limit), rest = capacity[0], capacity[1:]
+    for count in range(min(n, limit) + 1):
+        head = ((s, count),) if count else ()
+        for tail in _splits(n - count, rest):
+            yield head + tail
 
 
-def count_runs(view: Problem, most: int) -> int:
-    """Return the number of runs of all groups without making them; beyond `most`, a part of it.
+def count_runs(view: CompiledInstance, limit: int) -> int:
+    """Return the number of runs of all jobs without enumerating them.
 
-    Servers get ready at few slots: all starts between two of these have as many runs.
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance.
+    limit : int
+        Counting stops above it: a result greater than `limit` says only that there are more.
+
+    Notes
+    -----
+    The set of ready servers changes in few slots only, and all starts between two of these slots
+    have the same number of runs.
     """
     total = 0
     for task in view.tasks:
-        since = np.unique(task.ready).tolist()
-        known: dict[tuple[int, int], int] = {}  # of workers and stretch
+        changes = np.unique(task.ready).tolist()
+        split_counts: dict[tuple[int, int], int] = {}  # by workers and interval between changes
         for k, mode in enumerate(task.modes):
             starts = view.starts(task, k)
-            for e, slot in enumerate(since):
-                until = since[e + 1] if e + 1 < len(since) else starts.stop
+            for e, slot in enumerate(changes):
+                until = changes[e + 1] if e + 1 < len(changes) else starts.stop
                 count = min(starts.stop, until) - max(starts.start, slot)
                 if count <= 0:
                     continue
-                if total > most:
+                if total > limit:
                     return total
-                if mode.together:
-                    total += count * len(view.hosts(task, Group(task.job, mode, slot)))
+                if mode.colocated:
+                    total += count * len(view.hosts(task, ModeStart(task.job, mode, slot)))
                     continue
                 key = mode.workers, e
-                if key not in known:
-                    known[key] = _count_split(view, task, mode.workers, task.ready <= slot, most)
-                total += count * known[key]
+                if key not in split_counts:
+                    split_counts[key] = _count_split_runs(
+                        view, task, mode.workers, task.ready <= slot, limit
+                    )
+                total += count * split_counts[key]
     return total
 
 
-def _count_split(view: Problem, task: Task, n: int, open_to: NDArray[np.bool_], most: int) -> int:
-    room: list[int] = view.workers[open_to, task.worker_type].tolist()
-    ps: list[int] = view.ps[open_to, task.ps_type].tolist()
-    spreads = _count_spreads(room, n, most)
-    if spreads > most and any(ps):
-        return spreads
-    alone = sum(w >= n and p >= 1 for w, p in zip(room, ps, strict=True))
-    return spreads * sum(p >= 1 for p in ps) - alone
+def _count_split_runs(
+    view: CompiledInstance, task: CompiledJob, n: int, ready: NDArray[np.bool_], limit: int
+) -> int:
+    """Return the number of split runs with n workers for one start, on the ready servers [s]."""
+    capacity: list[int] = view.workers[ready, task.worker_type].tolist()
+    ps: list[int] = view.ps[ready, task.ps_type].tolist()
+    splits = _count_splits(capacity, n, limit)
+    if splits > limit and any(ps):
+        return splits
+    on_one_server = sum(w >= n and p >= 1 for w, p in zip(capacity, ps, strict=True))
+    return splits * sum(p >= 1 for p in ps) - on_one_server
 
 
-def _count_spreads(room: list[int], n: int, most: int) -> int:
-    """Return how many ways there are to put n workers into so much room; beyond `most`, a part."""
-    if n > sum(room):
+def _count_splits(capacity: list[int], n: int, limit: int) -> int:
+    """Return the number of distributions of n workers over servers; above `limit`, a lower bound.
+
+    Counts by dynamic programming over the servers but the largest: ways[k] is the number of ways to
+    put k workers on the servers so far, a sum over a window of ways of the servers before. The
+    largest server takes the rest, so `low <= k <= high` are the feasible k.
+    """
+    if n > sum(capacity):
         return 0
-    n = min(n, sum(room) - n)  # as many ways to choose the places that stay free
-    *others, largest = sorted(room)
-    low, high = max(0, n - largest), min(n, sum(others))  # of n, those not in the largest room
-    if high - low >= most:
+    n = min(n, sum(capacity) - n)  # by symmetry: choose the free places instead of the used ones
+    *others, largest = sorted(capacity)
+    low, high = max(0, n - largest), min(n, sum(others))
+    if high - low >= limit:
         return high - low + 1
-    ways = [1] + [0] * high  # [k] ways for k workers in the rooms so far
+    ways = [1] + [0] * high
     for w in others:
-        sums = list(accumulate(ways, initial=0))
-        ways = [sums[k + 1] - sums[max(0, k - w)] for k in range(high + 1)]
+        totals = list(accumulate(ways, initial=0))
+        ways = [totals[k + 1] - totals[max(0, k - w)] for k in range(high + 1)]
     return sum(ways[low:])
 
 
-def schedule_of(instance: EdgeInstance, runs: Iterable[Run]) -> EdgeSchedule:
-    """Return the schedule of some runs."""
+def schedule_from_runs(instance: EdgeInstance, runs: Iterable[PlacedRun]) -> EdgeSchedule:
+    """Return the schedule that consists of some runs.
+
+    Parameters
+    ----------
+    runs : iterable of PlacedRun
+        At most one for each job.
+    """
     names = [server.id for server in instance.servers]
     return EdgeSchedule(
         {
-            instance.jobs[run.group.job].id: Placement(
-                run.group.start,
-                run.group.end,
+            instance.jobs[run.job].id: Placement(
+                run.start,
+                run.end,
                 {names[s]: count for s, count in run.workers},
                 names[run.host],
             )
-            for run in sorted(runs, key=lambda run: run.group.job)
+            for run in sorted(runs, key=lambda run: run.job)
         }
     )
 
 
-def sound(instance: EdgeInstance, schedule: EdgeSchedule) -> EdgeSchedule | None:
-    """Return the schedule that an engine's values stand for, or None where it breaks a rule.
+def valid_schedule(instance: EdgeInstance, schedule: EdgeSchedule) -> EdgeSchedule | None:
+    """Return a schedule read from an engine's values if it satisfies the rules, else None.
 
-    An engine takes 1e-7 for nothing: beside a coefficient of 10^8 that may be ten workers.
+    Engines round within tolerances: 1e-7 next to a coefficient of 10^8 may stand for ten workers.
+
+    Parameters
+    ----------
+    schedule : EdgeSchedule
+        To be checked.
     """
-    broken = next(rules.check(instance, schedule.to_data(instance), {}), None)
-    return schedule if broken is None else None
+    violation = next(rules.check(instance, schedule.to_data(instance), {}), None)
+    return schedule if violation is None else None
 
 
-def runs_from(instance: EdgeInstance, schedule: EdgeSchedule) -> list[Run]:
-    """Return the runs of a schedule, each cut to a mode: no later, with no more workers.
+def runs_from_schedule(instance: EdgeInstance, schedule: EdgeSchedule) -> list[PlacedRun]:
+    """Return the runs of a feasible schedule, each reduced to a mode: no later, no more workers.
 
-    A mode is the least number of workers for its duration, so surplus workers are dropped from the
-    servers that are not the PS's, last ones first, and slots that are not needed from the end.
+    A mode has the fewest workers for its duration. Surplus workers are dropped first from servers
+    other than the PS's, in descending order, and surplus slots from the end.
+
+    Parameters
+    ----------
+    schedule : EdgeSchedule
+        Feasible; jobs in segments are left out.
     """
-    view = problem(instance)
+    view = compiled(instance)
     index = {server.id: s for s, server in enumerate(instance.servers)}
     runs = []
     for task in view.tasks:
@@ -153,27 +221,35 @@ def runs_from(instance: EdgeInstance, schedule: EdgeSchedule) -> list[Run]:
             continue
         counts = {index[name]: count for name, count in placed.workers.items()}
         host = index[placed.ps_server]
-        together = set(counts) == {host}
-        total, slots = sum(counts.values()), placed.slots
+        colocated = set(counts) == {host}
+        total = sum(counts.values())
         mode = min(
-            (m for m in task.modes if m.together == together and m.workers <= total),
+            (m for m in task.modes if m.colocated == colocated and m.workers <= total),
             key=lambda m: m.duration,
         )
-        assert mode.duration <= slots
+        assert mode.duration <= placed.slots
         surplus = total - mode.workers
         for s in sorted(counts, key=lambda s: (s == host, -s)):
             cut = min(surplus, counts[s])
             counts[s], surplus = counts[s] - cut, surplus - cut
-        spread = tuple(sorted((s, count) for s, count in counts.items() if count))
-        runs.append(Run(Group(task.job, mode, placed.start), spread, host))
+        workers = tuple(sorted((s, count) for s, count in counts.items() if count))
+        runs.append(PlacedRun(ModeStart(task.job, mode, placed.start), workers, host))
     return runs
 
 
-def sums(instance: EdgeInstance, schedule: EdgeSchedule) -> dict[str, Any]:
-    """Return what the objective of (2) leaves out; nothing of a batch.
+def reported_sums(instance: EdgeInstance, schedule: EdgeSchedule) -> dict[str, int]:
+    """Return sums that are reported beside the objective of (2); empty for a batch.
 
-    `flow_time`: sum c_j + 1 - a_j, with the last slot that the paper's value omits; `completions`:
-    sum c_j, of which alone a constant factor can hold.
+    Parameters
+    ----------
+    schedule : EdgeSchedule
+        Of all jobs.
+
+    Returns
+    -------
+    dict
+        `flow_time`: sum of c_j + 1 - a_j, which counts the last slot that the objective omits;
+        `completions`: sum of c_j, the only one of these that a constant factor can bound.
     """
     if instance.is_batch:
         return {}

@@ -1,8 +1,8 @@
-"""What makes an `edge` schedule valid, written from the paper; shares no code with the models.
+"""The verifier: rules of a valid `edge` schedule, written from the paper without the models' code.
 
 V1 (2)/(3), V1b (3b), V2 (2j)-(2l), V3 (2a)(2l), V4 (2c)(2d), V5 (2b), V6 (2i), V7 (2f), V8 (2e)
-with (1), V9 (2g), V10 (2h). A run whose own values break V2, V3 or V5 is left out of the later
-rules, so that one fault gives one message.
+with (1), V9 (2g), V10 (2h). A run whose own values break V2, V3 or V5 is not checked against the
+other rules, so that one fault gives one message.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from schedgap.instances.records import short
 from schedgap.instances.shapes import Shapes, is_whole, require, require_keys, schedule_error
 from schedgap.instances.verdict import TOLERANCE, Violation
 
-RELAXABLE = ("2c-2d", "2i")  # no preemption; transfer delays
+RELAXABLE = ("2c-2d", "2i")  # preemption allowed; transfer delays ignored
 LARGEST = 10**60
 _RUN: Shapes = {
     "start": "number", "completion": "number", "workers": "object", "ps_server": "string",
@@ -24,8 +24,8 @@ _SEGMENT: Shapes = {
 }  # fmt: skip
 
 
-class Run(NamedTuple):
-    """One run or segment of a job, with the values of the file; `name` is for messages."""
+class SubmittedRun(NamedTuple):
+    """A run or segment of a job with the values from the file; `name` is used in messages."""
 
     name: str
     job: Job
@@ -37,74 +37,93 @@ class Run(NamedTuple):
     overhead: Any
 
     @property
-    def number(self) -> int:
+    def total_workers(self) -> int:
         """Workers on all servers."""
         return sum(self.workers.values())
 
     @property
-    def is_together(self) -> bool:
+    def is_colocated(self) -> bool:
         """xi by (2f): all workers are on the server of the PS."""
         return set(self.workers) == {self.ps_server}
 
 
-class Plan(NamedTuple):
-    """A schedule of the right shape: runs by job id, in file order; values are not judged yet."""
+class SubmittedSchedule(NamedTuple):
+    """A schedule with the required keys and types; its values are not checked yet."""
 
     relaxed: Sequence[str]
-    jobs: Mapping[str, Sequence[Run]]
-    unknown: Sequence[str]  # ids that are no jobs
-    split: Sequence[str]  # job ids with the key 'segments'
+    jobs: Mapping[str, Sequence[SubmittedRun]]  # by job id, in file order
+    unknown: Sequence[str]  # ids that are not in the instance
+    segmented: Sequence[str]  # ids of jobs with the key 'segments'
 
 
-def check(instance: EdgeInstance, schedule: Any, options: Mapping[str, Any]) -> Iterator[Violation]:
+def check(
+    instance: EdgeInstance, schedule: object, options: Mapping[str, object]
+) -> Iterator[Violation]:
     """Yield every broken rule of a schedule.
 
     Parameters
     ----------
-    schedule : Any
-        Plain JSON data, not trusted: `{"jobs": {id: {"start", "completion", "workers": {server:
-        count}, "ps_server", "colocated"}}}`; both slots are the job's own, `colocated` may be left
-        out. With `"relaxed": ["2c-2d"]` a job may have `segments` instead, a list of `{"start",
-        "end", "workers", "ps_server", "overhead"}`, of which the first `overhead` slots (0 if left
-        out) bring nothing; with `"2i"` transfer delays do not count.
-    options : Mapping[str, Any]
-        Of the solution; no rule depends on them.
+    schedule : object
+        Untrusted JSON data: `{"jobs": {id: {"start", "completion", "workers": {server: count},
+        "ps_server", "colocated"}}}`; `colocated` is optional. With `"relaxed": ["2c-2d"]` a job
+        may have `segments` instead, a list of `{"start", "end", "workers", "ps_server",
+        "overhead"}`, of which the first `overhead` slots (default 0) make no progress; with
+        `"2i"` transfer delays are ignored.
+    options : Mapping
+        Options of the method; no rule depends on them.
 
     Raises
     ------
     InputError
-        When a key is missing, unknown, or of the wrong JSON type.
+        If a key is missing or unknown, or has the wrong JSON type.
 
     Notes
     -----
-    Source: (2) and (3). Time: O(n log n) in the number of servers that all runs use.
+    Source: (2) and (3). Time: O(n log n), n the number of (run, server) pairs.
     """
     return _violations(instance, _read(instance, schedule))
 
 
-def objective(instance: EdgeInstance, schedule: Any) -> float:
-    """Return the value of a schedule without violations.
+def objective(instance: EdgeInstance, schedule: object) -> float:
+    """Return the objective value of a valid schedule.
+
+    Parameters
+    ----------
+    schedule : object
+        JSON data as in `check`, without violations.
 
     Returns
     -------
     float
         (2): sum of c_j - a_j, c_j the last slot of a job; (3): the number of jobs in the schedule.
     """
-    plan = _read(instance, schedule)
+    submitted = _read(instance, schedule)
     if instance.is_batch:
-        return float(len(plan.jobs))
-    return float(sum(max(r.end for r in runs) - runs[0].job.arrival for runs in plan.jobs.values()))
+        return float(len(submitted.jobs))
+    return float(
+        sum(max(r.end for r in runs) - runs[0].job.arrival for runs in submitted.jobs.values())
+    )
 
 
-def metrics(instance: EdgeInstance, schedule: Any) -> dict[str, float]:
-    """Return the true total flow time, and what part of the workers is in use up to the last slot.
+def metrics(instance: EdgeInstance, schedule: object) -> dict[str, float]:
+    """Return the true total flow time and the utilization of workers up to the last slot in use.
 
-    (2) takes the index of a job's last slot for its end (5).
+    The flow time counts the last slot of each job, which objective (2) omits (E5).
+
+    Parameters
+    ----------
+    schedule : object
+        JSON data as in `check`, without violations.
+
+    Returns
+    -------
+    dict
+        `flow time` in slots and `worker utilization` in 0..1; empty for a batch.
     """
     if instance.is_batch:
         return {}
     runs = [run for own in _read(instance, schedule).jobs.values() for run in own]
-    used = sum(run.number * (run.end - run.start + 1) for run in runs)
+    used = sum(run.total_workers * (run.end - run.start + 1) for run in runs)
     workers = sum(sum(server.workers.values()) for server in instance.servers)
     return {
         "flow time": objective(instance, schedule) + len(instance.jobs),
@@ -112,8 +131,14 @@ def metrics(instance: EdgeInstance, schedule: Any) -> dict[str, float]:
     }
 
 
-def omitted_rules(schedule: Any) -> tuple[str, ...]:
-    """Return the rules of program (2) that a schedule says it leaves out."""
+def omitted_rules(schedule: object) -> tuple[str, ...]:
+    """Return the rules of program (2) that a schedule declares as relaxed.
+
+    Parameters
+    ----------
+    schedule : object
+        JSON data as in `check`.
+    """
     named = schedule.get("relaxed", ()) if isinstance(schedule, Mapping) else ()
     return tuple(name for name in RELAXABLE if isinstance(named, (list, tuple)) and name in named)
 
@@ -121,23 +146,23 @@ def omitted_rules(schedule: Any) -> tuple[str, ...]:
 # --- shape -------------------------------------------------------------------------------------
 
 
-def _read(instance: EdgeInstance, schedule: Any) -> Plan:
-    """Return the schedule, or refuse its shape."""
+def _read(instance: EdgeInstance, schedule: Any) -> SubmittedSchedule:
+    """Return the schedule; InputError where keys or types are wrong."""
     require(schedule, "object")
     require_keys(schedule, {"jobs": "object"}, {"relaxed": "list"})
     for k, name in enumerate(schedule.get("relaxed", ())):
         if name not in RELAXABLE:
-            known = " or ".join(f"'{each}'" for each in RELAXABLE)
-            raise schedule_error(f"must be {known}, got {short(name)}", "relaxed", k)
+            allowed = " or ".join(f"'{rule}'" for rule in RELAXABLE)
+            raise schedule_error(f"must be {allowed}, got {short(name)}", "relaxed", k)
     known_jobs = {job.id: job for job in instance.jobs}
-    jobs: dict[str, list[Run]] = {}
-    unknown, split = [], []
+    jobs: dict[str, list[SubmittedRun]] = {}
+    unknown, segmented = [], []
     for name, data in schedule["jobs"].items():
         require(data, "object", "jobs", name)
-        job = known_jobs.get(name, instance.jobs[0])  # an unknown one has a shape, too
+        job = known_jobs.get(name, instance.jobs[0])  # the format of an unknown job is checked, too
         if "segments" in data:
             require_keys(data, {"segments": "list"}, {}, "jobs", name)
-            split.append(name)
+            segmented.append(name)
             runs = [
                 _segment(job, f"{name} segment {k + 1}", part, "jobs", name, "segments", k)
                 for k, part in enumerate(data["segments"])
@@ -146,20 +171,20 @@ def _read(instance: EdgeInstance, schedule: Any) -> Plan:
             require_keys(data, _RUN, {"colocated": "boolean"}, "jobs", name)
             _require_counts(data["workers"], "jobs", name, "workers")
             values = data["start"], data["completion"], data["workers"], data["ps_server"]
-            runs = [Run(name, job, *values, data.get("colocated"), 0)]
+            runs = [SubmittedRun(name, job, *values, data.get("colocated"), 0)]
         if name in known_jobs:
             jobs[name] = runs
         else:
             unknown.append(name)
-    return Plan(omitted_rules(schedule), jobs, unknown, split)
+    return SubmittedSchedule(omitted_rules(schedule), jobs, unknown, segmented)
 
 
-def _segment(job: Job, name: str, data: Any, *path: str | int) -> Run:
+def _segment(job: Job, name: str, data: Any, *path: str | int) -> SubmittedRun:
     require(data, "object", *path)
     require_keys(data, _SEGMENT, {"overhead": "number"}, *path)
     _require_counts(data["workers"], *path, "workers")
     values = data["start"], data["end"], data["workers"], data["ps_server"]
-    return Run(name, job, *values, None, data.get("overhead", 0))
+    return SubmittedRun(name, job, *values, None, data.get("overhead", 0))
 
 
 def _require_counts(workers: Mapping[str, Any], *path: str | int) -> None:
@@ -170,48 +195,48 @@ def _require_counts(workers: Mapping[str, Any], *path: str | int) -> None:
 # --- rules -------------------------------------------------------------------------------------
 
 
-def _violations(instance: EdgeInstance, plan: Plan) -> Iterator[Violation]:
-    yield from scheduled_once(instance, plan)
-    sound: dict[str, Sequence[Run]] = {}
-    for name, runs in plan.jobs.items():
-        faults = [fault for run in runs for fault in _own_faults(instance, run)]
-        faults += one_constant_run(plan, name)
+def _violations(instance: EdgeInstance, submitted: SubmittedSchedule) -> Iterator[Violation]:
+    yield from _scheduled_once(instance, submitted)
+    well_formed: dict[str, Sequence[SubmittedRun]] = {}
+    for name, runs in submitted.jobs.items():
+        faults = [fault for run in runs for fault in _own_violations(instance, run)]
+        faults += _constant_run(submitted, name)
         yield from faults
         if not faults:
-            sound[name] = runs
-    for name, runs in sound.items():
+            well_formed[name] = runs
+    for name, runs in well_formed.items():
         for run in runs:
-            yield from within_the_round(instance, run)
-            yield from data_is_there(instance, plan, run)
-            yield from says_whether_together(run)
-        if name in plan.split:
-            yield from segments_in_order(runs)
-            yield from enough_in_all(instance, runs)
+            yield from _within_round(instance, run)
+            yield from _data_available(instance, submitted, run)
+            yield from _colocated_flag(run)
+        if name in submitted.segmented:
+            yield from _segments_in_order(runs)
+            yield from _segments_complete_work(instance, runs)
         else:
-            yield from long_enough(instance, runs[0])
-    everything = [run for runs in sound.values() for run in runs]
-    yield from workers_within_capacity(instance, everything)
-    yield from parameter_servers_within_capacity(instance, everything)
+            yield from _work_completed(instance, runs[0])
+    everything = [run for runs in well_formed.values() for run in runs]
+    yield from _worker_capacity(instance, everything)
+    yield from _parameter_server_capacity(instance, everything)
 
 
-def _own_faults(instance: EdgeInstance, run: Run) -> Iterator[Violation]:
-    """Rules V2, V3 and V5: what the values of a run must be for the other rules to make sense."""
-    yield from slots_within_horizon(instance, run)
-    yield from whole_workers(instance, run)
-    yield from one_parameter_server(instance, run)
+def _own_violations(instance: EdgeInstance, run: SubmittedRun) -> Iterator[Violation]:
+    """Rules V2, V3 and V5: conditions on single values, which the other rules take for granted."""
+    yield from _slots_within_horizon(instance, run)
+    yield from _integer_workers(instance, run)
+    yield from _one_parameter_server(instance, run)
 
 
-def scheduled_once(instance: EdgeInstance, plan: Plan) -> Iterator[Violation]:
-    """Rule V1: every job is there in (2), any of them in (3), and no others."""
+def _scheduled_once(instance: EdgeInstance, submitted: SubmittedSchedule) -> Iterator[Violation]:
+    """Rule V1: all jobs are scheduled in (2), any subset in (3), and no unknown jobs."""
     for job in instance.jobs:
-        if job.id not in plan.jobs and not instance.is_batch:
+        if job.id not in submitted.jobs and not instance.is_batch:
             yield Violation("V1", (job.id,), 1, f"{job.id} is not scheduled")
-    for name in plan.unknown:
+    for name in submitted.unknown:
         yield Violation("V1", (name,), 1, f"no job {short(name)}")
 
 
-def slots_within_horizon(instance: EdgeInstance, run: Run) -> Iterator[Violation]:
-    """Rule V2, (2j)-(2l): start <= completion, both whole slots in 1..T."""
+def _slots_within_horizon(instance: EdgeInstance, run: SubmittedRun) -> Iterator[Violation]:
+    """Rule V2, (2j)-(2l): start <= completion, both integer slots in 1..T."""
     T = instance.horizon
     for key, slot in (("start", run.start), ("completion", run.end)):
         if not is_whole(slot, 1, T):
@@ -223,8 +248,8 @@ def slots_within_horizon(instance: EdgeInstance, run: Run) -> Iterator[Violation
         yield Violation("V2", (run.name,), run.start - run.end, message)
 
 
-def whole_workers(instance: EdgeInstance, run: Run) -> Iterator[Violation]:
-    """Rule V3, (2a)(2l): integers >= 1 on known servers, at least one and at most D_j in all."""
+def _integer_workers(instance: EdgeInstance, run: SubmittedRun) -> Iterator[Violation]:
+    """Rule V3, (2a)(2l): integer counts >= 1 on known servers, 1 to D_j workers in total."""
     known = {server.id for server in instance.servers}
     faults = 0
     for server, count in run.workers.items():
@@ -238,28 +263,28 @@ def whole_workers(instance: EdgeInstance, run: Run) -> Iterator[Violation]:
             yield Violation("V3", (run.name, server), 1, message)
     if not run.workers:
         yield Violation("V3", (run.name,), 1, f"{run.name} has no workers")
-    elif not faults and run.number > run.job.chunks:
-        message = f"{run.name}: {run.number} workers for {run.job.chunks} chunks"
-        yield Violation("V3", (run.name,), run.number - run.job.chunks, message)
+    elif not faults and run.total_workers > run.job.chunks:
+        message = f"{run.name}: {run.total_workers} workers for {run.job.chunks} chunks"
+        yield Violation("V3", (run.name,), run.total_workers - run.job.chunks, message)
 
 
-def one_constant_run(plan: Plan, name: str) -> Iterator[Violation]:
-    """Rule V4, (2c)(2d): one run that stays as it is; segments only where that is relaxed."""
-    if name not in plan.split:
+def _constant_run(submitted: SubmittedSchedule, name: str) -> Iterator[Violation]:
+    """Rule V4, (2c)(2d): one run with constant workers; segments only if the rule is relaxed."""
+    if name not in submitted.segmented:
         return
-    if "2c-2d" not in plan.relaxed:
+    if "2c-2d" not in submitted.relaxed:
         message = f"{name} has segments, which only a schedule without (2c)(2d) may have"
         yield Violation("V4", (name,), 1, message)
-    elif not plan.jobs[name]:
+    elif not submitted.jobs[name]:
         yield Violation("V4", (name,), 1, f"{name} has no segments")
-    for run in plan.jobs[name]:
+    for run in submitted.jobs[name]:
         if not is_whole(run.overhead, 0, LARGEST):
             message = f"{run.name}: overhead {short(run.overhead)}, must be an integer >= 0"
             yield Violation("V4", (run.name, "overhead"), 1, message)
 
 
-def segments_in_order(runs: Sequence[Run]) -> Iterator[Violation]:
-    """Rule V4 of a preemptive schedule: segments are in order of time and do not overlap."""
+def _segments_in_order(runs: Sequence[SubmittedRun]) -> Iterator[Violation]:
+    """Rule V4 of a preemptive schedule: segments are ordered by time and do not overlap."""
     for first, second in pairwise(runs):
         overlap = first.end + 1 - second.start
         if overlap > 0:
@@ -269,15 +294,15 @@ def segments_in_order(runs: Sequence[Run]) -> Iterator[Violation]:
             yield Violation("V4", (second.name,), overlap, message)
 
 
-def one_parameter_server(instance: EdgeInstance, run: Run) -> Iterator[Violation]:
+def _one_parameter_server(instance: EdgeInstance, run: SubmittedRun) -> Iterator[Violation]:
     """Rule V5, (2b): the PS is on one known server."""
     if run.ps_server not in {server.id for server in instance.servers}:
         message = f"{run.name}: PS on {short(run.ps_server)}, which is no server"
         yield Violation("V5", (run.name, run.ps_server), 1, message)
 
 
-def within_the_round(instance: EdgeInstance, run: Run) -> Iterator[Violation]:
-    """Rule V1b, (3b): arrived before tau_i, and within the slots tau_i + 1..tau_{i+1}."""
+def _within_round(instance: EdgeInstance, run: SubmittedRun) -> Iterator[Violation]:
+    """Rule V1b, (3b): arrival before tau_i, run within the slots tau_i + 1..tau_{i+1}."""
     if instance.batch_round is None:
         return
     tau = 2 ** (instance.batch_round - 1)
@@ -293,10 +318,12 @@ def within_the_round(instance: EdgeInstance, run: Run) -> Iterator[Violation]:
         yield Violation("V1b", (run.name,), outside, message)
 
 
-def data_is_there(instance: EdgeInstance, plan: Plan, run: Run) -> Iterator[Violation]:
-    """Rule V6, (2i): a job runs from a_j + Delta_js on, on every server s that it uses."""
+def _data_available(
+    instance: EdgeInstance, submitted: SubmittedSchedule, run: SubmittedRun
+) -> Iterator[Violation]:
+    """Rule V6, (2i): a job starts at a_j + Delta_js or later for every server s that it uses."""
     job = run.job
-    if "2i" in plan.relaxed:
+    if "2i" in submitted.relaxed:
         ready, where = job.arrival, ""
     else:
         used = dict.fromkeys([*run.workers, run.ps_server])
@@ -310,90 +337,87 @@ def data_is_there(instance: EdgeInstance, plan: Plan, run: Run) -> Iterator[Viol
         )
 
 
-def says_whether_together(run: Run) -> Iterator[Violation]:
-    """Rule V7, (2f): `colocated` is true just when all workers are on the server of the PS."""
-    if run.colocated is not None and run.colocated != run.is_together:
+def _colocated_flag(run: SubmittedRun) -> Iterator[Violation]:
+    """Rule V7, (2f): `colocated` is true if and only if all workers are on the PS's server."""
+    if run.colocated is not None and run.colocated != run.is_colocated:
         message = (
             f"{run.name}: colocated is {short(run.colocated)}, but all workers are"
-            f" {'' if run.is_together else 'not '}on the server of the PS"
+            f" {'' if run.is_colocated else 'not '}on the server of the PS"
         )
         yield Violation("V7", (run.name,), 1, message)
 
 
-def worker_slots(instance: EdgeInstance, run: Run) -> float:
-    """Return E D M / p_j of (1): seconds of one worker for all mini-batches, in slots."""
+def _worker_slots(instance: EdgeInstance, run: SubmittedRun) -> float:
+    """Return E D M / p_j of (1): the time of one worker for all mini-batches, in slots."""
     job = run.job
     seconds = job.compute_seconds + job.update_seconds
-    if not run.is_together:  # gradients out, parameters back: 10^6 bytes at 10^6 bit/s
+    if not run.is_colocated:  # gradients out, parameters back: 10^6 bytes at 10^6 bit/s
         seconds += 2 * 8 * job.gradient_megabytes / job.bandwidth_mbps
     return job.epochs * job.chunks * job.minibatches_per_chunk * seconds / instance.slot_seconds
 
 
-def long_enough(instance: EdgeInstance, run: Run) -> Iterator[Violation]:
-    """Rule V8, (2e): workers x slots cover the work, but for a millionth of a worker-slot."""
-    needed = worker_slots(instance, run)
-    done = run.number * (run.end - run.start + 1)
+def _work_completed(instance: EdgeInstance, run: SubmittedRun) -> Iterator[Violation]:
+    """Rule V8, (2e): workers x slots cover the work, up to a millionth of a worker-slot."""
+    needed = _worker_slots(instance, run)
+    done = run.total_workers * (run.end - run.start + 1)
     if not done >= needed - TOLERANCE:
         message = f"{run.name} runs {done} of {needed:.10g} worker-slots"
         yield Violation("V8", (run.name,), needed - done, message)
 
 
-def enough_in_all(instance: EdgeInstance, runs: Sequence[Run]) -> Iterator[Violation]:
-    """Rule V8 of a preemptive schedule: the segments' parts of the work, overhead taken off."""
+def _segments_complete_work(
+    instance: EdgeInstance, runs: Sequence[SubmittedRun]
+) -> Iterator[Violation]:
+    """Rule V8 of a preemptive schedule: segments complete the work, overhead slots excluded."""
     done = 0.0
     for run in runs:
         slots = max(0, run.end - run.start + 1 - run.overhead)
-        done += run.number * slots / worker_slots(instance, run)
+        done += run.total_workers * slots / _worker_slots(instance, run)
     if not done >= 1 - TOLERANCE:
         job = runs[0].job
         yield Violation("V8", (job.id,), 1 - done, f"{job.id} runs {done:.10g} of its work")
 
 
-def workers_within_capacity(instance: EdgeInstance, runs: Sequence[Run]) -> Iterator[Violation]:
-    """Rule V9, (2g): workers of a type on a server, in every slot."""
-    held = [
+def _worker_capacity(instance: EdgeInstance, runs: Sequence[SubmittedRun]) -> Iterator[Violation]:
+    """Rule V9, (2g): workers in use of each type and server in every slot."""
+    used = [
         (server, run.job.worker_type, count, run)
         for run in runs
         for server, count in run.workers.items()
     ]
-    room = {
-        (server.id, kind): server.workers.get(kind, 0)
-        for server in instance.servers
-        for kind in instance.worker_types
-    }
-    yield from _within("V9", held, room, "workers")
+    units = {server.id: server.workers for server in instance.servers}
+    yield from _capacity_violations("V9", used, units, instance.worker_types, "workers")
 
 
-def parameter_servers_within_capacity(
-    instance: EdgeInstance, runs: Sequence[Run]
+def _parameter_server_capacity(
+    instance: EdgeInstance, runs: Sequence[SubmittedRun]
 ) -> Iterator[Violation]:
-    """Rule V10, (2h): PSs of a type on a server, in every slot."""
-    held = [(run.ps_server, run.job.ps_type, 1, run) for run in runs]
-    room = {
-        (server.id, kind): server.parameter_servers.get(kind, 0)
-        for server in instance.servers
-        for kind in instance.ps_types
-    }
-    yield from _within("V10", held, room, "PSs")
+    """Rule V10, (2h): PSs in use of each type and server in every slot."""
+    used = [(run.ps_server, run.job.ps_type, 1, run) for run in runs]
+    units = {server.id: server.parameter_servers for server in instance.servers}
+    yield from _capacity_violations("V10", used, units, instance.ps_types, "PSs")
 
 
-def _within(
+def _capacity_violations(
     rule: str,
-    held: Sequence[tuple[str, str, int, Run]],
-    room: Mapping[tuple[str, str], int],
+    held: Sequence[tuple[str, str, int, SubmittedRun]],
+    units: Mapping[str, Mapping[str, int]],
+    types: Sequence[str],
     what: str,
 ) -> Iterator[Violation]:
-    """Name the slot of the largest excess of each server and type.
+    """Yield a violation for each server and type with excess use: its worst slot.
 
-    A sweep over the starts and ends of each; what ends in a slot is free in the next one.
+    `held` has server, type, number and run; `units` are the capacities by server and type. A sweep
+    over the starts and ends of each; units are free in the slot after the end.
     """
-    changes: dict[tuple[str, str], dict[int, int]] = {place: {} for place in room}
+    capacity = {(server, kind): has.get(kind, 0) for server, has in units.items() for kind in types}
+    changes: dict[tuple[str, str], dict[int, int]] = {place: {} for place in capacity}
     for server, kind, number, run in held:
         here = changes[server, kind]
         here[run.start] = here.get(run.start, 0) + number
         here[run.end + 1] = here.get(run.end + 1, 0) - number
     for (server, kind), here in changes.items():
-        most, used, worst = room[server, kind], 0, (0, 0)  # excess, -slot
+        most, used, worst = capacity[server, kind], 0, (0, 0)  # excess, -slot
         for slot in sorted(here):
             used += here[slot]
             worst = max(worst, (used - most, -slot))

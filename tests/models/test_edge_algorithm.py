@@ -12,15 +12,15 @@ from schedgap.errors import ContradictionError, ScaleError
 from schedgap.instances.edge import EdgeInstance, Placement
 from schedgap.models.edge.algorithms.a_maxsche import (
     VARIANTS,
-    Arrived,
     Network,
-    Served,
+    RevealedJob,
+    RoundPlacements,
     Variant,
-    arrived,
+    reveal,
     serve_round,
 )
-from schedgap.models.edge.algorithms.a_online import Arrivals, a_online, run_rounds
-from schedgap.models.edge.algorithms.prices import scale
+from schedgap.models.edge.algorithms.a_online import JobStream, a_online, run_rounds
+from schedgap.models.edge.algorithms.prices import price_scale
 from strategies.edge import edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 
@@ -46,7 +46,7 @@ def test_toy_a_takes_the_fewest_workers_and_waits() -> None:
     assert runs(TOY_A, "a-online") == {
         "j1": (5, 8, ONE), "j2": (5, 8, {"edge-2": 1}), "j3": (9, 9, ONE),
     }  # fmt: skip
-    assert scale(TOY_A) == (96.0, 96.0)
+    assert price_scale(TOY_A) == (96.0, 96.0)
 
 
 def test_toy_a_other_variants() -> None:
@@ -121,7 +121,7 @@ def test_a_batch_file() -> None:
     """toy-b's jobs in slots 5-8: j1 closes edge-1, and the cloud is ready in 4, not before."""
     for name, served in (("a-online", ["j1"]), ("a-online-model", ["j1", "j2"])):
         variant = VARIANTS[name]
-        jobs = [arrived(TOY_BATCH, j) for j in range(3)]
+        jobs = [reveal(TOY_BATCH, j) for j in range(3)]
         found, _ = serve_round(Network.of(TOY_BATCH, variant), jobs, 4, variant)
         assert list(found.placements) == served
     # At any start as quick as can be: edge-1 in 5-6, the cloud in 5, and again in 6.
@@ -180,7 +180,7 @@ def test_a_job_of_a_thousand_million_chunks_costs_nothing() -> None:
 
 
 def test_jobs_are_handed_out_at_their_arrival() -> None:
-    arrivals = Arrivals(TOY_A)
+    arrivals = JobStream(TOY_A)
     assert [each.job.id for each in arrivals.until(1)] == ["j1", "j2"]
     assert not arrivals.all_here()
     assert [each.job.id for each in arrivals.until(2)] == ["j3"]
@@ -188,16 +188,18 @@ def test_jobs_are_handed_out_at_their_arrival() -> None:
 
 
 def test_who_looks_ahead_can_no_longer_start_before() -> None:
-    arrivals = Arrivals(TOY_A)
+    arrivals = JobStream(TOY_A)
     arrivals.until(5)
     with pytest.raises(ContradictionError, match="clock stands at 5"):
         arrivals.until(4)
 
-    def in_the_past(batch, tau) -> Served:
-        return Served({each.job.id: Placement(1, 1, {"edge-1": 1}, "edge-1") for each in batch})
+    def in_the_past(batch, tau) -> RoundPlacements:
+        return RoundPlacements(
+            {each.job.id: Placement(1, 1, {"edge-1": 1}, "edge-1") for each in batch}
+        )
 
     with pytest.raises(ContradictionError, match="slot 1, decided at time 1"):
-        run_rounds(Arrivals(TOY_A), 16, in_the_past)
+        run_rounds(JobStream(TOY_A), 16, in_the_past)
 
 
 @given(edge_instances(max_jobs=4, horizon=(6, 20)), st.data())
@@ -263,8 +265,8 @@ def test_dominated_numbers_of_workers_change_nothing(instance: EdgeInstance) -> 
         assert found.schedule == a_online(instance, variant=name).schedule
 
 
-class _EveryNumber(Arrivals):
+class _EveryNumber(JobStream):
     """Jobs with all numbers of workers for modes."""
 
-    def until(self, time: int) -> list[Arrived]:
+    def until(self, time: int) -> list[RevealedJob]:
         return [replace(each, modes=each.every_number) for each in super().until(time)]

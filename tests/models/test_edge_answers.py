@@ -7,17 +7,16 @@ import pytest
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import rules
-from schedgap.models.edge.decisions import problem
 from schedgap.models.edge.exact.stages import program_stage
-from schedgap.models.edge.heuristics.initial import first_bracket
-from schedgap.models.edge.programs import columns, printed, time_indexed, time_indexed_arrays
+from schedgap.models.edge.heuristics.initial import initial_state
+from schedgap.models.edge.programs import columns, printed, time_indexed
 from schedgap.models.method import RunContext
 from schedgap.solvers import Clock
 from strategies.edge import instance_of
 from strategies.edge_examples import TOY_A, TOY_BATCH, TOY_C
 from strategies.edge_methods import Silence
 
-MODULES = (time_indexed, printed, columns)
+MODULES = (printed, columns)
 MANY = 10**8
 # Two servers of 10^8 workers: within 1e-7 of a whole number there is room for ten workers more.
 WIDE = instance_of(
@@ -65,11 +64,10 @@ def test_no_job_at_all_is_a_schedule_of_a_batch_only(module: ModuleType) -> None
 
 def test_arrays_of_values_that_are_no_schedule_are_none() -> None:
     """A group with workers but without a PS, workers of a group that is not chosen, and both."""
-    view = problem(TOY_A)
-    program = time_indexed_arrays.build(view, list(view.groups()))
+    program = time_indexed.build(TOY_A)
     for kinds in ((0, 1, 2), (2,), (0, 1, 2, 3), ()):
         values = np.isin(program.kind, kinds).astype(float)
-        assert program.schedule(TOY_A, values) is None
+        assert time_indexed.read(program, TOY_A, values) is None
 
 
 class Liar:
@@ -79,11 +77,11 @@ class Liar:
         self.asked = 0
 
     def build(self, instance: EdgeInstance) -> object:
-        return time_indexed.build(instance)
+        return columns.build(instance)
 
     def read(self, model: object, instance: EdgeInstance) -> object:
         self.asked += 1
-        return None if self.asked == 1 else time_indexed.read(model, instance)
+        return None if self.asked == 1 else columns.read(model, instance)
 
 
 def test_what_is_dropped_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +90,7 @@ def test_what_is_dropped_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
     liar = Liar()
     monkeypatch.setattr(stages, "import_module", lambda name: liar)
-    found = first_bracket(TOY_C, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
+    found = initial_state(TOY_C, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
     program_stage(found, TOY_C, "liar", "highs", clock=Clock(60), seed=0, threads=1)
     outcome = found.outcome()
     assert outcome.trace["dropped"].startswith("1 answer")
@@ -101,7 +99,7 @@ def test_what_is_dropped_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_coefficients_beyond_an_engine_s_tolerance_end_in_a_proof_or_in_none() -> None:
     """HiGHS takes a run that lacks a few of 2 x 10^8 worker-slots for a long enough one."""
-    found = first_bracket(WIDE, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
+    found = initial_state(WIDE, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
     module = "schedgap.models.edge.programs.printed"
     program_stage(found, WIDE, module, "highs", clock=Clock(30), seed=0, threads=1)
     outcome = found.outcome()

@@ -16,8 +16,8 @@ from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds import reduced_cost_fixing
 from schedgap.models.edge.bounds.certificates import KINDS, check_certificate
-from schedgap.models.edge.decisions import no_schedule, problem
-from schedgap.models.edge.programs.dual import Prices, rounded
+from schedgap.models.edge.decisions import compiled, infeasibility_reason
+from schedgap.models.edge.programs.dual import CapacityPrices, rounded
 from strategies.edge import brute_force, edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_BATCH
 
@@ -127,19 +127,19 @@ def test_what_would_take_too_long_is_refused(kind: str) -> None:
 @given(edge_instances(placeable=True, horizon=(5, 9)), st.integers(0, 10**6), st.integers(-2, 3))
 def test_fixing_proves_no_more_than_is_true(instance: EdgeInstance, seed: int, more: int) -> None:
     """At any prices and any value; where the optimum is not below the value, perhaps the value."""
-    if no_schedule(instance) is not None:
+    if infeasibility_reason(instance) is not None:
         return
-    view, random, optimum = problem(instance), np.random.default_rng(seed), brute_force(instance)
+    view, random, optimum = compiled(instance), np.random.default_rng(seed), brute_force(instance)
 
     def draw(array: np.ndarray) -> np.ndarray:
         return rounded(random.exponential(0.3, (*array.shape, view.slots)))
 
-    prices = [Prices(draw(view.workers), draw(view.ps)) for _ in range(2)]
+    prices = [CapacityPrices(draw(view.workers), draw(view.ps)) for _ in range(2)]
     upper = max(0, (20 if math.isinf(optimum) else int(optimum)) + more)
     written = json.loads(json.dumps(reduced_cost_fixing.certificate(prices, upper)))
     value = check_certificate(instance, written)
-    kept = reduced_cost_fixing.keep(view, prices, upper)
-    assert value == (upper if kept.hopeless else min(upper, math.ceil(kept.bound)))
+    kept = reduced_cost_fixing.remaining_starts(view, prices, upper)
+    assert value == (upper if kept.is_empty else min(upper, math.ceil(kept.bound)))
     assert value <= optimum
 
 

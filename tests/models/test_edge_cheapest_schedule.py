@@ -11,18 +11,13 @@ from hypothesis import strategies as st
 from schedgap.models.edge.algorithms.cheapest_schedule import (
     Floats,
     Ints,
-    Market,
-    Offer,
-    Windows,
+    PricedPlacement,
+    PricingProblem,
+    SlotWindows,
     earliest_first,
     fewest_first,
 )
-
-
-class Mode(NamedTuple):
-    workers: int
-    duration: int
-    together: bool
+from schedgap.models.edge.modes import JobMode
 
 
 class Case(NamedTuple):
@@ -31,16 +26,16 @@ class Case(NamedTuple):
     free_workers: Ints
     free_ps: Ints
     ready: Ints  # [s]
-    modes: list[Mode]
+    modes: list[JobMode]
 
-    def market(self) -> Market:
-        return Market(
-            Windows(self.worker_price.copy(), self.free_workers.copy()),
-            Windows(self.ps_price.copy(), self.free_ps.copy()),
+    def market(self) -> PricingProblem:
+        return PricingProblem(
+            SlotWindows(self.worker_price.copy(), self.free_workers.copy()),
+            SlotWindows(self.ps_price.copy(), self.free_ps.copy()),
         )
 
 
-def placements(case: Case, mode: Mode, start: int) -> list[tuple[float, tuple[int, ...], int]]:
+def placements(case: Case, mode: JobMode, start: int) -> list[tuple[float, tuple[int, ...], int]]:
     """All ways to place a mode in a window: cost, workers by server, server of the PS."""
     servers, slots = case.worker_price.shape
     window = range(start, start + mode.duration)
@@ -52,7 +47,7 @@ def placements(case: Case, mode: Mode, start: int) -> list[tuple[float, tuple[in
             continue
         rent = sum(case.ps_price[ps, t] for t in window)
         for counts in product(range(mode.workers + 1), repeat=servers):
-            if sum(counts) != mode.workers or (mode.together and counts[ps] != mode.workers):
+            if sum(counts) != mode.workers or (mode.colocated and counts[ps] != mode.workers):
                 continue
             used = [s for s in range(servers) if counts[s]]
             if any(case.ready[s] > start for s in used):
@@ -64,7 +59,7 @@ def placements(case: Case, mode: Mode, start: int) -> list[tuple[float, tuple[in
     return found
 
 
-def enumerated(case: Case, mode: Mode, start: int) -> float:
+def enumerated(case: Case, mode: JobMode, start: int) -> float:
     return min((cost for cost, _, _ in placements(case, mode, start)), default=np.inf)
 
 
@@ -81,7 +76,7 @@ def cases(draw: st.DrawFn) -> Case:
     if random.random() < 0.5:  # the same at all times, as in an empty system
         free = [np.broadcast_to(each[:, :1], shape) for each in free]
     modes = [
-        Mode(int(random.integers(1, 5)), int(random.integers(1, 7)), bool(random.integers(2)))
+        JobMode(int(random.integers(1, 5)), int(random.integers(1, 7)), bool(random.integers(2)))
         for _ in range(3)
     ]
     return Case(*prices, *free, random.integers(0, 3, shape[0]), modes)
@@ -92,11 +87,11 @@ def cases(draw: st.DrawFn) -> Case:
 def test_the_cost_of_every_start_is_that_of_enumeration(case: Case) -> None:
     market = case.market()
     for mode in case.modes:
-        costs = market.costs(mode, case.ready)
+        costs = market.start_costs(mode, case.ready)
         assert len(costs) == max(0, case.worker_price.shape[1] - mode.duration + 1)
         for start, cost in enumerate(costs.tolist()):
             assert cost == pytest.approx(enumerated(case, mode, start), rel=1e-12)
-    opening = market.opening_costs(case.modes, case.ready)
+    opening = market.first_slot_costs(case.modes, case.ready)
     for mode, cost in zip(case.modes, opening.tolist(), strict=True):
         assert cost == pytest.approx(enumerated(case, mode, 0), rel=1e-12)
 
@@ -129,7 +124,7 @@ def test_the_cheapest_schedule_is_the_first_by_its_key(key, case: Case, opening:
         for cost in [enumerated(case, mode, start)]
         if np.isfinite(cost)
     ]
-    found = case.market().cheapest(case.modes, case.ready, key=key, opening=opening)
+    found = case.market().cheapest(case.modes, case.ready, key=key, first_slot_only=opening)
     assert (found is None) == (not ranked)
     if found is not None:
         _, k, start = min(ranked)
@@ -147,8 +142,8 @@ def test_a_changed_market_is_like_a_new_one(case: Case, data: st.DataObject) -> 
     case = case._replace(free_workers=free[0], free_ps=free[1])
     market = case.market()
     for mode in case.modes:
-        market.costs(mode, case.ready)
-    market.opening_costs(case.modes, case.ready)
+        market.start_costs(mode, case.ready)
+    market.first_slot_costs(case.modes, case.ready)
     server = data.draw(st.integers(0, servers - 1))
     window = slice(data.draw(st.integers(0, slots - 1)), slots)
     for windows, price, units in (
@@ -160,17 +155,17 @@ def test_a_changed_market_is_like_a_new_one(case: Case, data: st.DataObject) -> 
         windows.change(server, window, price[server, window], units[server, window])
     fresh = case.market()
     for mode in case.modes:
-        assert (market.costs(mode, case.ready) == fresh.costs(mode, case.ready)).all()
-    again = market.opening_costs(case.modes, case.ready)
-    assert (again == fresh.opening_costs(case.modes, case.ready)).all()
+        assert (market.start_costs(mode, case.ready) == fresh.start_costs(mode, case.ready)).all()
+    again = market.first_slot_costs(case.modes, case.ready)
+    assert (again == fresh.first_slot_costs(case.modes, case.ready)).all()
 
 
 def test_small_prices_are_not_lost_beside_large_ones() -> None:
     """1e16 in slot 0, 1 in the three after it: the window of those costs 3, and 3 for the PS."""
     price = np.array([[1e16, 1.0, 1.0, 1.0]])
     free = np.ones((1, 4), dtype=np.int64)
-    market = Market(Windows(price, free), Windows(price, free))
-    assert market.costs(Mode(1, 3, True), np.array([0]))[1] == 6.0
+    market = PricingProblem(SlotWindows(price, free), SlotWindows(price, free))
+    assert market.start_costs(JobMode(1, 3, True), np.array([0]))[1] == 6.0
 
 
 def test_equal_costs_go_to_the_first_server_of_the_list() -> None:
@@ -179,9 +174,11 @@ def test_equal_costs_go_to_the_first_server_of_the_list() -> None:
     assert price[0].sum() != price[1].sum()
     free = np.ones((2, 3), dtype=np.int64)
     for order in (slice(None), slice(None, None, -1)):
-        market = Market(Windows(price[order], free), Windows(np.zeros((2, 3)), free))
-        for together in (True, False):
-            found = market.place(Mode(1, 3, together), 0, np.array([0, 0]))
+        market = PricingProblem(
+            SlotWindows(price[order], free), SlotWindows(np.zeros((2, 3)), free)
+        )
+        for colocated in (True, False):
+            found = market.place(JobMode(1, 3, colocated), 0, np.array([0, 0]))
             assert found is not None and (found.workers, found.ps) == ({0: 1}, 0)
 
 
@@ -189,10 +186,12 @@ def test_a_server_that_is_not_ready_takes_no_part() -> None:
     """The cheap server is ready from slot 2 on: before that the dear one is the only choice."""
     price = np.array([[1.0] * 4, [5.0] * 4])
     free = np.ones((2, 4), dtype=np.int64)
-    market = Market(Windows(price, free), Windows(0 * price, free))
-    mode, ready = Mode(1, 2, True), np.array([2, 0])
-    assert market.costs(mode, ready).tolist() == [10.0, 10.0, 2.0]
+    market = PricingProblem(SlotWindows(price, free), SlotWindows(0 * price, free))
+    mode, ready = JobMode(1, 2, True), np.array([2, 0])
+    assert market.start_costs(mode, ready).tolist() == [10.0, 10.0, 2.0]
     found = market.cheapest([mode], ready)
-    assert found == Offer(2.0, 2, 2, True, {0: 1}, 0)
-    assert market.cheapest([mode], ready, opening=True) == Offer(10.0, 0, 2, True, {1: 1}, 1)
+    assert found == PricedPlacement(2.0, 2, 2, True, {0: 1}, 0)
+    assert market.cheapest([mode], ready, first_slot_only=True) == PricedPlacement(
+        10.0, 0, 2, True, {1: 1}, 1
+    )
     assert market.cheapest([mode], np.array([4, 4])) is None

@@ -10,14 +10,19 @@ from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds import column_generation
-from schedgap.models.edge.bounds.column_generation import certified, solve_bound
-from schedgap.models.edge.decisions import Group, Task, problem
-from schedgap.models.edge.placements import runs_from, runs_of
+from schedgap.models.edge.bounds.column_generation import certified_bound, solve_bound
+from schedgap.models.edge.decisions import CompiledJob, ModeStart, compiled
+from schedgap.models.edge.placements import enumerate_runs, runs_from_schedule
 from schedgap.models.edge.programs import time_indexed
-from schedgap.models.edge.programs.dual import Pricer, Prices, from_data, rounded, to_data
+from schedgap.models.edge.programs.dual import (
+    CapacityPrices,
+    LagrangianDual,
+    from_data,
+    rounded,
+    to_data,
+)
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
-from schedgap.solvers.programs.pyomo import compile_model
 from strategies.edge import best_schedule, brute_force, edge_instances, some_shapes
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 
@@ -25,9 +30,9 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 EXAMPLES = [(TOY_A, 5), (TOY_B, 9), (TOY_C, 6), (TOY_BATCH, 3)]
 
 
-def draw_prices(data: st.DataObject, instance: EdgeInstance) -> Prices:
+def draw_prices(data: st.DataObject, instance: EdgeInstance) -> CapacityPrices:
     """Draw prices, most of them 0, for some first slots of the window."""
-    view = problem(instance)
+    view = compiled(instance)
     slots = data.draw(st.integers(1, view.slots), label="slots")
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6), label="prices"))
     scale = data.draw(st.sampled_from([0.02, 0.3, 3.0]), label="scale")
@@ -41,16 +46,16 @@ def draw_prices(data: st.DataObject, instance: EdgeInstance) -> Prices:
         if data.draw(st.booleans(), label="shapes")
         else []
     )
-    shapes = {shape: draw(view.workers.shape) for shape in kinds}
-    return Prices(draw(view.workers.shape), draw(view.ps.shape), shapes)
+    cut_prices = {shape: draw(view.workers.shape) for shape in kinds}
+    return CapacityPrices(draw(view.workers.shape), draw(view.ps.shape), cut_prices)
 
 
-def enumerated_bound(instance: EdgeInstance, prices: Prices) -> float:
+def enumerated_bound(instance: EdgeInstance, prices: CapacityPrices) -> float:
     """The same bound from a list of all runs, each priced cell by cell."""
-    view = problem(instance)
+    view = compiled(instance)
     cost_of_capacity = float((prices.workers.sum(axis=2) * view.workers).sum())
     cost_of_capacity += float((prices.ps.sum(axis=2) * view.ps).sum())
-    for shape, price in prices.shapes.items():
+    for shape, price in prices.cut_prices.items():
         f = (0, *shape)
         for s, u in np.ndindex(view.workers.shape):
             cost_of_capacity += f[view.workers[s, u]] * float(price[s, u].sum())
@@ -58,17 +63,17 @@ def enumerated_bound(instance: EdgeInstance, prices: Prices) -> float:
     total = -cost_of_capacity
     for task in view.tasks:
         least = 0.0 if view.is_batch else math.inf
-        for group in view.groups():
-            if group.job != task.job:
+        for mode_start in view.mode_starts():
+            if mode_start.job != task.job:
                 continue
-            for run in runs_of(view, task, group):
-                flow = -1.0 if view.is_batch else float(task.flow(group))
+            for run in enumerate_runs(view, task, mode_start):
+                flow = -1.0 if view.is_batch else float(task.flow(mode_start))
                 # A run that ends after the last price may use none of the priced slots.
-                if group.end <= last:
-                    window = slice(group.start - view.first, group.end - view.first + 1)
+                if mode_start.end <= last:
+                    window = slice(mode_start.start - view.first, mode_start.end - view.first + 1)
                     for s, n in run.workers:
                         flow += n * float(prices.workers[s, task.worker_type, window].sum())
-                        for shape, price in prices.shapes.items():
+                        for shape, price in prices.cut_prices.items():
                             flow += shape[n - 1] * float(price[s, task.worker_type, window].sum())
                     flow += float(prices.ps[run.host, task.ps_type, window].sum())
                 least = min(least, flow)
@@ -80,8 +85,8 @@ def enumerated_bound(instance: EdgeInstance, prices: Prices) -> float:
 @given(edge_instances(batch=None, horizon=(5, 9)), st.data())
 def test_any_prices_prove_a_bound(instance: EdgeInstance, data: st.DataObject) -> None:
     prices = draw_prices(data, instance)
-    view = problem(instance)
-    bound = Pricer(view, prices.slots).bound(prices)
+    view = compiled(instance)
+    bound = LagrangianDual(view, prices.slots).bound(prices)
     optimum = brute_force(instance)
     if view.is_batch:
         assert -bound >= optimum
@@ -89,15 +94,15 @@ def test_any_prices_prove_a_bound(instance: EdgeInstance, data: st.DataObject) -
         assert bound <= optimum
     written = from_data(view, to_data(prices))
     assert (written.workers == prices.workers).all() and (written.ps == prices.ps).all()
-    assert all((written.shapes[f] == price).all() for f, price in prices.shapes.items())
+    assert all((written.cut_prices[f] == price).all() for f, price in prices.cut_prices.items())
 
 
 @settings(max_examples=40, **QUIET)
 @given(edge_instances(batch=None, horizon=(5, 8)), st.data())
 def test_the_bound_is_that_of_all_runs(instance: EdgeInstance, data: st.DataObject) -> None:
     prices = draw_prices(data, instance)
-    view = problem(instance)
-    bound = Pricer(view, prices.slots).bound(prices)
+    view = compiled(instance)
+    bound = LagrangianDual(view, prices.slots).bound(prices)
     full = enumerated_bound(instance, prices)
     if prices.slots == view.slots:
         # A split mode that lands on one server is no run, and never cheaper than one.
@@ -106,26 +111,28 @@ def test_the_bound_is_that_of_all_runs(instance: EdgeInstance, data: st.DataObje
         assert bound <= full + 1e-9
 
 
-def least_cost(instance: EdgeInstance, prices: Prices, task: Task, group: Group) -> float:
+def least_cost(
+    instance: EdgeInstance, prices: CapacityPrices, task: CompiledJob, mode_start: ModeStart
+) -> float:
     """The least cost of a group over all ways to put its workers and its PS on servers."""
-    view, mode = problem(instance), group.mode
-    window = slice(group.start - view.first, group.end - view.first + 1)
-    u, v, ready = task.worker_type, task.ps_type, task.ready <= group.start
+    view, mode = compiled(instance), mode_start.mode
+    window = slice(mode_start.start - view.first, mode_start.end - view.first + 1)
+    u, v, ready = task.worker_type, task.ps_type, task.ready <= mode_start.start
     least = math.inf
     rooms = (view.workers[:, u] * ready).tolist()
     for counts in product(*(range(room + 1) for room in rooms)):
         if sum(counts) != mode.workers:
             continue
         for host in np.flatnonzero((view.ps[:, v] > 0) & ready).tolist():
-            if mode.together and counts[host] != mode.workers:
+            if mode.colocated and counts[host] != mode.workers:
                 continue
             cost = float(prices.ps[host, v, window].sum())
             for s, n in enumerate(counts):
                 cost += n * float(prices.workers[s, u, window].sum())
-                for shape, price in prices.shapes.items():
+                for shape, price in prices.cut_prices.items():
                     cost += (0, *shape)[n] * float(price[s, u, window].sum())
             least = min(least, cost)
-    return least + (-1.0 if view.is_batch else task.flow(group))
+    return least + (-1.0 if view.is_batch else task.flow(mode_start))
 
 
 @settings(max_examples=40, **QUIET)
@@ -133,30 +140,26 @@ def least_cost(instance: EdgeInstance, prices: Prices, task: Task, group: Group)
 def test_every_group_costs_what_enumeration_says(
     instance: EdgeInstance, data: st.DataObject
 ) -> None:
-    prices, view = draw_prices(data, instance), problem(instance)
-    pricer = Pricer(view, prices.slots)
-    markets = pricer.markets(prices)
-    for group in list(view.groups())[:: 1 + len(view.tasks)]:
-        task = next(task for task in view.tasks if task.job == group.job)
-        if group.end < view.first + prices.slots:
-            cost = pricer.costs(markets, task, group.mode)[group.start - view.first]
-            assert cost == pytest.approx(least_cost(instance, prices, task, group))
+    prices, view = draw_prices(data, instance), compiled(instance)
+    dual = LagrangianDual(view, prices.slots)
+    problems = dual.pricing_problems(prices)
+    for mode_start in list(view.mode_starts())[:: 1 + len(view.tasks)]:
+        task = next(task for task in view.tasks if task.job == mode_start.job)
+        if mode_start.end < view.first + prices.slots:
+            cost = dual.start_costs(problems, task, mode_start.mode)[mode_start.start - view.first]
+            assert cost == pytest.approx(least_cost(instance, prices, task, mode_start))
 
 
 def relaxation(instance: EdgeInstance) -> float:
-    """The linear relaxation of the program over starts and modes, without its orders; a minimum."""
-    model = time_indexed.build(instance)
-    for name in ("cut_servers", "cut_jobs"):
-        if hasattr(model, name):
-            getattr(model, name).deactivate()
-    arrays = compile_model(model)
-    result = Relaxation(arrays.program).solve(Clock(60))
+    """The linear relaxation of the program over modes and starts, without symmetry rows."""
+    program = time_indexed.build(instance, symmetry=False).program
+    result = Relaxation(program).solve(Clock(60))
     assert result.objective is not None
     return result.objective
 
 
-def solved(instance: EdgeInstance) -> column_generation.ColumnBound:
-    view = problem(instance)
+def solved(instance: EdgeInstance) -> column_generation.RelaxationBound:
+    view = compiled(instance)
     return solve_bound(view, slots=view.slots, clock=Clock(60))
 
 
@@ -164,24 +167,24 @@ def solved(instance: EdgeInstance) -> column_generation.ColumnBound:
 def test_the_relaxation_is_tight_on_the_examples(instance: EdgeInstance, optimum: int) -> None:
     found = solved(instance)
     assert found.prices is not None
-    assert certified(instance, to_data(found.prices)) == pytest.approx(optimum, abs=1e-5)
+    assert certified_bound(instance, to_data(found.prices)) == pytest.approx(optimum, abs=1e-5)
 
 
 def holds(instance: EdgeInstance) -> None:
     """The bound is that of the program's relaxation, and the certificate proves it."""
     optimum, schedule = best_schedule(instance)
-    view, found = problem(instance), solved(instance)
+    view, found = compiled(instance), solved(instance)
     if optimum == math.inf:
         return
     assert found.prices is not None and found.bound is not None and not found.infeasible
     sign = -1 if view.is_batch else 1
-    assert sign * certified(instance, to_data(found.prices)) == found.bound
+    assert sign * certified_bound(instance, to_data(found.prices)) == found.bound
     assert found.bound <= sign * optimum
     assert found.bound == pytest.approx(relaxation(instance), abs=1e-4)
     # With a known schedule, and with fewer slots, it is a bound all the same.
     assert schedule is not None
-    known = runs_from(instance, schedule)
-    fewer = solve_bound(view, slots=max(1, view.slots // 2), clock=Clock(60), known=known)
+    known = runs_from_schedule(instance, schedule)
+    fewer = solve_bound(view, slots=max(1, view.slots // 2), clock=Clock(60), first_runs=known)
     assert fewer.bound is not None and fewer.bound <= sign * optimum
 
 

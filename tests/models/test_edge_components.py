@@ -12,14 +12,14 @@ from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge import rules
 from schedgap.models.edge.bounds.certificates import check_certificate
-from schedgap.models.edge.bounds.decomposition import jobs_by_type, part_of
-from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing, Side
-from schedgap.models.edge.decisions import no_schedule, problem
-from schedgap.models.edge.exact.components import Parts, joined
-from schedgap.models.edge.exact.targets import Targets
-from schedgap.models.edge.heuristics.initial import first_bracket
-from schedgap.models.edge.placements import runs_from
-from schedgap.models.edge.programs.dual import Pricer, Prices, rounded, to_data
+from schedgap.models.edge.bounds.decomposition import jobs_by_type, restricted_to
+from schedgap.models.edge.bounds.reduced_cost_fixing import ComponentPrices, ReducedCostFixing
+from schedgap.models.edge.decisions import compiled, infeasibility_reason
+from schedgap.models.edge.exact.components import WorkerTypeComponents, merge_schedules
+from schedgap.models.edge.exact.targets import ObjectiveTargets
+from schedgap.models.edge.heuristics.initial import initial_state
+from schedgap.models.edge.placements import runs_from_schedule
+from schedgap.models.edge.programs.dual import CapacityPrices, LagrangianDual, rounded, to_data
 from schedgap.models.method import RunContext
 from schedgap.solvers import Clock
 from strategies.edge import best_schedule, brute_force, edge_instances, instance_of, some_shapes
@@ -28,9 +28,9 @@ from strategies.edge_methods import Silence
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
-def no_prices(instance: EdgeInstance) -> Prices:
-    view = problem(instance)
-    return Prices(
+def no_prices(instance: EdgeInstance) -> CapacityPrices:
+    view = compiled(instance)
+    return CapacityPrices(
         np.zeros((*view.workers.shape, view.slots)), np.zeros((*view.ps.shape, view.slots))
     )
 
@@ -46,15 +46,15 @@ def two_kinds(**server: int) -> EdgeInstance:
 def test_jobs_are_told_apart_by_their_workers() -> None:
     instance = two_kinds(cpu=2)
     assert jobs_by_type(instance) == {0: (0,), 1: (1,)}
-    assert [job.id for job in part_of(instance, [1]).jobs] == ["j2"]
+    assert [job.id for job in restricted_to(instance, [1]).jobs] == ["j2"]
 
 
 @pytest.mark.parametrize(("ps", "value"), [(2, 0), (1, None)])
 def test_schedules_are_joined_where_there_are_enough_pss(ps: int, value: int | None) -> None:
     """Both jobs run in slot 1: c_j - a_j = 0 each, with two PSs; with one there is no way."""
     instance = two_kinds(cpu=ps)
-    parts = [part_of(instance, jobs) for jobs in jobs_by_type(instance).values()]
-    found = joined(instance, [best_schedule(part)[1] for part in parts])
+    parts = [restricted_to(instance, jobs) for jobs in jobs_by_type(instance).values()]
+    found = merge_schedules(instance, [best_schedule(part)[1] for part in parts])
     assert (None if found is None else found.value(instance)) == value
 
 
@@ -71,7 +71,7 @@ def test_a_ps_moves_where_it_has_to() -> None:
         EdgeSchedule.from_data(instance, {"jobs": {name: near | {"workers": workers}}})
         for name, workers in (("j1", {"s": 1}), ("j2", {"r": 1}))
     ]
-    found = joined(instance, each)
+    found = merge_schedules(instance, each)
     assert found is not None and found.placements["j2"].ps_server == "r"
     assert list(rules.check(instance, found.to_data(instance), {})) == []
 
@@ -83,15 +83,17 @@ def fixed_by_sides(instance: EdgeInstance) -> None:
         return
     sides = []
     for jobs in jobs_by_type(instance).values():
-        part = part_of(instance, jobs)
-        sides.append(Side(part, jobs, (no_prices(part),), int(brute_force(part))))
-    total = sum(side.least for side in sides)
+        part = restricted_to(instance, jobs)
+        sides.append(ComponentPrices(part, jobs, (no_prices(part),), int(brute_force(part))))
+    total = sum(side.lower for side in sides)
     assert total <= optimum
-    fixing, view = Fixing((no_prices(instance),), tuple(sides)), problem(instance)
-    kept = fixing.keep(view, int(optimum) + 1)
-    assert {run.group for run in runs_from(instance, schedule)} <= set(kept.groups)
+    fixing, view = ReducedCostFixing((no_prices(instance),), tuple(sides)), compiled(instance)
+    kept = fixing.remaining_starts(view, int(optimum) + 1)
+    assert {run.mode_start for run in runs_from_schedule(instance, schedule)} <= set(
+        kept.mode_starts
+    )
     assert total <= kept.bound <= optimum
-    assert fixing.keep(view, total).hopeless
+    assert fixing.remaining_starts(view, total).is_empty
 
 
 @settings(max_examples=60, **QUIET)
@@ -104,23 +106,25 @@ def test_sides_leave_an_optimal_schedule(instance: EdgeInstance) -> None:
 @given(edge_instances(placeable=True, horizon=(5, 9)), st.integers(0, 10**6))
 def test_certificates_of_parts_prove_a_bound(instance: EdgeInstance, seed: int) -> None:
     """At any prices; and the sum is that of the parts, each rounded up."""
-    if no_schedule(instance) is not None:
+    if infeasibility_reason(instance) is not None:
         return
     random, parts, total = np.random.default_rng(seed), {}, 0
     for jobs in jobs_by_type(instance).values():
-        part = part_of(instance, jobs)
-        view = problem(part)
-        shapes = some_shapes(int(view.workers.max()), random)
+        part = restricted_to(instance, jobs)
+        view = compiled(part)
+        cut_prices = some_shapes(int(view.workers.max()), random)
 
         def draw(array: np.ndarray, slots: int = view.slots) -> np.ndarray:
             return rounded(random.exponential(0.1, (*array.shape, slots)))
 
-        prices = Prices(
-            draw(view.workers), draw(view.ps), {shape: draw(view.workers) for shape in shapes}
+        prices = CapacityPrices(
+            draw(view.workers), draw(view.ps), {shape: draw(view.workers) for shape in cut_prices}
         )
-        best = max((no_prices(part), prices), key=lambda each: Pricer(view, view.slots).bound(each))
+        best = max(
+            (no_prices(part), prices), key=lambda each: LagrangianDual(view, view.slots).bound(each)
+        )
         parts[part.jobs[0].worker_type] = {"kind": "cg-bound", **to_data(best)}
-        total += math.ceil(Pricer(view, view.slots).bound(best))
+        total += math.ceil(LagrangianDual(view, view.slots).bound(best))
     written = {"kind": "parts", "parts": parts}
     assert check_certificate(instance, json.loads(json.dumps(written))) == total
     assert total <= brute_force(instance)
@@ -137,16 +141,16 @@ def test_a_shape_that_is_none_is_refused() -> None:
 
 def parts_alone(instance: EdgeInstance) -> None:
     """Parts bound the whole from below, and find nothing that the rules refuse."""
-    if no_schedule(instance) is not None or len(jobs_by_type(instance)) < 2:
+    if infeasibility_reason(instance) is not None or len(jobs_by_type(instance)) < 2:
         return
     optimum = brute_force(instance)
-    found = first_bracket(instance, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
+    found = initial_state(instance, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
     found.schedule, found.upper = None, None
-    parts = Parts(instance, found)
+    parts = WorkerTypeComponents(instance, found)
     assert parts.prepare(Clock(30))
     if not found.closed:
-        parts.settle(Clock(30), Targets(instance, found, parts.fixing()))
-    own = [brute_force(part_of(instance, jobs)) for jobs in jobs_by_type(instance).values()]
+        parts.close_gaps(Clock(30), ObjectiveTargets(instance, found, parts.fixing()))
+    own = [brute_force(restricted_to(instance, jobs)) for jobs in jobs_by_type(instance).values()]
     if math.inf in own:
         assert found.infeasible and optimum == math.inf
         return

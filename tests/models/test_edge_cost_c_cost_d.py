@@ -7,7 +7,7 @@ from studies.edge_algorithm_4 import Case, Row, cases, least_cost, main, placeme
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.algorithms.a_online import a_online
-from schedgap.models.edge.algorithms.cost_c_cost_d import Counted, cost_c, cost_d
+from schedgap.models.edge.algorithms.cost_c_cost_d import ReportedPlacement, cost_c, cost_d
 from strategies.edge import edge_instances, instance_of
 
 
@@ -22,9 +22,9 @@ def test_a_server_is_shifted_onto_itself_and_its_placement_lost() -> None:
     """One worker on a server with two: i2 = i1 counts as a shift, 'else' is never reached (E27)."""
     lost = case([1], [1], [2], [1], 1)
     assert cost_d(lost.priced(), 1) is None
-    assert least_cost(lost, together=False) == 2
+    assert least_cost(lost, colocated=False) == 2
     # With one worker there is no room for the shift onto itself.
-    assert cost_d(case([1], [1], [1], [1], 1).priced(), 1) == Counted(2, {0: 1}, 0)
+    assert cost_d(case([1], [1], [1], [1], 1).priced(), 1) == ReportedPlacement(2, {0: 1}, 0)
 
 
 def test_a_shift_is_credited_with_the_price_of_the_ps() -> None:
@@ -35,16 +35,16 @@ def test_a_shift_is_credited_with_the_price_of_the_ps() -> None:
     """
     shifted = case([1, 1, 2], [9, 9, 5], [1, 1, 1], [0, 0, 1], 2)
     found = cost_d(shifted.priced(), 2)
-    assert found == Counted(3, {0: 1, 2: 1}, 2)
+    assert found == ReportedPlacement(3, {0: 1, 2: 1}, 2)
     assert placement_cost(shifted.priced(), found) == 8
-    assert least_cost(shifted, together=False) == 7
+    assert least_cost(shifted, colocated=False) == 7
 
 
 def test_the_price_of_one_slot_is_not_that_of_the_window() -> None:
     """Prices 3, 3 against 4, 0: by the first slot server 1, in the window 6 against 4 (E23)."""
     falling = case([[3, 3], [4, 0]], [[0, 0], [0, 0]], [1, 1], [1, 1], 1)
-    assert cost_c(falling.priced(), 1) == Counted(6, {0: 1}, 0)
-    assert least_cost(falling, together=True) == 4
+    assert cost_c(falling.priced(), 1) == ReportedPlacement(6, {0: 1}, 0)
+    assert least_cost(falling, colocated=True) == 4
 
 
 def test_the_ps_may_be_on_any_server() -> None:
@@ -52,7 +52,7 @@ def test_the_ps_may_be_on_any_server() -> None:
     for free_ps in ([1, 0, 0], [0, 1, 0], [0, 0, 1]):
         away = case([1, 2, 3], [4, 4, 4], [1, 1, 0], free_ps, 2)
         found = cost_d(away.priced(), 2)
-        assert found == Counted(7, {0: 1, 1: 1}, free_ps.index(1))
+        assert found == ReportedPlacement(7, {0: 1, 1: 1}, free_ps.index(1))
 
 
 def test_too_few_workers_or_no_ps_is_nothing() -> None:

@@ -14,7 +14,7 @@ from schedgap.models.edge.algorithms import a_maxsche as batches
 from schedgap.models.edge.algorithms import a_online as rounds
 from schedgap.models.edge.algorithms.a_maxsche import VARIANTS, a_maxsche
 from schedgap.models.edge.algorithms.a_online import a_online
-from schedgap.models.edge.algorithms.prices import scale
+from schedgap.models.edge.algorithms.prices import price_scale
 from schedgap.models.edge.paper import PAPER
 from strategies.edge import edge_instances
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
@@ -60,7 +60,7 @@ def check_prices(instance: EdgeInstance, events: Events) -> None:
 
     And no price changes that is not told.
     """
-    full = {"worker": scale(instance).worker, "ps": scale(instance).ps}
+    full = {"worker": price_scale(instance).worker, "ps": price_scale(instance).ps}
     capacity = {
         ("worker", server.id, kind): count
         for server in instance.servers

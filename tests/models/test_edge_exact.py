@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
-from schedgap.models.edge import rules
+from schedgap.models.edge import FAMILY, rules
 from schedgap.models.edge.bounds.certificates import check_certificate
 from schedgap.models.edge.bounds.column_generation import solve_bound
-from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing
-from schedgap.models.edge.decisions import no_schedule, problem
+from schedgap.models.edge.bounds.reduced_cost_fixing import ReducedCostFixing
+from schedgap.models.edge.decisions import compiled, infeasibility_reason
 from schedgap.models.edge.exact import exact
-from schedgap.models.edge.exact.targets import Targets
-from schedgap.models.edge.heuristics.initial import first_bracket
-from schedgap.models.edge.programs.dual import Prices
+from schedgap.models.edge.exact.targets import ObjectiveTargets
+from schedgap.models.edge.heuristics.initial import initial_state
+from schedgap.models.edge.programs.dual import CapacityPrices
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
@@ -83,9 +83,9 @@ def test_a_batch_may_be_empty() -> None:
 
 
 def test_too_many_columns_are_refused() -> None:
-    for name, instance in (("set-packing", TOY_A), ("batch-ilp4", TOY_BATCH)):
+    for instance in (TOY_A, TOY_BATCH):
         with pytest.raises(UsageError, match="runs of the jobs"):
-            run(name, instance, max_columns=10)
+            run("set-packing", instance, max_columns=10)
     outcome = run("milp-mode", TOY_A, max_columns=10)
     assert outcome.schedule is not None and "max_columns=10" in outcome.note  # a list
     assert outcome.bound == 4  # every job alone
@@ -103,10 +103,12 @@ def test_building_stops_at_the_limit() -> None:
     assert outcome.schedule is not None and outcome.bound is not None
 
 
-def test_methods_are_for_one_problem() -> None:
-    assert METHODS["cp-sat"].unsupported_reason(TOY_BATCH) and METHODS[
-        "batch-milp"
-    ].unsupported_reason(TOY_A)
+def test_programs_serve_both_problems_under_one_name() -> None:
+    """Names of methods that are gone stand for those that run the same program."""
+    for old, name in (("batch-milp", "milp-mode"), ("batch-dual", "cg-bound")):
+        assert FAMILY.method(old) is FAMILY.method(name)
+    assert not METHODS["milp-literal"].unsupported_reason(TOY_BATCH)
+    assert METHODS["type-bound"].unsupported_reason(TOY_BATCH)
 
 
 def prove(instance: EdgeInstance) -> None:
@@ -145,19 +147,19 @@ def targets_alone(instance: EdgeInstance, priced: bool) -> None:
 
     Prices are those of the relaxation, or 0.
     """
-    if no_schedule(instance) is not None:
+    if infeasibility_reason(instance) is not None:
         return
     optimum = brute_force(instance)
     call = RunContext({}, None, Clock(60), seed=0, progress=Silence())
-    found = first_bracket(instance, call)
-    view = problem(instance)
-    prices = Prices(
+    found = initial_state(instance, call)
+    view = compiled(instance)
+    prices = CapacityPrices(
         np.zeros((*view.workers.shape, view.slots)), np.zeros((*view.ps.shape, view.slots))
     )
     if priced:
         relaxed = solve_bound(view, slots=view.slots, clock=call.clock)
         prices = relaxed.prices or prices
-    Targets(instance, found, Fixing((prices,))).settle(call.clock)
+    ObjectiveTargets(instance, found, ReducedCostFixing((prices,))).close_gap(call.clock)
     if optimum == math.inf:
         assert found.infeasible and found.upper is None
     else:
@@ -177,9 +179,11 @@ def test_targets_rise_one_by_one() -> None:
     """
     servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 3}}]
     instance = instance_of([{"transfer_delay": {"s": 0}}] * 3, servers=servers, horizon=4)
-    found = first_bracket(instance, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
+    found = initial_state(instance, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
     workers = np.array([[[1.0, 1.0, 0.0, 0.0]]])
-    targets = Targets(instance, found, Fixing((Prices(workers, np.zeros((1, 1, 4))),)))
+    targets = ObjectiveTargets(
+        instance, found, ReducedCostFixing((CapacityPrices(workers, np.zeros((1, 1, 4))),))
+    )
     bounds = [found.lower]
     while not found.closed:
         targets.advance(Clock(30))

@@ -8,11 +8,11 @@ from schedgap.models.edge import rules
 from schedgap.models.edge.algorithms.a_maxsche import (
     VARIANTS,
     Network,
-    Served,
-    arrived,
+    RoundPlacements,
+    reveal,
     serve_round,
 )
-from schedgap.models.edge.algorithms.a_online import Arrivals, OnlineRun, a_online, run_rounds
+from schedgap.models.edge.algorithms.a_online import JobStream, OnlineSchedule, a_online, run_rounds
 from schedgap.models.edge.algorithms.guarantees import (
     closed_servers,
     dual_value,
@@ -25,15 +25,15 @@ from strategies.edge import best_schedule, brute_force, edge_instances, instance
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 
 
-def by_enumeration(instance: EdgeInstance) -> OnlineRun:
+def by_enumeration(instance: EdgeInstance) -> OnlineSchedule:
     """A_online with the most jobs in every batch, found by enumeration."""
 
-    def serve(batch, tau: int) -> Served:
+    def serve(batch, tau: int) -> RoundPlacements:
         jobs = [each.job.model_dump(exclude_unset=True) for each in batch]
         data = instance.to_data() | {"jobs": jobs, "batch_round": tau.bit_length()}
-        return Served(best_schedule(EdgeInstance.from_data(data))[1].placements)
+        return RoundPlacements(best_schedule(EdgeInstance.from_data(data))[1].placements)
 
-    return run_rounds(Arrivals(instance), instance.horizon, serve)
+    return run_rounds(JobStream(instance), instance.horizon, serve)
 
 
 def completions(instance: EdgeInstance, schedule) -> int:
@@ -116,7 +116,7 @@ def test_no_constant_holds_for_the_flow(length: int) -> None:
 def test_the_final_prices_bound_what_a_round_can_run(instance: EdgeInstance) -> None:
     """G1: optimum of (3) <= dual value <= all jobs, with and without prices."""
     tau = instance.window[0] - 1
-    jobs = [arrived(instance, j) for j, job in enumerate(instance.jobs) if instance.may_run(job)]
+    jobs = [reveal(instance, j) for j, job in enumerate(instance.jobs) if instance.may_run(job)]
     optimum = brute_force(instance)
     for name in ("a-online", "a-online-any", "a-online-no-price"):
         variant = VARIANTS[name]
@@ -141,7 +141,7 @@ def test_the_dual_value_of_a_full_server() -> None:
         batch_round=3,
     )
     variant = VARIANTS["a-online"]
-    jobs = [arrived(instance, j) for j in range(2)]
+    jobs = [reveal(instance, j) for j in range(2)]
     served, market = serve_round(Network.of(instance, variant), jobs, 4, variant)
     assert list(served.placements) == ["j1"]
     assert dual_value(instance, market) == pytest.approx(1.0)
@@ -152,7 +152,7 @@ def test_prices_that_are_too_large_prove_nothing() -> None:
         TOY_BATCH.to_data() | {"price_caps": {"worker": 1e12, "parameter_server": 1e12}}
     )
     variant = VARIANTS["a-online"]
-    jobs = [arrived(huge, j) for j in range(3)]
+    jobs = [reveal(huge, j) for j in range(3)]
     _, market = serve_round(Network.of(huge, variant), jobs, 4, variant)
     assert dual_value(huge, market) is None
 
@@ -164,9 +164,9 @@ def test_a_job_weighs_less_than_it_takes() -> None:
     said = no_guarantee(TOY_B)
     assert said["factor"] is None and not said["holds"]
     assert said["failed"] == [
-        "a job weighs no less than it takes; it weighs 1 and takes 5 units",
-        "every server has log2 theta = 6.02 of a worker; one has 2",
-        "every server has log2 theta = 6.02 of a PS; one has 1",
+        "the weight of a job is at least its volume; they are 1 and 5 units",
+        "every server has log2 theta = 6.02 workers; one has 2",
+        "every server has log2 theta = 6.02 PSs; one has 1",
     ]
 
 
@@ -197,5 +197,5 @@ def test_a_roomy_server_stays_open() -> None:
     instance = instance_of([{}], servers=servers)
     assert closed_servers(instance) == {"worker": (0, 1), "ps": (0, 1)}
     assert no_guarantee(instance)["failed"] == [
-        "a job weighs no less than it takes; it weighs 1 and takes 2 units"
+        "the weight of a job is at least its volume; they are 1 and 2 units"
     ]

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
-from schedgap.models.edge.baselines.timetable import Hosts, Timetable
-from schedgap.models.edge.heuristics.earliest_end import soonest
-from schedgap.models.edge.heuristics.list_search import Search
+from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule, PsUsage
+from schedgap.models.edge.heuristics.earliest_end import earliest_run
+from schedgap.models.edge.heuristics.list_search import OrderAnnealing
 from schedgap.models.edge.heuristics.lists import best_list, orders, place_all
 from schedgap.models.edge.methods import METHODS
 from schedgap.models.edge.rules import check, objective
@@ -39,10 +39,10 @@ def solved(instance, seed=0, **options):
     return method.run(instance, call), call.progress.values
 
 
-def value_of(timetable: Timetable) -> int:
+def value_of(partial: EdgePartialSchedule) -> int:
     """Return sum c_j - a_j of the placed jobs."""
-    arrival = arrays(timetable.instance).arrival
-    return sum(run.group.end - int(arrival[job]) for job, run in timetable.runs.items())
+    arrival = arrays(partial.instance).arrival
+    return sum(run.end - int(arrival[job]) for job, run in partial.runs.items())
 
 
 @pytest.mark.parametrize(("instance", "value"), [(TOY_A, 6), (TOY_B, 9), (TOY_C, 9)])
@@ -51,15 +51,15 @@ def test_the_toys_by_arrival(instance, value):
     toy-b: edge-1 in 2-3, the cloud in 4 with four workers, edge-1 in 4-5: 2 + 3 + 4.
     toy-c: j1 first, 2-5, then j2 in 6: 4 + 5.
     """
-    timetable = place_all(instance, orders(instance)["arrival"])
-    assert value_of(timetable) == value
-    data = timetable.schedule().to_data(instance)
+    partial = place_all(instance, orders(instance)["arrival"])
+    assert value_of(partial) == value
+    data = partial.schedule().to_data(instance)
     assert list(check(instance, data, {})) == [] and objective(instance, data) == value
 
 
 def test_the_places_of_the_toy():
-    timetable = place_all(TOY_A, (0, 1, 2))
-    j1, j2, j3 = timetable.schedule().placements.values()
+    partial = place_all(TOY_A, (0, 1, 2))
+    j1, j2, j3 = partial.schedule().placements.values()
     assert (j1.start, j1.completion, j1.workers, j1.ps_server) == (2, 3, {"edge-1": 2}, "edge-1")
     assert (j2.start, j2.completion, j2.workers) == (2, 3, {"edge-2": 2})
     assert (j3.start, j3.completion, j3.workers) == (4, 4, {"edge-1": 1})
@@ -74,9 +74,9 @@ def test_ties_go_together_on_the_fullest_server_and_split_to_where_most_is_free(
         {"id": "c", "kind": "edge", "workers": {"gpu": 2}, "parameter_servers": {"cpu": 3}},
     ]
     instance = instance_of([{"epochs": 2, "chunks": 2}, {"chunks": 6}], servers=servers)
-    small = soonest(Timetable(instance), 0)
-    assert small.group.mode == (2, 2, True) and small.workers == ((1, 2),) and small.host == 1
-    wide = soonest(Timetable(instance), 1)
+    small = earliest_run(EdgePartialSchedule(instance), 0)
+    assert small.mode == (2, 2, True) and small.workers == ((1, 2),) and small.host == 1
+    wide = earliest_run(EdgePartialSchedule(instance), 1)
     assert wide.workers == ((0, 3), (1, 2), (2, 1)) and wide.host == 2
 
 
@@ -84,14 +84,14 @@ def test_full_parameter_servers_are_intervals():
     """Two PSs: held in 1-4 and 3-6 and 5-5: both in 3-4 and in 5."""
     import numpy as np
 
-    hosts = Hosts(np.array([2, 1]))
+    hosts = PsUsage(np.array([2, 1]))
     for start, end in ((1, 4), (3, 6), (5, 5)):
         hosts.hold(0, start, end)
     assert hosts.full(0) == [(3, 5), (5, 6)] and hosts.scarce == {0}
-    assert [hosts.most_free(0, t, t) for t in range(1, 8)] == [1, 1, 0, 0, 0, 1, 2]
-    assert hosts.most_free(0, 1, 2) == 1 and hosts.most_free(0, 6, 9) == 1
+    assert [hosts.free_throughout(0, t, t) for t in range(1, 8)] == [1, 1, 0, 0, 0, 1, 2]
+    assert hosts.free_throughout(0, 1, 2) == 1 and hosts.free_throughout(0, 6, 9) == 1
     hosts.release(0, 3, 6)
-    assert hosts.full(0) == [] and hosts.most_free(0, 1, 9) == 1
+    assert hosts.full(0) == [] and hosts.free_throughout(0, 1, 9) == 1
 
 
 @settings(max_examples=100, deadline=None)
@@ -109,16 +109,16 @@ def test_a_job_ends_soonest_in_what_is_free_at_length(instance, data):
 
 def ends_soonest(instance, data):
     """Against all runs at all starts beside the jobs placed before, judged by the rules."""
-    timetable = Timetable(instance)
+    partial = EdgePartialSchedule(instance)
     first, last = instance.window
     able = [j for j, job in enumerate(instance.jobs) if instance.may_run(job)]
     for j in data.draw(st.permutations(able)) if able else ():
         job = instance.jobs[j]
-        placed = timetable.schedule().placements
-        together = data.draw(st.booleans())
+        placed = partial.schedule().placements
+        colocated = data.draw(st.booleans())
         best = None
         for run in placements(instance, job):
-            if together and not run.colocated:
+            if colocated and not run.colocated:
                 continue
             for start in range(max(first, run.start), last - run.slots + 2):
                 end = start + run.slots - 1
@@ -129,13 +129,13 @@ def ends_soonest(instance, data):
                 trial = EdgeSchedule({**placed, job.id: moved}).to_data(instance)
                 if not [v for v in check(instance, trial, {}) if v.rule != "V1"]:
                     best = key
-        found = soonest(timetable, j, together=together)
+        found = earliest_run(partial, j, colocated=colocated)
         assert (found is None) == (best is None)
         if found is not None:
-            n, d, near = found.group.mode
-            assert (found.group.end, n * d, n, not near) == best
-            timetable.take(found)
-            data_now = timetable.schedule().to_data(instance)
+            n, d, near = found.mode
+            assert (found.end, n * d, n, not near) == best
+            partial.place(found)
+            data_now = partial.schedule().to_data(instance)
             assert not [v for v in check(instance, data_now, {}) if v.rule != "V1"]
 
 
@@ -144,7 +144,7 @@ def ends_soonest(instance, data):
 def test_the_search_never_loses_and_its_schedules_keep_the_rules(instance, seed):
     _, order = best_list(instance)
     first = place_all(instance, order)
-    search = Search(instance, order, seed=seed)
+    search = OrderAnnealing(instance, order, seed=seed)
     values = []
     search.run(60, on_better=lambda search: values.append(search.value))
     assert values == sorted(values, reverse=True)
@@ -167,10 +167,10 @@ def test_the_best_list_is_no_worse_than_any_order(instance):
     _, order = best_list(instance)
     best = place_all(instance, order)
     for other in orders(instance).values():
-        timetable = place_all(instance, other)
-        assert len(best.runs) >= len(timetable.runs)
-        if len(best.runs) == len(timetable.runs):
-            assert value_of(best) <= value_of(timetable)
+        partial = place_all(instance, other)
+        assert len(best.runs) >= len(partial.runs)
+        if len(best.runs) == len(partial.runs):
+            assert value_of(best) <= value_of(partial)
 
 
 def test_the_method_finds_the_toys_optima_and_repeats_itself():

@@ -10,8 +10,8 @@ from schedgap.models.edge.baselines.batch_sche import batch_sche
 from schedgap.models.edge.baselines.drf import drf
 from schedgap.models.edge.baselines.fifo import fifo
 from schedgap.models.edge.baselines.preemptive import preemptive
-from schedgap.models.edge.decisions import problem
-from schedgap.models.edge.heuristics.initial import starting_schedule
+from schedgap.models.edge.decisions import compiled
+from schedgap.models.edge.heuristics.initial import best_list_schedule
 from schedgap.models.edge.placements import count_runs
 from strategies.edge import instance_of
 
@@ -47,7 +47,7 @@ def test_what_goes_slot_by_slot_refuses_a_job_of_too_many(run: object) -> None:
 def test_what_goes_by_events_ends_at_once() -> None:
     """The short job first: slots 6, and 7 to 10^8 + 6; in order of arrival it waits for the end."""
     began = time.process_time()
-    best = starting_schedule(LONG)
+    best = best_list_schedule(LONG)
     assert best is not None and best.value(LONG) == 1 + SLOTS + 5
     for run in (fifo, drf):
         assert run(LONG).value(LONG) == (SLOTS + 1 - 1) + (SLOTS + 2 - 5)
@@ -57,5 +57,5 @@ def test_what_goes_by_events_ends_at_once() -> None:
 def test_runs_of_many_starts_are_counted_by_stretches() -> None:
     """Either job may start in every slot from when it is ready, but the last ones, in one mode."""
     began = time.process_time()
-    assert count_runs(problem(LONG), 10**12) == (10**9 - SLOTS) + (10**9 - 5)
+    assert count_runs(compiled(LONG), 10**12) == (10**9 - SLOTS) + (10**9 - 5)
     assert time.process_time() - began < 1

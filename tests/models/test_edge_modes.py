@@ -4,30 +4,34 @@ from hypothesis import given, settings
 
 from schedgap.instances.edge import arrays
 from schedgap.models.edge.modes import (
-    Mode,
+    JobMode,
     all_modes,
     earliest_start,
+    max_workers,
     modes,
-    most_workers,
 )
 from strategies.edge import edge_instances, instance_of, placements
 from strategies.edge_examples import TOY_A, TOY_B, TOY_BATCH, TOY_C
 from strategies.edge_methods import can_complete
 
 
-def duration(instance, job, workers, together):
+def duration(instance, job, workers, colocated):
     """Slots that a job takes with so many workers; the 1e-6 that the rules forgive are in it."""
-    return -(-int(arrays(instance).needed[job, int(together)]) // workers)
+    return -(-int(arrays(instance).needed[job, int(colocated)]) // workers)
 
 
 def test_the_toy_s_modes():
     """j1: 6 worker-slots split, 4 together; 4 together would need 4 workers, it has 3 chunks."""
-    assert modes(TOY_A, 0, False) == (Mode(1, 6, False), Mode(2, 3, False), Mode(3, 2, False))
-    assert modes(TOY_A, 0, True) == (Mode(1, 4, True), Mode(2, 2, True))
-    assert modes(TOY_A, 2, True) == (Mode(1, 1, True),)
-    assert all_modes(TOY_A, 2) == (Mode(1, 1, True), Mode(1, 1, False))
+    assert modes(TOY_A, 0, False) == (
+        JobMode(1, 6, False),
+        JobMode(2, 3, False),
+        JobMode(3, 2, False),
+    )
+    assert modes(TOY_A, 0, True) == (JobMode(1, 4, True), JobMode(2, 2, True))
+    assert modes(TOY_A, 2, True) == (JobMode(1, 1, True),)
+    assert all_modes(TOY_A, 2) == (JobMode(1, 1, True), JobMode(1, 1, False))
     assert [duration(TOY_A, 0, n, True) for n in (1, 2, 3)] == [4, 2, 2]
-    assert most_workers(TOY_A, 1, False) == 4
+    assert max_workers(TOY_A, 1, False) == 4
 
 
 def test_work_of_the_toys():
@@ -36,11 +40,11 @@ def test_work_of_the_toys():
 
 
 def test_starts_wait_for_the_servers():
-    assert earliest_start(TOY_A, 0, Mode(2, 2, True)) == 2
-    assert earliest_start(TOY_A, 1, Mode(4, 1, True)) == 4  # only the cloud has four workers
-    assert earliest_start(TOY_A, 1, Mode(4, 1, False)) == 2
-    assert earliest_start(TOY_A, 1, Mode(5, 1, True)) is None
-    assert earliest_start(TOY_BATCH, 0, Mode(2, 2, True)) == 5
+    assert earliest_start(TOY_A, 0, JobMode(2, 2, True)) == 2
+    assert earliest_start(TOY_A, 1, JobMode(4, 1, True)) == 4  # only the cloud has four workers
+    assert earliest_start(TOY_A, 1, JobMode(4, 1, False)) == 2
+    assert earliest_start(TOY_A, 1, JobMode(5, 1, True)) is None
+    assert earliest_start(TOY_BATCH, 0, JobMode(2, 2, True)) == 5
 
 
 def test_a_job_needs_a_parameter_server_somewhere():
@@ -81,15 +85,15 @@ def test_a_millionth_of_a_worker_slot_may_be_missing():
 def test_modes_are_the_undominated_runs_on_the_empty_network(instance):
     for j, job in enumerate(instance.jobs):
         runs = placements(instance, job)
-        for together in (True, False):
+        for colocated in (True, False):
             # where all runs so are on one server, split ones take as long as their rate says
-            mine = {m.workers: m for m in modes(instance, j, together)}
+            mine = {m.workers: m for m in modes(instance, j, colocated)}
             shortest = instance.horizon + 1
             for n in range(1, job.chunks + 1):
-                d = duration(instance, j, n, together)
-                real = [r for r in runs if r.number == n and r.colocated == together]
+                d = duration(instance, j, n, colocated)
+                real = [r for r in runs if r.number == n and r.colocated == colocated]
                 assert all(run.slots == d for run in real)
-                kept = d < shortest and n <= most_workers(instance, j, together)
+                kept = d < shortest and n <= max_workers(instance, j, colocated)
                 assert (n in mine) == kept
                 if kept:
                     shortest = d
@@ -97,9 +101,9 @@ def test_modes_are_the_undominated_runs_on_the_empty_network(instance):
                     able = [run.start for run in real]
                     if able:
                         first = max(min(able), instance.window[0])
-                        assert start <= first and (not together or start == first)
+                        assert start <= first and (not colocated or start == first)
                     else:
-                        assert not together  # such workers are on one server with its PS
+                        assert not colocated  # such workers are on one server with its PS
 
 
 @settings(max_examples=150, deadline=None)

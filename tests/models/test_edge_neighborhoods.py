@@ -7,12 +7,12 @@ import pytest
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge import rules
 from schedgap.models.edge.bounds.column_generation import solve_bound
-from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing
-from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.bounds.reduced_cost_fixing import ReducedCostFixing
+from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.exact.neighborhoods import improve
-from schedgap.models.edge.heuristics.initial import first_bracket
+from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.heuristics.lists import orders, place_all
-from schedgap.models.edge.programs.dual import Prices
+from schedgap.models.edge.programs.dual import CapacityPrices
 from schedgap.models.method import RunContext
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
@@ -21,22 +21,22 @@ from strategies.edge_examples import TOY_A, TOY_C
 from strategies.edge_methods import Silence
 
 
-def prices_of(instance: EdgeInstance) -> Prices:
-    view = problem(instance)
+def prices_of(instance: EdgeInstance) -> CapacityPrices:
+    view = compiled(instance)
     found = solve_bound(view, slots=view.slots, clock=Clock(60)).prices
     assert found is not None
     return found
 
 
 def improved(instance: EdgeInstance, schedule: EdgeSchedule) -> SearchState:
-    found = first_bracket(instance, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
+    found = initial_state(instance, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
     found.offer(schedule)
     found.child(
         "neighborhoods",
         improve,
         instance,
         schedule,
-        Fixing((prices_of(instance),)),
+        ReducedCostFixing((prices_of(instance),)),
         clock=Clock(30),
         engine="cp-sat",
     )

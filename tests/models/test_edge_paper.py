@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
-from schedgap.models.edge.algorithms.a_maxsche import VARIANTS, Network, arrived, serve_round
+from schedgap.models.edge.algorithms.a_maxsche import VARIANTS, Network, reveal, serve_round
 from schedgap.models.edge.algorithms.a_online import a_online
-from schedgap.models.edge.algorithms.prices import scale, unit_price
+from schedgap.models.edge.algorithms.prices import price_scale, unit_price
 from schedgap.models.edge.paper import PAPER
 from schedgap.models.edge.rules import check, objective
 from strategies.edge import brute_force, instance_of
@@ -60,7 +60,7 @@ def test_the_value_leaves_a_slot_of_every_job_out():
 
 def test_what_is_idle_costs_nothing():
     """E10: theta^0 - 1 = 0, and theta - 1 where all is used; linear, an idle server would pay."""
-    theta = scale(TOY_A).worker + 1  # 2 x 16 slots x 3 servers x 1 type + 1
+    theta = price_scale(TOY_A).worker + 1  # 2 x 16 slots x 3 servers x 1 type + 1
     assert theta == 97
     prices = unit_price(theta - 1, np.array([0, 1, 2]), 2)
     assert prices.tolist() == pytest.approx([0, 97**0.5 - 1, 96])
@@ -80,7 +80,7 @@ def test_slots_1_and_2_are_never_used(name):
 def served(instance, name="a-online"):
     """The runs of A_maxsche on a batch, and the market that it leaves."""
     network = Network.of(instance, VARIANTS[name])
-    jobs = [arrived(instance, j) for j in range(len(instance.jobs))]
+    jobs = [reveal(instance, j) for j in range(len(instance.jobs))]
     found, market = serve_round(network, jobs, instance.window[0] - 1, VARIANTS[name])
     return found.placements, market
 
@@ -97,7 +97,7 @@ def test_a_job_takes_its_place_once():
     one = EdgeInstance.from_data(TOY_BATCH.to_data() | {"jobs": TOY_BATCH.to_data()["jobs"][:1]})
     placements, market = served(one)
     (run,) = placements.values()
-    offered = market.of(0, 0)
+    offered = market.pricing_problem(0, 0)
     slots = market.slots
     given = arrays(one)
     taken = int(given.workers[:, 0].sum()) * slots - int(offered.workers.free.sum())

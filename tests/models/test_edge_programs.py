@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge import rules
-from schedgap.models.edge.decisions import no_schedule, problem
-from schedgap.models.edge.placements import count_runs, runs_from, runs_of, schedule_of
+from schedgap.models.edge.decisions import compiled, infeasibility_reason, sense
+from schedgap.models.edge.placements import (
+    count_runs,
+    enumerate_runs,
+    runs_from_schedule,
+    schedule_from_runs,
+)
 from schedgap.models.edge.programs import columns, printed, time_indexed
 from schedgap.models.edge.programs.symmetry import equal_jobs, equal_servers, in_order
 from schedgap.solvers import Clock, solve
@@ -35,13 +40,19 @@ def literal(instance: EdgeInstance) -> float:
 
 
 def mode(instance: EdgeInstance) -> float:
-    return _optimum(instance, time_indexed.build(instance), time_indexed.read)
+    model = time_indexed.build(instance)
+    result = solve(model.program, "highs", clock=Clock(60), grid=1)
+    if result.status == "infeasible":
+        return math.inf
+    assert result.status == "optimal" and result.objective is not None
+    schedule = time_indexed.read(model, instance, result.values)
+    found = value(instance, schedule)
+    assert found == pytest.approx(sense(instance) * result.objective)
+    return found
 
 
 def packing(instance: EdgeInstance) -> float:
-    runs = columns.all_runs(instance)
-    model = columns.build(instance, runs=runs)
-    return _optimum(instance, model, lambda model, given: columns.read(model, given, runs))
+    return _optimum(instance, columns.build(instance), columns.read)
 
 
 def _optimum(instance: EdgeInstance, model: object, read: Callable[..., EdgeSchedule]) -> float:
@@ -133,14 +144,18 @@ def drawn(strategy: st.SearchStrategy[EdgeInstance], count: int) -> list[EdgeIns
 @settings(max_examples=60, **QUIET)
 @given(edge_instances(batch=None))
 def test_runs_are_counted_without_making_them(instance: EdgeInstance) -> None:
-    view = problem(instance)
+    view = compiled(instance)
     task_of = {task.job: task for task in view.tasks}
-    runs = [run for group in view.groups() for run in runs_of(view, task_of[group.job], group)]
+    runs = [
+        run
+        for mode_start in view.mode_starts()
+        for run in enumerate_runs(view, task_of[mode_start.job], mode_start)
+    ]
     assert len(runs) == count_runs(view, 10**9) == len(set(runs))
     assert count_runs(view, 3) > 3 or count_runs(view, 3) == len(runs)
-    assert all(run.colocated == run.group.mode.together for run in runs)
+    assert all(run.on_one_server == run.mode.colocated for run in runs)
     for run in runs[:50]:
-        data = schedule_of(instance, [run]).to_data(instance)
+        data = schedule_from_runs(instance, [run]).to_data(instance)
         alone = [v for v in rules.check(instance, data, {}) if v.rule != "V1"]
         assert alone == []
 
@@ -150,7 +165,7 @@ def test_runs_are_counted_without_making_them(instance: EdgeInstance) -> None:
 def test_schedules_are_cut_to_modes(instance: EdgeInstance) -> None:
     optimum, schedule = best_schedule(instance)
     if schedule is not None:
-        cut = schedule_of(instance, runs_from(instance, schedule))
+        cut = schedule_from_runs(instance, runs_from_schedule(instance, schedule))
         assert value(instance, cut) == optimum
 
 
@@ -161,18 +176,20 @@ def test_a_job_that_never_fits_is_found_alone(instance: EdgeInstance) -> None:
         brute_force(EdgeInstance.from_data(instance.to_data() | {"jobs": [job]}))
         for job in instance.to_data()["jobs"]
     ]
-    assert (no_schedule(instance) is None) == (math.inf not in alone)
+    assert (infeasibility_reason(instance) is None) == (math.inf not in alone)
 
 
 def test_equal_jobs_and_servers_are_put_in_order() -> None:
     """Servers edge-1 and edge-2 are equal, jobs j1 and j3 too; j2 is longer."""
     instance = instance_of([{}, {"epochs": 2}, {}])
-    view = problem(instance)
+    view = compiled(instance)
     assert equal_servers(view) == [(0, 1)] and equal_jobs(view) == [(0, 2)]
-    schedule = schedule_of(instance, runs_from(instance, best_schedule(instance)[1]))
-    ordered = in_order(view, runs_from(instance, schedule))
-    assert value(instance, schedule_of(instance, ordered)) == value(instance, schedule)
-    starts = {run.group.job: run.group.start for run in ordered}
+    schedule = schedule_from_runs(
+        instance, runs_from_schedule(instance, best_schedule(instance)[1])
+    )
+    ordered = in_order(view, runs_from_schedule(instance, schedule))
+    assert value(instance, schedule_from_runs(instance, ordered)) == value(instance, schedule)
+    starts = {run.job: run.start for run in ordered}
     assert starts[0] <= starts[2]
     used = [sum(dict(run.workers).get(s, 0) for run in ordered) for s in (0, 1)]
     assert used[0] >= used[1]

@@ -37,9 +37,11 @@ def test_exact_claims_nothing_false_wherever_it_stops(name: str, kind: str) -> N
     assert last.schedule is not None and last.bound is not None
 
 
+@pytest.mark.parametrize("instance", [TOY_C, TOY_BATCH], ids=["c", "batch"])
 @pytest.mark.parametrize("method", PROGRAMS)
-def test_programs_claim_nothing_false_wherever_they_stop(method: str) -> None:
-    instance = TOY_BATCH if EXACT[method].unsupported_reason(TOY_C) else TOY_C
+def test_programs_claim_nothing_false_wherever_they_stop(
+    method: str, instance: EdgeInstance
+) -> None:
     stops, last = sweep(instance, method, kind="none", first=5, more=4)
     assert stops > 3 and last.bound == (3 if instance.is_batch else 6)
 
@@ -48,8 +50,7 @@ def test_searches_with_cp_sat_claim_nothing_false_wherever_they_stop() -> None:
     """In a process of their own, with the prices lost, or the program alone."""
     for method, instances in (
         ("exact", [TOY_A, GAPS, TOY_BATCH]),
-        ("cp-sat", [TOY_B]),
-        ("batch-cp-sat", [TOY_BATCH]),
+        ("cp-sat", [TOY_B, TOY_BATCH]),
     ):
         reply = run_child(
             "strategies.edge_stops:sweeps", instances, method, "none", 15, 5, engine="cp-sat"
@@ -62,7 +63,7 @@ def test_bounds_that_close_have_certificates() -> None:
     for instance in (TOY_A, TOY_B, TOY_C):
         outcome, witness = stopped(instance, "exact", StopAt(10**9))
         assert outcome.bound == witness.optimum and outcome.certificate is not None
-        assert outcome.certificate["kind"] == "cg-bound" and witness.certified > 0
+        assert outcome.certificate["kind"] == "cg-bound" and witness.certified_bound > 0
     outcome, _ = stopped(TOY_BATCH, "exact", StopAt(10**9))
     assert outcome.certificate == {"kind": "job-bound"}
 
@@ -98,7 +99,7 @@ def test_a_search_over_lists_goes_on_to_the_end_of_the_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where the instance is too large for all else; 3 jobs need 40, 80, 160, ... moves each."""
-    monkeypatch.setattr(exact, "MOST_PLACES", 0)
+    monkeypatch.setattr(exact, "MAX_PLACES", 0)
     clock = StopAt(1500)
     outcome, _ = stopped(GAPS, "exact", clock)
     assert outcome.schedule is not None and "to the end of the time" in outcome.note

@@ -150,9 +150,9 @@ def edge_instances(
 # --- enumeration ---------------------------------------------------------------------------------
 
 
-def slots_of_work(instance: EdgeInstance, job: Job, together: bool) -> float:
+def slots_of_work(instance: EdgeInstance, job: Job, colocated: bool) -> float:
     """Return the worker-slots of a job, from (1)."""
-    exchange = 0.0 if together else 2 * 8 * job.gradient_megabytes / job.bandwidth_mbps
+    exchange = 0.0 if colocated else 2 * 8 * job.gradient_megabytes / job.bandwidth_mbps
     seconds = job.compute_seconds + job.update_seconds + exchange
     return job.epochs * job.chunks * job.minibatches_per_chunk * seconds / instance.slot_seconds
 
@@ -169,9 +169,9 @@ def placements(instance: EdgeInstance, job: Job) -> tuple[Placement, ...]:
         for host in servers:
             if host.parameter_servers.get(job.ps_type, 0) < 1:
                 continue
-            together = set(workers) == {host.id}
+            colocated = set(workers) == {host.id}
             slots = 1
-            while slots * sum(counts) < slots_of_work(instance, job, together) - TOLERANCE:
+            while slots * sum(counts) < slots_of_work(instance, job, colocated) - TOLERANCE:
                 slots += 1
             start = job.arrival + max(job.transfer_delay[name] for name in {*workers, host.id})
             found.append(Placement(start, start + slots - 1, workers, host.id))

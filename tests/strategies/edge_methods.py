@@ -3,7 +3,7 @@
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.methods import METHODS as ALL
 from schedgap.models.method import MethodResult, RunContext, check_instance
 from schedgap.solvers import Clock
@@ -15,8 +15,8 @@ KNOWN = {method.name: method for method in ALL}
 
 def can_complete(instance: EdgeInstance, job: int) -> bool:
     """Whether a job (by index) alone on the network ends within the horizon, or its window."""
-    view = problem(instance)
-    flows = [view.least_flow(task) for task in view.tasks if task.job == job]
+    view = compiled(instance)
+    flows = [view.minimum_flow(task) for task in view.tasks if task.job == job]
     return any(flow is not None for flow in flows)
 
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 from unittest import mock
 
@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import rules
-from schedgap.models.edge.bounds import column_generation, worker_types
 from schedgap.models.edge.bounds.certificates import check_certificate
 from schedgap.models.edge.exact import components, exact, steps
 from schedgap.models.edge.heuristics import initial
 from schedgap.models.edge.heuristics.lists import orders, place_all
 from schedgap.models.edge.methods import METHODS
+from schedgap.models.mechanisms import restricted_master
 from schedgap.models.method import MethodResult, NullProgress, RunContext, SentProgress
 from schedgap.models.search_state import SearchState, StageResult
 from schedgap.solvers import Clock
@@ -102,7 +102,7 @@ class Witness:
     instance: EdgeInstance
     optimum: float
     best: float | None = None
-    certified: int = 0
+    certified_bound: int = 0
     checked: set[int] = field(default_factory=set)
 
     @property
@@ -124,7 +124,7 @@ class Witness:
         assert self.sign * value <= self.sign * self.optimum, (value, self.optimum)
         self.best = value
         if certificate is not None:
-            self.certified += 1
+            self.certified_bound += 1
             assert check_certificate(self.instance, certificate) == value, certificate["kind"]
 
     def phase(self, text: str) -> None:
@@ -154,15 +154,15 @@ def starts(kind: str) -> Iterator[None]:
     def nothing(*args: Any, **kwargs: Any) -> None: ...
 
     def poor(found: SearchState, instance: EdgeInstance) -> None:
-        timetable = place_all(instance, orders(instance)["arrival"][::-1])
-        if len(timetable.runs) == len(instance.jobs):
-            found.offer(timetable.schedule())
+        partial = place_all(instance, orders(instance)["arrival"][::-1])
+        if len(partial.runs) == len(instance.jobs):
+            found.offer(partial.schedule())
 
     if kind == "usual":
         yield
         return
     with (
-        mock.patch.object(initial, "starting_schedules", poor if kind == "poor" else nothing),
+        mock.patch.object(initial, "_offer_lists", poor if kind == "poor" else nothing),
         mock.patch.object(steps, "search_lists", nothing),
         mock.patch.object(exact, "search_lists", nothing),
         mock.patch.object(components, "search_lists", nothing),
@@ -174,11 +174,11 @@ def starts(kind: str) -> Iterator[None]:
 @contextmanager
 def one_round() -> Iterator[None]:
     """Prices do not converge."""
-    one = partial(generate_columns, rounds=1)
-    with (
-        mock.patch.object(column_generation, "generate_columns", one),
-        mock.patch.object(worker_types, "generate_columns", one),
-    ):
+
+    def one(*args: object, **settings: object) -> object:
+        return generate_columns(*args, **{**settings, "rounds": 1})
+
+    with mock.patch.object(restricted_master, "generate_columns", one):
         yield
 
 
@@ -239,7 +239,7 @@ def hard(count: int, **settings: Any) -> list[EdgeInstance]:
     found = []
     for instance in drawn(edge_instances(placeable=True, **settings), 12 * count):
         call = RunContext({}, None, StopAt(10**9), seed=0, progress=NullProgress())
-        begun = initial.first_bracket(instance, call)
+        begun = initial.initial_state(instance, call)
         if not begun.closed and instance not in found:
             found.append(instance)
     return found[:count]

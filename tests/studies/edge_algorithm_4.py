@@ -17,16 +17,16 @@ from schedgap.models.edge.algorithms.cheapest_schedule import (
     DECIMALS,
     Floats,
     Ints,
-    Market,
-    Windows,
+    PricingProblem,
+    SlotWindows,
 )
 from schedgap.models.edge.algorithms.cost_c_cost_d import (
-    Counted,
-    Priced,
+    ReportedPlacement,
+    WindowPrices,
     cost_c,
     cost_d,
 )
-from schedgap.models.edge.modes import Mode
+from schedgap.models.edge.modes import JobMode
 from schedgap.models.study import main as study_command
 
 
@@ -39,9 +39,9 @@ class Case(NamedTuple):
     free_ps: Ints
     workers: int
 
-    def priced(self) -> Priced:
+    def priced(self) -> WindowPrices:
         """Return what a subroutine is given; all servers are ready."""
-        return Priced(
+        return WindowPrices(
             np.ones(len(self.free_workers), dtype=bool),
             np.where(self.free_workers > 0, self.worker_price[:, 0], np.inf),
             self.ps_price[:, 0],
@@ -52,17 +52,17 @@ class Case(NamedTuple):
         )
 
 
-def _cheapest(case: Case, *, together: bool) -> Counted | None:
-    """Return what `Market` of `algorithms.cheapest_schedule` finds."""
+def _cheapest(case: Case, *, colocated: bool) -> ReportedPlacement | None:
+    """Return what `PricingProblem` of `algorithms.cheapest_schedule` finds."""
     length = case.worker_price.shape[1]
     free = (np.repeat(each[:, None], length, axis=1) for each in (case.free_workers, case.free_ps))
-    workers, ps = map(Windows, (case.worker_price, case.ps_price), free)
+    workers, ps = map(SlotWindows, (case.worker_price, case.ps_price), free)
     ready = np.zeros(len(case.free_workers), dtype=np.int64)
-    found = Market(workers, ps).place(Mode(case.workers, length, together), 0, ready)
-    return None if found is None else Counted(found.cost, dict(found.workers), found.ps)
+    found = PricingProblem(workers, ps).place(JobMode(case.workers, length, colocated), 0, ready)
+    return None if found is None else ReportedPlacement(found.cost, dict(found.workers), found.ps)
 
 
-def least_cost(case: Case, *, together: bool) -> float:
+def least_cost(case: Case, *, colocated: bool) -> float:
     """Return the least cost over all placements, one by one; inf when there is none."""
     given, hosts = case.priced(), range(len(case.free_workers))
     rents = {s: float(given.ps[s]) for s in hosts if case.free_ps[s] >= 1}
@@ -72,17 +72,17 @@ def least_cost(case: Case, *, together: bool) -> float:
             continue
         wages = float(np.dot(given.worker, counts))
         for s, rent in rents.items():
-            if not together or counts[s] == case.workers:
+            if not colocated or counts[s] == case.workers:
                 best = min(best, wages + rent)
     return best
 
 
-Subroutine = Callable[[Case], Counted | None]
+Subroutine = Callable[[Case], ReportedPlacement | None]
 SUBROUTINES: dict[tuple[str, bool], Subroutine] = {  # name, together
     ("Algorithm 3, printed", True): lambda case: cost_c(case.priced(), case.workers),
-    ("Algorithm 3, cheapest", True): lambda case: _cheapest(case, together=True),
+    ("Algorithm 3, cheapest", True): lambda case: _cheapest(case, colocated=True),
     ("Algorithm 4, printed", False): lambda case: cost_d(case.priced(), case.workers),
-    ("Algorithm 4, cheapest", False): lambda case: _cheapest(case, together=False),
+    ("Algorithm 4, cheapest", False): lambda case: _cheapest(case, colocated=False),
 }
 
 
@@ -117,25 +117,25 @@ def study(number: int, seed: int) -> list[Row]:
         prices = "falling" if falling else "one slot"
         drawn = list(cases(number, seed, falling=falling))
         least = {
-            together: [least_cost(case, together=together) for case in drawn]
-            for together in (True, False)
+            colocated: [least_cost(case, colocated=colocated) for case in drawn]
+            for colocated in (True, False)
         }
-        for (name, together), subroutine in SUBROUTINES.items():
+        for (name, colocated), subroutine in SUBROUTINES.items():
             row = Row(name, prices)
-            for case, cost in zip(drawn, least[together], strict=True):
+            for case, cost in zip(drawn, least[colocated], strict=True):
                 if np.isfinite(cost):
                     _judge(row, case.priced(), subroutine(case), cost)
             rows.append(row)
     return rows
 
 
-def placement_cost(given: Priced, found: Counted) -> float:
+def placement_cost(given: WindowPrices, found: ReportedPlacement) -> float:
     """Return what a placement costs throughout the window, whatever was reported."""
     wages = sum(float(given.worker[s]) * count for s, count in found.workers.items())
     return wages + float(given.ps[found.ps])
 
 
-def _judge(row: Row, given: Priced, found: Counted | None, least: float) -> None:
+def _judge(row: Row, given: WindowPrices, found: ReportedPlacement | None, least: float) -> None:
     row.cases += 1
     if found is None:
         row.nothing += 1

@@ -1,1 +1,1 @@
-"""The paper's algorithms as printed, and what is guaranteed of them."""
+"""The paper's algorithms as printed, and their guarantees."""

@@ -1,28 +1,28 @@
-"""Algorithm 2, A_maxsche: of a batch of jobs as many as prices let in, in one round.
+"""Algorithm 2, A_maxsche: accept jobs of a batch in one round while prices allow.
 
-Prices start at 0 and grow with use; a job is run when its cheapest schedule costs less than 1. The
-variants differ where the paper leaves a choice, or where it is not what the problem allows. E17,
-E22, ... are the paper's errata as numbered in `paper.py`.
+Prices start at 0 and rise with utilization; a job is accepted if its cheapest schedule costs less
+than 1. The variants differ where the paper leaves a choice or is more restrictive than the problem.
+E17, E22, ... are errata of the paper as numbered in `paper.py`.
 
-Events, with their keys beside `line` and `event`. `time` is tau_i, at whose end all is decided;
-`start`, `completion`, `first`, `last` are slots, the last one included; prices are those of one
-unit for one slot, beside the weight 1 of a job; servers, jobs and types go by their ids.
+Events, with their keys beside `line` and `event`. `time` is tau_i, at whose end the round is
+decided; `start`, `completion`, `first`, `last` are slots, the last one inclusive; prices are per
+unit and slot, to be compared with the weight 1 of a job; servers, jobs and types are given by id.
 
 - `open` (A2 L1): `time`, `first`, `last`, `worker`, `worker_full`, `ps`, `ps_full`: the slots of
-  the round, and the prices of workers and PSs on an idle server and on one that is used up.
+  the round, and the prices of workers and PSs on an idle server and on a full one.
 - `accept` (A2 L17): `time`, `job`, `cost`, `start`, `completion`, `workers`, `ps_server`: the
-  cheapest schedule costs less than 1 and is run; `workers` is how many there are on which server.
-- `leave` (A2 L15): `time`, `job`, `cost`: the cheapest one costs 1 or more; None: there is none.
-- `raise` (A2 L18): `time`, `job`, `server`, `resource`, `type`, `first`, `last`, `from`, `to`: what
-  the job does to the price of a `worker` or a `ps` on a server, one event for each stretch of
-  slots in which it is the same.
+  cheapest schedule costs less than 1 and is run; `workers` are counts by server.
+- `leave` (A2 L15): `time`, `job`, `cost`: the cheapest schedule costs 1 or more; None: none fits.
+- `raise` (A2 L18): `time`, `job`, `server`, `resource`, `type`, `first`, `last`, `from`, `to`: how
+  the job changes the price of a `worker` or a `ps` on a server, one event for each interval of
+  slots with equal prices.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -31,37 +31,44 @@ from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Job, Placement, 
 from schedgap.models.edge.algorithms.cheapest_schedule import (
     DECIMALS,
     Ints,
-    Key,
-    Market,
-    Offer,
+    PricedPlacement,
+    PricingProblem,
+    TieBreak,
     earliest_first,
     fewest_first,
 )
 from schedgap.models.edge.algorithms.cost_c_cost_d import printed_schedule
 from schedgap.models.edge.algorithms.guarantees import dual_value
-from schedgap.models.edge.algorithms.prices import MOST_CELLS, RoundMarket, Scale, scale
+from schedgap.models.edge.algorithms.prices import MAX_CELLS, PriceScale, RoundPrices, price_scale
 from schedgap.models.edge.decisions import only_batches
-from schedgap.models.edge.modes import Mode, all_modes, least_slots, most_workers
+from schedgap.models.edge.modes import JobMode, all_modes, longest_job_slots, max_workers
 from schedgap.models.method import AlgorithmRun
 
-Event = Mapping[str, Any]
-Note = Callable[[Event], None]  # what is told each event of a run
+Event = Mapping[str, object]
+Recorder = Callable[[Event], None]  # receives each event of a run
 
-MOST_NUMBERS = 10_000  # of workers of a job, where Algorithm 2 is to try them all
+MAX_NUMBERS = 10_000  # numbers of workers of a job that Algorithm 2 tries as printed
 
 
 class Variant(NamedTuple):
-    """How A_maxsche chooses.
+    """A variant of A_maxsche.
 
-    `ready`: a server takes part when the data are there before tau_i, as printed; with `model` at
-    the start of the round, slot tau_i + 1, which is all that (2i) asks for (E22); with `start` at
-    the start of the job, which may then be in any slot of the round (E17). `key` decides between
-    equal costs, `priced` whether there are costs at all. `printed`: Algorithms 3 and 4 as printed,
-    instead of schedules of least cost (E23, E26-E28).
+    Attributes
+    ----------
+    ready : {"before", "model", "start"}
+        A server takes part if the data are there before tau_i, as printed; with `model` at the
+        start of the round, slot tau_i + 1, which is all that (2i) requires (E22); with `start` at
+        the start of the job, which may then be any slot of the round (E17).
+    key : callable
+        Breaks ties between equal costs.
+    priced : bool
+        Whether prices are positive at all.
+    printed : bool
+        Algorithms 3 and 4 as printed instead of cheapest schedules (E23, E26-E28).
     """
 
     ready: Literal["before", "model", "start"] = "before"
-    key: Key = fewest_first
+    key: TieBreak = fewest_first
     priced: bool = True
     printed: bool = False
 
@@ -77,181 +84,229 @@ VARIANTS: Mapping[str, Variant] = {
 
 
 def variant_of(name: str) -> Variant:
-    """Return a variant by the name of its method; UsageError for an unknown one."""
+    """Return a variant by the name of its method.
+
+    Parameters
+    ----------
+    name : str
+        A key of `VARIANTS`.
+
+    Raises
+    ------
+    UsageError
+        If there is no such variant.
+    """
     if name not in VARIANTS:
         raise UsageError(f"no variant '{name}' of A_online; there are {', '.join(VARIANTS)}")
     return VARIANTS[name]
 
 
 @dataclass(frozen=True, eq=False)
-class Arrived:
-    """A job as it is known from its arrival on, and what follows from its own data."""
+class RevealedJob:
+    """A job as an online algorithm knows it from its arrival on."""
 
-    place: int  # in the list of jobs
+    place: int  # index in the list of jobs
     job: Job
     worker_type: int  # u_j, v_j by index
     ps_type: int
     ready: Ints  # [s] a_j + Delta_js, slot
-    needed: tuple[int, int]  # worker-slots, split and together
-    modes: tuple[Mode, ...]
-    most: int  # workers: D_j, or as many as there are
+    needed: tuple[int, int]  # worker-slots, split and colocated
+    modes: tuple[JobMode, ...]
+    limit: int  # workers at most: D_j or those of the network
 
     @cached_property
-    def every_number(self) -> tuple[Mode, ...]:
-        """All D_u of Algorithm 2, whether or not fewer workers do as well."""
-        if self.most > MOST_NUMBERS:
+    def every_number(self) -> tuple[JobMode, ...]:
+        """All D_u of Algorithm 2, dominated or not; ScaleError if there are too many."""
+        if self.limit > MAX_NUMBERS:
             raise ScaleError(
-                f"job {self.job.id} may have 1 to {self.most} workers: every number is tried as "
-                f"printed, at most {MOST_NUMBERS} of them"
+                f"job {self.job.id} may have 1 to {self.limit} workers: every number is tried as "
+                f"printed, at most {MAX_NUMBERS} of them"
             )
         return tuple(
-            Mode(n, -(-self.needed[together] // n), together)
-            for n in range(1, self.most + 1)
-            for together in (True, False)
+            JobMode(n, -(-self.needed[colocated] // n), colocated)
+            for n in range(1, self.limit + 1)
+            for colocated in (True, False)
         )
 
     @property
     def longest(self) -> int:
-        """Slots of its longest mode."""
+        """Duration of its longest mode, in slots."""
         return max((mode.duration for mode in self.modes), default=0)
 
 
-def arrived(instance: EdgeInstance, j: int) -> Arrived:
-    """Return the job with index j."""
+def reveal(instance: EdgeInstance, job: int) -> RevealedJob:
+    """Return one job as an online algorithm knows it.
+
+    Parameters
+    ----------
+    job : int
+        Index in the instance.
+    """
     view = arrays(instance)
-    return Arrived(
-        j,
-        instance.jobs[j],
-        int(view.worker_type[j]),
-        int(view.ps_type[j]),
-        view.ready[j],
-        (int(view.needed[j, 0]), int(view.needed[j, 1])),
-        all_modes(instance, j),
-        most_workers(instance, j, together=False),
+    return RevealedJob(
+        job,
+        instance.jobs[job],
+        int(view.worker_type[job]),
+        int(view.ps_type[job]),
+        view.ready[job],
+        (int(view.needed[job, 0]), int(view.needed[job, 1])),
+        all_modes(instance, job),
+        max_workers(instance, job, colocated=False),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
-    """The runs of the jobs that a round takes, by job id, and what there is to say of it."""
+class RoundPlacements:
+    """The runs of the jobs accepted in a round, by job id, and what is reported of the round."""
 
     placements: Mapping[str, Placement]
-    note: Mapping[str, Any] = field(default_factory=dict)
+    note: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Network:
-    """What is known before any job: servers, types, T and the scales of prices."""
+    """What is known before any job arrives: servers, types, T and the scales of prices."""
 
     instance: EdgeInstance
-    theta: Scale
+    theta: PriceScale
 
     @classmethod
     def of(cls, instance: EdgeInstance, variant: Variant) -> "Network":
-        """Return what A_maxsche needs of an instance beside its jobs.
+        """Return what A_maxsche needs of an instance apart from its jobs.
+
+        Parameters
+        ----------
+        variant : Variant
+            Says whether there are prices.
 
         Raises
         ------
         ScaleError
-            When some job needs a round of more slots than can be priced.
+            If some job needs a round with more slots than can be priced.
         """
-        servers, shortest = len(instance.servers), least_slots(instance)
-        if shortest * servers > MOST_CELLS:
+        servers, shortest = len(instance.servers), longest_job_slots(instance)
+        if shortest * servers > MAX_CELLS:
             raise ScaleError(
                 f"a job needs {shortest} slots or more, on {servers} servers too many to price: at "
-                f"most {MOST_CELLS:.2g} pairs are kept"
+                f"most {MAX_CELLS:.2g} pairs are kept"
             )
-        return cls(instance, scale(instance) if variant.priced else Scale(0.0, 0.0))
+        return cls(instance, price_scale(instance) if variant.priced else PriceScale(0.0, 0.0))
 
-    def placement(self, offer: Offer, tau: int) -> Placement:
-        """Return a schedule of the round after tau in real slots, by ids of servers."""
+    def placement(self, placed: PricedPlacement, tau: int) -> Placement:
+        """Return a schedule in slots of the horizon and ids of servers.
+
+        Parameters
+        ----------
+        placed : PricedPlacement
+            A schedule of the round.
+        tau : int
+            tau_i; slot 0 of the round is slot tau_i + 1.
+        """
         ids = [server.id for server in self.instance.servers]
-        start = tau + 1 + offer.start
-        workers = {ids[s]: count for s, count in offer.workers.items()}
-        return Placement(start, start + offer.duration - 1, workers, ids[offer.ps])
+        start = tau + 1 + placed.start
+        workers = {ids[s]: count for s, count in placed.workers.items()}
+        return Placement(start, start + placed.duration - 1, workers, ids[placed.ps])
 
 
-def happened(line: str, event: str, tau: int, **keys: Any) -> Event:
-    """Return an event of the round after tau."""
+def round_event(line: str, event: str, tau: int, **keys: object) -> Event:
+    """Return an event of the round after tau.
+
+    Parameters
+    ----------
+    line : str
+        Line of the pseudocode, such as `A2 L1`.
+    event : str
+        Name of the event.
+    tau : int
+        tau_i.
+    **keys
+        Further keys of the event.
+    """
     return {"line": line, "event": event, "time": tau, **keys}
 
 
 def serve_round(
     network: Network,
-    jobs: Sequence[Arrived],
+    jobs: Sequence[RevealedJob],
     tau: int,
     variant: Variant = VARIANTS["a-online"],
     *,
     last: int | None = None,
-    note: Note | None = None,
-) -> tuple[Served, RoundMarket]:
-    """Run jobs whose cheapest schedule costs less than 1, one after the other.
+    record: Recorder | None = None,
+) -> tuple[RoundPlacements, RoundPrices]:
+    """Accept jobs whose cheapest schedule costs less than 1, one after the other.
 
     Parameters
     ----------
-    jobs : sequence of Arrived
+    network : Network
+        Servers and prices.
+    jobs : sequence of RevealedJob
         J_i, in the order of the loop.
     tau : int
         tau_i; the round has the slots tau_i + 1..min(2 tau_i, T).
-    last : int, optional
+    variant : Variant
+        How schedules are chosen.
+    last : int or None
         Another last slot of the round.
-    note : callable, optional
-        Told every event, as the docstring of the module lists them.
+    record : callable or None
+        Receives every event listed in the docstring of the module.
 
     Returns
     -------
-    Served
+    RoundPlacements
         J_i^s with their runs.
-    RoundMarket
-        The market as they leave it.
+    RoundPrices
+        The prices at the end.
 
     Notes
     -----
-    Source: Algorithm 2. No guarantee (see `guarantees`). Costs count to 9 decimals.
+    Source: Algorithm 2. No guarantee (see `guarantees`). Costs are rounded to 9 decimals.
     Ties: see `Variant.key`; then the first servers of the list.
     """
     last = min(2 * tau, network.instance.horizon) if last is None else last
-    slots = _slots(jobs, tau, last)
-    market = RoundMarket.empty(arrays(network.instance), network.theta, slots)  # A2 L1
-    if note is not None:
-        worker, ps = network.theta  # theta - 1, the price of what is used up
+    slots = _relevant_slots(jobs, tau, last)
+    prices = RoundPrices.empty(arrays(network.instance), network.theta, slots)  # A2 L1
+    if record is not None:
+        worker, ps = network.theta  # theta - 1, the price on a full server
         full = {"worker_full": worker, "ps_full": ps}
-        note(happened("A2 L1", "open", tau, first=tau + 1, last=last, worker=0.0, ps=0.0, **full))
-    served: dict[str, Placement] = {}  # J_i^s
-    for each in jobs:  # A2 L2
-        offered = market.of(each.worker_type, each.ps_type)
-        best = _cheapest(offered, each, tau, variant)  # A2 L3-L14 (E18, E20)
+        record(
+            round_event("A2 L1", "open", tau, first=tau + 1, last=last, worker=0.0, ps=0.0, **full)
+        )
+    accepted: dict[str, Placement] = {}  # J_i^s
+    for job in jobs:  # A2 L2
+        problem = prices.pricing_problem(job.worker_type, job.ps_type)
+        best = _cheapest(problem, job, tau, variant)  # A2 L3-L14 (E18, E20)
         if best is not None and 1 - round(best.cost, DECIMALS) > 0:  # A2 L15 (E19)
-            served[each.job.id] = run = network.placement(best, tau)  # A2 L16-L17
-            if note is not None:
-                note(_accepted(each.job.id, run, best.cost, tau))
-                for event in _raised(network, market, each, best, tau):
-                    note(event)
-            market.take(each.worker_type, each.ps_type, best)  # A2 L18
-        elif note is not None:
+            accepted[job.job.id] = run = network.placement(best, tau)  # A2 L16-L17
+            if record is not None:
+                record(_accept_event(job.job.id, run, best.cost, tau))
+                for event in _raise_events(network, prices, job, best, tau):
+                    record(event)
+            prices.accept(job.worker_type, job.ps_type, best)  # A2 L18
+        elif record is not None:
             cost = None if best is None else best.cost
-            note(happened("A2 L15", "leave", tau, job=each.job.id, cost=cost))
+            record(round_event("A2 L15", "leave", tau, job=job.job.id, cost=cost))
         # A2 L19-L20
     # A2 L21
-    return Served(served), market
+    return RoundPlacements(accepted), prices
 
 
-def _accepted(job: str, run: Placement, cost: float, tau: int) -> Event:
-    """Return the event of a job that is run."""
+def _accept_event(job: str, run: Placement, cost: float, tau: int) -> Event:
+    """Return the event of an accepted job."""
     placed = run.to_data()
-    del placed["colocated"]  # it follows from the rest
-    return happened("A2 L17", "accept", tau, job=job, cost=cost, **placed)
+    del placed["colocated"]  # follows from the other keys
+    return round_event("A2 L17", "accept", tau, job=job, cost=cost, **placed)
 
 
-def _raised(
-    network: Network, market: RoundMarket, each: Arrived, best: Offer, tau: int
+def _raise_events(
+    network: Network, prices: RoundPrices, job: RevealedJob, best: PricedPlacement, tau: int
 ) -> Iterator[Event]:
-    """Yield the events of all prices that a schedule is about to raise."""
-    types = {"worker": each.job.worker_type, "ps": each.job.ps_type}
+    """Yield the events of all prices that an accepted schedule will raise."""
+    types = {"worker": job.job.worker_type, "ps": job.job.ps_type}
     slot = tau + 1 + best.start
-    for resource, s, before, after in market.rises(each.worker_type, each.ps_type, best):
+    for resource, s, before, after in prices.rises(job.worker_type, job.ps_type, best):
         where: dict[str, object] = {
-            "job": each.job.id,
+            "job": job.job.id,
             "server": network.instance.servers[s].id,
             "resource": resource,
             "type": types[resource],
@@ -260,60 +315,61 @@ def _raised(
         for k, end in pairwise([0, *(np.flatnonzero(changed) + 1).tolist(), best.duration]):
             if after[k] > before[k]:
                 where |= {"first": slot + k, "last": slot + end - 1}
-                prices = {"from": float(before[k]), "to": float(after[k])}
-                yield happened("A2 L18", "raise", tau, **where, **prices)
+                change = {"from": float(before[k]), "to": float(after[k])}
+                yield round_event("A2 L18", "raise", tau, **where, **change)
 
 
-def _cheapest(market: Market, job: Arrived, tau: int, variant: Variant) -> Offer | None:
-    """Return l*: over ends and numbers of workers, on one server or several, the cheapest."""
+def _cheapest(
+    problem: PricingProblem, job: RevealedJob, tau: int, variant: Variant
+) -> PricedPlacement | None:
+    """Return l*: the cheapest schedule over ends and numbers of workers, colocated or split."""
     first = job.ready - (tau + 1)  # [s] in slots of the round
-    never = market.workers.slots
+    never = problem.workers.slots
     if variant.ready == "before":
         first = np.where(job.ready < tau, 0, never)
     elif variant.ready == "model":
         first = np.where(job.ready <= tau + 1, 0, never)
     if variant.printed:
-        return printed_schedule(market, job.every_number, first <= 0)
-    opening = variant.ready != "start"  # one start: the loop over ends is dead (E17)
-    return market.cheapest(job.modes, first, key=variant.key, opening=opening)
+        return printed_schedule(problem, job.every_number, first <= 0)
+    first_slot_only = variant.ready != "start"  # one start: the loop over ends has no effect (E17)
+    return problem.cheapest(job.modes, first, key=variant.key, first_slot_only=first_slot_only)
 
 
-def _slots(jobs: Sequence[Arrived], tau: int, last: int) -> int:
-    """Return how many slots of a round can matter: after all jobs one by one, all is free again."""
-    ready = max((int(each.ready.max()) for each in jobs), default=0)
-    needed = max(0, ready - tau - 1) + sum(each.longest for each in jobs)
+def _relevant_slots(jobs: Sequence[RevealedJob], tau: int, last: int) -> int:
+    """Return a number of slots of the round that suffices for all jobs one after the other."""
+    ready = max((int(job.ready.max()) for job in jobs), default=0)
+    needed = max(0, ready - tau - 1) + sum(job.longest for job in jobs)
     return max(1, min(last - tau, needed))
 
 
 def a_maxsche(
     instance: EdgeInstance, *, events: bool = False, variant: str = "a-online"
 ) -> AlgorithmRun:
-    """Run A_maxsche on an instance that is a batch: as many of its jobs as prices let in.
+    """Run A_maxsche on a batch.
 
     Parameters
     ----------
     instance : EdgeInstance
-        With `batch_round`; jobs that arrive too late for the round are not looked at.
+        With `batch_round`; jobs that arrive too late for the round are ignored.
     events : bool
-        Whether to tell what was done, step by step; the docstring of the module lists the events.
+        Whether to return the events listed in the docstring of the module.
     variant : str
         One of `VARIANTS`.
 
     Returns
     -------
     AlgorithmRun
-        `trace` has `jobs`, how many were looked at, and `dual_value`, the most that any schedule
-        can run as the final prices prove it (G1); None where they prove nothing.
+        `trace` has `jobs`, the number of jobs considered, and `dual_value`, an upper bound on the
+        jobs of any schedule that the final prices prove (G1); None if they prove nothing.
 
     Raises
     ------
     UsageError
-        When the instance is no batch, or the variant unknown.
+        If the instance is no batch, or the variant unknown.
 
     Notes
     -----
-    Source: Algorithm 2. No guarantee (see `guarantees`). Jobs in order of arrival, then of the
-    list.
+    Source: Algorithm 2. No guarantee (see `guarantees`). Jobs by arrival, then in list order.
     """
     if reason := only_batches(instance):
         raise UsageError(f"a_maxsche {reason}")
@@ -321,9 +377,10 @@ def a_maxsche(
     able = [j for j, job in enumerate(instance.jobs) if instance.may_run(job)]
     able.sort(key=lambda j: instance.jobs[j].arrival)
     tau = instance.window[0] - 1
-    batch = [arrived(instance, j) for j in able]
+    batch = [reveal(instance, j) for j in able]
     log: list[Event] = []
-    note = log.append if events else None
-    served, market = serve_round(Network.of(instance, chosen), batch, tau, chosen, note=note)
-    trace = {"dual_value": dual_value(instance, market), "jobs": len(batch)}
-    return AlgorithmRun(EdgeSchedule(served.placements), tuple(log), trace)
+    record = log.append if events else None
+    network = Network.of(instance, chosen)
+    accepted, prices = serve_round(network, batch, tau, chosen, record=record)
+    trace = {"dual_value": dual_value(instance, prices), "jobs": len(batch)}
+    return AlgorithmRun(EdgeSchedule(accepted.placements), tuple(log), trace)

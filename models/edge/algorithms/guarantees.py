@@ -1,102 +1,109 @@
-"""What can be said of the online algorithms on an instance; the paper itself proves nothing.
+"""Guarantees of the online algorithms; all of them are ours, as the paper proves none.
 
-Numbers G1-G4:
+- G1, weak duality of (4) and (5): any prices, with the exact least cost of each job, bound the
+  number of jobs that a round can run. Evaluated at the final prices of A_maxsche.
+- G2: with every batch solved to proved optimality, the sum of all c_j is at most 4 times that of
+  any schedule that ends by T / 4. The argument is that of interval-indexed batches.
+- G3: G2 says nothing on sum c_j - a_j, the paper's objective: no online algorithm without
+  preemption has a constant ratio there, not even on one worker.
+- G4: why the usual argument for price-based ratios does not apply to A_maxsche: a job has weight 1
+  but uses at least two units, and one worker in use closes its server.
 
-- G1, weak duality of (4) and (5): prices, with every job's true least cost, bound what a round can
-  run. Evaluated on the prices that A_maxsche ends with.
-- G2: with every batch solved to proof, the sum of all c_j is at most 4 times that of any schedule
-  that ends by T / 4. The argument is that of interval-indexed batches (Hall, Schulz, Shmoys, Wein).
-- G3: it says nothing on sum c_j - a_j, the paper's objective: no online algorithm that never
-  preempts is within a constant there, already on one worker.
-- G4: why prices cannot carry a ratio for A_maxsche as they do elsewhere: a job weighs 1 and takes
-  at least two units, and one worker in use closes its server.
+References
+----------
+L. A. Hall, A. S. Schulz, D. B. Shmoys and J. Wein (1997). Scheduling to minimize average completion
+time: off-line and on-line approximation algorithms. Mathematics of Operations Research 22, 513-544.
 """
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
-from schedgap.models.edge.algorithms.prices import RoundMarket, scale, unit_price
-from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.algorithms.cheapest_schedule import Floats, SlotWindows
+from schedgap.models.edge.algorithms.prices import RoundPrices, price_scale, unit_price
+from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.modes import all_modes
-from schedgap.models.edge.programs.dual import LARGEST, Pricer, Prices, rounded
+from schedgap.models.edge.programs.dual import LARGEST, CapacityPrices, LagrangianDual, rounded
 
 FLOW = "none on sum c_j - a_j: no online algorithm without preemption has a constant there (G3)"
 
 
-def dual_value(instance: EdgeInstance, market: RoundMarket) -> float | None:
-    """Return the bound (5) on a batch that the market's prices prove (G1), at most all jobs.
+def dual_value(instance: EdgeInstance, prices: RoundPrices) -> float | None:
+    """Return the upper bound (5) on a batch that prices prove (G1), at most its number of jobs.
 
     Parameters
     ----------
     instance : EdgeInstance
-        A batch, of the round of the market.
+        The batch.
+    prices : RoundPrices
+        Of its round.
 
     Returns
     -------
     float or None
-        None where the prices are too large to be summed exactly, and would prove nothing.
+        None if the prices are too large to be summed exactly.
 
     Notes
     -----
-    Source: (5), (5a), (6), with least costs over every start, whatever A_maxsche looked at.
+    Source: (5), (5a), (6), with least costs over all starts, not only those that A_maxsche tried.
     """
-    given = arrays(instance)
-    prices = Prices(
-        _stacked(market, given.workers.shape, of_workers=True),
-        _stacked(market, given.ps.shape, of_workers=False),
+    given, slots = arrays(instance), prices.slots
+    dual_prices = CapacityPrices(
+        _stacked(prices.workers, (*given.workers.shape, slots)),
+        _stacked(prices.ps, (*given.ps.shape, slots)),
     )
-    if max(prices.workers.max(), prices.ps.max()) * market.slots >= LARGEST:
+    if max(dual_prices.workers.max(), dual_prices.ps.max()) * slots >= LARGEST:
         return None
-    pricer = Pricer(problem(instance), market.slots)
+    dual = LagrangianDual(compiled(instance), slots)
     try:
-        return min(float(len(pricer.view.tasks)), -pricer.bound(prices))
+        return min(float(len(dual.view.tasks)), -dual.bound(dual_prices))
     except ValueError:
         return None
 
 
-def _stacked(market: RoundMarket, shape: tuple[int, ...], *, of_workers: bool) -> Any:
-    """[s, type, t] prices of a round; 0 for types that nobody asked for."""
-    found = np.zeros((*shape, market.slots))
-    for kind, windows in (market.workers if of_workers else market.ps).items():
-        found[:, kind] = windows.price
-    return rounded(found)
+def _stacked(tables: Mapping[int, SlotWindows], shape: tuple[int, ...]) -> Floats:
+    """Return prices [s, type, t] from tables by type; 0 for types without a table."""
+    stacked = np.zeros(shape)
+    for kind, windows in tables.items():
+        stacked[:, kind] = windows.price
+    return rounded(stacked)
 
 
 def exact_batches(
     instance: EdgeInstance, reference: EdgeSchedule | None = None, **free: object
-) -> dict[str, Any]:
-    """Return what G2 says of A_online with every batch solved to proof.
+) -> dict[str, object]:
+    """Return guarantee G2 of A_online with every batch solved to proved optimality.
 
     Parameters
     ----------
     reference : EdgeSchedule or None
-        The schedule R to compare with: an optimal one, or the best that is known. Without it,
-        nothing is said of when it ends.
-    free
-        Options of the run, on which the claim does not depend.
+        The schedule R to compare with, an optimal or the best known one. Without it the assumption
+        on its end counts as failed.
+    **free
+        Options of the run; the guarantee does not depend on them.
 
     Returns
     -------
     dict
-        `claim` in words; `factor` None, as there is none on the objective; `holds` and `failed`,
-        whether the assumptions are met and which are not; `limit`, 4 sum (c_j^R - a_j) + 3 sum a_j,
-        the most that sum c_j - a_j can be, or None without `reference`.
+        `claim` in words; `factor` None, as there is none for the objective; `holds` and `failed`:
+        whether the assumptions hold and which do not; `limit`: the upper bound
+        4 sum (c_j^R - a_j) + 3 sum a_j on sum c_j - a_j, None without `reference`.
 
     Notes
     -----
-    A job that R ends by tau_i arrives before tau_i (first assumption), and that part of R, moved to
-    tau_i + 1.., is one possible batch of round i; hence after round i as many jobs run as R ends by
-    tau_i. The k-th job of round i ends by 4 tau_{i-1}, and the k-th of R after tau_{i-1}. The last
-    job of R ends in a round that still has 2 tau_i <= T slots (second assumption).
+    A job that ends in R by tau_i arrives before tau_i (first assumption). The jobs that end in R by
+    tau_i, shifted to tau_i + 1.., are a feasible batch of round i; hence A_online has started at
+    least as many jobs after round i. Let the k-th job to end in R end in tau_{i-1} + 1..tau_i. The
+    k-th job that A_online starts runs in round i or before, so it ends by 2 tau_i = 4 tau_{i-1},
+    less than 4 times the end of the k-th job in R. The last job of R ends in a round with
+    2 tau_i <= T (second assumption).
     """
-    failed = list(_too_short(instance))
+    failed = _too_short(instance)
     limit = None
     if reference is None:
-        failed.append("horizon >= 4 times the last slot of the schedule that it is compared with")
+        failed.append("horizon >= 4 times the last slot of the reference schedule")
     else:
         last = max(reference.completion(job.id) for job in instance.jobs)
         if instance.horizon < 4 * last:
@@ -112,38 +119,43 @@ def exact_batches(
 
 
 def _too_short(instance: EdgeInstance) -> list[str]:
-    """Jobs that could end in their slot of arrival: of these G2 speaks only a slot too late."""
-    found = []
+    """Return the failed first assumption for each job that could end in its slot of arrival."""
+    failed = []
     for j, job in enumerate(instance.jobs):
         shortest = min((mode.duration for mode in all_modes(instance, j)), default=math.inf)
         least = min(job.transfer_delay.values())
         if least + shortest < 2:
-            found.append(f"least delay + duration of job {job.id} >= 2; it is {least + shortest}")
-    return found
+            failed.append(f"least delay + duration of job {job.id} >= 2; it is {least + shortest}")
+    return failed
 
 
-def no_guarantee(instance: EdgeInstance, **free: object) -> dict[str, Any]:
+def no_guarantee(instance: EdgeInstance, **free: object) -> dict[str, object]:
     """Return why there is no guarantee for A_online and A_maxsche on an instance (G4).
+
+    Parameters
+    ----------
+    **free
+        Options of the run; they do not matter.
 
     Returns
     -------
     dict
         `claim`, `factor` None, `holds` False, and in `failed` the assumptions of price-based ratios
-        (weight over consumption in [1, F]; demands below 1 / log theta of a server) that fail.
+        (weight over volume in [1, F]; demands below 1 / log theta of a server) that fail.
     """
     failed = []
     volume = least_volume(instance)
     if volume > 1:
-        failed.append(f"a job weighs no less than it takes; it weighs 1 and takes {volume} units")
-    theta = scale(instance)
+        failed.append(f"the weight of a job is at least its volume; they are 1 and {volume} units")
+    theta = price_scale(instance)
     given = arrays(instance)
-    for name, capacity, each in (
+    for name, capacity, theta_1 in (
         ("worker", given.workers, theta.worker),
         ("PS", given.ps, theta.ps),
     ):
-        least, log = int(capacity[capacity > 0].min(initial=2**62)), math.log2(each + 1)
+        least, log = int(capacity[capacity > 0].min(initial=2**62)), math.log2(theta_1 + 1)
         if least < log:
-            failed.append(f"every server has log2 theta = {log:.3g} of a {name}; one has {least}")
+            failed.append(f"every server has log2 theta = {log:.3g} {name}s; one has {least}")
     return {
         "claim": "none: the paper proves nothing on A_online",
         "factor": None,
@@ -153,24 +165,24 @@ def no_guarantee(instance: EdgeInstance, **free: object) -> dict[str, Any]:
 
 
 def least_volume(instance: EdgeInstance) -> int:
-    """Return the least n d + d of all modes: workers and PS times slots, at least 2."""
+    """Return the least volume n d + d over all modes, workers and PS times slots; at least 2."""
     modes = (mode for j in range(len(instance.jobs)) for mode in all_modes(instance, j))
     return min((mode.duration * (mode.workers + 1) for mode in modes), default=2)
 
 
 def closed_servers(instance: EdgeInstance) -> Mapping[str, tuple[int, int]]:
-    """Return how many servers one job closes for a round, of those with two units or more (G4).
+    """Return on how many servers one unit in use closes the server for the round (G4).
 
     Returns
     -------
     mapping
-        For `worker` and `ps`: pairs of server and type with one unit in use where the next one
-        costs every job 1 or more, even for its shortest duration; and all pairs with at least two
-        units of a type that some job asks for. Nobody pays that.
+        For `worker` and `ps`: the number of pairs of server and type on which, with one unit in
+        use, the next one costs every job at least 1, its weight, even for the shortest duration;
+        and the number of all pairs with at least two units of a type that some job needs.
     """
-    given, theta = arrays(instance), scale(instance)
-    found = {}
-    for name, capacity, wanted, each in (
+    given, theta = arrays(instance), price_scale(instance)
+    closed = {}
+    for name, capacity, wanted, theta_1 in (
         ("worker", given.workers, given.worker_type, theta.worker),
         ("ps", given.ps, given.ps_type, theta.ps),
     ):
@@ -179,24 +191,24 @@ def closed_servers(instance: EdgeInstance) -> Mapping[str, tuple[int, int]]:
             for mode in all_modes(instance, j):
                 shortest[kind] = min(shortest.get(kind, mode.duration), mode.duration)
         pairs = [(d, int(c)) for kind, d in shortest.items() for c in capacity[:, kind] if c >= 2]
-        closed = sum(d * float(unit_price(each, np.array(1), c)) >= 1 for d, c in pairs)
-        found[name] = closed, len(pairs)
-    return found
+        expensive = sum(d * float(unit_price(theta_1, np.array(1), c)) >= 1 for d, c in pairs)
+        closed[name] = expensive, len(pairs)
+    return closed
 
 
 def opening_cap(instance: EdgeInstance, capacity: int, volume: int) -> float:
-    """Return the F_1 below which one worker in use leaves a server open to the next job.
+    """Return the F_1 below which a server with one worker in use remains open to the next job.
 
     Parameters
     ----------
     capacity : int
         W_su of the server.
     volume : int
-        Workers times slots of the next job; its PS is taken to be free of charge.
+        Workers times slots of the next job; its PS is taken to cost nothing.
 
     Notes
     -----
-    volume (theta_1^(1/capacity) - 1) < 1 with theta_1 = 2 T S U F_1 + 1, of (7).
+    volume (theta_1^(1/capacity) - 1) < 1 with theta_1 = 2 T S U F_1 + 1, from (7).
     """
-    per_cap = scale(instance).worker / instance.price_caps.worker  # 2 T S U
+    per_cap = price_scale(instance).worker / instance.price_caps.worker  # 2 T S U
     return ((1 + 1 / volume) ** capacity - 1) / per_cap

@@ -1,20 +1,24 @@
-"""What is returned where a job may find no place: a whole schedule, or what there is of one."""
+"""Results of algorithms that may leave jobs unplaced."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.decisions import no_schedule
-from schedgap.models.edge.placements import sums
+from schedgap.models.edge.decisions import infeasibility_reason
+from schedgap.models.edge.placements import reported_sums
 from schedgap.models.method import MethodResult, RunContext
 
 
-def deliver(
-    instance: EdgeInstance, schedule: EdgeSchedule, trace: Mapping[str, Any] | None = None
+def complete_or_partial(
+    instance: EdgeInstance, schedule: EdgeSchedule, trace: Mapping[str, object] | None = None
 ) -> MethodResult:
-    """Return a schedule of all jobs; with jobs left over, their number and the rest to look at.
+    """Return a schedule of all jobs as the result, else only as a partial one.
 
-    The trace gets the `sums`, or `left`, the ids of the jobs without a place.
+    Parameters
+    ----------
+    schedule : EdgeSchedule
+        Of all jobs or of some.
+    trace : mapping or None
+        Extended by `reported_sums`, or by `left`, the ids of the jobs that were not placed.
     """
     left = [job.id for job in instance.jobs if job.id not in schedule.placements]
     if left:
@@ -22,7 +26,7 @@ def deliver(
         return MethodResult(
             note=note, partial=schedule.to_data(instance), trace={**(trace or {}), "left": left}
         )
-    return MethodResult(schedule, trace={**(trace or {}), **sums(instance, schedule)})
+    return MethodResult(schedule, trace={**(trace or {}), **reported_sums(instance, schedule)})
 
 
 def run_policy(
@@ -32,11 +36,16 @@ def run_policy(
     *,
     proves: bool = True,
 ) -> MethodResult:
-    """Run a function from an instance and its options to a schedule, which may leave jobs out.
+    """Run a policy as a method.
 
-    `proves`: a job that cannot end in time settles that there is no schedule. Without transfer
-    delays such a job may still run.
+    Parameters
+    ----------
+    function : callable
+        From the instance and its options to a schedule, perhaps without some jobs.
+    proves : bool
+        Whether a job that cannot end in time proves infeasibility. False for policies that ignore
+        transfer delays, with which such a job may still run.
     """
-    if proves and (reason := no_schedule(instance)):
+    if proves and (reason := infeasibility_reason(instance)):
         return MethodResult(infeasible=True, note=reason)
-    return deliver(instance, function(instance, **call.options))
+    return complete_or_partial(instance, function(instance, **call.options))

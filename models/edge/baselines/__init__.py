@@ -1,1 +1,1 @@
-"""The schemes that the paper compares its algorithms with."""
+"""The policies that the paper compares its algorithms with."""

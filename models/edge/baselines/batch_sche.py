@@ -1,48 +1,52 @@
-"""BatchSche: the batch scheme of the paper's sister paper on elastic jobs.
+"""BatchSche: the batch scheme of the authors' paper on elastic jobs, completed by us.
 
-Completed by us. It sees a job from its arrival on; a job that cannot end by T is left over and does
-not hold up others. Ties: arrival, then list order.
+A job is known from its arrival on. A job that cannot end by T is left unplaced and does not delay
+others. Ties: arrival, then list order.
 """
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
-from schedgap.models.edge.algorithms.a_maxsche import Arrived, Network, Variant, serve_round
-from schedgap.models.edge.algorithms.a_online import Arrivals
-from schedgap.models.edge.modes import Mode
+from schedgap.models.edge.algorithms.a_maxsche import Network, RevealedJob, Variant, serve_round
+from schedgap.models.edge.algorithms.a_online import JobStream
+from schedgap.models.edge.modes import JobMode
 
 
-def _fewest_then_earliest(cost: float, mode: object, start: int) -> tuple[float, ...]:
-    """Order by cost; among equal costs fewest workers, earliest start, then the single server."""
-    assert isinstance(mode, Mode)
-    return cost, mode.workers, start, not mode.together
+def _fewest_then_earliest(cost: float, mode: JobMode, start: int) -> tuple[float, ...]:
+    """Return a sort key: cost, then fewest workers, earliest start, colocated before split."""
+    return cost, mode.workers, start, not mode.colocated
 
 
 BATCH_SCHE = Variant(ready="start", key=_fewest_then_earliest)
 
 
 def batch_sche(instance: EdgeInstance, alpha: int = 4) -> EdgeSchedule:
-    """Serve batches in alpha windows of their round's length, each filled at rising prices.
+    """Schedule batches in alpha windows of their round's length, each at prices that start at 0.
 
-    At tau = 1, 2, 4, ... the jobs that have arrived by then and have no place are a batch. It gets
-    the windows alpha tau + (k - 1) tau + 1..alpha tau + k tau, k = 1..alpha; in each of them jobs
-    run whose cheapest schedule costs less than 1, with prices as in A_maxsche that start anew.
-    Nothing runs before slot alpha + 1, and every batch waits alpha times as long as it gathered.
+    At tau = 1, 2, 4, ... the jobs that have arrived by then and are not placed form a batch. It is
+    scheduled in the windows alpha tau + (k - 1) tau + 1..alpha tau + k tau, k = 1..alpha; each
+    accepts the jobs whose cheapest schedule costs less than 1, with prices as in A_maxsche. Nothing
+    runs before slot alpha + 1.
+
+    Parameters
+    ----------
+    alpha : int
+        Number of windows of a batch, and the factor by which it waits; >= 1.
     """
-    network, arrivals = Network.of(instance, BATCH_SCHE), Arrivals(instance)
+    network, stream = Network.of(instance, BATCH_SCHE), JobStream(instance)
     T = instance.horizon
-    waiting: list[Arrived] = []
+    waiting: list[RevealedJob] = []
     placed: dict[str, Placement] = {}
     tau = 1
     while alpha * tau < T:
-        waiting += arrivals.until(tau)
+        waiting += stream.until(tau)
         for k in range(1, alpha + 1):
             first = alpha * tau + (k - 1) * tau
             if first < T and waiting:
                 last = min(first + tau, T)
-                able = [each for each in waiting if each.ready.min() <= last]
-                served, _ = serve_round(network, able, first, BATCH_SCHE, last=last)
-                placed |= served.placements
-                waiting = [each for each in waiting if each.job.id not in placed]
-        if not waiting and arrivals.all_here():
+                able = [job for job in waiting if job.ready.min() <= last]
+                accepted, _ = serve_round(network, able, first, BATCH_SCHE, last=last)
+                placed |= accepted.placements
+                waiting = [job for job in waiting if job.job.id not in placed]
+        if not waiting and stream.all_here():
             break
         tau *= 2
     return EdgeSchedule(placed)

@@ -1,7 +1,7 @@
-"""DRF: dominant resource fairness, max-min fair counts of workers and PSs.
+"""DRF: dominant resource fairness, max-min fair numbers of workers and PSs; completed by us.
 
-Completed by us. It sees a job from its arrival on; a job that cannot end by T is left over and does
-not hold up others. Ties: arrival, then list order.
+A job is known from its arrival on. A job that cannot end by T is left unplaced and does not delay
+others. Ties: arrival, then list order.
 """
 
 from collections.abc import Sequence
@@ -11,97 +11,96 @@ import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.instances.edge.compiled import Ints
-from schedgap.models.edge.algorithms.a_maxsche import Arrived
-from schedgap.models.edge.algorithms.a_online import Arrivals
-from schedgap.models.edge.baselines.timetable import Timetable
-from schedgap.models.edge.decisions import Group
-from schedgap.models.edge.modes import Mode
-from schedgap.models.edge.placements import Run
+from schedgap.models.edge.algorithms.a_maxsche import RevealedJob
+from schedgap.models.edge.algorithms.a_online import JobStream
+from schedgap.models.edge.decisions import ModeStart
+from schedgap.models.edge.modes import JobMode
+from schedgap.models.edge.placements import PlacedRun, schedule_from_runs
 
 
 @dataclass(eq=False)
 class _Share:
-    """What a waiting job gets in a slot."""
+    """The allocation of a waiting job in a slot."""
 
-    job: Arrived
+    job: RevealedJob
     workers: dict[int, int] = field(default_factory=dict)  # by server
     host: int = -1
     blocked: bool = False
 
     @property
-    def number(self) -> int:
+    def total_workers(self) -> int:
         return sum(self.workers.values())
 
 
 def drf(instance: EdgeInstance) -> EdgeSchedule:
-    """Share out workers one by one, each to the job with the least dominant share.
+    """Allocate workers one by one, each to the job with the least dominant share.
 
-    The dominant share of a job is the larger one of its workers and its PS as parts of all workers
-    and PSs of its types. Ours: when a job arrives, gets ready or ends, all waiting jobs take part;
-    a job's workers stay together where they can, all of them on one server if one holds them; who
-    has a worker then starts, and keeps what it has.
+    The dominant share of a job is the larger of its fraction of all workers of its type and its
+    fraction of all PSs of its type. Ours: whenever a job arrives, becomes ready or ends, all
+    waiting jobs take part; the workers of a job are placed close together, on one server if it can
+    hold them all; every job with a worker starts and keeps its allocation.
     """
-    view, arrivals = arrays(instance), Arrivals(instance)
+    view, stream = arrays(instance), JobStream(instance)
     moments = {int(slot) for slot in np.unique(view.arrival)}
-    waiting: list[Arrived] = []
-    running: list[Run] = []
-    placed: list[Run] = []
+    waiting: list[RevealedJob] = []
+    running: list[PlacedRun] = []
+    placed: list[PlacedRun] = []
     while moments:
         now = min(moments)
         moments.discard(now)
-        running = [run for run in running if run.group.end >= now]
-        new = arrivals.until(now)
-        moments |= {int(slot) for each in new for slot in each.ready if now < slot}
+        running = [run for run in running if run.end >= now]
+        new = stream.until(now)
+        moments |= {int(slot) for job in new for slot in job.ready if now < slot}
         waiting += new
         free, ps = view.workers.copy(), view.ps.copy()
         for run in running:
-            u, v = int(view.worker_type[run.group.job]), int(view.ps_type[run.group.job])
+            u, v = int(view.worker_type[run.job]), int(view.ps_type[run.job])
             for s, count in run.workers:
                 free[s, u] -= count
             ps[run.host, v] -= 1
-        for run in _drf_starts(instance, waiting, free, ps, now):
+        for run in _starting_runs(instance, waiting, free, ps, now):
             running.append(run)
             placed.append(run)
-            moments.add(run.group.end + 1)
-        started = {run.group.job for run in running}
-        waiting = [each for each in waiting if each.place not in started]
+            moments.add(run.end + 1)
+        started = {run.job for run in running}
+        waiting = [job for job in waiting if job.place not in started]
         moments = {slot for slot in moments if slot <= instance.horizon}
-    timetable = Timetable(instance)
-    timetable.runs = {run.group.job: run for run in placed}
-    return timetable.schedule()
+    return schedule_from_runs(instance, placed)
 
 
-def _drf_starts(
-    instance: EdgeInstance, waiting: Sequence[Arrived], free: Ints, ps: Ints, now: int
-) -> list[Run]:
-    """Return the runs that start in a slot; `free` [s, u] and `ps` [s, v] are used up."""
+def _starting_runs(
+    instance: EdgeInstance, waiting: Sequence[RevealedJob], free: Ints, ps: Ints, now: int
+) -> list[PlacedRun]:
+    """Return the runs that start in slot `now`; `free` [s, u] and `ps` [s, v] are reduced."""
     view = arrays(instance)
     all_workers, all_ps = view.workers.sum(axis=0), view.ps.sum(axis=0)
-    shares = [_Share(each) for each in waiting]
+    shares = [_Share(job) for job in waiting]
 
     def dominant(share: _Share) -> float:
         if not share.workers:
             return 0.0
-        of_workers = share.number / int(all_workers[share.job.worker_type])
+        of_workers = share.total_workers / int(all_workers[share.job.worker_type])
         return max(of_workers, 1 / int(all_ps[share.job.ps_type]))
 
-    while open_to := [share for share in shares if not share.blocked]:
-        share = min(open_to, key=dominant)
-        share.blocked = share.number == share.job.job.chunks or not _grant(share, free, ps, now)
+    while eligible := [share for share in shares if not share.blocked]:
+        share = min(eligible, key=dominant)
+        share.blocked = share.total_workers == share.job.job.chunks or not _grant(
+            share, free, ps, now
+        )
     runs = []
     for share in shares:
         if share.workers:
             _gather(share, free, ps, now)
-            n, together = share.number, set(share.workers) == {share.host}
-            mode = Mode(n, -(-share.job.needed[together] // n), together)
+            n, colocated = share.total_workers, set(share.workers) == {share.host}
+            mode = JobMode(n, -(-share.job.needed[colocated] // n), colocated)
             if now + mode.duration - 1 <= instance.horizon:
-                group = Group(share.job.place, mode, now)
-                runs.append(Run(group, tuple(sorted(share.workers.items())), share.host))
+                mode_start = ModeStart(share.job.place, mode, now)
+                runs.append(PlacedRun(mode_start, tuple(sorted(share.workers.items())), share.host))
     return runs
 
 
 def _grant(share: _Share, free: Ints, ps: Ints, now: int) -> bool:
-    """Give a job one worker more, and with the first one its PS; False where there is none."""
+    """Add one worker to a job, and with the first worker the PS; return False if none is free."""
     job = share.job
     own = np.where(job.ready <= now, free[:, job.worker_type], 0)
     if not own.any():
@@ -110,9 +109,9 @@ def _grant(share: _Share, free: Ints, ps: Ints, now: int) -> bool:
         hosts = np.where(job.ready <= now, ps[:, job.ps_type], 0)
         if not hosts.any():
             return False
-        beside = np.where(hosts > 0, own, 0)
-        s = int(np.argmax(beside if beside.any() else own))
-        share.host = s if beside.any() else int(np.argmax(hosts))
+        with_ps = np.where(hosts > 0, own, 0)
+        s = int(np.argmax(with_ps if with_ps.any() else own))
+        share.host = s if with_ps.any() else int(np.argmax(hosts))
         ps[share.host, job.ps_type] -= 1
     elif own[share.host]:
         s = share.host
@@ -126,8 +125,8 @@ def _grant(share: _Share, free: Ints, ps: Ints, now: int) -> bool:
 
 
 def _gather(share: _Share, free: Ints, ps: Ints, now: int) -> None:
-    """Move a job to the ready server that holds all of it with the fewest workers left over."""
-    job, n = share.job, share.number
+    """Move a job to the ready server that can hold all of it with the fewest workers left over."""
+    job, n = share.job, share.total_workers
     u, v = job.worker_type, job.ps_type
     for s, count in share.workers.items():
         free[s, u] += count

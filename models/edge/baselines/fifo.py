@@ -1,7 +1,7 @@
-"""FIFO: jobs in order of arrival, each on the server that can schedule it earliest.
+"""FIFO: jobs in order of arrival, each on the server that can start it earliest; completed by us.
 
-Completed by us. It sees a job from its arrival on; a job that cannot end by T is left over and does
-not hold up others. Ties: arrival, then list order.
+A job is known from its arrival on. A job that cannot end by T is left unplaced and does not delay
+others. Ties: arrival, then list order.
 """
 
 from collections.abc import Sequence
@@ -10,85 +10,88 @@ import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.instances.edge.compiled import Ints
-from schedgap.models.edge.algorithms.a_maxsche import Arrived
-from schedgap.models.edge.algorithms.a_online import Arrivals
-from schedgap.models.edge.baselines.timetable import Timetable
-from schedgap.models.edge.decisions import Group
-from schedgap.models.edge.modes import Mode
-from schedgap.models.edge.placements import Run
+from schedgap.models.edge.algorithms.a_maxsche import RevealedJob
+from schedgap.models.edge.algorithms.a_online import JobStream
+from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule
+from schedgap.models.edge.decisions import ModeStart
+from schedgap.models.edge.modes import JobMode
+from schedgap.models.edge.placements import PlacedRun
 
 
 def fifo(instance: EdgeInstance) -> EdgeSchedule:
     """Start jobs in order of arrival on the single server that can start them earliest.
 
-    Ours: as many workers as the server has, at most the chunks; no job starts before an earlier one
-    of its worker type. A job for which no server has both workers and PSs takes all free workers at
-    the first slot at which there are any, servers in list order.
+    Ours: a job gets all workers of the server, at most its number of chunks; no job starts before
+    an earlier one of its worker type. A job for which no server has both workers and PSs gets all
+    free workers in the first slot with any, servers in list order.
     """
-    timetable, arrivals = Timetable(instance), Arrivals(instance)
-    not_before: dict[int, int] = {}  # by worker type, the last start
+    partial, stream = EdgePartialSchedule(instance), JobStream(instance)
+    last_start: dict[int, int] = {}  # by worker type
     for slot in sorted({job.arrival for job in instance.jobs}):
-        for each in arrivals.until(slot):
-            lower = max(slot, not_before.get(each.worker_type, 1))
-            run = _fifo_run(timetable, each, lower)
+        for job in stream.until(slot):
+            run = _first_run(partial, job, max(slot, last_start.get(job.worker_type, 1)))
             if run is not None:
-                timetable.take(run)
-                not_before[each.worker_type] = run.group.start
-    return timetable.schedule()
+                partial.place(run)
+                last_start[job.worker_type] = run.start
+    return partial.schedule()
 
 
-def _fifo_run(timetable: Timetable, job: Arrived, lower: int) -> Run | None:
-    view, last = arrays(timetable.instance), timetable.instance.horizon
+def _first_run(partial: EdgePartialSchedule, job: RevealedJob, lower: int) -> PlacedRun | None:
+    view, last = arrays(partial.instance), partial.instance.horizon
     workers = view.workers[:, job.worker_type]
     both = np.flatnonzero((workers >= 1) & (view.ps[:, job.ps_type] >= 1)).tolist()
     if not both:
-        return _fifo_split(timetable, job, lower)
-    best: Run | None = None
+        return _split_run(partial, job, lower)
+    best: PlacedRun | None = None
     for s in both:
         n = min(job.job.chunks, int(workers[s]))
-        mode = Mode(n, -(-job.needed[True] // n), True)
-        for start in _moments(timetable, job, max(lower, int(job.ready[s])), [s]):
+        mode = JobMode(n, -(-job.needed[True] // n), True)
+        for start in _moments(partial, job, max(lower, int(job.ready[s])), [s]):
             end = start + mode.duration - 1
-            if end > last or (best is not None and start >= best.group.start):
+            if end > last or (best is not None and start >= best.start):
                 break
             if (
-                timetable.free_workers(job.worker_type, start, end)[s] >= n
-                and timetable.hosts[job.ps_type].most_free(s, start, end) >= 1
+                partial.free_workers(job.worker_type, start, end)[s] >= n
+                and partial.ps_usage[job.ps_type].free_throughout(s, start, end) >= 1
             ):
-                best = Run(Group(job.place, mode, start), ((s, n),), s)
+                best = PlacedRun(ModeStart(job.place, mode, start), ((s, n),), s)
                 break
     return best
 
 
-def _fifo_split(timetable: Timetable, job: Arrived, lower: int) -> Run | None:
-    """Return the run on all free workers; none of its type starts later, so they stay free."""
-    hosts = timetable.hosts[job.ps_type]
+def _split_run(partial: EdgePartialSchedule, job: RevealedJob, lower: int) -> PlacedRun | None:
+    """Return the run on all free workers; the last start of its type, so they stay free later."""
+    ps_usage = partial.ps_usage[job.ps_type]
     servers = range(len(job.ready))
-    for start in _moments(timetable, job, lower, servers):
-        free = np.where(
-            job.ready <= start, timetable.free_workers(job.worker_type, start, start), 0
-        )
+    for start in _moments(partial, job, lower, servers):
+        free = np.where(job.ready <= start, partial.free_workers(job.worker_type, start, start), 0)
         n = min(job.job.chunks, int(free.sum()))
         if not n:
             continue
-        mode = Mode(n, -(-job.needed[False] // n), False)
+        mode = JobMode(n, -(-job.needed[False] // n), False)
         end = start + mode.duration - 1
-        able = (s for s in servers if job.ready[s] <= start and hosts.most_free(s, start, end) >= 1)
+        able = (
+            s
+            for s in servers
+            if job.ready[s] <= start and ps_usage.free_throughout(s, start, end) >= 1
+        )
         host = next(able, None)
         if host is None:
             continue
-        if end > timetable.instance.horizon:
+        if end > partial.instance.horizon:
             return None
-        return Run(Group(job.place, mode, start), _in_list_order(free, n), host)
+        return PlacedRun(ModeStart(job.place, mode, start), _in_list_order(free, n), host)
     return None
 
 
-def _moments(timetable: Timetable, job: Arrived, lower: int, servers: Sequence[int]) -> list[int]:
-    """Slots from the lower limit on at which servers can become ready or free."""
-    hosts = timetable.hosts[job.ps_type]
-    slots = {lower, *timetable.tables[job.worker_type].times.tolist()}
+def _moments(
+    partial: EdgePartialSchedule, job: RevealedJob, lower: int, servers: Sequence[int]
+) -> list[int]:
+    """Return the slots from `lower` on in which servers may become ready or free."""
+    ps_usage = partial.ps_usage[job.ps_type]
+    slots = {lower, *partial.profiles[job.worker_type].times.tolist()}
     slots |= {int(job.ready[s]) for s in servers}
-    slots |= {after for s in servers for _, after in hosts.full(s)}
+    slots |= {after for s in servers for _, after in ps_usage.full(s)}
     return sorted(slot for slot in slots if slot >= lower)
 
 

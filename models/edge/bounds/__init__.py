@@ -1,1 +1,1 @@
-"""Relaxations of `edge`, and the prices that prove them."""
+"""Relaxations, the prices that prove their bounds, and the certificates; not in the paper."""

@@ -1,4 +1,10 @@
-"""Bounds evaluated again from their certificates: no engine, only the instance and its prices."""
+"""Certificates of bounds, evaluated again: no engine, only the instance and the prices.
+
+References
+----------
+A. M. Geoffrion (1974). Lagrangean relaxation for integer programming. Mathematical Programming
+Study 2, 82-114: any prices prove a bound.
+"""
 
 import math
 from collections.abc import Mapping
@@ -18,10 +24,10 @@ from schedgap.models.edge.bounds import (
     reduced_cost_fixing,
     worker_types,
 )
-from schedgap.models.edge.decisions import no_schedule
+from schedgap.models.edge.decisions import infeasibility_reason
 from schedgap.models.edge.programs.dual import LARGEST
-from schedgap.models.edge.programs.superadditive_cuts import LARGEST as LARGEST_SHAPE
-from schedgap.models.edge.programs.superadditive_cuts import MOST_WORKERS
+from schedgap.models.edge.programs.superadditive_cuts import MAX_WORKERS
+from schedgap.models.mechanisms.dual_feasible_functions import LARGEST_VALUE
 
 Index = Annotated[int, Field(ge=0, le=10**9)]
 Price = Annotated[float, Field(ge=0, le=LARGEST)]
@@ -29,26 +35,26 @@ Cell = Annotated[tuple[Index, Index, Count, Price], Field(strict=False)]
 """Server, type, slot from 1, price."""
 
 
-class ShapePrices(Record):
-    """Prices of one shape."""
+class CutPrices(Record):
+    """Prices of the cuts of one superadditive function, `shape`."""
 
     shape: Annotated[
-        tuple[Annotated[int, Field(ge=0, le=LARGEST_SHAPE)], ...],
-        Field(strict=False, min_length=1, max_length=MOST_WORKERS),
+        tuple[Annotated[int, Field(ge=0, le=LARGEST_VALUE)], ...],
+        Field(strict=False, min_length=1, max_length=MAX_WORKERS),
     ]
     prices: Many[Cell]
 
 
 class CellPrices(Record):
-    """Prices by server, type and slot; what is not there costs nothing."""
+    """Prices by server, type and slot; cells that are left out have price 0."""
 
     slots: Count
     worker_prices: Many[Cell]
     ps_prices: Many[Cell]
-    shapes: Many[ShapePrices] = ()
+    shapes: Many[CutPrices] = ()
 
 
-class ClassPrices(Record):
+class MergedPrices(Record):
     """Prices of edge servers and of clouds: block from 1, price."""
 
     edge: Many[Annotated[tuple[Count, Price], Field(strict=False)]]
@@ -61,42 +67,42 @@ class TypePrices(Record):
     worker_type: Id
     slots: Count
     block: Count
-    prices: ClassPrices
+    prices: MergedPrices
 
 
-class JobBound(Certificate):
+class JobBoundCertificate(Certificate):
     """Every job alone."""
 
     kind: Literal["job-bound"]
 
 
-class SrptBound(Certificate):
-    """One preemptive machine by worker type."""
+class SrptCertificate(Certificate):
+    """One preemptive machine for each worker type."""
 
     kind: Literal["srpt-bound"]
 
 
-class ColumnBound(CellPrices, Certificate):
-    """Prices, for (2)."""
+class ColumnGenerationCertificate(CellPrices, Certificate):
+    """Prices for (2)."""
 
     kind: Literal["cg-bound"]
 
 
-class BatchDual(CellPrices, Certificate):
-    """Prices, for (3)."""
+class BatchDualCertificate(CellPrices, Certificate):
+    """Prices for (3)."""
 
     kind: Literal["batch-dual"]
 
 
-class TypeBound(Certificate):
-    """Prices of classes of servers; a type that is left out has none."""
+class TypeBoundCertificate(Certificate):
+    """Prices of classes of servers; types that are left out have price 0."""
 
     kind: Literal["type-bound"]
     types: Many[TypePrices]
 
 
-class LpMode(Certificate):
-    """Prices of the rows of the program over starts and modes."""
+class ProgramRowsCertificate(Certificate):
+    """Prices of the rows of the time-indexed program."""
 
     kind: Literal["lp-mode"]
     rows: Index
@@ -108,52 +114,57 @@ class LpMode(Certificate):
     ]
 
 
-class Fixing(Certificate):
-    """Prices that rule out groups, one set after the other, of schedules below a value."""
+class FixingCertificate(Certificate):
+    """Sets of prices that remove modes and starts of schedules with an objective below `upper`."""
 
     kind: Literal["fixing"]
     upper: Annotated[int, Field(ge=0, le=10**15)]
     prices: NonEmpty[CellPrices]
 
 
-class Parts(Certificate):
-    """By worker type, what proves a bound on its jobs as an instance of their own."""
+class PartsCertificate(Certificate):
+    """By worker type, a certificate for its jobs as an instance of their own."""
 
     kind: Literal["parts"]
     parts: dict[
         Id,
         Annotated[
-            JobBound | SrptBound | ColumnBound | TypeBound | Fixing, Field(discriminator="kind")
+            JobBoundCertificate
+            | SrptCertificate
+            | ColumnGenerationCertificate
+            | TypeBoundCertificate
+            | FixingCertificate,
+            Field(discriminator="kind"),
         ],
     ]
 
 
 KINDS: Mapping[str, type[Certificate]] = {
-    "cg-bound": ColumnBound,
-    "batch-dual": BatchDual,
-    "type-bound": TypeBound,
-    "lp-mode": LpMode,
-    "job-bound": JobBound,
-    "srpt-bound": SrptBound,
-    "fixing": Fixing,
-    "parts": Parts,
+    "cg-bound": ColumnGenerationCertificate,
+    "batch-dual": BatchDualCertificate,
+    "type-bound": TypeBoundCertificate,
+    "lp-mode": ProgramRowsCertificate,
+    "job-bound": JobBoundCertificate,
+    "srpt-bound": SrptCertificate,
+    "fixing": FixingCertificate,
+    "parts": PartsCertificate,
 }
 
 
-def check_certificate(instance: EdgeInstance, certificate: Mapping[str, Any]) -> float:
-    """Return the bound on the instance's optimum that a certificate proves.
+def check_certificate(instance: EdgeInstance, certificate: Mapping[str, object]) -> float:
+    """Return the bound on the optimum of an instance that a certificate proves.
 
     Parameters
     ----------
-    certificate : Mapping
-        `kind`, and prices for the kinds that have some. Its `value` is not read. Prices need not be
-        those of an optimum: any prove some bound. Objectives are whole, so it is rounded up to the
-        next whole number, or down for a batch.
+    certificate : mapping
+        `kind`, and prices for the kinds that have some. Its `value` is ignored. Prices need not be
+        optimal: any prices prove some bound. Objectives are integers, so the bound is rounded up to
+        an integer, or down for a batch.
 
     Raises
     ------
     InputError
-        When the certificate is not one of this family, or does not fit the instance.
+        If the certificate is not one of this family or does not fit the instance.
     """
     record = read(certificate, KINDS)
     return proved(lambda: _value(instance, record.model_dump()))
@@ -161,24 +172,24 @@ def check_certificate(instance: EdgeInstance, certificate: Mapping[str, Any]) ->
 
 def _value(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
     kind = data["kind"]
-    if kind not in (("batch-dual", "job-bound") if instance.is_batch else _OF_JOBS):
+    if kind not in (("batch-dual", "job-bound") if instance.is_batch else _KINDS_FOR_JOBS):
         raise ValueError("the certificate is for the other problem")
-    if no_schedule(instance) is not None:
+    if infeasibility_reason(instance) is not None:
         raise ValueError("the instance has no schedule at all")
     if kind == "job-bound":
         return abs(job_alone.alone(instance))
     if kind == "srpt-bound":
         return preemptive_machine.srpt(instance)
     if kind == "parts":
-        return decomposition.certified(instance, data, _value)
+        return decomposition.certified_bound(instance, data, _value)
     if kind == "fixing":
-        return reduced_cost_fixing.certified(instance, data)
+        return reduced_cost_fixing.certified_bound(instance, data)
     if kind == "type-bound":
-        return worker_types.certified(instance, data)
+        return worker_types.certified_bound(instance, data)
     if kind == "lp-mode":
-        return linear_relaxation.certified(instance, data)
-    bound = column_generation.certified(instance, data)
+        return linear_relaxation.certified_bound(instance, data)
+    bound = column_generation.certified_bound(instance, data)
     return float(math.floor(bound) if instance.is_batch else math.ceil(bound))
 
 
-_OF_JOBS = tuple(kind for kind in KINDS if kind != "batch-dual")
+_KINDS_FOR_JOBS = tuple(kind for kind in KINDS if kind != "batch-dual")

@@ -1,6 +1,9 @@
-"""The jobs of each worker type as an instance of their own (ours): bounds on these sum up to one.
+"""Decomposition by worker type: bounds on the jobs of each type add up to a bound on all jobs.
 
-Worker types meet in nothing but PSs, so a schedule of all jobs is one of each part.
+References
+----------
+None needed: worker types share only the PSs. A schedule of all jobs contains a schedule for the
+jobs of each type, so the sum of their optima is a lower bound on the optimum.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,36 +11,52 @@ from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, arrays
 from schedgap.models.edge.bounds.job_alone import job_bound
-from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.decisions import compiled
 
 
 def jobs_by_type(instance: EdgeInstance) -> dict[int, tuple[int, ...]]:
     """Return the jobs of each worker type that has some, all by index."""
-    kinds = arrays(instance).worker_type.tolist()
+    types = arrays(instance).worker_type.tolist()
     return {
-        kind: tuple(j for j, other in enumerate(kinds) if other == kind)
-        for kind in sorted(set(kinds))
+        kind: tuple(j for j, other in enumerate(types) if other == kind)
+        for kind in sorted(set(types))
     }
 
 
-def part_of(instance: EdgeInstance, jobs: Sequence[int]) -> EdgeInstance:
-    """Return an instance of some of the jobs, in their order."""
+def restricted_to(instance: EdgeInstance, jobs: Sequence[int]) -> EdgeInstance:
+    """Return the instance with only some of its jobs.
+
+    Parameters
+    ----------
+    jobs : sequence of int
+        Indices, in the order of the new instance.
+    """
     data = instance.to_data()
     return EdgeInstance.from_data(data | {"jobs": [data["jobs"][j] for j in jobs]})
 
 
-def certified(
+def certified_bound(
     instance: EdgeInstance,
     data: Mapping[str, Any],
     check: Callable[[EdgeInstance, Mapping[str, Any]], float],
 ) -> float:
-    """Return the sum of what `check` finds the certificates of parts to prove.
+    """Return the sum of the bounds that the certificates of worker types prove.
 
-    The jobs of a part without a certificate count each as if alone.
+    Parameters
+    ----------
+    data : mapping
+        `parts`: a certificate for each worker type; the jobs of other types count as alone.
+    check : callable
+        Returns the bound of a certificate on an instance.
+
+    Raises
+    ------
+    ValueError
+        If there is a certificate for a worker type without jobs.
     """
-    kinds = {instance.worker_types[kind]: jobs for kind, jobs in jobs_by_type(instance).items()}
-    parts = {name: part_of(instance, jobs) for name, jobs in kinds.items()}
-    if strange := set(data["parts"]) - set(parts):
-        raise ValueError(f"no jobs of worker type {min(strange)}")
-    alone = sum(job_bound(problem(p)) for name, p in parts.items() if name not in data["parts"])
+    jobs_of = {instance.worker_types[kind]: jobs for kind, jobs in jobs_by_type(instance).items()}
+    parts = {name: restricted_to(instance, jobs) for name, jobs in jobs_of.items()}
+    if unknown := set(data["parts"]) - set(parts):
+        raise ValueError(f"no jobs of worker type {min(unknown)}")
+    alone = sum(job_bound(compiled(p)) for name, p in parts.items() if name not in data["parts"])
     return alone + sum(check(parts[name], each) for name, each in data["parts"].items())

@@ -1,20 +1,31 @@
-"""Each job by itself (ours): no schedule lets it end sooner than alone on the network."""
+"""The bound of each job alone: no schedule completes a job earlier than it can end on its own.
+
+References
+----------
+None needed: with the other jobs removed, the earliest completion of a job on the empty network is a
+lower bound on its completion in every schedule, and the sum of these bounds the objective.
+"""
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.decisions import Problem, problem
+from schedgap.models.edge.decisions import CompiledInstance, compiled
 
 
-def job_bound(view: Problem) -> int:
-    """Return the sum of the least c_j - a_j of each job alone; of a batch minus the jobs that fit.
+def job_bound(view: CompiledInstance) -> int:
+    """Return the sum of the least c_j - a_j of each job alone; for a batch minus the jobs that fit.
 
-    A job of (2) that never fits counts as 0: `no_schedule` names it.
+    A job of (2) that never fits counts as 0; `infeasibility_reason` reports it.
+
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance.
     """
-    least = [view.least_flow(task) for task in view.tasks]
+    flows = [view.minimum_flow(task) for task in view.tasks]
     if view.is_batch:
-        return -sum(flow is not None for flow in least)
-    return sum(flow or 0 for flow in least)
+        return -sum(flow is not None for flow in flows)
+    return sum(flow or 0 for flow in flows)
 
 
 def alone(instance: EdgeInstance) -> float:
-    """Return `job-alone`: the sum of the least c_j - a_j, every job alone on the network."""
-    return float(job_bound(problem(instance)))
+    """Return the bound `job-alone`, in slots, as a float."""
+    return float(job_bound(compiled(instance)))

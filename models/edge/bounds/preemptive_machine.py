@@ -1,4 +1,13 @@
-"""All workers of a type as one preemptive machine (ours): mean busy times, and least work first."""
+"""The bound `srpt-bound`: all workers of a type as one preemptive machine.
+
+References
+----------
+L. Schrage (1968). A proof of the optimality of the shortest remaining processing time discipline.
+Operations Research 16, 687-690: minimises the sum of completion times on one preemptive machine.
+M. X. Goemans, M. Queyranne, A. S. Schulz, M. Skutella and Y. Wang (2002). Single machine scheduling
+with release dates. SIAM Journal on Discrete Mathematics 15, 165-192: the preemptive schedule in
+order of priority minimises the weighted sum of mean busy times.
+"""
 
 import heapq
 import math
@@ -7,30 +16,32 @@ from collections.abc import Callable, Sequence
 from schedgap.instances.edge import EdgeInstance, arrays
 from schedgap.instances.verdict import TOLERANCE
 from schedgap.models.edge.bounds.job_alone import job_bound
-from schedgap.models.edge.decisions import Problem, problem
+from schedgap.models.edge.decisions import CompiledInstance, compiled
 
 
 def srpt(instance: EdgeInstance) -> float:
-    """Return `srpt-bound`: all workers of a type as one preemptive machine, without rate limits.
+    """Return the bound on sum c_j - a_j for an instance of (2) in which each job fits alone.
 
-    The larger of two sums over all jobs, and never below the jobs alone:
+    The workers of a type become one machine that works on one job at a time with all of them. The
+    bound is the largest of the jobs alone and two sums over all jobs:
 
-    - C_j - a_j where the job with the least remaining work runs (optimal on one machine);
-    - M_j + d_j / 2 - a_j with the mean busy times M_j where the job with the least work runs, and
-      d_j its shortest mode: a run at a constant rate ends half its length after its mean busy time.
+    - C_j - a_j of the schedule by shortest remaining work;
+    - M_j + d_j / 2 - a_j, with M_j the mean busy times when the job with the least total work
+      runs, and d_j the duration of the shortest mode: a run at a constant rate ends half its
+      duration after its mean busy time.
 
-    Works for (2), where each job has a schedule. A job's work is what it needs together with its
-    PS, less the tolerance of the rules; it is released when the first server is ready. With the
-    rate limited by the chunks the first sum is no bound: remaining work is not optimal then.
+    The work of a job is that of a colocated run less the tolerance of the rules; its release date
+    is when the first server is ready. The rate must not be limited by the chunks: SRPT would not be
+    optimal then, and the first sum no bound.
     """
-    view = problem(instance)
-    ends = sum(_by_type(view, worker_type)[0] for worker_type in range(view.workers.shape[1]))
-    means = sum(_by_type(view, worker_type)[1] for worker_type in range(view.workers.shape[1]))
-    # Sums of a few hundred jobs in floating point: far better than 1e-6.
+    view = compiled(instance)
+    sums = [_sums_of_type(view, worker_type) for worker_type in range(view.workers.shape[1])]
+    ends, means = (sum(column) for column in zip(*sums, strict=True))
+    # The rounding error of sums of a few hundred jobs is far below 1e-6.
     return float(max(math.ceil(max(ends, means) - 1e-6), job_bound(view)))
 
 
-def _by_type(view: Problem, worker_type: int) -> tuple[float, float]:
+def _sums_of_type(view: CompiledInstance, worker_type: int) -> tuple[float, float]:
     """Return both sums for the jobs of one worker type."""
     tasks = [task for task in view.tasks if task.worker_type == worker_type]
     speed = int(view.workers[:, worker_type].sum())
@@ -40,24 +51,22 @@ def _by_type(view: Problem, worker_type: int) -> tuple[float, float]:
     work = [max(0.0, float(given.work[task.job, 1]) - TOLERANCE) / speed for task in tasks]
     release = [float(task.ready.min() - 1) for task in tasks]
     arrivals = sum(task.arrival for task in tasks)
-    ends = _machine(release, work, lambda job, left: left)[0]
-    means = _machine(release, work, lambda job, left: work[job])[1]
-    shortest = sum(min(mode.duration for mode in task.modes) for task in tasks) / 2
-    return sum(ends) - arrivals, sum(means) + shortest - arrivals
+    ends = _machine(release, work, lambda job, remaining: remaining)[0]
+    means = _machine(release, work, lambda job, remaining: work[job])[1]
+    half_durations = sum(min(mode.duration for mode in task.modes) for task in tasks) / 2
+    return sum(ends) - arrivals, sum(means) + half_durations - arrivals
 
 
 def _machine(
     release: Sequence[float], work: Sequence[float], key: Callable[[int, float], float]
 ) -> tuple[list[float], list[float]]:
-    """Run jobs on one preemptive machine, always one with the least key of those released.
+    """Simulate one preemptive machine that runs the released job with the least key.
 
-    Returns
-    -------
-    ends, means : list of float
-        Completion and mean busy time of each job; both its release for a job without work.
+    `key` is a function of job and remaining work. Returns completion and mean busy time of each
+    job; both are the release date of a job without work.
     """
-    left, ends, means = list(work), list(release), list(release)
-    busy = [0.0] * len(work)  # integral of the time over the job's runs
+    remaining, ends, means = list(work), list(release), list(release)
+    busy = [0.0] * len(work)  # integral of the time over the intervals in which the job runs
     waiting: list[tuple[float, int]] = []
     order = sorted(range(len(work)), key=release.__getitem__)
     now, at = 0.0, 0
@@ -66,20 +75,20 @@ def _machine(
             now = max(now, release[order[at]])
         while at < len(order) and release[order[at]] <= now:
             job = order[at]
-            heapq.heappush(waiting, (key(job, left[job]), job))
+            heapq.heappush(waiting, (key(job, remaining[job]), job))
             at += 1
         _, job = heapq.heappop(waiting)
-        until = now + left[job]
+        until = now + remaining[job]
         if at < len(order):
             until = min(until, release[order[at]])
         busy[job] += (until - now) * (until + now) / 2
-        done = until >= now + left[job]
-        left[job] = 0.0 if done else left[job] - (until - now)
+        done = until >= now + remaining[job]
+        remaining[job] = 0.0 if done else remaining[job] - (until - now)
         now = until
         if done:
             ends[job] = now
             if work[job]:
                 means[job] = busy[job] / work[job]
         else:
-            heapq.heappush(waiting, (key(job, left[job]), job))
+            heapq.heappush(waiting, (key(job, remaining[job]), job))
     return ends, means

@@ -1,8 +1,15 @@
-"""Reduced-cost fixing: the groups that a schedule better than a known one can use.
+"""Reduced-cost fixing: the modes and starts that a schedule better than a value can use.
 
-With the Lagrangian value L of the prices: a schedule in which job j is in group
-g costs at least L - (least cost of j) + (least cost of g). All sums are exact, so that nothing is
-lost by a rounding. Least costs are those of the groups that are left: the fewer, the higher L.
+With the Lagrangian bound L of some prices, a schedule in which job j has mode and start g costs at
+least L - (least cost of j) + (cost of g); g is removed where this reaches the value. Costs are
+exact sums, so no rounding removes too much. Prices must cover all slots that such a schedule can
+use: see `last_slot`.
+
+References
+----------
+See `models.mechanisms.reduced_cost_fixing`. Combining prices of the whole with prices and bounds of
+components is new here: a schedule with an objective below U, of which the other components cost at
+least their bounds, costs less than U minus these on each component.
 """
 
 import math
@@ -12,162 +19,189 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats
-from schedgap.models.edge.bounds.column_generation import fitting
-from schedgap.models.edge.decisions import Group, Problem, problem
-from schedgap.models.edge.programs.dual import Pricer, Prices, to_data
-from schedgap.models.edge.programs.superadditive_cuts import Bools, Shape
+from schedgap.models.edge.bounds.column_generation import prices_from_certificate
+from schedgap.models.edge.decisions import CompiledInstance, ModeStart, compiled
+from schedgap.models.edge.programs.dual import CapacityPrices, LagrangianDual, to_data
+from schedgap.models.mechanisms.dual_feasible_functions import SuperadditiveFunction
+from schedgap.models.mechanisms.reduced_cost_fixing import PricedOptions, fix
 
 KIND = "fixing"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
-    """The groups that are left for schedules with an objective below a value."""
+class RemainingStarts:
+    """The modes and starts that remain for schedules with an objective below a value."""
 
-    groups: tuple[Group, ...]
-    bound: float  # of all such schedules
-    slack: float  # the most that reduced costs may sum up to
+    mode_starts: tuple[ModeStart, ...]
+    bound: float  # on the objective of all such schedules
+    slack: float  # limit on the sum of reduced costs
 
     @property
-    def hopeless(self) -> bool:
-        """True when there is no such schedule."""
-        return not self.groups
+    def is_empty(self) -> bool:
+        """Whether there is no such schedule."""
+        return not self.mode_starts
 
 
-def keep(view: Problem, prices: Sequence[Prices], upper: int) -> Kept:
-    """Return the groups that a schedule with an objective below `upper` can use.
+def remaining_starts(
+    view: CompiledInstance, prices: Sequence[CapacityPrices], upper: int
+) -> RemainingStarts:
+    """Return the modes and starts that a schedule with an objective below `upper` can use.
 
     Parameters
     ----------
-    prices : sequence of Prices
-        One or more, each for all slots up to `last_slot`: groups that end later are hopeless. What
-        any of them rules out is out for the others, whose bounds rise, until all agree.
+    view : CompiledInstance
+        The instance.
+    prices : sequence of CapacityPrices
+        One or more, each for all slots up to `last_slot`. What one of them removes raises the
+        bounds of the others; this is repeated until nothing changes.
+    upper : int
+        Objectives are integers, so the schedules of interest cost at most upper - 1.
     """
-    costs = [_costs(view, some) for some in prices]
-    left = np.ones(len(costs[0].cost), dtype=bool)
-    bound, before = -math.inf, -1
-    while before != left.sum():
-        before = left.sum()
-        for each in costs:
-            value, least = each.bound(left)
-            bound = max(bound, value)
-            if upper - 1 - bound < 0:
-                return Kept((), bound, upper - 1 - bound)
-            left &= each.cost - least[each.task] <= upper - 1 - value
-    groups = [
-        Group(view.tasks[k].job, view.tasks[k].modes[m], view.first + start)
-        for k, m, start in costs[0].names[left].tolist()
+    options = [_priced_starts(view, each) for each in prices]
+    fixed = fix([each for each, _ in options], upper - 1)
+    names = options[0][1]
+    starts = [
+        ModeStart(view.tasks[k].job, view.tasks[k].modes[m], view.first + start)
+        for k, m, start in names[fixed.remaining].tolist()
     ]
-    return Kept(tuple(groups), bound, upper - 1 - bound)
+    return RemainingStarts(tuple(starts), fixed.bound, upper - 1 - fixed.bound)
 
 
-def certificate(prices: Sequence[Prices], upper: int) -> dict[str, Any]:
-    """Return prices that rule out schedules with an objective below `upper`, as JSON data."""
+@lru_cache(maxsize=16)
+def _priced_starts(
+    view: CompiledInstance, prices: CapacityPrices
+) -> tuple[PricedOptions, NDArray[np.int64]]:
+    """Return the cost of every mode and start, and its (task, mode, start) [option, 3].
+
+    Cached, because the same prices are used for every target value.
+    """
+    dual = LagrangianDual(view, prices.slots)
+    costs = dual.all_start_costs(prices)
+    try:
+        charge = dual.capacity_charge(prices)
+    except ValueError:  # sums could be rounded: such prices prove nothing
+        charge = math.inf
+    blocks = [(k, m, cost) for k, own in enumerate(costs) for m, cost in enumerate(own)]
+    cost = np.concatenate([np.zeros(0), *(cost for _, _, cost in blocks)])
+    names = np.array(
+        [(k, m, start) for k, m, cost in blocks for start in range(len(cost))], dtype=np.int64
+    ).reshape(-1, 3)
+    return PricedOptions(cost, names[:, 0], len(view.tasks), charge), names
+
+
+def certificate(prices: Sequence[CapacityPrices], upper: int) -> dict[str, object]:
+    """Return prices that bound schedules with an objective below `upper` as plain JSON data.
+
+    Parameters
+    ----------
+    prices : sequence of CapacityPrices
+        As for `remaining_starts`.
+    upper : int
+        As for `remaining_starts`.
+    """
     return {"kind": KIND, "upper": upper, "prices": [to_data(each) for each in prices]}
 
 
-def certified(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
-    """Return the bound that a certificate proves; ValueError where its prices end too early."""
-    view, upper = problem(instance), int(data["upper"])
-    prices = [fitting(view, each) for each in data["prices"]]
+def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
+    """Return the bound that a certificate proves.
+
+    Parameters
+    ----------
+    data : mapping
+        As `certificate` returns it.
+
+    Raises
+    ------
+    ValueError
+        If the prices do not fit the instance or cover too few slots.
+    """
+    view, upper = compiled(instance), int(data["upper"])
+    prices = [prices_from_certificate(view, each) for each in data["prices"]]
     slots = prices[0].slots
     if any(each.slots != slots for each in prices):
         raise ValueError("prices: all need the same slots")
     if view.first + slots - 1 < last_slot(view, upper):
         raise ValueError("prices: a schedule below upper can end after the last slot")
-    kept = keep(view, prices, upper)
-    return float(upper if kept.hopeless else min(upper, math.ceil(kept.bound)))
+    remaining = remaining_starts(view, prices, upper)
+    return float(upper if remaining.is_empty else min(upper, math.ceil(remaining.bound)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Side:
-    """Some jobs of an instance as one of their own, and what is known of it."""
+class ComponentPrices:
+    """A component: some jobs as an instance of their own, with prices and a bound."""
 
     instance: EdgeInstance
-    jobs: tuple[int, ...]  # the index of each in the whole
-    prices: tuple[Prices, ...]
-    least: int  # of their sum c_j - a_j, in any schedule
+    jobs: tuple[int, ...]  # index of each job in the whole instance
+    prices: tuple[CapacityPrices, ...]
+    lower: int  # bound on sum c_j - a_j of these jobs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fixing:
-    """All that rules groups out: prices, and sides that leave each other only so much."""
+class ReducedCostFixing:
+    """Prices of the whole, and components with prices of their own."""
 
-    prices: tuple[Prices, ...]
-    sides: tuple[Side, ...] = ()  # of all jobs, where there are any
+    prices: tuple[CapacityPrices, ...]
+    components: tuple[ComponentPrices, ...] = ()  # a partition of the jobs, or empty
 
     @property
-    def shapes(self) -> Mapping[Shape, Floats]:
-        """Prices of shapes: the last ones, and those of the sides, each for its own worker type."""
-        found: dict[Shape, Floats] = {}
-        for prices in (self.prices[-1], *(side.prices[-1] for side in self.sides)):
-            for shape, price in prices.shapes.items():
-                known = found.get(shape, np.zeros((*price.shape[:2], 0)))
-                found[shape] = np.zeros((*price.shape[:2], max(known.shape[2], prices.slots)))
-                found[shape][:, :, : known.shape[2]] = known
-                found[shape][:, :, : prices.slots] += price
-        return found
+    def cut_prices(self) -> Mapping[SuperadditiveFunction, Floats]:
+        """Prices of cuts: the last ones of the whole plus the last ones of each component."""
+        total: dict[SuperadditiveFunction, Floats] = {}
+        for prices in (self.prices[-1], *(part.prices[-1] for part in self.components)):
+            for function, price in prices.cut_prices.items():
+                before = total.get(function, np.zeros((*price.shape[:2], 0)))
+                slots = max(before.shape[2], prices.slots)
+                total[function] = np.zeros((*price.shape[:2], slots))
+                total[function][:, :, : before.shape[2]] = before
+                total[function][:, :, : prices.slots] += price
+        return total
 
-    def keep(self, view: Problem, upper: int) -> Kept:
-        """Return the groups that a schedule with an objective below `upper` can use."""
-        kept = keep(view, self.prices, upper)
-        if kept.hopeless or not self.sides:
-            return kept
-        total = sum(side.least for side in self.sides)
-        allowed: set[Group] = set()
-        for side in self.sides:
-            own = keep(problem(side.instance), side.prices, upper - total + side.least)
-            if own.hopeless:
-                return Kept((), max(kept.bound, total), upper - 1.0 - total)
-            allowed |= {group._replace(job=side.jobs[group.job]) for group in own.groups}
-        groups = tuple(group for group in kept.groups if group in allowed)
-        bound = max(kept.bound, total)
-        if upper - 1 < bound or len({group.job for group in groups}) < len(view.tasks):
-            groups = ()
-        return Kept(groups, bound, upper - 1 - bound)
+    def remaining_starts(self, view: CompiledInstance, upper: int) -> RemainingStarts:
+        """Return the modes and starts that a schedule with an objective below `upper` can use.
 
-
-@lru_cache(maxsize=16)
-def _costs(view: Problem, prices: Prices) -> "_Costs":
-    """Return what every group costs, computed once: the same prices are asked for every target."""
-    return _Costs(view, prices)
-
-
-class _Costs:
-    """What every group costs under some prices."""
-
-    def __init__(self, view: Problem, prices: Prices) -> None:
-        pricer = Pricer(view, prices.slots)
-        costs = pricer.all_costs(prices)
-        try:
-            self.paid = pricer.paid(prices)
-        except ValueError:  # sums could be rounded: such prices prove nothing
-            self.paid = math.inf
-        self.tasks = len(view.tasks)
-        each = [(k, m, cost) for k, own in enumerate(costs) for m, cost in enumerate(own)]
-        self.cost = np.concatenate([np.zeros(0), *(cost for _, _, cost in each)])  # [group]
-        self.names = np.array(  # [group, 3] task, mode, start
-            [(k, m, start) for k, m, cost in each for start in range(len(cost))], dtype=np.int64
-        ).reshape(-1, 3)
-        self.task = self.names[:, 0]
-
-    def bound(self, left: Bools) -> tuple[float, Floats]:
-        """Return the bound on schedules of the groups that are left, and the least costs [task]."""
-        least = np.full(self.tasks, np.inf)
-        np.minimum.at(least, self.task[left], self.cost[left])
-        value = -math.inf if math.isinf(self.paid) else math.fsum(least.tolist()) - self.paid
-        return value, least
+        Parameters
+        ----------
+        view : CompiledInstance
+            The whole instance.
+        upper : int
+            Schedules of interest cost at most upper - 1.
+        """
+        remaining = remaining_starts(view, self.prices, upper)
+        if remaining.is_empty or not self.components:
+            return remaining
+        # A component costs less than upper minus the bounds of all other components.
+        total = sum(part.lower for part in self.components)
+        bound = max(remaining.bound, total)
+        allowed: set[ModeStart] = set()
+        for part in self.components:
+            own = remaining_starts(compiled(part.instance), part.prices, upper - total + part.lower)
+            if own.is_empty:
+                return RemainingStarts((), bound, upper - 1.0 - total)
+            allowed |= {start._replace(job=part.jobs[start.job]) for start in own.mode_starts}
+        starts = tuple(start for start in remaining.mode_starts if start in allowed)
+        if upper - 1 < bound or len({start.job for start in starts}) < len(view.tasks):
+            starts = ()
+        return RemainingStarts(starts, bound, upper - 1 - bound)
 
 
-def last_slot(view: Problem, upper: int) -> int:
-    """Return the last slot in which a schedule with an objective below `upper` can end.
+def last_slot(view: CompiledInstance, upper: int) -> int:
+    """Return the last slot that a schedule with an objective below `upper` can use.
 
-    A job that ends later than alone by x costs x more, all others at least what they do alone.
+    A job that ends x slots later than alone adds x to the objective, and all others cost at least
+    what they cost alone.
+
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance.
+    upper : int
+        Schedules of interest cost at most upper - 1.
     """
-    least = [view.least_flow(task) or 0 for task in view.tasks]
-    slack = upper - 1 - sum(least)
-    ends = [task.arrival + flow + slack for task, flow in zip(view.tasks, least, strict=True)]
+    alone = [view.minimum_flow(task) or 0 for task in view.tasks]
+    slack = upper - 1 - sum(alone)
+    ends = [task.arrival + flow + slack for task, flow in zip(view.tasks, alone, strict=True)]
     return max(view.first, min(view.last, max(ends, default=view.last)))

@@ -1,11 +1,22 @@
-"""The bound `type-bound` (ours): edge servers as one, clouds as one, worker type by worker type.
+"""The bound `type-bound`: one relaxation for each worker type, with merged servers and no PSs.
 
-Without the rows of the PSs the worker types have nothing in common. All edge servers are merged
-into one class, all clouds into another: a class holds at most the workers of its servers that are
-ready, and a job together with its PS as many as one ready server with a PS has. Workers of the same
-type fill the units of a class interval by interval, so that merging loses only that a worker stays
-where it is ready, and that a job together needs one server. Every schedule, cut to modes, is one of
-classes with the same c_j - a_j. Prices are for a class and a block of slots; all sums are exact.
+Without the capacities (2h) of the PSs, worker types are independent, so their bounds add up. For
+each type, all edge servers are merged into one class and all clouds into another. A class offers
+the workers of its ready servers; a colocated job may use as many workers as one ready server with a
+PS has. The workers of a class are interchangeable, and runs are intervals of time, so merging
+relaxes only that a worker stays on a ready server and that a colocated job needs a single one.
+Every schedule, reduced to modes, is feasible for the merged classes with the same c_j - a_j.
+
+The relaxation (4) over classes is solved by column generation, with prices by class and block of
+slots: the capacity rows of the slots of a block are added up, which weakens the bound and makes the
+master small. All sums are exact, as in `programs.dual`.
+
+References
+----------
+M. E. Dyer and L. A. Wolsey (1990). Formulating the single machine sequencing problem with release
+dates as a mixed integer program. Discrete Applied Mathematics 26, 255-270.
+N. Boland, R. Clement and H. Waterer (2016). A bucket indexed formulation for nonpreemptive single
+machine scheduling problems. INFORMS Journal on Computing 28, 14-30: coarser time in blocks.
 """
 
 import math
@@ -14,26 +25,28 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
 from schedgap.instances.edge import EdgeInstance, arrays
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints
-from schedgap.models.edge.decisions import Problem, Task, problem
-from schedgap.models.edge.programs.dual import LARGEST, Prices, rounded
+from schedgap.models.edge.decisions import CompiledInstance, CompiledJob, compiled
+from schedgap.models.edge.programs.dual import LARGEST, CapacityPrices, rounded
+from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
 from schedgap.solvers import Clock
-from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
-from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.builder import Entries
 
 KIND = "type-bound"
 CLASSES = ("edge", "cloud")
 BLOCK = 4  # slots that share a price
-GAP = 0.002  # relative, between master and bound of a type
-MOST_COLUMNS = 10  # new ones of each job in a round
-MOST_SLOTS = 20_000  # with prices
-MOST_STARTS = 3_000_000  # modes of one job x slots
+GAP = 0.002  # relative difference between master and bound at which a type ends
+MAX_COLUMNS = 10  # new ones of each job in a round
+MAX_SLOTS = 20_000  # with prices
+MAX_STARTS = 3_000_000  # modes of one job x slots
+
+Bools = NDArray[np.bool_]
 
 
-class Column(NamedTuple):
+class MergedColumn(NamedTuple):
     """A mode of a job from a start on, with its workers in each class."""
 
     task: int  # index among the tasks of the type
@@ -44,210 +57,251 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Choice:
-    """The modes of a job and what the classes have for them as time goes on.
+class _JobClasses:
+    """Modes k of a job, and what the classes offer it over time.
 
-    What is ready changes at few times: `since` [e], and from then on `room` workers are ready in
-    each class and `beside` is the most that one ready server with a PS has.
+    The set of ready servers changes in few slots, `since` [e]. From then on `capacity` workers are
+    ready in each class, and `one_server` is the largest number on one ready server with a PS.
     """
 
     workers: Ints  # [k] n
     duration: Ints  # [k] d
-    together: Any  # [k] bool
+    colocated: Bools  # [k]
     earliest: Ints  # [k] first start, from 0
     since: Ints  # [e] ascending, from 0
-    room: Ints  # [e, class]
-    beside: Ints  # [e, class]
-    arrival: int  # a_j - 1 slots before the window's first
-    least: int  # least c_j - a_j alone
+    capacity: Ints  # [e, class]
+    one_server: Ints  # [e, class]
+    arrival: int  # a_j, from 0
+    alone: int  # least c_j - a_j alone on the network
 
 
-def _choice(view: Problem, task: Task, is_cloud: Any) -> _Choice:
+def _job_classes(view: CompiledInstance, task: CompiledJob, is_cloud: Bools) -> _JobClasses:
     able = [k for k, slot in enumerate(task.earliest) if slot is not None]
     modes = [task.modes[k] for k in able]
     since = np.unique(task.ready)
-    here = task.ready[None, :] <= since[:, None]  # [e, s]
+    ready = task.ready[None, :] <= since[:, None]  # [e, s]
     W = view.workers[:, task.worker_type]
     with_ps = np.where(view.ps[:, task.ps_type] >= 1, W, 0)
-    sides = [~is_cloud, is_cloud]
-    least = view.least_flow(task)
-    assert least is not None
-    return _Choice(
+    classes = [~is_cloud, is_cloud]
+    alone = view.minimum_flow(task)
+    assert alone is not None
+    return _JobClasses(
         workers=np.array([mode.workers for mode in modes]),
         duration=np.array([mode.duration for mode in modes]),
-        together=np.array([mode.together for mode in modes]),
+        colocated=np.array([mode.colocated for mode in modes]),
         earliest=np.array([task.earliest[k] for k in able], dtype=np.int64) - view.first,
         since=since - view.first,
-        room=np.stack([np.where(here & side, W, 0).sum(axis=1) for side in sides], axis=1),
-        beside=np.stack([np.where(here & side, with_ps, 0).max(axis=1) for side in sides], axis=1),
+        capacity=np.stack([np.where(ready & c, W, 0).sum(axis=1) for c in classes], axis=1),
+        one_server=np.stack([np.where(ready & c, with_ps, 0).max(axis=1) for c in classes], axis=1),
         arrival=task.arrival - view.first,
-        least=least,
+        alone=alone,
     )
 
 
-class TypeProblem:
-    """The jobs of one worker type, and the cheapest columns of each under prices [class, block].
+class TypeRelaxation:
+    """The jobs of one worker type, and their cheapest columns under prices [class, block].
 
     Parameters
     ----------
-    slots, block : int
-        Number H of slots with prices, and how many of them share one. Columns that end later are
-        free of charge, with a c_j - a_j of at least H + 1 - a_j; so any H is valid.
+    view : CompiledInstance
+        The instance.
+    worker_type : int
+        Index.
+    slots : int
+        Number H of slots with prices. Columns that end later cost only their c_j - a_j, which is at
+        least H + 1 - a_j; so the bound is valid for every H.
+    block : int
+        Number of slots that share a price.
+
+    Attributes
+    ----------
+    capacity : array [class]
+        Workers of the type.
+    lengths : array [block]
+        Numbers of slots.
+    late_costs : list of float
+        Least cost of each job if it ends after slot H; inf if it cannot.
     """
 
-    def __init__(self, view: Problem, worker_type: int, slots: int, block: int) -> None:
+    def __init__(self, view: CompiledInstance, worker_type: int, slots: int, block: int) -> None:
         self.slots, self.block = slots, block
         self.tasks = [task for task in view.tasks if task.worker_type == worker_type]
         is_cloud = arrays(view.instance).is_cloud
-        self.choices = [_choice(view, task, is_cloud) for task in self.tasks]
+        self._jobs = [_job_classes(view, task, is_cloud) for task in self.tasks]
         W = view.workers[:, worker_type]
-        self.capacity = np.array([W[~is_cloud].sum(), W[is_cloud].sum()])  # [class]
+        self.capacity = np.array([W[~is_cloud].sum(), W[is_cloud].sum()])
         ends = np.minimum(slots, block * (1 + np.arange(-(-slots // block))))
-        self.lengths = np.diff(ends, prepend=0)  # [block] slots
-        late = [slots - choice.arrival for choice in self.choices]
-        closed = slots >= view.slots
-        self.late = [
-            math.inf if closed else float(max(choice.least, flow))
-            for choice, flow in zip(self.choices, late, strict=True)
+        self.lengths = np.diff(ends, prepend=0)
+        self.late_costs = [
+            math.inf if slots >= view.slots else float(max(job.alone, slots - job.arrival))
+            for job in self._jobs
         ]
-        self._last: list[list[Column]] = [[] for _ in self.tasks]
+        self._last: list[list[MergedColumn]] = [[] for _ in self.tasks]  # columns of the last round
 
-    def sums(self, prices: Floats) -> Floats:
-        """Return the sums of prices [class, slot] before each slot."""
+    def prefix_sums(self, prices: Floats) -> Floats:
+        """Return the sums of prices [class, slot] over all slots before each slot.
+
+        Parameters
+        ----------
+        prices : array [class, block]
+            Price of one worker for one slot.
+        """
         cells = np.repeat(prices, self.lengths, axis=1)
         return np.concatenate([np.zeros((2, 1)), np.cumsum(cells, axis=1)], axis=1)
 
-    def cost(self, column: Column, sums: Floats) -> float:
-        """Return the cost of a column under prices."""
+    def cost(self, column: MergedColumn, sums: Floats) -> float:
+        """Return c_j - a_j of a column plus the prices of its workers.
+
+        Parameters
+        ----------
+        column : MergedColumn
+            Of any job of the type.
+        sums : array [class, slot]
+            From `prefix_sums`.
+        """
         end = column.start + column.duration
         window = sums[:, end] - sums[:, column.start]
         return column.flow + float(window @ np.array(column.workers))
 
     def cheapest(
-        self, task: int, sums: Floats, known: float = math.inf
-    ) -> tuple[float, list[Column]]:
-        """Return the least cost of a job, and its cheapest columns, one of each mode at most.
+        self, task: int, sums: Floats, upper: float = math.inf
+    ) -> tuple[float, list[MergedColumn]]:
+        """Return the least cost of a job, and its cheapest columns, at most one of each mode.
 
-        `known`: the cost of some column; dearer ones need not be looked at.
+        Parameters
+        ----------
+        task : int
+            Index into `tasks`.
+        sums : array [class, slot]
+            From `prefix_sums`.
+        upper : float
+            Cost of some column: costlier columns need not be considered.
         """
-        choice, late = self.choices[task], self.late[task]
-        most = min(late, known)
-        lo = choice.earliest
-        hi = np.full(len(lo), self.slots) - choice.duration  # last start
-        if math.isfinite(most):  # c_j - a_j alone must not exceed it
-            hi = np.minimum(hi, math.floor(most) + choice.arrival - choice.duration + 1)
+        job, late = self._jobs[task], self.late_costs[task]
+        limit = min(late, upper)
+        lo = job.earliest
+        hi = np.full(len(lo), self.slots) - job.duration  # last start of each mode
+        if math.isfinite(limit):  # prices are >= 0, so c_j - a_j <= limit
+            hi = np.minimum(hi, math.floor(limit) + job.arrival - job.duration + 1)
         use = np.flatnonzero(hi >= lo)
         if not len(use):
             return late, []
+        # All modes k at once, h = 0, 1, ... starts after the earliest; arrays [k, h].
         lo, hi = lo[use], hi[use]
-        n, d = choice.workers[use, None], choice.duration[use, None]
+        n, d = job.workers[use, None], job.duration[use, None]
         start = lo[:, None] + np.arange(int((hi - lo).max()) + 1)
         inside = start <= hi[:, None]
         start = np.minimum(start, hi[:, None])
-        window = sums[:, start + d] - sums[:, start]  # [class, k, h]
-        epoch = np.searchsorted(choice.since, start, side="right") - 1
-        room, beside = choice.room[epoch], choice.beside[epoch]  # [k, h, class]
-        # Together: in the class where it fits and is cheaper.
-        fits = beside >= n[:, :, None]
-        alone = np.where(fits, np.moveaxis(window, 0, 2) * n[:, :, None], np.inf)
-        # Split: as many as there is room for in the cheaper class, the rest in the other.
+        window = sums[:, start + d] - sums[:, start]  # [class, k, h] price of one worker
+        epoch = np.searchsorted(job.since, start, side="right") - 1
+        capacity, one_server = job.capacity[epoch], job.one_server[epoch]  # [k, h, class]
+        # Colocated: the cheaper class among those with a server that is large enough.
+        fits = one_server >= n[:, :, None]
+        by_class = np.where(fits, np.moveaxis(window, 0, 2) * n[:, :, None], np.inf)
+        # Split: as many workers as possible in the cheaper class, the others in the other one.
         cheaper = (window[1] < window[0]).astype(np.int64)
-        first = np.minimum(n, np.where(cheaper == 1, room[:, :, 1], room[:, :, 0]))
+        first = np.minimum(n, np.where(cheaper == 1, capacity[:, :, 1], capacity[:, :, 0]))
         low, high = np.minimum(window[0], window[1]), np.maximum(window[0], window[1])
-        spread = first * low + (n - first) * high
-        cost = np.where(choice.together[use, None], alone.min(axis=2), spread)
-        cost = np.where(inside, cost + (start + d - 1 - choice.arrival), np.inf)
+        split_cost = first * low + (n - first) * high
+        cost = np.where(job.colocated[use, None], by_class.min(axis=2), split_cost)
+        cost = np.where(inside, cost + (start + d - 1 - job.arrival), np.inf)
         best = cost.argmin(axis=1)
         value = cost[np.arange(len(use)), best]
         columns = []
-        for k in np.argsort(value, kind="stable")[:MOST_COLUMNS].tolist():
+        for k in np.argsort(value, kind="stable")[:MAX_COLUMNS].tolist():
             h = int(best[k])
             if not math.isfinite(value[k]):
                 continue
             number, at = int(n[k, 0]), int(start[k, h])
-            if choice.together[use[k]]:
-                where = int(alone[k, h].argmin())
-                spread_over = (number, 0) if where == 0 else (0, number)
-            else:
-                some = int(first[k, h])
-                spread_over = (number - some, some) if cheaper[k, h] else (some, number - some)
+            in_cheaper = number if job.colocated[use[k]] else int(first[k, h])
+            which = int(by_class[k, h].argmin() if job.colocated[use[k]] else cheaper[k, h])
+            rest = number - in_cheaper
+            workers = (rest, in_cheaper) if which else (in_cheaper, rest)
             length = int(d[k, 0])
-            flow = at + length - 1 - choice.arrival
-            columns.append(Column(task, at, length, spread_over, flow))
+            columns.append(MergedColumn(task, at, length, workers, at + length - 1 - job.arrival))
         return min(late, float(value.min())), columns
 
-    def bound(self, prices: Floats) -> tuple[float, list[float], list[list[Column]]]:
-        """Return the bound that prices prove, each job's least cost, and its cheapest columns."""
-        sums = self.sums(prices)
-        paid = float((prices * self.lengths).sum(axis=1) @ self.capacity)
-        if not paid < LARGEST:
+    def bound(self, prices: Floats) -> tuple[float, list[float], list[list[MergedColumn]]]:
+        """Return the Lagrangian bound of prices, the least cost and cheapest columns of each job.
+
+        Parameters
+        ----------
+        prices : array [class, block]
+            Multiples of `programs.dual.STEP`. If they are too large to be summed exactly, the bound
+            is -inf.
+        """
+        sums = self.prefix_sums(prices)
+        charge = float((prices * self.lengths).sum(axis=1) @ self.capacity)
+        if not charge < LARGEST:
             return -math.inf, [], []
         least, columns = [], []
         for task in range(len(self.tasks)):
-            known = min((self.cost(column, sums) for column in self._last[task]), default=math.inf)
-            value, found = self.cheapest(task, sums, known)
-            self._last[task] = found or self._last[task]
-            least.append(min(value, known))
-            columns.append(found)
-        return math.fsum(least) - paid, least, columns
+            upper = min((self.cost(column, sums) for column in self._last[task]), default=math.inf)
+            value, cheapest = self.cheapest(task, sums, upper)
+            self._last[task] = cheapest or self._last[task]
+            least.append(min(value, upper))
+            columns.append(cheapest)
+        return math.fsum(least) - charge, least, columns
 
-    def entries(self, columns: Sequence[Column]) -> Any:
-        """Return the entries of columns, sparse [i, l]: jobs, then classes x blocks in slots."""
-        rows, cols, values = [], [], []
-        jobs, blocks = len(self.tasks), len(self.lengths)
-        for at, column in enumerate(columns):
-            rows.append(np.array([column.task]))
-            cols.append(np.array([at]))
-            values.append(np.ones(1))
-            end = column.start + column.duration
-            touched = np.arange(column.start // self.block, (end - 1) // self.block + 1)
-            begins = touched * self.block
-            overlap = np.minimum(end, begins + self.block) - np.maximum(column.start, begins)
-            for which, number in enumerate(column.workers):
-                if number:
-                    rows.append(jobs + which * blocks + touched)
-                    cols.append(np.full(len(touched), at))
-                    values.append(number * overlap / self.block)
-        shape = (jobs + 2 * blocks, len(columns))
-        if not columns:
-            return sparse.csc_array(shape)
-        index = (np.concatenate(rows), np.concatenate(cols))
-        return sparse.csc_array((np.concatenate(values), index), shape=shape)
+    def block_overlap(self, column: MergedColumn) -> tuple[Ints, Ints]:
+        """Return the blocks that a column runs in, and the number of its slots in each of them.
+
+        Parameters
+        ----------
+        column : MergedColumn
+            Of any job of the type.
+        """
+        end = column.start + column.duration
+        blocks = np.arange(column.start // self.block, (end - 1) // self.block + 1)
+        begins = blocks * self.block
+        overlap = np.minimum(end, begins + self.block) - np.maximum(column.start, begins)
+        return blocks, overlap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TypeBound:
-    """Prices [class, block] of one worker type, the bound they prove, and the master's value.
-
-    `starts`: the mean start of each job (by index in the instance) in the last master.
-    """
+    """Prices of one worker type, the bound that they prove, and the last master."""
 
     worker_type: int
     slots: int
     block: int
-    prices: Floats
+    prices: Floats  # [class, block]
     bound: float
-    master: float | None
+    master: float | None  # objective
     rounds: int
-    starts: Mapping[int, float]
+    starts: Mapping[int, float]  # mean start in the master by job (index in the instance)
 
 
-def horizon(view: Problem, worker_type: int) -> int:
-    """Return a number of slots after which little is contended, for prices; any is valid."""
+def priced_slots(view: CompiledInstance, worker_type: int) -> int:
+    """Return the number of slots to price: after them there is little contention.
+
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance.
+    worker_type : int
+        Index.
+    """
     tasks = [task for task in view.tasks if task.worker_type == worker_type]
     ready = max(max(slot for slot in task.earliest if slot is not None) for task in tasks)
     shortest = max(min(mode.duration for mode in task.modes) for task in tasks)
-    slots = ready - view.first + math.ceil(crowded(view, worker_type)) + shortest
-    return max(1, min(view.slots, slots, most_slots(tasks)))
+    slots = ready - view.first + math.ceil(load_per_worker(view, worker_type)) + shortest
+    return max(1, min(view.slots, slots, max_priced_slots(tasks)))
 
 
-def most_slots(tasks: Sequence[Task]) -> int:
-    """Return how many slots may have prices: what is asked of each start fits into memory."""
-    return min(MOST_SLOTS, MOST_STARTS // max(len(task.modes) for task in tasks))
+def max_priced_slots(tasks: Sequence[CompiledJob]) -> int:
+    """Return the limit on slots with prices for which the arrays of `cheapest` fit into memory.
+
+    Parameters
+    ----------
+    tasks : sequence of CompiledJob
+        The jobs of the type.
+    """
+    return min(MAX_SLOTS, MAX_STARTS // max(len(task.modes) for task in tasks))
 
 
 def solve_type(
-    view: Problem,
+    view: CompiledInstance,
     worker_type: int,
     *,
     clock: Clock,
@@ -255,35 +309,53 @@ def solve_type(
     gap: float = GAP,
     seed: int = 0,
     threads: int = 1,
-    on_better: Callable[[TypeBound], None] = lambda found: None,
+    on_better: Callable[[TypeBound], None] = lambda better: None,
 ) -> TypeBound:
-    """Bound the jobs of one worker type by column generation; needs that each has a schedule.
+    """Bound the jobs of one worker type by column generation.
 
-    `on_better` hears of every bound that is higher by one, with the prices that prove it.
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance; every job of the type fits on the empty network.
+    worker_type : int
+        Index.
+    block : int
+        Number of slots that share a price.
+    gap : float
+        Relative difference between master and bound at which to stop.
+    on_better : callable
+        Called with every bound whose next integer is larger than before.
     """
-    slots = horizon(view, worker_type)
+    slots = priced_slots(view, worker_type)
     block = max(1, min(block, slots))
-    types = TypeProblem(view, worker_type, slots, block)
-    jobs, blocks = len(types.tasks), len(types.lengths)
-    ceiling = 1.0 + sum(view.last - task.arrival for task in types.tasks)
-    spare = np.minimum(types.late, ceiling)
-    room = np.outer(types.capacity, types.lengths / block).ravel()
-    master = LinearProgram.nonnegative(
-        spare,
-        sparse.eye_array(jobs + 2 * blocks, jobs, format="csc"),
-        row_lower=np.concatenate([np.ones(jobs), np.full(2 * blocks, -np.inf)]),
-        row_upper=np.concatenate([np.ones(jobs), room]),
+    types = TypeRelaxation(view, worker_type, slots, block)
+    blocks = len(types.lengths)
+    master: RestrictedMaster[MergedColumn] = RestrictedMaster()
+    jobs = master.rows("job", len(types.tasks), lower=1.0, upper=1.0)
+    # In units of whole blocks: sum of workers x slots / block <= capacity x length / block.
+    capacity = master.rows(
+        "capacity", (2, blocks), upper=np.outer(types.capacity, types.lengths / block)
     )
+    # More than every schedule costs, for an artificial column of each job that cannot end late.
+    ceiling = 1.0 + sum(view.last - task.arrival for task in types.tasks)
+    master.begin(master.artificial(jobs, np.minimum(types.late_costs, ceiling)))
 
-    def prices(duals: Floats) -> Floats:
-        return rounded(-duals[jobs:].reshape(2, blocks) / block)
+    def entries(column: MergedColumn) -> Entries:
+        in_blocks, overlap = types.block_overlap(column)
+        return [
+            (jobs.at(column.task), 1.0),
+            *(
+                (capacity.at(c, in_blocks), number * overlap / block)
+                for c, number in enumerate(column.workers)
+                if number
+            ),
+        ]
 
-    at, told = np.zeros((2, blocks)), -math.inf
+    def prices_of(duals: Floats) -> Floats:
+        return rounded(-capacity.of(duals) / block)
 
     def pricing(duals: Floats) -> Priced:
-        nonlocal at
-        at = prices(duals)
-        bound, least, columns = types.bound(at)
+        bound, least, columns = types.bound(prices_of(duals))
         fresh = [
             column
             for task in range(len(least))
@@ -292,148 +364,211 @@ def solve_type(
         ]
         if not fresh:
             return Priced(None, bound)
-        flows = [column.flow for column in fresh]
-        return Priced(Columns(flows, types.entries(fresh), fresh), bound)
+        costs = [column.flow for column in fresh]
+        return Priced(master.columns(costs, [entries(column) for column in fresh], fresh), bound)
 
-    def better(bound: float) -> None:  # comes right after the pricing that has proved it
-        nonlocal told
-        if math.ceil(bound) > told:
-            told = math.ceil(bound)
-            on_better(TypeBound(worker_type, slots, block, at, bound, None, 0, {}))
+    reported = -math.inf
 
-    result = generate_columns(
-        master,
+    def report(bound: float, duals: Floats) -> None:
+        nonlocal reported
+        if math.ceil(bound) > reported:
+            reported = math.ceil(bound)
+            on_better(TypeBound(worker_type, slots, block, prices_of(duals), bound, None, 0, {}))
+
+    solution = master.solve(
         pricing,
         clock=clock,
         gap=gap,
         seed=seed,
         threads=threads,
-        prices=np.zeros(jobs + 2 * blocks),  # so never below the jobs alone
-        on_bound=better,
+        duals=np.zeros(master.height),  # the first bound is that of all jobs alone
+        on_bound=report,
     )
-    best = np.zeros((2, blocks)) if result.prices is None else prices(result.prices)
+    best = np.zeros((2, blocks)) if solution.duals is None else prices_of(solution.duals)
     starts: dict[int, float] = {}
-    if result.values is not None:
-        for column, share in zip(result.tags, result.values[jobs:].tolist(), strict=True):
-            job = types.tasks[column.task].job
-            starts[job] = starts.get(job, 0.0) + share * (column.start + view.first)
-    bound = result.bound if result.bound is not None else types.bound(best)[0]
-    return TypeBound(
-        worker_type, slots, block, best, bound, result.objective, result.rounds, starts
-    )
+    for column, share in solution.support:
+        job = types.tasks[column.task].job
+        starts[job] = starts.get(job, 0.0) + share * (column.start + view.first)
+    bound = solution.bound if solution.bound is not None else types.bound(best)[0]
+    master_value, rounds = solution.result.objective, solution.result.rounds
+    return TypeBound(worker_type, slots, block, best, bound, master_value, rounds, starts)
 
 
 def solve_types(
-    view: Problem,
+    view: CompiledInstance,
     *,
     clock: Clock,
     block: int = BLOCK,
     seed: int = 0,
     threads: int = 1,
-    on_better: Callable[[Sequence[TypeBound]], None] = lambda found: None,
+    on_better: Callable[[Sequence[TypeBound]], None] = lambda better: None,
 ) -> list[TypeBound]:
-    """Bound all worker types, the hardest last: what the others leave of their time is theirs.
+    """Bound all worker types, that with the highest load last, which gets the remaining time.
 
-    `on_better` hears of what is known of all that are done or begun, each time that is more.
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance; every job fits on the empty network.
+    block : int
+        Number of slots that share a price.
+    on_better : callable
+        Called with the bounds of all types so far whenever one of them improves.
     """
     types = used_types(view)
-    work = {u: crowded(view, u) for u in types}
-    found: list[TypeBound] = []
-    for k, worker_type in enumerate(sorted(types, key=work.__getitem__)):
-        done = tuple(found)
-        one = solve_type(
+    load = {u: load_per_worker(view, u) for u in types}
+    bounds: list[TypeBound] = []
+    for k, worker_type in enumerate(sorted(types, key=load.__getitem__)):
+        done = tuple(bounds)
+        bound = solve_type(
             view,
             worker_type,
             clock=clock.share(1.0 / (len(types) - k)),
             block=block,
             seed=seed,
             threads=threads,
-            on_better=lambda begun, done=done: on_better(_in_order([*done, begun])),  # type: ignore[misc]
+            on_better=lambda better, done=done: on_better(_by_type([*done, better])),  # type: ignore[misc]
         )
-        found = _in_order([*found, one])
-    return found
+        bounds = _by_type([*bounds, bound])
+    return bounds
 
 
-def _in_order(found: Sequence[TypeBound]) -> list[TypeBound]:
-    return sorted(found, key=lambda each: each.worker_type)
+def _by_type(bounds: Sequence[TypeBound]) -> list[TypeBound]:
+    return sorted(bounds, key=lambda bound: bound.worker_type)
 
 
-def crowded(view: Problem, worker_type: int) -> float:
-    """Return the worker-slots that jobs of a type ask for, per worker."""
+def load_per_worker(view: CompiledInstance, worker_type: int) -> float:
+    """Return the least worker-slots of all jobs of a type, per worker.
+
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance.
+    worker_type : int
+        Index.
+    """
     tasks = [task for task in view.tasks if task.worker_type == worker_type]
     work = sum(min(mode.workers * mode.duration for mode in task.modes) for task in tasks)
     return work / max(1, int(view.workers[:, worker_type].sum()))
 
 
-def used_types(view: Problem) -> list[int]:
-    """Return the worker types that jobs ask for."""
+def used_types(view: CompiledInstance) -> list[int]:
+    """Return the worker types that have jobs.
+
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance.
+    """
     return sorted({task.worker_type for task in view.tasks})
 
 
-def total(bounds: Sequence[float]) -> float:
-    """Return the sum over the types: each type's c_j - a_j sum up to a whole number."""
+def sum_of_bounds(bounds: Sequence[float]) -> float:
+    """Return the sum of the bounds of types, each rounded up, as sums of c_j - a_j are integers.
+
+    Parameters
+    ----------
+    bounds : sequence of float
+        One for each type.
+    """
     return float(sum(math.ceil(bound) for bound in bounds))
 
 
-def bound_of(view: Problem, found: Sequence[TypeBound]) -> float:
-    """Return what some types prove for all jobs: those of the others count as if alone."""
-    known = {each.worker_type for each in found}
-    rest = [task for task in view.tasks if task.worker_type not in known]
-    alone = sum(view.least_flow(task) or 0 for task in rest)
-    return total([each.bound for each in found]) + alone
+def whole_bound(view: CompiledInstance, bounds: Sequence[TypeBound]) -> float:
+    """Return the bound on all jobs from those of some types; other jobs count as alone.
+
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance.
+    bounds : sequence of TypeBound
+        Of different types.
+    """
+    bounded = {bound.worker_type for bound in bounds}
+    others = [task for task in view.tasks if task.worker_type not in bounded]
+    alone = sum(view.minimum_flow(task) or 0 for task in others)
+    return sum_of_bounds([bound.bound for bound in bounds]) + alone
 
 
-def server_prices(view: Problem, found: Sequence[TypeBound], slots: int) -> Prices:
-    """Return the prices of classes by server, for the first so many slots.
+def server_prices(
+    view: CompiledInstance, bounds: Sequence[TypeBound], slots: int
+) -> CapacityPrices:
+    """Return the prices of classes as prices of servers.
 
-    By server a job has fewer ways to run, so that they tend to prove more.
+    By server a job has fewer options, so the same prices tend to prove a higher bound.
+
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance.
+    bounds : sequence of TypeBound
+        Prices of types; others get none.
+    slots : int
+        Number of slots of the result.
     """
     workers = np.zeros((*view.workers.shape, slots))
     which = arrays(view.instance).is_cloud.astype(np.int64)
-    for each in found:
-        cells = np.repeat(each.prices, each.block, axis=1)[:, : min(slots, each.slots)]
-        workers[:, each.worker_type, : cells.shape[1]] = cells[which]
-    return Prices(workers, np.zeros((*view.ps.shape, slots)))
+    for bound in bounds:
+        cells = np.repeat(bound.prices, bound.block, axis=1)[:, : min(slots, bound.slots)]
+        workers[:, bound.worker_type, : cells.shape[1]] = cells[which]
+    return CapacityPrices(workers, np.zeros((*view.ps.shape, slots)))
 
 
-def certificate(instance: EdgeInstance, found: Sequence[TypeBound]) -> dict[str, Any]:
-    """Return the prices as plain JSON data; slots and blocks count from 1."""
+def certificate(instance: EdgeInstance, bounds: Sequence[TypeBound]) -> dict[str, object]:
+    """Return the prices as plain JSON data; blocks count from 1.
+
+    Parameters
+    ----------
+    bounds : sequence of TypeBound
+        Of different types.
+    """
     return {
         "kind": KIND,
         "types": [
             {
-                "worker_type": instance.worker_types[each.worker_type],
-                "slots": each.slots,
-                "block": each.block,
+                "worker_type": instance.worker_types[bound.worker_type],
+                "slots": bound.slots,
+                "block": bound.block,
                 "prices": {
-                    name: [[int(b) + 1, float(each.prices[c, b])] for b in np.flatnonzero(row)]
-                    for c, (name, row) in enumerate(zip(CLASSES, each.prices, strict=True))
+                    name: [[int(b) + 1, float(row[b])] for b in np.flatnonzero(row)]
+                    for name, row in zip(CLASSES, bound.prices, strict=True)
                 },
             }
-            for each in found
+            for bound in bounds
         ],
     }
 
 
-def certified(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
-    """Return the bound that a certificate proves; a type that it leaves out has no prices."""
-    view, bounds = problem(instance), []
-    given = {each["worker_type"]: each for each in data["types"]}
+def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
+    """Return the bound that a certificate proves; types that it leaves out have no prices.
+
+    Parameters
+    ----------
+    data : mapping
+        As `certificate` returns it.
+
+    Raises
+    ------
+    ValueError
+        If the certificate does not fit the instance.
+    """
+    view, bounds = compiled(instance), []
+    given = {entry["worker_type"]: entry for entry in data["types"]}
     for name in given:
         if name not in instance.worker_types:
             raise ValueError(f"no worker type {name}")
     for worker_type in used_types(view):
-        each = given.get(instance.worker_types[worker_type])
-        slots, block = (1, 1) if each is None else (each["slots"], each["block"])
+        entry = given.get(instance.worker_types[worker_type])
+        slots, block = (1, 1) if entry is None else (entry["slots"], entry["block"])
         own = [task for task in view.tasks if task.worker_type == worker_type]
-        if not (1 <= slots <= min(view.slots, max(1, most_slots(own))) and 1 <= block <= slots):
+        limit = min(view.slots, max(1, max_priced_slots(own)))
+        if not (1 <= slots <= limit and 1 <= block <= slots):
             raise ValueError("slots, block: need numbers >= 1 within the horizon, and not too many")
-        types = TypeProblem(view, worker_type, slots, block)
+        types = TypeRelaxation(view, worker_type, slots, block)
         prices = np.zeros((2, len(types.lengths)))
         for c, kind in enumerate(CLASSES):
-            for b, price in [] if each is None else each["prices"][kind]:
+            for b, price in [] if entry is None else entry["prices"][kind]:
                 if not (1 <= b <= prices.shape[1] and 0 <= price < LARGEST):
                     raise ValueError("prices: need numbers >= 0 of blocks that there are")
                 prices[c, b - 1] = price
         bounds.append(types.bound(rounded(prices))[0])
-    return total(bounds)
+    return sum_of_bounds(bounds)

@@ -1,1 +1,1 @@
-"""What stands behind `exact` of `edge`: ours, not the paper's."""
+"""The method `exact` and its steps, and the methods that solve one program; not in the paper."""

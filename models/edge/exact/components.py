@@ -1,213 +1,264 @@
-"""The jobs of each worker type solved as instances of their own, which meet in nothing but PSs.
+"""Decomposition by worker type: the jobs of each type are solved as an instance of their own.
 
-The optima of the parts sum up to a bound on that of the whole, far above the relaxation, for half
-the jobs are settled in a small part of the time. Schedules of the parts make one of the whole where
-their PSs suffice for all; where not, each part leaves the others only so much above their bounds.
+Worker types share only the PSs. The optima of the components add up to a bound on the whole, often
+far above the relaxation, because half the jobs are solved in a small part of the time. Schedules of
+the components form a schedule of the whole if the PSs suffice. If not, each component may cost only
+so much more than its bound in a better schedule of the whole.
+
+References
+----------
+The decomposition follows from the structure of (2). Using the optimal values of components as a
+bound, and the gap between them and the incumbent to fix starts in each component, is new here; it
+is valid because every schedule of the whole contains one of each component.
 """
 
 import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.baselines.timetable import Timetable
-from schedgap.models.edge.bounds.decomposition import jobs_by_type, part_of
-from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing, Side
-from schedgap.models.edge.bounds.worker_types import TypeBound, total
+from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule
+from schedgap.models.edge.bounds.decomposition import jobs_by_type, restricted_to
+from schedgap.models.edge.bounds.reduced_cost_fixing import ComponentPrices, ReducedCostFixing
+from schedgap.models.edge.bounds.worker_types import TypeBound, sum_of_bounds
 from schedgap.models.edge.bounds.worker_types import certificate as type_certificate
-from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.exact.steps import price, search_intervals, search_lists
-from schedgap.models.edge.exact.targets import FEW_JOBS, Targets
-from schedgap.models.edge.heuristics.initial import first_bracket
-from schedgap.models.edge.placements import runs_from, schedule_of
-from schedgap.models.edge.programs.dual import Prices
+from schedgap.models.edge.exact.targets import FEW_JOBS, ObjectiveTargets
+from schedgap.models.edge.heuristics.initial import initial_state
+from schedgap.models.edge.placements import runs_from_schedule, schedule_from_runs
+from schedgap.models.edge.programs.dual import CapacityPrices
 from schedgap.models.method import NullProgress
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 
-LIST_SHARE, SEARCH_SHARE, PRICE_SHARE = 0.05, 0.1, 0.6  # of what is left for one part
+LIST_SHARE, SEARCH_SHARE, PRICE_SHARE = 0.05, 0.1, 0.6  # of the remaining time of one component
 SEARCH_SECONDS = 2.0
-PARTS_FIRST, JOINT_SHARE = 0.6, 0.3  # of the time; where schedules of parts do not fit together
+COMPONENTS_FIRST, JOINT_SHARE = 0.6, 0.3  # of the time; if their schedules cannot be merged
 
 
-def joined(instance: EdgeInstance, schedules: Sequence[EdgeSchedule]) -> EdgeSchedule | None:
-    """Return one schedule of jobs of different worker types, or None where PSs do not suffice.
+def merge_schedules(
+    instance: EdgeInstance, schedules: Sequence[EdgeSchedule]
+) -> EdgeSchedule | None:
+    """Return one schedule of jobs of different worker types, or None if the PSs do not suffice.
 
-    Jobs keep their workers and slots. Those that are split may find their PS on another server.
+    Jobs keep their workers and slots; the PS of a split job may move to another server.
+
+    Parameters
+    ----------
+    schedules : sequence of EdgeSchedule
+        Feasible ones, of disjoint sets of jobs.
     """
     placements = {job: run for each in schedules for job, run in each.placements.items()}
-    view, timetable = problem(instance), Timetable(instance)
-    runs = runs_from(instance, EdgeSchedule(placements))
-    for run in sorted(runs, key=lambda run: not run.colocated):
-        task = view.tasks[run.group.job]
-        hosts, window = timetable.hosts[task.ps_type], (run.group.start, run.group.end)
-        free = {s: hosts.most_free(s, *window) for s in range(len(view.ps))}
-        choice = [run.host]
-        if not run.group.mode.together:
-            choice += [s for s in free if view.ps[s, task.ps_type] and task.ready[s] <= window[0]]
-        host = max(choice, key=lambda s: free[s] + (s == run.host) * (free[s] > 0))
+    view, partial = compiled(instance), EdgePartialSchedule(instance)
+    runs = runs_from_schedule(instance, EdgeSchedule(placements))
+    for run in sorted(runs, key=lambda run: not run.on_one_server):
+        task = view.tasks[run.job]
+        usage = partial.ps_usage[task.ps_type]
+        free = {s: usage.free_throughout(s, run.start, run.end) for s in range(len(view.ps))}
+        candidates = [run.host]
+        if not run.mode.colocated:
+            candidates += [
+                s for s in free if view.ps[s, task.ps_type] and task.ready[s] <= run.start
+            ]
+        host = max(candidates, key=lambda s: free[s] + (s == run.host) * (free[s] > 0))
         if free[host] < 1:
             return None
-        timetable.restore(run._replace(host=host))
-    return schedule_of(instance, timetable.runs.values())
+        partial.restore(run._replace(host=host))
+    return schedule_from_runs(instance, partial.runs.values())
 
 
 @dataclass(slots=True, eq=False)
-class _Part:
-    """One part, and how far it is; `targets` as soon as there are prices."""
+class _Component:
+    """A component with its search state; `targets` exist once there are prices."""
 
     instance: EdgeInstance
-    jobs: tuple[int, ...]  # the index of each in the whole
-    found: SearchState
+    jobs: tuple[int, ...]  # index of each in the whole
+    state: SearchState
     types: Sequence[TypeBound] = ()
-    targets: Targets | None = None
+    targets: ObjectiveTargets | None = None
     seconds: float = 0.0
 
     @property
     def is_open(self) -> bool:
-        return self.targets is not None and not (self.found.closed or self.targets.stuck)
+        return self.targets is not None and not (self.state.closed or self.targets.stuck)
 
 
-class Parts:
-    """All parts of an instance; what they find goes to the bracket of the whole."""
+class WorkerTypeComponents:
+    """All components of an instance; their results go to the search state of the whole.
+
+    Parameters
+    ----------
+    instance : EdgeInstance
+        The whole.
+    whole : SearchState
+        Its search state.
+    types : sequence of TypeBound
+        Known bounds by worker type.
+    """
 
     def __init__(
         self, instance: EdgeInstance, whole: SearchState, types: Sequence[TypeBound] = ()
     ) -> None:
         self._instance, self._whole = instance, whole
-        self._parts: list[_Part] = []
-        known = {each.worker_type: each for each in types}
+        self._components: list[_Component] = []
+        bound_of_type = {bound.worker_type: bound for bound in types}
         for kind, jobs in jobs_by_type(instance).items():
-            part = part_of(instance, jobs)
-            found = first_bracket(part, replace(whole.call, progress=NullProgress()))
-            own_types = [known[kind]] if kind in known else []
+            part = restricted_to(instance, jobs)
+            state = initial_state(part, replace(whole.call, progress=NullProgress()))
+            own_types = [bound_of_type[kind]] if kind in bound_of_type else []
             if own_types:
-                found.bound(total([known[kind].bound]), type_certificate(part, own_types))
+                state.bound(sum_of_bounds([own_types[0].bound]), type_certificate(part, own_types))
             if whole.schedule is not None:
                 own = {job.id: whole.schedule.placements[job.id] for job in part.jobs}
-                found.offer(EdgeSchedule(own))
-            self._parts.append(_Part(part, jobs, found, own_types))
-        for each in self._parts:
-            each.found.call = replace(whole.call, progress=_Ear(self))
-        self.heard()
+                state.offer(EdgeSchedule(own))
+            self._components.append(_Component(part, jobs, state, own_types))
+        for component in self._components:
+            component.state.call = replace(whole.call, progress=_ComponentProgress(self))
+        self.update_whole()
 
     @property
     def bound(self) -> float:
-        """The sum of their bounds: one on the whole."""
-        return sum(part.found.lower for part in self._parts)
+        """The sum of the components' bounds: a bound on the whole."""
+        return sum(component.state.lower for component in self._components)
 
-    def _certificate(self) -> dict[str, Any] | None:
-        """Return what proves that sum, None where a search had to."""
-        own = {p.instance.jobs[0].worker_type: p.found.certificate for p in self._parts}
-        return None if None in own.values() else {"kind": "parts", "parts": own}
+    def _certificate(self) -> dict[str, object] | None:
+        """Return a certificate of that sum; None if a bound was proved by a search."""
+        parts = {
+            component.instance.jobs[0].worker_type: component.state.certificate
+            for component in self._components
+        }
+        return None if None in parts.values() else {"kind": "parts", "parts": parts}
 
     @property
-    def apart(self) -> bool:
-        """Whether the best schedules of the parts do not make one of the whole."""
+    def incompatible(self) -> bool:
+        """Whether the components' best schedules do not form the incumbent of the whole."""
         return self._whole.upper is None or self._whole.upper > self._value
 
     @property
     def _value(self) -> float:
-        """The sum of what their best schedules cost."""
-        return sum(math.inf if p.found.upper is None else p.found.upper for p in self._parts)
+        """The sum of the components' best objectives."""
+        return sum(
+            math.inf if component.state.upper is None else component.state.upper
+            for component in self._components
+        )
 
-    def heard(self) -> None:
-        """Tell the whole what the parts have by now."""
+    def update_whole(self) -> None:
+        """Report bounds and schedules of the components to the whole."""
         whole, bound = self._whole, self.bound
-        whole.infeasible |= any(part.found.infeasible for part in self._parts)
+        whole.infeasible |= any(component.state.infeasible for component in self._components)
         whole.bound(bound, self._certificate())
         if self._value < (math.inf if whole.upper is None else whole.upper):
-            schedules = [part.found.schedule for part in self._parts]
-            schedule = joined(self._instance, [each for each in schedules if each is not None])
+            schedules = [component.state.schedule for component in self._components]
+            schedule = merge_schedules(
+                self._instance, [one for one in schedules if one is not None]
+            )
             if schedule is not None:
                 whole.offer(schedule)
 
     def prepare(self, clock: Clock) -> bool:
-        """Take the first steps with each part: lists, a search, prices; whether all have prices."""
-        for k, part in enumerate(self._parts):
-            found, own = part.found, clock.share(1 / (len(self._parts) - k))
-            if not found.closed:
-                search_lists(part.instance, found, own.share(LIST_SHARE))
-            if not found.closed and len(part.jobs) <= FEW_JOBS:
+        """Take the first steps with each component: lists, CP-SAT, prices.
+
+        Returns
+        -------
+        bool
+            Whether all components have prices, or the gap of the whole is closed.
+        """
+        count = len(self._components)
+        for k, component in enumerate(self._components):
+            state, own = component.state, clock.share(1 / (count - k))
+            if not state.closed:
+                search_lists(component.instance, state, own.share(LIST_SHARE))
+            if not state.closed and len(component.jobs) <= FEW_JOBS:
                 limit = own.share(SEARCH_SHARE, most=SEARCH_SECONDS)
-                search_intervals(part.instance, found, limit)
-        for k, part in enumerate(self._parts):
-            self.heard()
+                search_intervals(component.instance, state, limit)
+        for k, component in enumerate(self._components):
+            self.update_whole()
             if self._whole.closed:
                 return True
-            found, own = part.found, clock.share(1 / (len(self._parts) - k))
+            state, own = component.state, clock.share(1 / (count - k))
             limit = own.share(PRICE_SHARE)
-            prices = price(part.instance, found, limit, self._most(part), part.types)
+            upper = self._upper_limit(component)
+            prices = price(component.instance, state, limit, upper, component.types)
             if prices is None:
                 return False
-            part.targets = Targets(part.instance, found, Fixing((prices,)))
-            if not found.closed:
-                part.targets.tighten(own)
-        self.heard()
+            fixing = ReducedCostFixing((prices,))
+            component.targets = ObjectiveTargets(component.instance, state, fixing)
+            if not state.closed:
+                component.targets.tighten(own)
+        self.update_whole()
         return True
 
-    def _most(self, part: _Part) -> float:
-        """Return what a part may cost in a schedule no worse than the one that is known."""
+    def _upper_limit(self, component: _Component) -> float:
+        """Return what a component can cost in a schedule no worse than the incumbent."""
         whole = self._whole
-        return math.inf if whole.upper is None else whole.upper - self.bound + part.found.lower
+        return math.inf if whole.upper is None else whole.upper - self.bound + component.state.lower
 
-    def settle(self, clock: Clock, targets: Targets) -> None:
-        """Raise the targets of all parts in turn, until none is left or no time.
+    def close_gaps(self, clock: Clock, targets: ObjectiveTargets) -> None:
+        """Try targets of all components in turn until all gaps are closed or time is up.
 
-        Where their schedules do not make one of the whole, some time is for better ones of it.
+        If their schedules cannot be merged, some time goes to better schedules of the whole.
+
+        Parameters
+        ----------
+        targets : ObjectiveTargets
+            Those of the whole.
         """
-        whole, joint = self._whole, False
+        whole, improved = self._whole, False
         while not whole.closed and not clock.expired():
-            still = [part for part in self._parts if part.is_open]
-            if not still:
+            still_open = [component for component in self._components if component.is_open]
+            if not still_open:
                 return
-            if self.apart and not joint and clock.spent() > PARTS_FIRST:
-                joint = True
-                targets.fixing = replace(targets.fixing, sides=self.fixing().sides)
+            if self.incompatible and not improved and clock.spent() > COMPONENTS_FIRST:
+                improved = True
+                targets.fixing = replace(targets.fixing, components=self.fixing().components)
                 targets.improve(clock.share(JOINT_SHARE))
                 continue
-            part = min(still, key=lambda part: part.seconds)
-            assert part.targets is not None
+            component = min(still_open, key=lambda component: component.seconds)
+            assert component.targets is not None
             since = time.monotonic()
-            part.targets.advance(clock, 1 / len(still), alone=len(still) == 1)
-            part.seconds += time.monotonic() - since
-            self.heard()
+            component.targets.advance(clock, 1 / len(still_open), alone=len(still_open) == 1)
+            component.seconds += time.monotonic() - since
+            self.update_whole()
 
-    def fixing(self) -> Fixing:
-        """Return what the parts leave to the whole."""
-        sides = [
-            Side(part.instance, part.jobs, part.targets.fixing.prices, int(part.found.lower))
-            for part in self._parts
-            if part.targets is not None
+    def fixing(self) -> ReducedCostFixing:
+        """Return prices for the whole, and the components with their prices and bounds."""
+        components = [
+            ComponentPrices(
+                component.instance,
+                component.jobs,
+                component.targets.fixing.prices,
+                int(component.state.lower),
+            )
+            for component in self._components
+            if component.targets is not None
         ]
-        slots = max(side.prices[0].slots for side in sides)
-        each = [side.prices[0].until(slots) for side in sides]
-        workers = np.sum([prices.workers for prices in each], axis=0)
-        return Fixing(
-            (Prices(workers, np.max([prices.ps for prices in each], axis=0)),), tuple(sides)
-        )
+        slots = max(component.prices[0].slots for component in components)
+        padded = [component.prices[0].padded(slots) for component in components]
+        workers = np.sum([prices.workers for prices in padded], axis=0)
+        ps = np.max([prices.ps for prices in padded], axis=0)
+        return ReducedCostFixing((CapacityPrices(workers, ps),), tuple(components))
 
 
-class _Ear(NullProgress):
-    """Progress of a part: all parts are asked what they have."""
+class _ComponentProgress(NullProgress):
+    """Progress of a component: every schedule or bound updates the whole."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, components: WorkerTypeComponents) -> None:
+        self._components = components
 
     def incumbent(self, schedule: EdgeSchedule, objective: float) -> None:
-        """Look at all."""
-        self._parts.heard()
+        """Update the whole."""
+        self._components.update_whole()
 
     def bound(
         self,
         value: float,
-        certificate: Mapping[str, Any] | None = None,
+        certificate: Mapping[str, object] | None = None,
         *,
         confirmed: bool = True,
     ) -> None:
-        """Look at all."""
-        self._parts.heard()
+        """Update the whole."""
+        self._components.update_whole()

@@ -1,29 +1,36 @@
-"""The programs that `schedgap export` writes, by the name of the method that solves them."""
+"""Programs for `schedgap export`, by the name of the method that solves them."""
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from schedgap.errors import UsageError
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.placements import count_runs
-from schedgap.models.edge.programs import columns, printed, time_indexed
+from schedgap.models.edge.programs import columns, time_indexed
+from schedgap.solvers.programs.arrays import LinearProgram
 
-MOST_RUNS = 50_000  # columns of (4) that a file may have
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
-
-def milp_literal(instance: EdgeInstance) -> Any:
-    """Return (2) row by row, or (3) for a batch."""
-    return printed.build(instance)
-
-
-def milp_mode(instance: EdgeInstance) -> Any:
-    """Return (2), or (3) for a batch, over starts and modes."""
-    return time_indexed.build(instance)
+MAX_RUNS = 50_000  # columns of (4) in a file
 
 
-def set_packing(instance: EdgeInstance) -> Any:
-    """Return (4), with the objective of (2) unless the instance is a batch."""
-    count = count_runs(problem(instance), MOST_RUNS)
-    if count > MOST_RUNS:
-        raise UsageError(f"set-packing: {count} runs or more, at most {MOST_RUNS}")
+def milp_mode(instance: EdgeInstance) -> LinearProgram:
+    """Return (2), or (3) for a batch, over modes and starts, with names of columns and rows."""
+    model = time_indexed.build(instance)
+    return replace(model.program, column_names=model.column_names())
+
+
+def set_packing(instance: EdgeInstance) -> "pyo.ConcreteModel":
+    """Return (4), with objective (2) unless the instance is a batch.
+
+    Raises
+    ------
+    UsageError
+        If there are too many columns.
+    """
+    count = count_runs(compiled(instance), MAX_RUNS)
+    if count > MAX_RUNS:
+        raise UsageError(f"set-packing: {count} runs or more, at most {MAX_RUNS}")
     return columns.build(instance)

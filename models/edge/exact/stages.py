@@ -1,4 +1,4 @@
-"""The stages of `exact` that use an engine, each in a process of its own."""
+"""Stages of `exact` and of the programs that use an engine, each run in a child process."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,19 +8,19 @@ from typing import Any
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats
 from schedgap.models.edge.bounds.column_generation import solve_bound
-from schedgap.models.edge.bounds.reduced_cost_fixing import Kept
+from schedgap.models.edge.bounds.reduced_cost_fixing import RemainingStarts
 from schedgap.models.edge.bounds.worker_types import (
     TypeBound,
-    bound_of,
     certificate,
     server_prices,
     solve_types,
+    whole_bound,
 )
-from schedgap.models.edge.decisions import problem, sense
-from schedgap.models.edge.placements import runs_from, sound
-from schedgap.models.edge.programs import intervals, time_indexed_arrays
-from schedgap.models.edge.programs.dual import Prices, to_data
-from schedgap.models.edge.programs.superadditive_cuts import Shape
+from schedgap.models.edge.decisions import compiled, sense
+from schedgap.models.edge.placements import runs_from_schedule, valid_schedule
+from schedgap.models.edge.programs import intervals, time_indexed
+from schedgap.models.edge.programs.dual import CapacityPrices, to_data
+from schedgap.models.mechanisms.dual_feasible_functions import SuperadditiveFunction
 from schedgap.models.search_state import Finder, StageResult, solve_program
 from schedgap.solvers import Clock
 
@@ -35,11 +35,21 @@ def search_stage(
     seed: int,
     threads: int,
 ) -> StageResult:
-    """Search with CP-SAT from a schedule and a bound."""
+    """Solve the interval model by CP-SAT.
+
+    Parameters
+    ----------
+    found : Finder
+        Receives schedules and bounds.
+    schedule : EdgeSchedule or None
+        Starting point.
+    lower : float
+        Known bound, in the minimised units of the search state.
+    """
     sign = sense(instance)
-    known = int(sign * lower)
+    bound = int(sign * lower)
     model = intervals.build(
-        instance, least=None if sign < 0 else known, most=known if sign < 0 else None
+        instance, lower=None if sign < 0 else bound, upper=bound if sign < 0 else None
     )
     return solve_program(
         found,
@@ -48,7 +58,7 @@ def search_stage(
         clock=clock,
         seed=seed,
         threads=threads,
-        read=lambda values: sound(instance, intervals.read(model, instance, values)),
+        read=lambda values: valid_schedule(instance, intervals.read(model, instance, values)),
         real=lambda bound: sign * bound,
         grid=1,
         start=None if schedule is None else intervals.start(model, instance, schedule),
@@ -65,18 +75,36 @@ def program_stage(
     seed: int,
     threads: int,
 ) -> StageResult:
-    """Build a Pyomo program, and solve it; a stage, since nothing but an end stops the building."""
+    """Build and solve a program; a stage because building cannot be interrupted otherwise.
+
+    Parameters
+    ----------
+    found : Finder
+        Receives schedules and bounds.
+    module : str
+        Name of the module with its `build` and `read`.
+    engine : str
+        Name of the engine.
+    """
     formulation = import_module(module)
     model = formulation.build(instance)
+    is_arrays = isinstance(model, time_indexed.TimeIndexedProgram)  # minimised; Pyomo: own sense
+
+    def read(values: Any) -> EdgeSchedule | None:
+        schedule: EdgeSchedule | None = formulation.read(
+            model, instance, *([values] if is_arrays else [])
+        )
+        return schedule
+
     return solve_program(
         found,
-        model,
+        model.program if is_arrays else model,
         engine,
         clock=clock,
         seed=seed,
         threads=threads,
-        read=lambda values: formulation.read(model, instance),
-        real=lambda bound: sense(instance) * bound,
+        read=read,
+        real=lambda bound: bound if is_arrays else sense(instance) * bound,
         grid=1,
     )[1]
 
@@ -92,50 +120,69 @@ def price_stage(
     seed: int,
     threads: int,
 ) -> StageResult:
-    """Solve the relaxation; returns its prices and each job's mean start.
+    """Solve the relaxation of (4) by column generation.
 
-    What the worker types have proved by themselves is where the prices begin.
+    Parameters
+    ----------
+    found : Finder
+        Receives bounds.
+    schedule : EdgeSchedule or None
+        Its runs are the first columns.
+    slots : int
+        Number of slots with prices.
+    types : sequence of TypeBound
+        Their prices are the first ones.
+
+    Returns
+    -------
+    StageResult
+        `value`: prices and the mean start of each job by index, or None.
     """
-    view, kind = problem(instance), "batch-dual" if instance.is_batch else "cg-bound"
-    told = found.lower - 1  # a bound that is known may have no certificate
+    view, kind = compiled(instance), "batch-dual" if instance.is_batch else "cg-bound"
+    reported = found.lower - 1  # the known bound may lack a certificate
 
-    def better(bound: float, prices: Prices) -> None:
-        nonlocal told
-        if math.ceil(bound) > told:
-            told = math.ceil(bound)
-            found.bound(told, {"kind": kind, **to_data(prices)})
+    def report(bound: float, prices: CapacityPrices) -> None:
+        nonlocal reported
+        if math.ceil(bound) > reported:
+            reported = math.ceil(bound)
+            found.bound(reported, {"kind": kind, **to_data(prices)})
 
-    result = solve_bound(
+    relaxation = solve_bound(
         view,
         slots=slots,
         clock=clock,
-        known=() if schedule is None else runs_from(instance, schedule),
-        guess=server_prices(view, types, slots) if types else None,
+        first_runs=() if schedule is None else runs_from_schedule(instance, schedule),
+        first_prices=server_prices(view, types, slots) if types else None,
         seed=seed,
         threads=threads,
-        on_bound=better,
+        on_bound=report,
     )
     starts: dict[int, float] = {}
-    for run, share in result.runs:
-        starts[run.group.job] = starts.get(run.group.job, 0.0) + share * run.group.start
-    trace: dict[str, Any] = {"slots": slots, "bound": result.bound}
-    if result.result is not None:
-        trace |= {"master": result.result.objective, "rounds": result.result.rounds}
-    value = None if result.prices is None else (result.prices, starts)
-    return StageResult(infeasible=result.infeasible, trace=trace, value=value)
+    for run, share in relaxation.runs:
+        starts[run.job] = starts.get(run.job, 0.0) + share * run.start
+    trace: dict[str, Any] = {"slots": slots, "bound": relaxation.bound}
+    trace |= {"master": relaxation.result.objective, "rounds": relaxation.result.rounds}
+    value = None if relaxation.prices is None else (relaxation.prices, starts)
+    return StageResult(infeasible=relaxation.infeasible, trace=trace, value=value)
 
 
 def type_stage(
     found: Finder, instance: EdgeInstance, *, clock: Clock, seed: int, threads: int
 ) -> StageResult:
-    """Bound the worker types one by one; returns what is known of each of them."""
-    view = problem(instance)
+    """Bound the jobs of each worker type; `value` is the list of these bounds.
 
-    def better(bounds: Sequence[TypeBound]) -> None:
-        if (bound := bound_of(view, bounds)) > found.lower:
+    Parameters
+    ----------
+    found : Finder
+        Receives bounds on the whole problem.
+    """
+    view = compiled(instance)
+
+    def report(bounds: Sequence[TypeBound]) -> None:
+        if (bound := whole_bound(view, bounds)) > found.lower:
             found.bound(bound, certificate(instance, bounds))
 
-    bounds = solve_types(view, clock=clock, seed=seed, threads=threads, on_better=better)
+    bounds = solve_types(view, clock=clock, seed=seed, threads=threads, on_better=report)
     trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
     return StageResult(trace=trace, value=bounds)
 
@@ -143,43 +190,64 @@ def type_stage(
 def target_stage(
     found: Finder,
     instance: EdgeInstance,
-    kept: Kept,
+    remaining: RemainingStarts,
     target: int,
-    shapes: Mapping[Shape, Floats],
+    cut_prices: Mapping[SuperadditiveFunction, Floats],
     schedule: EdgeSchedule | None,
-    name: str,
+    engine: str,
     *,
     clock: Clock,
     seed: int,
     threads: int,
 ) -> StageResult:
-    """Look for the best schedule with an objective up to a target.
+    """Decide whether a schedule with an objective up to a target exists, and find the best one.
 
-    The report's `value` says whether that is decided. A known schedule, if there is one,
-    is what CP-SAT looks near first. The groups hold every such schedule. So a bound on them is one
-    on all schedules up to target + 1, and the best of them is optimal.
+    Parameters
+    ----------
+    found : Finder
+        Receives schedules and bounds.
+    remaining : RemainingStarts
+        All modes and starts of such schedules. So a bound over these, cut off at target + 1, is a
+        bound on all schedules, and the best schedule found with an objective up to the target is
+        optimal.
+    target : int
+        Upper limit on the objective.
+    cut_prices : mapping
+        Prices of superadditive cuts, which become rows.
+    schedule : EdgeSchedule or None
+        Starting point of CP-SAT.
+    engine : str
+        `cp-sat` for the interval model, else for the time-indexed program.
+
+    Returns
+    -------
+    StageResult
+        `value`: whether the question is decided.
     """
-    view, start = problem(instance), None
-    program: Any
-    if name == "cp-sat":
-        least = math.ceil(kept.bound - 1e-6)
-        program = intervals.build(instance, groups=kept.groups, least=least, most=target)
+    start, program = None, None
+    if engine == "cp-sat":
+        lower = math.ceil(remaining.bound - 1e-6)
+        program = model = intervals.build(
+            instance, mode_starts=remaining.mode_starts, lower=lower, upper=target
+        )
         if schedule is not None:
-            start = intervals.start(program, instance, schedule)
+            start = intervals.start(model, instance, schedule)
 
         def read(values: Any) -> EdgeSchedule | None:
-            return sound(instance, intervals.read(program, instance, values))
+            return valid_schedule(instance, intervals.read(model, instance, values))
     else:
-        arrays = time_indexed_arrays.build(view, kept.groups, most=target, shapes=shapes)
+        arrays = time_indexed.build(
+            instance, remaining.mode_starts, upper=target, cut_prices=cut_prices
+        )
         program = arrays.program
 
         def read(values: Any) -> EdgeSchedule | None:
-            return arrays.schedule(instance, values)
+            return time_indexed.read(arrays, instance, values)
 
     result, report = solve_program(
         found,
         program,
-        name,
+        engine,
         clock=clock,
         seed=seed,
         threads=threads,

@@ -1,6 +1,7 @@
-"""The first steps of `exact`: lists, a search with CP-SAT, prices; what they find is the bracket's.
+"""First steps of `exact`: list schedules, CP-SAT, and prices; results go to the search state.
 
-A step that uses an engine is a stage in a process of its own.
+A step that needs an engine is a stage in a child process. The module joins the stages of `stages`,
+the lists of `heuristics` and the bounds to the search state.
 """
 
 import math
@@ -10,62 +11,82 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds.column_generation import too_large
 from schedgap.models.edge.bounds.reduced_cost_fixing import last_slot
 from schedgap.models.edge.bounds.worker_types import TypeBound
-from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.exact.stages import price_stage, search_stage, type_stage
-from schedgap.models.edge.heuristics.list_search import Search
+from schedgap.models.edge.heuristics.list_search import OrderAnnealing
 from schedgap.models.edge.heuristics.lists import best_list
-from schedgap.models.edge.programs.dual import Prices
+from schedgap.models.edge.programs.dual import CapacityPrices
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 
-LIST_SHARE = 0.1  # of what is left, for lists by the starts of a relaxation
-MOVES = 40, 100  # of a search over lists, for each job: before there are prices, and with them
+LIST_SHARE = 0.1  # of the remaining time, for lists ordered by the relaxation
+MOVES = 40, 100  # of the annealing, for each job: without and with an order from the relaxation
 
 
 def search_lists(
     instance: EdgeInstance,
-    found: SearchState,
+    state: SearchState,
     clock: Clock,
     starts: Mapping[int, float] | None = None,
     *,
     endless: bool = False,
 ) -> None:
-    """Place jobs by lists, and search over these; `starts` order one more list.
+    """Build list schedules and improve the best one by annealing.
 
-    `endless`: until time is up or the bound is met, warm again and longer each time.
+    Parameters
+    ----------
+    state : SearchState
+        Receives the schedules.
+    starts : mapping or None
+        A slot for each job (index), which gives one more order.
+    endless : bool
+        Repeat with twice as many moves until time is up or the gap is closed.
     """
-    found.call.progress.phase("lists")
+    state.call.progress.phase("lists")
 
     def stop() -> bool:
-        return found.closed or clock.expired()
+        return state.closed or clock.expired()
 
-    search = Search(instance, best_list(instance, starts, stop=stop)[1], seed=found.call.seed)
+    order = best_list(instance, starts, stop=stop)[1]
+    search = OrderAnnealing(instance, order, seed=state.call.seed)
     if search.complete:
-        found.offer(search.schedule())
+        state.offer(search.schedule())
     moves = MOVES[starts is not None] * len(instance.jobs)
     while True:
-        search.run(moves, stop=stop, on_better=lambda better: found.offer(better.schedule()))
+        search.run(moves, stop=stop, on_better=lambda better: state.offer(better.schedule()))
         if stop() or not endless:
             return
         moves *= 2
 
 
-def bound_types(instance: EdgeInstance, found: SearchState, clock: Clock) -> tuple[TypeBound, ...]:
-    """Bound the jobs of each worker type in classes of servers; return what is known of each."""
-    found.call.progress.phase("bound by worker types")
-    report = found.child("type-bound", type_stage, instance, clock=clock, engine="highs")
+def bound_types(instance: EdgeInstance, state: SearchState, clock: Clock) -> tuple[TypeBound, ...]:
+    """Bound the jobs of each worker type with merged servers; return these bounds.
+
+    Parameters
+    ----------
+    state : SearchState
+        Receives the bound on all jobs.
+    """
+    state.call.progress.phase("bound by worker types")
+    report = state.child("type-bound", type_stage, instance, clock=clock, engine="highs")
     return () if report is None else tuple(report.value)
 
 
-def search_intervals(instance: EdgeInstance, found: SearchState, clock: Clock) -> None:
-    """Search with CP-SAT."""
-    found.call.progress.phase("CP-SAT on intervals")
-    found.child(
+def search_intervals(instance: EdgeInstance, state: SearchState, clock: Clock) -> None:
+    """Solve the interval model by CP-SAT.
+
+    Parameters
+    ----------
+    state : SearchState
+        Receives schedules and bounds; its incumbent is the starting point.
+    """
+    state.call.progress.phase("CP-SAT on intervals")
+    state.child(
         "cp-sat",
         search_stage,
         instance,
-        found.schedule,
-        found.lower,
+        state.schedule,
+        state.lower,
         clock=clock,
         engine="cp-sat",
     )
@@ -73,33 +94,41 @@ def search_intervals(instance: EdgeInstance, found: SearchState, clock: Clock) -
 
 def price(
     instance: EdgeInstance,
-    found: SearchState,
+    state: SearchState,
     clock: Clock,
     upper: float = 0.0,
     types: Sequence[TypeBound] = (),
-) -> Prices | None:
-    """Solve the relaxation as far as an optimal schedule can reach; list jobs by its starts.
+) -> CapacityPrices | None:
+    """Solve the relaxation of (4), then try lists ordered by its mean starts; return its prices.
 
     Parameters
     ----------
+    state : SearchState
+        Receives bounds and schedules. Prices cover all slots that a schedule better than its
+        incumbent can use.
     upper : float
-        Prices are to reach as far as schedules below this do, too; infinite: to the horizon.
+        They also cover the slots that schedules with an objective below this can use; inf: all.
     types : sequence of TypeBound
-        Of its worker types, where they are known: the first prices.
+        Bounds of worker types, whose prices are the first ones.
+
+    Returns
+    -------
+    CapacityPrices or None
+        None if the relaxation is too large, or time was up before the first bound.
     """
-    view = problem(instance)
+    view = compiled(instance)
     slots = view.slots
-    if found.upper is not None and not instance.is_batch and math.isfinite(upper):
-        slots = last_slot(view, int(max(found.upper, upper))) - view.first + 1
+    if state.upper is not None and not instance.is_batch and math.isfinite(upper):
+        slots = last_slot(view, int(max(state.upper, upper))) - view.first + 1
     if reason := too_large(view, slots):
-        found.trace["prices"] = reason
+        state.trace["prices"] = reason
         return None
-    found.call.progress.phase("generating columns")
-    report = found.child(
+    state.call.progress.phase("generating columns")
+    report = state.child(
         "prices",
         price_stage,
         instance,
-        found.schedule,
+        state.schedule,
         slots,
         types,
         clock=clock,
@@ -108,6 +137,7 @@ def price(
     if report is None or report.value is None:
         return None
     prices, starts = report.value
-    if not instance.is_batch and not found.closed:
-        search_lists(instance, found, clock.share(LIST_SHARE), starts)
-    return prices  # type: ignore[no-any-return]
+    if not instance.is_batch and not state.closed:
+        search_lists(instance, state, clock.share(LIST_SHARE), starts)
+    assert isinstance(prices, CapacityPrices)
+    return prices

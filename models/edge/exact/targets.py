@@ -1,18 +1,31 @@
-"""Targets: is there a schedule with an objective up to so much? The bound rises with every no.
+"""Destructive bounds: decide whether a schedule with an objective up to a target exists.
 
-A schedule with an objective up to a target just above the bound can use few groups. A program over
-these decides whether there is one; if not, the target is raised. The first schedule found so is
-optimal, and every target that fails is a bound. Where that takes too long, large neighborhoods look
-for better schedules, and the next targets get more time. In the end the target is the last one,
-just below the best schedule, for long: what a search bounds on the way there counts as well.
+A schedule with an objective up to a target just above the bound can use few modes and starts, by
+reduced-cost fixing. A program over these decides whether there is one. If not, the bound is the
+target plus one, and the next target is larger; the first schedule found in this way is optimal.
+When a target takes too long, large neighbourhood search looks for better schedules, and the next
+targets get more time. Finally the target is one below the incumbent, for long; the bounds of that
+search count as well.
+
+References
+----------
+R. Klein and A. Scholl (1999). Computing lower bounds by destructive improvement: an application to
+resource-constrained project scheduling. European Journal of Operational Research 112, 322-346.
+R. Baldacci, N. Christofides and A. Mingozzi (2008). An exact algorithm for the vehicle routing
+problem based on the set partitioning formulation with additional cuts. Mathematical Programming
+115, 351-385: a program over all columns within the gap.
 """
 
 import math
 from dataclasses import replace
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge.bounds.reduced_cost_fixing import Fixing, Kept, certificate
-from schedgap.models.edge.decisions import problem
+from schedgap.models.edge.bounds.reduced_cost_fixing import (
+    ReducedCostFixing,
+    RemainingStarts,
+    certificate,
+)
+from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.exact.neighborhoods import improve
 from schedgap.models.edge.exact.stages import target_stage
 from schedgap.models.edge.exact.steps import search_intervals
@@ -20,85 +33,96 @@ from schedgap.models.edge.exact.tightening import tighten
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 
-TARGET_SHARE, TARGET_SECONDS = 0.05, 3.0  # for one target and engine; doubled where both fail
-SHORTEST = 1.0  # seconds; a process takes a good part of that to start
-FAVORED = 3  # so many times that for the engine that is asked first
-TURNS = 2  # of doubling, before the last target
-LAST_SHARE, LAST_SECONDS = 0.8, 60.0  # for that one
+TARGET_SHARE, TARGET_SECONDS = 0.05, 3.0  # for a target and an engine; doubled where both fail
+MIN_SECONDS = 1.0  # a child process takes a good part of that to start
+FIRST_ENGINE = 3  # factor on the time of the engine that is asked first
+MAX_DOUBLINGS = 2  # before the last target
+LAST_SHARE, LAST_SECONDS = 0.8, 60.0  # for the last target
 CHECK_SHARE, CHECK_SECONDS = 0.1, 3.0  # of the second engine, on the last target
-FEW_JOBS = 13  # up to which CP-SAT is asked first, as it is where parts leave little
-QUICK = 0.04  # a target that took no more of what was left doubles the step to the next one
-NEAR = (
-    0.03,
-    0.02,
-    0.015,
-    0.01,
-    0.005,
-)  # of the bound: groups of schedules up to there are cut by shapes
-CUT_SHARE, CUT_GROUPS = 0.5, 1_500  # of them; where there are more, those of nearer schedules
-PASSES, LEAST_NEAR = 2, 0.005  # of cutting; with less than this part of the bound left to near
-LAST_GROUPS = 6_000  # of the last target; where there are more, targets stay near
-FAR, FAR_SHARE = 0.015, 0.3  # of the bound: better schedules are looked for before any target
-MOST_GROUPS = 60_000  # in one program
+FEW_JOBS = 13  # up to which CP-SAT is asked first; it also is with components, which leave little
+QUICK = 0.04  # a target decided within this share of the time doubles the step to the next one
+NEAR = (0.03, 0.02, 0.015, 0.01, 0.005)  # relative to the bound: values whose starts get cuts
+CUT_SHARE, CUT_STARTS = 0.5, 1_500  # time for cuts, and number of modes and starts in them
+PASSES, LEAST_NEAR = 2, 0.005  # of cutting; again only if the bound comes this close to the value
+LAST_STARTS = 6_000  # limit of modes and starts for the last target; above it targets stay near
+FAR, FAR_SHARE = 0.015, 0.3  # gap relative to the bound above which schedules are improved first
+MAX_STARTS = 60_000  # modes and starts in one program
 
 
-class Targets:
-    """The targets of one instance; what comes of them goes to its bracket.
+class ObjectiveTargets:
+    """The sequence of targets of one instance; results go to its search state.
+
+    Parameters
+    ----------
+    instance : EdgeInstance
+        The instance.
+    state : SearchState
+        Its search state.
+    fixing : ReducedCostFixing
+        Prices.
 
     Attributes
     ----------
     stuck : bool
-        Whether nothing more can be done: too many groups are left.
+        Whether no further target can be tried: too many modes and starts remain.
     """
 
-    def __init__(self, instance: EdgeInstance, found: SearchState, fixing: Fixing) -> None:
-        self.instance, self.found, self.fixing = instance, found, fixing
+    def __init__(
+        self, instance: EdgeInstance, state: SearchState, fixing: ReducedCostFixing
+    ) -> None:
+        self.instance, self.state, self.fixing = instance, state, fixing
         self.stuck = False
-        view = problem(instance)
+        view = compiled(instance)
         self._worst = sum(view.last - task.arrival for task in view.tasks)  # of any schedule
-        self._few = len(view.tasks) <= FEW_JOBS or bool(fixing.sides)
+        self._few = len(view.tasks) <= FEW_JOBS or bool(fixing.components)
         self._engines = ["cp-sat", "highs"] if self._few else ["highs", "cp-sat"]
-        self._step, self._turn, self._looked, self._vain = 1, 0, 0, 0
-        self._decided = ""
+        self._step = 1  # from the bound to the next target
+        self._doublings = 0  # of the time for a target
+        self._searches = 0  # by large neighbourhoods
+        self._failed_searches = 0  # in a row
+        self._decided_by = ""  # engine
 
-    def settle(self, clock: Clock) -> None:
-        """Go on until nothing is left to prove, or no time."""
-        while not (self.found.closed or self.stuck or clock.expired()):
+    def close_gap(self, clock: Clock) -> None:
+        """Try targets until the gap is closed, or time is up."""
+        while not (self.state.closed or self.stuck or clock.expired()):
             self.advance(clock)
         self.check(clock)
 
     def tighten(self, clock: Clock) -> None:
-        """Add prices with shapes, from the relaxation over the groups that matter most.
+        """Add prices with cuts from the relaxation over the modes and starts that matter most.
 
-        Once more, where it has risen to what these were chosen for: its prices need more groups.
+        Repeated if the bound has come close to the value for which these were chosen: a larger
+        value needs more of them.
         """
-        own, base = clock.share(CUT_SHARE), self.found.lower
+        own, base = clock.share(CUT_SHARE), self.state.lower
         for _ in range(PASSES):
-            near, cut = self._cut(base, own)
-            self.weigh()
-            if cut is None or self.found.closed or near == self.found.upper:
+            near, cut_bound = self._cut(base, own)
+            self.report_price_bound()
+            if cut_bound is None or self.state.closed or near == self.state.upper:
                 return
-            if cut < near - 1 - LEAST_NEAR * base:
+            if cut_bound < near - 1 - LEAST_NEAR * base:
                 return
-            base = cut
+            base = cut_bound
 
     def _cut(self, base: float, clock: Clock) -> tuple[int, float | None]:
-        """Cut the relaxation over groups of schedules up to near a value; return both."""
-        found = self.found
+        """Add cuts over starts of schedules below a value near `base`; return value and bound."""
+        state = self.state
         for part in NEAR:
             near = math.ceil(base * (1 + part)) + 1
-            near = near if found.upper is None else min(near, int(found.upper))
-            kept = self._keep(near)
-            if len(kept.groups) <= CUT_GROUPS:
+            near = near if state.upper is None else min(near, int(state.upper))
+            remaining = self._remaining(near)
+            if len(remaining.mode_starts) <= CUT_STARTS:
                 break
-        if kept.hopeless or len(kept.groups) > MOST_GROUPS:
+        if remaining.is_empty or len(remaining.mode_starts) > MAX_STARTS:
             return near, None
-        found.call.progress.phase(f"cutting the relaxation over {len(kept.groups)} groups")
-        report = found.child(
+        state.call.progress.phase(
+            f"cutting the relaxation over {len(remaining.mode_starts)} starts"
+        )
+        report = state.child(
             "shapes",
             tighten,
             self.instance,
-            kept,
+            remaining,
             self.fixing.prices[0].slots,
             clock=clock,
             engine="highs",
@@ -108,129 +132,133 @@ class Targets:
         self.fixing = replace(self.fixing, prices=(*self.fixing.prices, report.value))
         return near, report.trace.get("cut")
 
-    def weigh(self) -> None:
-        """Tell the bracket what the prices prove; past their slots nothing is better than known."""
-        view, upper = problem(self.instance), self.found.upper
+    def report_price_bound(self) -> None:
+        """Report the bound that the prices prove; they cover only schedules below the incumbent."""
+        view, upper = compiled(self.instance), self.state.upper
         below = view.last * len(view.tasks) if upper is None else int(upper)
-        self._rule_out(below, self._keep(below))
+        self._report_bound(below, self._remaining(below))
 
-    def _rule_out(self, upper: int, kept: Kept) -> None:
-        """Tell the bracket what is known of schedules below a value: it is a bound on all."""
-        bound = upper if kept.hopeless else min(upper, kept.bound)
-        bare = self.found.lower if self.found.certificate is None else math.inf
-        if math.isfinite(bound) and (math.ceil(bound) > self.found.lower or bound == bare):
-            proof = None if self.fixing.sides else certificate(self.fixing.prices, upper)
-            self.found.bound(math.ceil(bound), proof)
+    def _report_bound(self, upper: int, remaining: RemainingStarts) -> None:
+        """Report a bound on schedules below `upper`, cut off at `upper`, as a bound on all."""
+        state = self.state
+        bound = upper if remaining.is_empty else min(upper, remaining.bound)
+        uncertified = state.lower if state.certificate is None else math.inf
+        if math.isfinite(bound) and (math.ceil(bound) > state.lower or bound == uncertified):
+            proof = None if self.fixing.components else certificate(self.fixing.prices, upper)
+            state.bound(math.ceil(bound), proof)
 
     def advance(self, clock: Clock, weight: float = 1.0, *, alone: bool = True) -> None:
-        """Try one target, or look for better schedules.
+        """Try one target, or improve the incumbent.
 
         Parameters
         ----------
         weight : float
-            Part of the time that is for this instance, among others.
+            Share of the time for this instance among several.
         alone : bool
-            Whether a long search for the last target takes nothing from others.
+            Whether the last target may take long without delaying other instances.
         """
-        found = self.found
-        far = found.upper is not None and found.upper - found.lower > FAR * found.lower
-        if far and not self._few and not self._vain:  # as long as that helps
+        state = self.state
+        is_far = state.upper is not None and state.upper - state.lower > FAR * state.lower
+        if is_far and not self._few and not self._failed_searches:
             self.improve(clock.share(FAR_SHARE * weight))
             return
-        if found.lower > self._worst:
-            found.infeasible = True
+        if state.lower > self._worst:
+            state.infeasible = True
             return
-        final = self._worst if found.upper is None else int(found.upper) - 1
-        target, kept = final, self._keep(final + 1)
-        last = alone and self._turn >= TURNS and len(kept.groups) <= LAST_GROUPS
-        if not last and not kept.hopeless:
-            target = min(int(found.lower) + self._step - 1, final)
-            kept = self._keep(target + 1)
-        if kept.hopeless:
-            self._rule_out(target + 1, kept)
+        final = self._worst if state.upper is None else int(state.upper) - 1
+        target, remaining = final, self._remaining(final + 1)
+        is_last = (
+            alone and self._doublings >= MAX_DOUBLINGS and len(remaining.mode_starts) <= LAST_STARTS
+        )
+        if not is_last and not remaining.is_empty:
+            target = min(int(state.lower) + self._step - 1, final)
+            remaining = self._remaining(target + 1)
+        if remaining.is_empty:
+            self._report_bound(target + 1, remaining)
             self._step *= 2
             return
-        if len(kept.groups) > MOST_GROUPS:
+        count = len(remaining.mode_starts)
+        if count > MAX_STARTS:
             self.stuck = True
             return
-        found.call.progress.phase(f"a schedule of {target} or less: {len(kept.groups)} groups")
-        found.trace["goal"] = {"value": target, "groups": len(kept.groups)}
-        if math.isfinite(kept.slack):
-            found.trace["goal"]["slack"] = kept.slack
-        left, self._decided = clock.remaining(), ""
-        for k, engine in enumerate(self._engines[:1] if last else self._engines):
-            budget = self._budget(clock, 1.0 if last else weight, last)
-            if not last and not k:
-                budget = self._budget(clock, FAVORED * weight)
-            if self._decide(kept, target, budget, engine):
-                self._decided = engine
+        state.call.progress.phase(f"a schedule of {target} or less: {count} starts")
+        state.trace["goal"] = {"value": target, "groups": count}
+        if math.isfinite(remaining.slack):
+            state.trace["goal"]["slack"] = remaining.slack
+        before, self._decided_by = clock.remaining(), ""
+        for k, engine in enumerate(self._engines[:1] if is_last else self._engines):
+            budget = self._budget(clock, 1.0 if is_last else weight, is_last)
+            if not is_last and not k:
+                budget = self._budget(clock, FIRST_ENGINE * weight)
+            if self._decide(remaining, target, budget, engine):
+                self._decided_by = engine
                 break
-            if self._step > 1 and not last:
+            if self._step > 1 and not is_last:
                 self._step = 1  # a nearer target first
                 return
-        if self._decided:
-            self._engines.sort(key=self._decided.__ne__)  # the quick one is asked first
-            if left - clock.remaining() <= QUICK * weight * left:
+        if self._decided_by:
+            self._engines.sort(key=self._decided_by.__ne__)  # next time this engine comes first
+            if before - clock.remaining() <= QUICK * weight * before:
                 self._step *= 2
             return
-        self._step, self._turn = 1, self._turn + 1
+        self._step, self._doublings = 1, self._doublings + 1
         if clock.expired():
             return
-        self.improve(self._budget(clock, weight).share(0.5**self._vain))
+        self.improve(self._budget(clock, weight).share(0.5**self._failed_searches))
 
     def check(self, clock: Clock) -> None:
-        """Put before the other engine what one alone has refuted."""
-        found = self.found
-        if not (found.closed and self._decided) or found.upper is None:
+        """Let the other engine confirm the last target, if one engine alone has refuted it."""
+        state = self.state
+        if not (state.closed and self._decided_by) or state.upper is None:
             return
-        kept = self._keep(int(found.upper))
-        if not kept.hopeless:
+        remaining = self._remaining(int(state.upper))
+        if not remaining.is_empty:
             budget = clock.share(CHECK_SHARE, most=CHECK_SECONDS)
-            other = next(name for name in self._engines if name != self._decided)
-            self._decide(kept, int(found.upper) - 1, budget, other)
+            other = next(name for name in self._engines if name != self._decided_by)
+            self._decide(remaining, int(state.upper) - 1, budget, other)
 
-    def _keep(self, upper: int) -> Kept:
-        return self.fixing.keep(problem(self.instance), upper)
+    def _remaining(self, upper: int) -> RemainingStarts:
+        return self.fixing.remaining_starts(compiled(self.instance), upper)
 
     def _budget(self, clock: Clock, weight: float, last: bool = False) -> Clock:
         """Return the time for one engine and one target."""
         if last:
-            return clock.share(LAST_SHARE, most=LAST_SECONDS * 2**self._turn)
-        share = min(0.5, TARGET_SHARE * weight * 2**self._turn)
-        most = TARGET_SECONDS * weight * 2**self._turn
-        return clock.share(1.0, most=max(SHORTEST, min(share * clock.remaining(), most)))
+            return clock.share(LAST_SHARE, most=LAST_SECONDS * 2**self._doublings)
+        share = min(0.5, TARGET_SHARE * weight * 2**self._doublings)
+        most = TARGET_SECONDS * weight * 2**self._doublings
+        return clock.share(1.0, most=max(MIN_SECONDS, min(share * clock.remaining(), most)))
 
     def improve(self, clock: Clock) -> None:
-        """Look for a schedule, or for better ones in large neighborhoods, other ones each time."""
-        found, upper = self.found, self.found.upper
-        self._looked += 1
+        """Look for a first schedule by CP-SAT, or for better ones by large neighbourhoods."""
+        state, upper = self.state, self.state.upper
+        self._searches += 1
         if upper is None:
-            search_intervals(self.instance, found, clock)
+            search_intervals(self.instance, state, clock)
         else:
-            found.call.progress.phase("large neighborhoods")
-            found.child(
+            state.call.progress.phase("large neighborhoods")
+            state.child(
                 "neighborhoods",
                 improve,
                 self.instance,
-                found.schedule,
+                state.schedule,
                 self.fixing,
-                self._looked,
+                self._searches,
                 clock=clock,
                 engine="cp-sat",
             )
-        self._vain = 0 if found.upper != upper else self._vain + 1
+        self._failed_searches = 0 if state.upper != upper else self._failed_searches + 1
 
-    def _decide(self, kept: Kept, target: int, clock: Clock, engine: str) -> bool:
+    def _decide(self, remaining: RemainingStarts, target: int, clock: Clock, engine: str) -> bool:
         """Look for a schedule with an objective up to a target; return whether that is decided."""
-        found = self.found
-        report = found.child(
+        state = self.state
+        report = state.child(
             f"goals in {engine}",
             target_stage,
             self.instance,
-            kept,
+            remaining,
             target,
-            self.fixing.shapes,
-            found.schedule,
+            self.fixing.cut_prices,
+            state.schedule,
             engine,
             clock=clock,
             engine=engine,

@@ -1,87 +1,116 @@
-"""Better prices for what is left: the relaxation over some groups, cut by shapes (ours)."""
+"""Tighter prices: the relaxation over the remaining modes and starts with superadditive cuts.
+
+References
+----------
+See `programs.superadditive_cuts` for the cuts and `bounds.separation` for their separation. The
+relaxation has only some modes and starts, but its dual prices of capacity rows and cuts give a
+Lagrangian bound on all schedules (`programs.dual`), because any prices do.
+"""
 
 import numpy as np
 from scipy import sparse
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints
-from schedgap.models.edge.bounds.reduced_cost_fixing import Kept
-from schedgap.models.edge.bounds.separation import ShapeFinder, broken_shapes
-from schedgap.models.edge.decisions import Problem, problem
-from schedgap.models.edge.programs import time_indexed_arrays
-from schedgap.models.edge.programs.dual import Prices, rounded
-from schedgap.models.edge.programs.superadditive_cuts import Shape, ShapeRows, shape_rows
+from schedgap.models.edge.bounds.reduced_cost_fixing import RemainingStarts
+from schedgap.models.edge.bounds.separation import violated_cuts
+from schedgap.models.edge.decisions import CompiledInstance, compiled
+from schedgap.models.edge.programs import time_indexed
+from schedgap.models.edge.programs.dual import CapacityPrices, rounded
+from schedgap.models.edge.programs.superadditive_cuts import CutRows, cut_rows
+from schedgap.models.mechanisms.dual_feasible_functions import (
+    SuperadditiveFunction,
+    SuperadditiveSeparator,
+)
 from schedgap.models.search_state import Finder, StageResult
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
 
-ROUNDS = 12
+ROUNDS = 12  # of separation
 
-Added = list[tuple[Shape, Ints]]  # shape and cells [row, 3], in the order of the rows
+_AddedCuts = list[tuple[SuperadditiveFunction, Ints]]  # function and cells [row, 3], in row order
 
 
 def tighten(
     found: Finder,
     instance: EdgeInstance,
-    kept: Kept,
+    remaining: RemainingStarts,
     slots: int,
     *,
     clock: Clock,
     seed: int,
     threads: int,
 ) -> StageResult:
-    """Solve the relaxation over the groups that are left, and cut it; returns its prices, or None.
+    """Solve the relaxation over the remaining modes and starts, and add violated cuts.
 
-    Prices are for so many slots; they prove nothing here, but wherever they are evaluated.
+    Parameters
+    ----------
+    found : Finder
+        Not used: a bound over some modes and starts is none on all schedules.
+    remaining : RemainingStarts
+        Columns of the relaxation.
+    slots : int
+        Number of slots with prices.
+
+    Returns
+    -------
+    StageResult
+        `value`: the prices with prices of cuts, or None; they prove a bound where they are
+        evaluated. `trace`: `relaxation`, and after cuts `cut` and the number `cuts`.
     """
-    view = problem(instance)
-    program = time_indexed_arrays.build(view, kept.groups, orders=False, shapes={})
-    relaxation = Relaxation(program.program, threads=threads, seed=seed)
-    held, finder = program.held(view), ShapeFinder(seed=seed)
+    view = compiled(instance)
+    model = time_indexed.build(instance, remaining.mode_starts, symmetry=False, cut_prices={})
+    relaxation = Relaxation(model.program, threads=threads, seed=seed)
+    entries, separator = model.worker_entries(view), SuperadditiveSeparator(seed=seed)
     result = relaxation.solve(clock)
     trace = {"relaxation": result.objective}
-    duals, added, known = result.duals, Added(), 0
+    duals, added, priced = result.duals, _AddedCuts(), 0  # `duals` cover the first `priced` cuts
     for _ in range(ROUNDS):
         if result.values is None:
             break
-        broken = broken_shapes(held, result.values, view.workers, slots, finder, clock)
-        if not broken:
+        violated = violated_cuts(entries, result.values, view.workers, slots, separator, clock)
+        if not violated:
             break
-        for shape, wanted in broken.items():
-            rows = shape_rows(held, shape, view.workers, wanted)
-            _add(relaxation, rows, len(program.kind))
-            added.append((shape, rows.cells))
+        for function, wanted in violated.items():
+            rows = cut_rows(entries, function, view.workers, wanted)
+            _add_rows(relaxation, rows, len(model.kind))
+            added.append((function, rows.cells))
         result = relaxation.solve(clock)
         if result.duals is None:
             break
-        duals, known = result.duals, len(added)
+        duals, priced = result.duals, len(added)
         trace |= {"cut": result.objective, "cuts": sum(len(cells) for _, cells in added)}
     if duals is None:
         return StageResult(trace=trace)
-    return StageResult(trace=trace, value=_prices(view, program, duals, added[:known], slots))
+    return StageResult(trace=trace, value=_prices(view, model, duals, added[:priced], slots))
 
 
-def _add(relaxation: Relaxation, rows: ShapeRows, columns: int) -> None:
+def _add_rows(relaxation: Relaxation, rows: CutRows, columns: int) -> None:
+    """Add the rows of cuts to a relaxation with so many columns."""
     matrix = sparse.csr_array(
-        (rows.entry.astype(float), (rows.row, rows.column)), shape=(len(rows.room), columns)
+        (rows.entry.astype(float), (rows.row, rows.column)), shape=(len(rows.upper), columns)
     )
-    relaxation.add_rows(np.full(len(rows.room), -np.inf), rows.room, matrix)
+    relaxation.add_rows(np.full(len(rows.upper), -np.inf), rows.upper, matrix)
 
 
 def _prices(
-    view: Problem, program: time_indexed_arrays.ModeProgram, duals: Floats, added: Added, slots: int
-) -> Prices:
-    """Return the prices behind the duals of the program's rows and of those that were added."""
+    view: CompiledInstance,
+    model: time_indexed.TimeIndexedProgram,
+    duals: Floats,
+    added: _AddedCuts,
+    slots: int,
+) -> CapacityPrices:
+    """Return the prices that the duals of capacity rows and added cuts stand for."""
     workers = np.zeros((*view.workers.shape, slots))
     ps = np.zeros((*view.ps.shape, slots))
-    for target, (row, cells) in zip((workers, ps), program.capacity_rows, strict=True):
+    for target, (rows, cells) in zip((workers, ps), model.capacity_rows, strict=True):
         inside = cells[:, 2] < slots
-        target[tuple(cells[inside].T)] = -duals[row : row + len(cells)][inside]
-    shapes: dict[Shape, Floats] = {}
-    row = len(program.program.row_lower)
-    for shape, cells in added:
-        price = shapes.setdefault(shape, np.zeros((*view.workers.shape, slots)))
+        target[tuple(cells[inside].T)] = -rows.of(duals)[inside]
+    cuts: dict[SuperadditiveFunction, Floats] = {}
+    row = len(model.program.row_lower)
+    for function, cells in added:
+        price = cuts.setdefault(function, np.zeros((*view.workers.shape, slots)))
         price[tuple(cells.T)] -= duals[row : row + len(cells)]
         row += len(cells)
-    used = {shape: rounded(price) for shape, price in shapes.items() if (price > 0).any()}
-    return Prices(rounded(workers), rounded(ps), used)
+    positive = {f: rounded(price) for f, price in cuts.items() if (price > 0).any()}
+    return CapacityPrices(rounded(workers), rounded(ps), positive)

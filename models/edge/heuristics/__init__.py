@@ -1,1 +1,1 @@
-"""Schedules of `edge` without a proof: ours, not the paper's."""
+"""Heuristics: schedules without a proof; not in the paper."""

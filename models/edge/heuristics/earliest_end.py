@@ -1,4 +1,13 @@
-"""Where a job ends soonest in what a timetable leaves free: starts, modes and servers at once."""
+"""Earliest-ending run of one job in the free capacity of a partial schedule.
+
+Start, mode and servers are chosen together: the placement step of a multi-mode serial schedule
+generation scheme.
+
+References
+----------
+R. Kolisch (1996). Serial and parallel resource-constrained project scheduling methods revisited:
+theory and computation. European Journal of Operational Research 90, 320-333.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,10 +19,10 @@ from numpy.typing import NDArray
 
 from schedgap.instances.edge import EdgeInstance, arrays
 from schedgap.instances.edge.compiled import Ints
-from schedgap.models.edge.baselines.timetable import Interval, Timetable
-from schedgap.models.edge.decisions import Group
-from schedgap.models.edge.modes import Mode
-from schedgap.models.edge.placements import Run
+from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule, Interval
+from schedgap.models.edge.decisions import ModeStart
+from schedgap.models.edge.modes import JobMode
+from schedgap.models.edge.placements import PlacedRun
 
 Bools = NDArray[np.bool_]
 FAR = 2**61  # later than every slot
@@ -21,26 +30,26 @@ FAR = 2**61  # later than every slot
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Needs:
-    """What a job needs, and where it can have it; columns c: the servers with its workers."""
+    """Requirements of a job; columns c are the servers with workers of its type."""
 
     worker_type: int
     ps_type: int
     split_work: int  # worker-slots
-    near_work: int  # together with the PS
+    colocated_work: int
     chunks: int
     servers: Ints  # [c] server
     ready: Ints  # [c] first slot in which the job may use the server, within the window
-    near_from: Ints  # [c] the same where the server has PSs, else FAR
-    all_ready: int  # slot from which on every column is
-    column: Mapping[int, int]  # of a server
-    host_ready: Mapping[int, int]  # the same slot by server with PSs, in list order
-    soonest_hosts: tuple[tuple[int, int], ...]  # the slots and servers, those ready first first
-    roomy: tuple[int, ...]  # servers with PSs, those with most first, then in list order
+    colocated_from: Ints  # [c] the same where the server has PSs, else FAR
+    all_ready: int  # first slot in which all servers are ready
+    column: Mapping[int, int]  # by server
+    host_ready: Mapping[int, int]  # first slot by server with PSs, in list order
+    hosts_by_ready: tuple[tuple[int, int], ...]  # (slot, server with PSs), ordered by ready slot
+    hosts_by_capacity: tuple[int, ...]  # servers with PSs, most PSs first, then in list order
     slots: Ints  # sorted slots in which some server becomes ready
 
 
-class _Choice(NamedTuple):
-    """A start and a mode; the smallest wins."""
+class _Candidate(NamedTuple):
+    """A start and a mode; the smallest is best."""
 
     end: int
     slots: int  # workers x slots
@@ -49,112 +58,120 @@ class _Choice(NamedTuple):
     start: int
 
 
-def soonest(timetable: Timetable, job: int, *, together: bool = False) -> Run | None:
-    """Return the run of a job that ends soonest in what is free; None: it ends nowhere in time.
+def earliest_run(
+    partial: EdgePartialSchedule, job: int, *, colocated: bool = False
+) -> PlacedRun | None:
+    """Return the earliest-ending run of a job in free capacity, or None if it cannot end in time.
 
     Parameters
     ----------
-    timetable : Timetable
+    partial : EdgePartialSchedule
+        The placed runs.
     job : int
         Index of a job that is not placed.
-    together : bool
-        Only with all workers on the server of the PS.
+    colocated : bool
+        Only runs with all workers on the server of the PS.
 
     Returns
     -------
-    Run | None
-        Ties: least workers x slots, then fewest workers, then together with the PS. Together: on
-        the server with the fewest free workers that suffice. Split: workers where most are free,
-        the PS on the server with most free PSs. Last ties in list order.
+    PlacedRun or None
+        Ties: least workers x slots, then fewest workers, then colocated. A colocated run takes the
+        server with the fewest free workers that suffice; a split run takes workers where most are
+        free, and the PS on the server with most free PSs. Last ties in list order.
 
     Notes
     -----
-    A run that ends soonest starts when data become ready, or when something becomes free. The
-    longer it is, the less is free in all of its slots; on each stretch of the table the shortest
-    run is ceil(work / free), if it reaches into that stretch. Starts are tried in the order of what
-    they could reach if nothing became busy later.
+    An earliest-ending run starts in a slot in which data become ready or capacity becomes free:
+    these slots, the grid, are the candidates h. For an end in the e-th interval of the grid, the
+    free workers are n_e = sum over servers of the minimum over the intervals from h to e, which
+    falls with e. The shortest run takes ceil(work / n_e) slots for the first e in which it ends.
+    Candidates are tried in the order of the end that they would reach if capacity stayed as free as
+    in h, a lower bound, until this bound exceeds the best end.
     """
-    needs = _needs(timetable.instance, job)
-    if not needs.roomy or not len(needs.servers):
+    needs = _needs(partial.instance, job)
+    if not needs.hosts_by_capacity or not len(needs.servers):
         return None
-    busy = _busy(timetable, needs)
-    grid, free = _stretches(timetable, needs, busy)
+    busy = _full_hosts(partial, needs)
+    grid, free = _free_on_grid(partial, needs, busy)
     ps_free = {s: _outside(grid, intervals) for s, intervals in busy.items()}
-    ps_from = next((slot for slot, s in needs.soonest_hosts if s not in busy), FAR)
-    near_now = (free * (grid[:, None] >= needs.near_from)).max(axis=1)
-    reach = _reach(grid, needs.near_work, np.minimum(near_now, needs.chunks))
-    if not together:
+    ps_from = next((slot for slot, s in needs.hosts_by_ready if s not in busy), FAR)
+    colocated_now = (free * (grid[:, None] >= needs.colocated_from)).max(axis=1)
+    reach = _ends(grid, needs.colocated_work, np.minimum(colocated_now, needs.chunks))
+    if not colocated:
         now = (free * (grid[:, None] >= needs.ready)).sum(axis=1)
-        split = _reach(grid, needs.split_work, np.minimum(now, needs.chunks))
-        reach = np.minimum(reach, split)
+        reach = np.minimum(reach, _ends(grid, needs.split_work, np.minimum(now, needs.chunks)))
     after = np.append(grid[1:], FAR)
-    last = timetable.instance.window[1]
-    best: tuple[_Choice, Ints] | None = None
+    last = partial.instance.window[1]
+    best: tuple[_Candidate, Ints] | None = None
     for k in reach.argsort(kind="stable").tolist():
         if reach[k] > (last if best is None else best[0].end):
             break
         h = int(grid[k])
-        low = np.minimum.accumulate(free[k:], axis=0)  # [e, c] free from stretch k to stretch e
+        low = np.minimum.accumulate(free[k:], axis=0)  # [e, c] free from interval k to interval e
         if h < needs.all_ready:
             low *= needs.ready <= h
-        longest = (after[k:] - h).tolist()  # [e] run that ends in stretch e
-        near = low * (needs.near_from <= h)
+        longest = (after[k:] - h).tolist()  # [e] longest run that ends in interval e
+        with_ps = low * (needs.colocated_from <= h)
         for s, is_free in ps_free.items():
             if s in needs.column:
-                near[:, needs.column[s]] *= np.logical_and.accumulate(is_free[k:])
-        options = [(needs.near_work, near.max(axis=1), False)]
-        if not together:
+                with_ps[:, needs.column[s]] *= np.logical_and.accumulate(is_free[k:])
+        options = [(needs.colocated_work, with_ps.max(axis=1), False)]
+        if not colocated:
             number = low.sum(axis=1)
             if ps_from > h:
-                number *= _some_ps(needs, ps_free, k, h, len(number))
+                number *= _any_ps(needs, ps_free, k, h, len(number))
             options.append((needs.split_work, number, True))
         for work, number, is_split in options:
             capped = np.minimum(number, needs.chunks).tolist()
-            found = _shortest(h, work, capped, longest, is_split)
-            if found is not None and found[0].end <= last and (best is None or found[0] < best[0]):
-                best = found[0], low[found[1]]
-    return None if best is None else _placed(timetable, job, *best)
+            shortest = _shortest(h, work, capped, longest, is_split)
+            if (
+                shortest is not None
+                and shortest[0].end <= last
+                and (best is None or shortest[0] < best[0])
+            ):
+                best = shortest[0], low[shortest[1]]
+    return None if best is None else _on_servers(partial, job, *best)
 
 
 @lru_cache(maxsize=1 << 14)
 def _needs(instance: EdgeInstance, job: int) -> _Needs:
     view = arrays(instance)
     u, v = int(view.worker_type[job]), int(view.ps_type[job])
-    split_work, near_work = view.needed[job].tolist()
-    from_slot = np.maximum(view.ready[job], instance.window[0])
+    split_work, colocated_work = view.needed[job].tolist()
+    ready_from = np.maximum(view.ready[job], instance.window[0])
     servers, ps = np.flatnonzero(view.workers[:, u] > 0), view.ps[:, v]
     hosts = np.flatnonzero(ps > 0).tolist()
-    ready = from_slot[servers]
-    slots = np.unique(np.concatenate([ready, from_slot[hosts]]))
+    ready = ready_from[servers]
+    slots = np.unique(np.concatenate([ready, ready_from[hosts]]))
     return _Needs(
         u,
         v,
         split_work,
-        near_work,
+        colocated_work,
         int(view.chunks[job]),
         servers,
         ready,
         np.where(ps[servers] > 0, ready, FAR),
         int(ready.max(initial=0)),
         {s: c for c, s in enumerate(servers.tolist())},
-        {s: int(from_slot[s]) for s in hosts},
-        tuple(sorted((int(from_slot[s]), s) for s in hosts)),
+        {s: int(ready_from[s]) for s in hosts},
+        tuple(sorted((int(ready_from[s]), s) for s in hosts)),
         tuple(sorted(hosts, key=lambda s: (-ps[s], s))),
         slots[slots >= ready.min(initial=FAR)],
     )
 
 
-def _busy(timetable: Timetable, needs: _Needs) -> dict[int, list[Interval]]:
-    """Servers of which all PSs are held at times, and when."""
-    hosts = timetable.hosts[needs.ps_type]
-    return {s: full for s in sorted(hosts.scarce) if (full := hosts.full(s))}
+def _full_hosts(partial: EdgePartialSchedule, needs: _Needs) -> dict[int, list[Interval]]:
+    """Return the servers without a free PS in some intervals, with these intervals."""
+    usage = partial.ps_usage[needs.ps_type]
+    return {s: full for s in sorted(usage.scarce) if (full := usage.full(s))}
 
 
-def _stretches(
-    timetable: Timetable, needs: _Needs, busy: Mapping[int, list[Interval]]
+def _free_on_grid(
+    partial: EdgePartialSchedule, needs: _Needs, busy: Mapping[int, list[Interval]]
 ) -> tuple[Ints, Ints]:
-    """First slots [k] of the stretches in which nothing changes, and free workers [k, c]."""
-    times, free = timetable.tables[needs.worker_type]
+    """Return the slots [k] in which capacity may change, and free workers [k, c] from then on."""
+    times, free = partial.profiles[needs.worker_type]
     changes = [times[times > needs.slots[0]], needs.slots]
     changes += [np.array(full).ravel() for full in busy.values()]
     grid = np.unique(np.concatenate(changes))
@@ -163,64 +180,67 @@ def _stretches(
     return grid, free[times.searchsorted(grid, side="right") - 1]
 
 
-def _reach(grid: Ints, work: int, most: Ints) -> Ints:
-    """[k] last slot of a run from grid[k] on with so many workers; FAR with none."""
-    ends: Ints = np.where(most > 0, grid - 1 - (-work // np.maximum(most, 1)), FAR)
+def _ends(grid: Ints, work: int, workers: Ints) -> Ints:
+    """Return the last slot [k] of a run from grid[k] on with workers[k]; FAR with none."""
+    ends: Ints = np.where(workers > 0, grid - 1 - (-work // np.maximum(workers, 1)), FAR)
     return ends
 
 
 def _outside(grid: Ints, intervals: list[Interval]) -> Bools:
-    free = np.ones(len(grid), dtype=bool)
+    """Return whether each slot of the grid is outside all intervals."""
+    outside = np.ones(len(grid), dtype=bool)
     for start, after in intervals:
-        free[(grid >= start) & (grid < after)] = False
-    return free
+        outside[(grid >= start) & (grid < after)] = False
+    return outside
 
 
-def _some_ps(
-    needs: _Needs, ps_free: Mapping[int, Bools], k: int, slot: int, stretches: int
+def _any_ps(
+    needs: _Needs, ps_free: Mapping[int, Bools], k: int, slot: int, intervals: int
 ) -> Bools:
-    """[e] whether a PS is free on some ready server from stretch k to stretch e."""
-    some = np.zeros(stretches, dtype=bool)
+    """Return for each e whether some ready server has a free PS from interval k to interval e."""
+    available = np.zeros(intervals, dtype=bool)
     for s, is_free in ps_free.items():
         if needs.host_ready[s] <= slot:
-            some |= np.logical_and.accumulate(is_free[k:])
-    return some
+            available |= np.logical_and.accumulate(is_free[k:])
+    return available
 
 
 def _shortest(
     start: int, work: int, number: list[int], longest: list[int], split: bool
-) -> tuple[_Choice, int] | None:
-    """Return the shortest run from a slot on, and the stretch e that it ends in.
+) -> tuple[_Candidate, int] | None:
+    """Return the shortest run from a slot on, and the interval e in which it ends.
 
-    At most number[e] workers, which only falls, are free up to stretch e; a run that ends in it
-    takes longest[e] slots or fewer.
+    At most number[e] workers, non-increasing in e, are free up to interval e; a run that ends in it
+    takes at most longest[e] slots.
     """
     before = 0
-    for e, (most, reach) in enumerate(zip(number, longest, strict=True)):
-        if not most:
+    for e, (limit, reach) in enumerate(zip(number, longest, strict=True)):
+        if not limit:
             return None
-        d = max(-(-work // most), before + 1)
+        d = max(-(-work // limit), before + 1)
         if d <= reach:
             n = -(-work // d)
-            return _Choice(start + d - 1, n * d, n, split, start), e
+            return _Candidate(start + d - 1, n * d, n, split, start), e
         before = reach
     return None
 
 
-def _placed(timetable: Timetable, job: int, choice: _Choice, free: Ints) -> Run:
-    """Return the run of a choice with its servers; `free` [c]: workers in all of its slots."""
-    needs = _needs(timetable.instance, job)
-    hosts = timetable.hosts[needs.ps_type]
-    start, end, n = choice.start, choice.end, choice.workers
-    group = Group(job, Mode(n, end - start + 1, not choice.split), start)
+def _on_servers(
+    partial: EdgePartialSchedule, job: int, chosen: _Candidate, free: Ints
+) -> PlacedRun:
+    """Return the run of a candidate with its servers; `free` [c]: workers free in all its slots."""
+    needs = _needs(partial.instance, job)
+    usage = partial.ps_usage[needs.ps_type]
+    start, end, n = chosen.start, chosen.end, chosen.workers
+    mode_start = ModeStart(job, JobMode(n, end - start + 1, not chosen.split), start)
     servers = needs.servers.tolist()
-    if not choice.split:
+    if not chosen.split:
         _, s = min(
             (count, s)
             for count, s in zip(free.tolist(), servers, strict=True)
-            if count >= n and s in needs.host_ready and hosts.most_free(s, start, end)
+            if count >= n and s in needs.host_ready and usage.free_throughout(s, start, end)
         )
-        return Run(group, ((s, n),), s)
+        return PlacedRun(mode_start, ((s, n),), s)
     workers = []
     for c in (-free).argsort(kind="stable").tolist():
         if not n:
@@ -228,12 +248,12 @@ def _placed(timetable: Timetable, job: int, choice: _Choice, free: Ints) -> Run:
         count = min(int(free[c]), n)
         workers.append((servers[c], count))
         n -= count
-    host, most = -1, 0
-    for s in needs.roomy:
-        if hosts.capacity[s] < most or (hosts.capacity[s] == most and s > host):
-            break  # no more can be free on this one, nor on those after it
+    host, most = -1, 0  # the server with most free PSs, then the first in list order
+    for s in needs.hosts_by_capacity:
+        if usage.capacity[s] < most or (usage.capacity[s] == most and s > host):
+            break  # neither this server nor the following ones can be better
         if needs.host_ready[s] <= start:
-            count = hosts.most_free(s, start, end)
+            count = usage.free_throughout(s, start, end)
             if count > most or (count == most and s < host):
                 host, most = s, count
-    return Run(group, tuple(sorted(workers)), host)
+    return PlacedRun(mode_start, tuple(sorted(workers)), host)

@@ -1,7 +1,12 @@
-"""A search over the orders of list schedules, by simulated annealing.
+"""Simulated annealing over the orders of list schedules; offline.
 
-Offline, so no online algorithm. Worker types meet in nothing but parameter servers: a move shifts a
-job within the order of its type, and only what comes after it is placed anew.
+Worker types share only parameter servers. So a move changes the order of one worker type, and only
+the jobs of that type from the changed position on are placed again.
+
+References
+----------
+S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi (1983). Optimization by simulated annealing. Science
+220, 671-680.
 """
 
 import math
@@ -11,88 +16,108 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
-from schedgap.models.edge.algorithms.unplaced import deliver
-from schedgap.models.edge.baselines.timetable import Table, Timetable
-from schedgap.models.edge.decisions import no_schedule, problem
-from schedgap.models.edge.heuristics.earliest_end import soonest
+from schedgap.models.edge.algorithms.unplaced import complete_or_partial
+from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule, FreeWorkerProfile
+from schedgap.models.edge.decisions import compiled, infeasibility_reason
+from schedgap.models.edge.heuristics.earliest_end import earliest_run
 from schedgap.models.edge.heuristics.lists import best_list, orders, place_all
-from schedgap.models.edge.placements import Run
+from schedgap.models.edge.placements import schedule_from_runs
 from schedgap.models.method import MethodResult, RunContext
 
-REACH = 3  # places that a move shifts a job, at most
-FLIPS = 0.3  # part of the moves that change where a job's workers may be, instead of its place
-TEMPERATURE = 0.01  # of the mean c_j - a_j: what a move may lose at the start of the search
-ROUND = 30  # moves for each job in the first round of a search without a limit
-PATIENCE = 3  # rounds in a row that find nothing better, before such a search ends
+MAX_SHIFT = 3  # positions by which a move shifts a job
+FLIP_SHARE = 0.3  # probability of a move that forces a job to be colocated, or allows it to split
+TEMPERATURE = 0.01  # initial temperature, relative to the mean c_j - a_j
+ROUND = 30  # moves per job in the first round of a search without a limit
+PATIENCE = 3  # such a search ends after so many rounds in a row without improvement
 
 
 @dataclass(slots=True)
-class _Team:
-    """The jobs of one worker type in their order, and the table before each of them is placed."""
+class _TypeOrder:
+    """The order of the jobs of one worker type, and the profile before each of them is placed."""
 
     order: list[int]
-    together: set[int] = field(default_factory=set)  # jobs kept on one server
-    before: list[Table] = field(default_factory=list)  # [position]
+    colocated: set[int] = field(default_factory=set)  # jobs that must be colocated
+    before: list[FreeWorkerProfile] = field(default_factory=list)  # [position]
     ends: list[int] = field(default_factory=list)  # [position]
 
 
-class Search:
-    """A search over the orders of all worker types by simulated annealing.
+class OrderAnnealing:
+    """Simulated annealing over the orders of all worker types.
 
-    A move takes a job some places up or down in its type's order, or keeps all of its workers on
-    the server of its PS (or no longer); the jobs from there on are placed anew. A job that ends
-    nowhere counts as if it ended long after the horizon.
+    A move shifts a job in the order of its type, or changes whether it must be colocated; the jobs
+    from there on are placed again, each where it ends earliest. A job that does not fit is
+    penalised with an end long after the horizon.
+
+    Parameters
+    ----------
+    instance : EdgeInstance
+        The instance.
+    order : sequence of int
+        Jobs by index: the first list.
+
+    Attributes
+    ----------
+    value : int
+        sum c_j - a_j of the best list, penalties included.
+    best : dict
+        Its runs by job.
+    least : int
+        sum c_j - a_j if every job ended as early as it can alone.
     """
 
     def __init__(self, instance: EdgeInstance, order: Sequence[int], *, seed: int = 0) -> None:
-        """Place all jobs in an order."""
+        """Place all jobs in the given order."""
         self.instance = instance
         self._random = np.random.default_rng(seed)
         self._view = arrays(instance)
-        self._timetable = Timetable(instance)
-        tasks = problem(instance).tasks
-        last = instance.window[1]
-        self._late = 10 * last + max((task.arrival for task in tasks), default=0)
-        self._least = {
+        self._partial = EdgePartialSchedule(instance)
+        view, last = compiled(instance), instance.window[1]
+        self._late = 10 * last + max((task.arrival for task in view.tasks), default=0)
+        self._earliest_end = {
             task.job: task.arrival + (last if flow is None else flow)
-            for task in tasks
-            for flow in [problem(instance).least_flow(task)]
+            for task in view.tasks
+            for flow in [view.minimum_flow(task)]
         }
-        self._teams: dict[int, _Team] = {}
+        self._types: dict[int, _TypeOrder] = {}
         for job in order:
             u = int(self._view.worker_type[job])
-            team = self._teams.setdefault(u, _Team([]))
-            before, ends, _ = self._place(u, [job], team.together, math.inf)
-            team.order.append(job)
-            team.before += before
-            team.ends += ends
-        self._arrivals = sum(task.arrival for task in tasks)
-        self.least = sum(self._least[job] for job in order) - self._arrivals
+            own = self._types.setdefault(u, _TypeOrder([]))
+            before, ends, _ = self._place(u, [job], own.colocated, math.inf)
+            own.order.append(job)
+            own.before += before
+            own.ends += ends
+        self._arrivals = sum(task.arrival for task in view.tasks)
+        self.least = sum(self._earliest_end[job] for job in order) - self._arrivals
         self._jobs = list(order)
-        self.best = dict(self._timetable.runs)
+        self.best = dict(self._partial.runs)
         self.value = self._total()
 
     @property
     def complete(self) -> bool:
-        """Whether the best runs are those of all jobs."""
+        """Whether the best list places all jobs."""
         return len(self.best) == len(self._jobs)
 
     def schedule(self) -> EdgeSchedule:
-        """Return the best schedule so far, of all jobs that are placed."""
-        timetable = Timetable(self.instance)
-        timetable.runs = self.best
-        return timetable.schedule()
+        """Return the best schedule so far, without unplaced jobs."""
+        return schedule_from_runs(self.instance, self.best.values())
 
     def run_until(
         self,
         *,
         stop: Callable[[], bool] = lambda: False,
-        on_better: Callable[["Search"], None] = lambda search: None,
+        on_better: Callable[["OrderAnnealing"], None] = lambda search: None,
     ) -> str:
-        """Anneal again and again, each round twice as long; return why the search ended.
+        """Repeat `run`, each round with twice as many moves; return why the search ended.
 
-        It ends when told to stop, when every job ends as soon as it could alone, or when `PATIENCE`
-        rounds in a row find nothing better.
+        It ends when `stop` returns True, when every job ends as early as it can alone, or when
+        `PATIENCE` rounds in a row bring no improvement.
+
+        Parameters
+        ----------
+        stop : callable
+            Asked before each move.
+        on_better : callable
+            As in `run`.
         """
         moves, patience = ROUND * len(self._jobs), PATIENCE
         while patience and not stop():
@@ -109,12 +134,21 @@ class Search:
         moves: int,
         *,
         stop: Callable[[], bool] = lambda: False,
-        on_better: Callable[["Search"], None] = lambda search: None,
+        on_better: Callable[["OrderAnnealing"], None] = lambda search: None,
     ) -> None:
-        """Make so many moves, fewer only when told to stop.
+        """Make a number of moves, fewer only if stopped.
 
-        A move that loses is kept with probability exp(-loss / temperature); it falls to 0 in
-        equal steps. `on_better` hears of every complete schedule that is better than all before.
+        A move that increases the objective by `loss` is accepted with probability
+        exp(-loss / temperature); the temperature falls linearly to 0.
+
+        Parameters
+        ----------
+        moves : int
+            Number of moves.
+        stop : callable
+            Asked before each move.
+        on_better : callable
+            Called for every complete schedule that is better than all before.
         """
         if not self._jobs:
             return
@@ -122,93 +156,97 @@ class Search:
         for step in range(moves):
             if stop():
                 return
+            # Accepting with probability exp(-loss / t) is accepting if loss <= -t log(1 - U).
             allowed = -temperature * (1 - step / moves) * math.log(1 - self._random.random())
             self._move(allowed)
             total = self._total()
             if total < self.value:
-                self.value, self.best = total, dict(self._timetable.runs)
+                self.value, self.best = total, dict(self._partial.runs)
                 if self.complete:
                     on_better(self)
 
     def _total(self) -> int:
-        return sum(sum(team.ends) for team in self._teams.values()) - self._arrivals
+        return sum(sum(own.ends) for own in self._types.values()) - self._arrivals
 
     def _move(self, allowed: float) -> None:
-        """Try one move of a random job; keep it when it does not lose more than allowed."""
+        """Try one move of a random job; keep it if it adds at most `allowed` to the objective."""
         job = self._jobs[int(self._random.integers(len(self._jobs)))]
         u = int(self._view.worker_type[job])
-        team = self._teams[u]
-        place = team.order.index(job)
-        order, together, first = team.order, team.together, place
-        if self._random.random() < FLIPS:
-            together = together ^ {job}
+        own = self._types[u]
+        position = own.order.index(job)
+        order, colocated, first = own.order, own.colocated, position
+        if self._random.random() < FLIP_SHARE:
+            colocated = colocated ^ {job}
         else:
-            shift = int(self._random.integers(1, REACH + 1))
-            to = place + (shift if self._random.random() < 0.5 else -shift)
+            shift = int(self._random.integers(1, MAX_SHIFT + 1))
+            to = position + (shift if self._random.random() < 0.5 else -shift)
             if not 0 <= to < len(order):
                 return
-            order = [*order[:place], *order[place + 1 :]]
+            order = [*order[:position], *order[position + 1 :]]
             order.insert(to, job)
-            first = min(place, to)
-        table = self._timetable.tables[u]
-        old = [self._timetable.forget(j) for j in team.order[first:] if j in self._timetable.runs]
-        self._timetable.tables[u] = team.before[first]
-        limit = sum(team.ends[first:]) + allowed
-        before, ends, whole = self._place(u, order[first:], together, limit)
-        if whole:
-            team.order, team.together = order, together
-            team.before[first:], team.ends[first:] = before, ends
+            first = min(position, to)
+        profile = self._partial.profiles[u]
+        old = [self._partial.remove(j) for j in own.order[first:] if j in self._partial.runs]
+        self._partial.profiles[u] = own.before[first]
+        limit = sum(own.ends[first:]) + allowed
+        before, ends, accepted = self._place(u, order[first:], colocated, limit)
+        if accepted:
+            own.order, own.colocated = order, colocated
+            own.before[first:], own.ends[first:] = before, ends
             return
         for j in order[first:]:
-            if j in self._timetable.runs:
-                self._timetable.forget(j)
-        self._timetable.tables[u] = table
+            if j in self._partial.runs:
+                self._partial.remove(j)
+        self._partial.profiles[u] = profile
         for run in old:
-            self._timetable.restore(run)
+            self._partial.restore(run)
 
     def _place(
-        self, u: int, jobs: Sequence[int], together: set[int], limit: float
-    ) -> tuple[list[Table], list[int], bool]:
-        """Place jobs in order; False as soon as their ends must sum to more than the limit."""
-        before: list[Table] = []
+        self, u: int, jobs: Sequence[int], colocated: set[int], limit: float
+    ) -> tuple[list[FreeWorkerProfile], list[int], bool]:
+        """Place jobs in order; return profiles before and ends, and whether these sum to <= limit.
+
+        Stops as soon as the ends so far and the earliest ends of the others exceed the limit.
+        """
+        before: list[FreeWorkerProfile] = []
         ends: list[int] = []
-        total = sum(self._least[job] for job in jobs)
+        total = sum(self._earliest_end[job] for job in jobs)
         for job in jobs:
-            before.append(self._timetable.tables[u])
-            run: Run | None = soonest(self._timetable, job, together=job in together)
+            before.append(self._partial.profiles[u])
+            run = earliest_run(self._partial, job, colocated=job in colocated)
             if run is not None:
-                self._timetable.take(run)
-            ends.append(self._late if run is None else run.group.end)
-            total += ends[-1] - self._least[job]
+                self._partial.place(run)
+            ends.append(self._late if run is None else run.end)
+            total += ends[-1] - self._earliest_end[job]
             if total > limit:
                 return before, ends, False
         return before, ends, True
 
 
 def list_search(instance: EdgeInstance, call: RunContext) -> MethodResult:
-    """Run `list`: the best of several orders, improved by moves; or jobs by arrival alone."""
-    if reason := no_schedule(instance):
+    """Run `list`: the best of several orders improved by annealing, or the order of arrival."""
+    if reason := infeasibility_reason(instance):
         return MethodResult(infeasible=True, note=reason)
     if call.options["order"] == "arrival":
-        timetable = place_all(instance, orders(instance)["arrival"])
-        return deliver(instance, timetable.schedule())
+        partial = place_all(instance, orders(instance)["arrival"])
+        return complete_or_partial(instance, partial.schedule())
     call.progress.phase("lists")
     name, order = best_list(instance)
-    search = Search(instance, order, seed=call.seed)
+    search = OrderAnnealing(instance, order, seed=call.seed)
     first = search.value if search.complete else None
 
-    def report(search: Search) -> None:
+    def report(search: OrderAnnealing) -> None:
         call.progress.incumbent(search.schedule(), float(search.value))
 
     if search.complete:
         report(search)
     call.progress.phase("moving jobs")
-    stop, each = call.clock.expired, call.options["moves"]
-    if each is None:
+    stop, moves_per_job = call.clock.expired, call.options["moves"]
+    if moves_per_job is None:
         ended = search.run_until(stop=stop, on_better=report)
     else:
-        moves = each * len(instance.jobs)
+        moves = moves_per_job * len(instance.jobs)
         search.run(moves, stop=stop, on_better=report)
         ended = "time is up" if stop() else f"{moves} moves are made (option moves)"
     trace = {"order": name, "first": first, "ended": ended}
-    return deliver(instance, search.schedule(), trace)
+    return complete_or_partial(instance, search.schedule(), trace)

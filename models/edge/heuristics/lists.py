@@ -1,6 +1,14 @@
-"""List schedules: jobs in some order, each where it ends soonest.
+"""List schedules: jobs in a given order, each placed where it ends earliest.
 
-Offline, so no online algorithm.
+Offline: not an online algorithm, because the orders use all jobs.
+
+References
+----------
+R. L. Graham (1969). Bounds on multiprocessing timing anomalies. SIAM Journal on Applied Mathematics
+17, 416-429: list scheduling.
+L. A. Hall, A. S. Schulz, D. B. Shmoys and J. Wein (1997). Scheduling to minimize average completion
+time: off-line and on-line approximation algorithms. Mathematics of Operations Research 22, 513-544:
+lists ordered by a solution of a relaxation.
 """
 
 import math
@@ -10,11 +18,11 @@ from functools import lru_cache
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, arrays
-from schedgap.models.edge.baselines.timetable import Timetable
-from schedgap.models.edge.decisions import problem
-from schedgap.models.edge.heuristics.earliest_end import soonest
+from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule
+from schedgap.models.edge.decisions import compiled
+from schedgap.models.edge.heuristics.earliest_end import earliest_run
 
-SHARES = 0.5, 1, 2, 3, 4, 6  # in keys of orders: of a job's time on all workers of its type
+FACTORS = 0.5, 1, 2, 3, 4, 6  # in sort keys: of the job's time on all workers of its type
 
 
 def orders(
@@ -24,18 +32,18 @@ def orders(
 
     Parameters
     ----------
-    instance : EdgeInstance
-    starts : Mapping[int, float], optional
-        A slot for each job, such as the mean start in a linear relaxation: one more order.
+    starts : mapping or None
+        A slot for each job (index), such as its mean start in a linear relaxation: adds the order
+        `starts`.
 
     Returns
     -------
-    dict[str, tuple[int, ...]]
-        By arrival; by arrival plus parts of the job's time alone (work / chunks), of its work, and
-        of its time on all workers of its type. Ties in list order.
+    dict of tuple of int
+        By arrival, and by arrival plus a multiple of the job's time alone (work / chunks), of its
+        work, or of its time on all workers of its type. Ties in list order.
     """
     view = arrays(instance)
-    able = [task.job for task in problem(instance).tasks]
+    jobs = [task.job for task in compiled(instance).tasks]
     work = view.work[:, 1]
     on_all = work / np.maximum(view.workers.sum(axis=0), 1)[view.worker_type]
     keys = {
@@ -43,28 +51,37 @@ def orders(
         "arrival + work / chunks": view.arrival + work / view.chunks,
         "arrival + 0.3 work": view.arrival + 0.3 * work,
     }
-    keys |= {f"arrival + {part:g} work / workers": view.arrival + part * on_all for part in SHARES}
+    keys |= {
+        f"arrival + {factor:g} work / workers": view.arrival + factor * on_all for factor in FACTORS
+    }
     if starts is not None:
         keys["starts"] = np.array([starts.get(j, math.inf) for j in range(len(instance.jobs))])
-    return {name: tuple(sorted(able, key=key.__getitem__)) for name, key in keys.items()}
+    return {name: tuple(sorted(jobs, key=key.__getitem__)) for name, key in keys.items()}
 
 
-def place_all(instance: EdgeInstance, order: Sequence[int]) -> Timetable:
-    """Place jobs (by index) in an order, each where it ends soonest; who ends nowhere is left over.
+def place_all(instance: EdgeInstance, order: Sequence[int]) -> EdgePartialSchedule:
+    """Place jobs in an order, each where it ends earliest; jobs that do not fit are left unplaced.
 
-    Time: O(n) placements, each O(servers x stretches) for every start that is tried.
+    Parameters
+    ----------
+    order : sequence of int
+        Jobs by index.
+
+    Notes
+    -----
+    Time: O(n) placements, each O(servers x intervals) for every start that is tried.
     """
-    timetable = Timetable(instance)
+    partial = EdgePartialSchedule(instance)
     for job in order:
-        run = soonest(timetable, job)
+        run = earliest_run(partial, job)
         if run is not None:
-            timetable.take(run)
-    return timetable
+            partial.place(run)
+    return partial
 
 
 @lru_cache(maxsize=64)
-def _listed(instance: EdgeInstance, order: tuple[int, ...]) -> Timetable:
-    """Return `place_all`, once for each order; nobody changes it."""
+def _cached_list(instance: EdgeInstance, order: tuple[int, ...]) -> EdgePartialSchedule:
+    """Return `place_all`; cached, so callers must not change it."""
     return place_all(instance, order)
 
 
@@ -73,41 +90,43 @@ def best_list(
     starts: Mapping[int, float] | None = None,
     *,
     stop: Callable[[], bool] = lambda: False,
-    hear: Callable[[Timetable], None] = lambda timetable: None,
+    on_list: Callable[[EdgePartialSchedule], None] = lambda partial: None,
 ) -> tuple[str, tuple[int, ...]]:
-    """Return the name and the order of the best list schedule: fewest left over, then least value.
+    """Return name and order of the best list schedule: fewest unplaced jobs, then least objective.
 
-    Also tried, as `by type`: each worker type in the order that suits it best, type by type.
+    The last candidate, `by type`, concatenates the best order of each worker type.
 
     Parameters
     ----------
+    starts : mapping or None
+        As in `orders`.
     stop : callable
-        Asked after each list: whether to be content with those so far.
-    hear : callable
-        Told of each list as soon as it is made.
+        Called after each list; True ends the comparison with the lists so far.
+    on_list : callable
+        Receives each list schedule as soon as it is built.
     """
-    view, found = arrays(instance), orders(instance, starts)
+    view, candidates = arrays(instance), orders(instance, starts)
 
-    def key(timetable: Timetable, jobs: Iterable[int]) -> tuple[int, int]:
-        runs = [timetable.runs[j] for j in jobs if j in timetable.runs]
-        return -len(runs), sum(r.group.end - int(view.arrival[r.group.job]) for r in runs)
+    def key(partial: EdgePartialSchedule, jobs: Iterable[int]) -> tuple[int, int]:
+        runs = [partial.runs[j] for j in jobs if j in partial.runs]
+        return -len(runs), sum(run.end - int(view.arrival[run.job]) for run in runs)
 
     def best(jobs: Sequence[int]) -> str:
-        return min(found, key=lambda name: key(timetables[name], jobs))
+        return min(candidates, key=lambda name: key(lists[name], jobs))
 
-    timetables: dict[str, Timetable] = {}
-    for name, order in found.items():
-        timetables[name] = _listed(instance, order)
-        hear(timetables[name])
+    lists: dict[str, EdgePartialSchedule] = {}
+    for name, order in candidates.items():
+        lists[name] = _cached_list(instance, order)
+        on_list(lists[name])
         if stop():
-            found = {name: found[name] for name in timetables}
-            return (name := best(order)), found[name]
-    mixed: list[int] = []
+            candidates = {name: candidates[name] for name in lists}
+            return (name := best(order)), candidates[name]
+    by_type: list[int] = []
     for u in range(len(instance.worker_types)):
-        own = [j for j in found["arrival"] if view.worker_type[j] == u]
-        mixed += sorted(own, key=found[best(own)].index)
-    found["by type"] = tuple(mixed)
-    timetables["by type"] = _listed(instance, tuple(mixed))
-    hear(timetables["by type"])
-    name = best(mixed)
-    return name, found[name]
+        own = [j for j in candidates["arrival"] if view.worker_type[j] == u]
+        by_type += sorted(own, key=candidates[best(own)].index)
+    candidates["by type"] = tuple(by_type)
+    lists["by type"] = _cached_list(instance, tuple(by_type))
+    on_list(lists["by type"])
+    name = best(by_type)
+    return name, candidates[name]

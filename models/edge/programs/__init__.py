@@ -1,1 +1,1 @@
-"""The paper's programs as printed, and ours for the same problem."""
+"""The paper's programs as printed, and further formulations of the same problem."""

@@ -1,47 +1,56 @@
-"""Programs (4) and its twin for (2): one column for every run of every job.
+"""Program (4), and the same columns for objective (2): one column for each run of each job.
 
-The paper's columns are schedules that satisfy (2a)-(2l); here they are the runs of non-dominated
-modes. (4a) and (4b) lack the factor chi: as printed, schedules that are not chosen would hold
-servers as well (E9).
+The paper's columns are all schedules that satisfy (2a)-(2l); here they are the runs in
+non-dominated modes. (4a) and (4b) lack the factor chi: as printed, schedules that are not chosen
+would hold servers as well (E9).
 """
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.decisions import problem
-from schedgap.models.edge.placements import Run, runs_of, schedule_of, sound
+from schedgap.models.edge.decisions import compiled
+from schedgap.models.edge.placements import (
+    PlacedRun,
+    enumerate_runs,
+    schedule_from_runs,
+    valid_schedule,
+)
 
-Cell = tuple[int, int, int]  # server, type, slot
-
-
-def all_runs(instance: EdgeInstance) -> list[Run]:
-    """Return every run of every job."""
-    view = problem(instance)
-    task_of = {task.job: task for task in view.tasks}
-    return [run for group in view.groups() for run in runs_of(view, task_of[group.job], group)]
-
-
-def build(instance: EdgeInstance, *, runs: Sequence[Run] | None = None) -> Any:
-    """Return the program over `runs`, or all runs, as a Pyomo `ConcreteModel`."""
+if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-    view = problem(instance)
+
+def all_runs(instance: EdgeInstance) -> list[PlacedRun]:
+    """Return every run of every job: one column each."""
+    view = compiled(instance)
     task_of = {task.job: task for task in view.tasks}
-    if runs is None:
-        runs = all_runs(instance)
-    own: dict[int, list[int]] = {task.job: [] for task in view.tasks}
-    gamma: dict[Cell, list[tuple[int, int]]] = {}  # runs and their workers
-    delta: dict[Cell, list[int]] = {}  # runs with their PS
+    return [
+        run
+        for mode_start in view.mode_starts()
+        for run in enumerate_runs(view, task_of[mode_start.job], mode_start)
+    ]
+
+
+def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
+    """Return the program as a Pyomo model, which has the runs of its columns as `runs`."""
+    import pyomo.environ as pyo
+
+    view = compiled(instance)
+    task_of = {task.job: task for task in view.tasks}
+    runs = all_runs(instance)
+    runs_of_job: dict[int, list[int]] = {task.job: [] for task in view.tasks}
+    gamma: dict[tuple[int, int, int], list[tuple[int, int]]] = {}  # [s, u, t] (run, workers)
+    delta: dict[tuple[int, int, int], list[int]] = {}  # [s, v, t] runs with their PS there
     for i, run in enumerate(runs):
-        task = task_of[run.group.job]
-        own[task.job].append(i)
-        for t in range(run.group.start, run.group.end + 1):
+        task = task_of[run.job]
+        runs_of_job[task.job].append(i)
+        for t in range(run.start, run.end + 1):
             for s, count in run.workers:
                 gamma.setdefault((s, task.worker_type, t), []).append((i, count))
             delta.setdefault((run.host, task.ps_type, t), []).append(i)
 
     model = pyo.ConcreteModel(name=instance.name)
+    model.runs = runs
     model.chi = pyo.Var(range(len(runs)), domain=pyo.Binary, doc="run l is chosen")
     if view.is_batch:
         model.objective = pyo.Objective(
@@ -50,7 +59,7 @@ def build(instance: EdgeInstance, *, runs: Sequence[Run] | None = None) -> Any:
     else:
         model.objective = pyo.Objective(
             expr=sum(
-                task_of[run.group.job].flow(run.group) * model.chi[i] for i, run in enumerate(runs)
+                task_of[run.job].flow(run.mode_start) * model.chi[i] for i, run in enumerate(runs)
             ),
             doc="(2): sum of c_j - a_j",
         )
@@ -67,25 +76,27 @@ def build(instance: EdgeInstance, *, runs: Sequence[Run] | None = None) -> Any:
         rule=lambda model, s, v, t: sum(model.chi[i] for i in delta[s, v, t]) <= int(view.ps[s, v]),
     )
 
-    def once(model: Any, j: int) -> Any:
-        if not own[j]:
+    def once(model: "pyo.ConcreteModel", j: int) -> Any:
+        if not runs_of_job[j]:
             return pyo.Constraint.Feasible if view.is_batch else pyo.Constraint.Infeasible
-        chosen = sum(model.chi[i] for i in own[j])
+        chosen = sum(model.chi[i] for i in runs_of_job[j])
         return chosen <= 1 if view.is_batch else chosen == 1
 
     model.eq_4c = pyo.Constraint(
-        list(own), doc="at most one run of each job; exactly one for (2)", rule=once
+        list(runs_of_job), doc="at most one run of each job; exactly one for (2)", rule=once
     )
     return model
 
 
-def read(
-    model: Any, instance: EdgeInstance, runs: Sequence[Run] | None = None
-) -> EdgeSchedule | None:
-    """Return the schedule of a solved model over `runs`, or all runs; None where it is none."""
-    if runs is None:
-        runs = all_runs(instance)
-    chosen = [run for i, run in enumerate(runs) if (model.chi[i].value or 0.0) > 0.5]
-    if len({run.group.job for run in chosen}) < len(chosen):
+def read(model: "pyo.ConcreteModel", instance: EdgeInstance) -> EdgeSchedule | None:
+    """Return the schedule of a solved model, or None if its values give no valid schedule.
+
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+        From `build`, with values.
+    """
+    chosen = [run for i, run in enumerate(model.runs) if (model.chi[i].value or 0.0) > 0.5]
+    if len({run.job for run in chosen}) < len(chosen):
         return None
-    return sound(instance, schedule_of(instance, chosen))
+    return valid_schedule(instance, schedule_from_runs(instance, chosen))

@@ -1,39 +1,53 @@
-"""Programs (2) and (3) as an interval model for CP-SAT: one interval for each job (ours).
+"""Programs (2) and (3) as an interval model for CP-SAT; not in the paper.
 
-No index of time: each job is one interval, and each server a cumulative constraint in which the
-job's workers there are a variable demand. Good at finding schedules, and at proving small ones.
+There is no time index: each job is one interval with a variable duration, and each server a
+cumulative constraint in which the job's workers on it are a variable demand. Works well for finding
+schedules, and for proving optimality on small networks.
+
+References
+----------
+A. Aggoun and N. Beldiceanu (1993). Extending CHIP in order to solve complex scheduling and
+placement problems. Mathematical and Computer Modelling 17(7), 57-73: the cumulative constraint.
 """
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.decisions import Group, Problem, Task, problem
-from schedgap.models.edge.placements import Run, runs_from, schedule_of
+from schedgap.models.edge.decisions import CompiledInstance, CompiledJob, ModeStart, compiled
+from schedgap.models.edge.modes import JobMode
+from schedgap.models.edge.placements import PlacedRun, runs_from_schedule, schedule_from_runs
 from schedgap.models.edge.programs.symmetry import equal_jobs, equal_servers, in_order
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+# Intervals with their demands, by resource ("workers" or "ps"), server and type; server -1 stands
+# for all servers together, the redundant constraint `cut_pool`.
+_Demands = dict[tuple[str, int, int], list[tuple[Any, Any]]]
 
 
 def build(
     instance: EdgeInstance,
     *,
-    groups: Iterable[Group] | None = None,
-    fixed: Iterable[Run] = (),
-    orders: bool = True,
-    least: int | None = None,
-    most: int | None = None,
-) -> Any:
-    """Return a `cp_model.CpModel` of the problem.
+    mode_starts: Iterable[ModeStart] | None = None,
+    fixed: Iterable[PlacedRun] = (),
+    symmetry: bool = True,
+    lower: int | None = None,
+    upper: int | None = None,
+) -> "cp_model.CpModel":
+    """Return the model.
 
     Parameters
     ----------
-    groups : iterable of Group or None
-        Those that may be chosen; None takes all.
-    fixed : iterable of Run
-        Runs of jobs that are no part of the choice: what they hold is taken.
-    orders : bool
+    mode_starts : iterable of ModeStart or None
+        The modes and starts that may be chosen; None takes all.
+    fixed : iterable of PlacedRun
+        Runs of jobs that are not decided: they only use capacity.
+    symmetry : bool
         Put equal jobs and equal servers of (2) in order.
-    least, most : int or None
-        Bounds on the objective that hold for the schedules of interest.
+    lower, upper : int or None
+        Limits on the objective, imposed as constraints.
 
     Returns
     -------
@@ -43,18 +57,18 @@ def build(
     """
     from ortools.sat.python import cp_model
 
-    view = problem(instance)
-    starts = _starts(view, groups)
+    view = compiled(instance)
+    starts = _starts(view, mode_starts)
     model = cp_model.CpModel()
     ends, present, total_workers = {}, {}, {}
     start_of: dict[int, Any] = {}
     y: dict[int, list[Any]] = {}
-    tasks: dict[tuple[str, int, int], list[tuple[Any, Any]]] = {}
-    settled = {run.group.job: run for run in fixed}
+    demands: _Demands = {}
+    fixed_runs = {run.job: run for run in fixed}
     for task in view.tasks:
         j = task.job
-        if j in settled:
-            _hold(model, task, settled[j], tasks)
+        if j in fixed_runs:
+            _add_fixed(model, task, fixed_runs[j], demands)
             continue
         allowed = [(k, slots) for k, slots in enumerate(starts[j]) if slots]
         mode = {k: model.new_bool_var(f"mode[{j},{k}]") for k, _ in allowed}
@@ -67,13 +81,13 @@ def build(
             continue
         lengths = {k: task.modes[k].duration for k, _ in allowed}
         first = min(slots[0] for _, slots in allowed)
-        final = max(slots[-1] for _, slots in allowed)
-        done = [slots[i] + lengths[k] - 1 for k, slots in allowed for i in (0, -1)]
-        start = model.new_int_var(first, final, f"start[{j}]")
+        last = max(slots[-1] for _, slots in allowed)
+        completions = [slots[i] + lengths[k] - 1 for k, slots in allowed for i in (0, -1)]
+        start = model.new_int_var(first, last, f"start[{j}]")
         duration = model.new_int_var_from_domain(
             cp_model.Domain.from_values(sorted(set(lengths.values()))), f"duration[{j}]"
         )
-        end = model.new_int_var(min(done) + 1, max(done) + 1, f"end[{j}]")  # c_j + 1
+        end = model.new_int_var(min(completions) + 1, max(completions) + 1, f"end[{j}]")  # c_j + 1
         n = model.new_int_var_from_domain(
             cp_model.Domain.from_values(sorted({task.modes[k].workers for k, _ in allowed})),
             f"workers[{j}]",
@@ -87,36 +101,42 @@ def build(
                 domain = cp_model.Domain.from_values(slots)
             model.add_linear_expression_in_domain(start, domain).only_enforce_if(mode[k])
         start_of[j], ends[j], total_workers[j] = start, end, n
-        interval = _interval(model, view, start, duration, end, present.get(j), f"run[{j}]")
-        tasks.setdefault(("workers", -1, task.worker_type), []).append((interval, n))
-        tasks.setdefault(("ps", -1, task.ps_type), []).append((interval, 1))
-        y[j] = _place(model, view, task, mode, (start, duration, end), n, tasks)
+        times = start, duration, end
+        if view.is_batch:
+            interval = model.new_optional_interval_var(*times, present[j], f"run[{j}]")
+        else:
+            interval = model.new_interval_var(*times, f"run[{j}]")
+        demands.setdefault(("workers", -1, task.worker_type), []).append((interval, n))
+        demands.setdefault(("ps", -1, task.ps_type), []).append((interval, 1))
+        y[j] = _place(model, view, task, mode, times, demands)
         if view.is_batch:  # (3b): y > 0 only where x_j = 1
             model.add(sum(y[j]) == n).only_enforce_if(present[j])
             model.add(sum(y[j]) == 0).only_enforce_if(present[j].negated())
         else:
             model.add(sum(y[j]) == n)
-    for (kind, s, which), members in sorted(tasks.items()):  # (2g), (2h); s = -1: cut_pool
-        capacity = view.workers if kind == "workers" else view.ps
-        room = int(capacity[:, which].sum() if s < 0 else capacity[s, which])
+    for (resource, s, which), members in sorted(demands.items()):  # (2g), (2h); s = -1: cut_pool
+        units = view.workers if resource == "workers" else view.ps
+        capacity = int(units[:, which].sum() if s < 0 else units[s, which])
         model.add_cumulative(
-            [interval for interval, _ in members], [demand for _, demand in members], room
+            [interval for interval, _ in members], [demand for _, demand in members], capacity
         )
     if view.is_batch:
-        value: Any = sum(present.values()) + len(settled)
+        value: Any = sum(present.values()) + len(fixed_runs)
     else:
         value = sum(ends[task.job] - 1 - task.arrival for task in view.tasks if task.job in ends)
-        value += sum(t.flow(settled[t.job].group) for t in view.tasks if t.job in settled)
-    if orders and not view.is_batch:
+        value += sum(
+            t.flow(fixed_runs[t.job].mode_start) for t in view.tasks if t.job in fixed_runs
+        )
+    if symmetry and not view.is_batch:
         for s, r in equal_servers(view):
             model.add(sum(y[j][s] for j in y) >= sum(y[j][r] for j in y))
         for i, j in equal_jobs(view):
             if i in start_of and j in start_of:
                 model.add(start_of[i] <= start_of[j])
-    if least is not None:
-        model.add(value >= least)
-    if most is not None:
-        model.add(value <= most)
+    if lower is not None:
+        model.add(value >= lower)
+    if upper is not None:
+        model.add(value <= upper)
     if view.is_batch:
         model.maximize(value)
     else:
@@ -124,125 +144,134 @@ def build(
     return model
 
 
-def _hold(
-    model: Any, task: Task, run: Run, tasks: dict[tuple[str, int, int], list[tuple[Any, Any]]]
+def _add_fixed(
+    model: "cp_model.CpModel", task: CompiledJob, run: PlacedRun, demands: _Demands
 ) -> None:
-    """Add what the run of a settled job takes."""
-    n, d = run.group.mode.workers, run.group.mode.duration
-    held = [(("workers", s, task.worker_type), count) for s, count in run.workers]
-    held += [(("workers", -1, task.worker_type), n)]
-    held += [(("ps", s, task.ps_type), 1) for s in (run.host, -1)]
-    for key, amount in held:
-        interval = model.new_fixed_size_interval_var(run.group.start, d, f"held[{task.job}]")
-        tasks.setdefault(key, []).append((interval, amount))
+    """Add the demands of a fixed run."""
+    n, d = run.mode.workers, run.mode.duration
+    used = [(("workers", s, task.worker_type), count) for s, count in run.workers]
+    used += [(("workers", -1, task.worker_type), n)]
+    used += [(("ps", s, task.ps_type), 1) for s in (run.host, -1)]
+    for key, units in used:
+        interval = model.new_fixed_size_interval_var(run.start, d, f"held[{task.job}]")
+        demands.setdefault(key, []).append((interval, units))
 
 
 def _starts(
-    view: Problem, groups: Iterable[Group] | None
+    view: CompiledInstance, mode_starts: Iterable[ModeStart] | None
 ) -> dict[int, list[range] | list[list[int]]]:
-    """Return for each job and mode the starts that may be chosen, ascending."""
-    if groups is None:
+    """Return the starts that may be chosen, ascending, by job and mode."""
+    if mode_starts is None:
         return {
             task.job: [view.starts(task, k) for k in range(len(task.modes))] for task in view.tasks
         }
-    chosen: dict[tuple[int, Any], list[int]] = {}
-    for group in groups:
-        chosen.setdefault((group.job, group.mode), []).append(group.start)
+    chosen: dict[tuple[int, JobMode], list[int]] = {}
+    for mode_start in mode_starts:
+        chosen.setdefault((mode_start.job, mode_start.mode), []).append(mode_start.start)
     return {
         task.job: [sorted(chosen.get((task.job, mode), ())) for mode in task.modes]
         for task in view.tasks
     }
 
 
-def _interval(
-    model: Any, view: Problem, start: Any, duration: Any, end: Any, present: Any, name: str
-) -> Any:
-    if view.is_batch:
-        return model.new_optional_interval_var(start, duration, end, present, name)
-    return model.new_interval_var(start, duration, end, name)
-
-
 def _place(
-    model: Any,
-    view: Problem,
-    task: Task,
-    mode: dict[int, Any],
-    times: tuple[Any, Any, Any],
-    n: Any,
-    tasks: dict[tuple[str, int, int], list[tuple[Any, Any]]],
-) -> list[Any]:
-    """Add workers and PS of a job by server; return the workers [s]."""
-    j, S = task.job, range(len(view.workers))
-    start = times[0]
+    model: "cp_model.CpModel",
+    view: CompiledInstance,
+    task: CompiledJob,
+    mode: Mapping[int, "cp_model.IntVar"],
+    times: tuple["cp_model.IntVar", "cp_model.IntVar", "cp_model.IntVar"],
+    demands: _Demands,
+) -> list["cp_model.IntVar"]:
+    """Add the servers of a job and its demands there; return its workers [s].
+
+    `mode` has the variables of its modes, `times` are start, duration and end.
+    """
+    j = task.job
     largest = max(task.modes[k].workers for k in mode)
-    together = [var for k, var in mode.items() if task.modes[k].together]
+    colocated = [var for k, var in mode.items() if task.modes[k].colocated]
     xi = model.new_bool_var(f"xi[{j}]")
-    model.add(sum(together) == xi)
+    model.add(sum(colocated) == xi)
     y, hosts = [], []
-    for s in S:
-        room = min(int(view.workers[s, task.worker_type]), largest)
-        count = model.new_int_var(0, room, f"y[{j},{s}]")
+    for s in range(len(view.workers)):
+        limit = min(int(view.workers[s, task.worker_type]), largest)
+        count = model.new_int_var(0, limit, f"y[{j},{s}]")
         on = model.new_bool_var(f"on[{j},{s}]")
         host = model.new_bool_var(f"host[{j},{s}]")
         y.append(count)
         hosts.append(host)
-        if room == 0:
+        if limit == 0:
             model.add(on == 0)
         if view.ps[s, task.ps_type] < 1:
             model.add(host == 0)
         model.add(count >= 1).only_enforce_if(on)
         model.add(count == 0).only_enforce_if(on.negated())
-        for there in (on, host):  # (2i)
-            model.add(start >= int(task.ready[s])).only_enforce_if(there)
+        for uses in (on, host):  # (2i)
+            model.add(times[0] >= int(task.ready[s])).only_enforce_if(uses)
         model.add_bool_or(host, on.negated(), xi.negated())  # (2f)
-        if room:
+        if limit:
             interval = model.new_optional_interval_var(*times, on, f"at[{j},{s}]")
-            tasks.setdefault(("workers", s, task.worker_type), []).append((interval, count))
+            demands.setdefault(("workers", s, task.worker_type), []).append((interval, count))
         if view.ps[s, task.ps_type]:
             interval = model.new_optional_interval_var(*times, host, f"ps[{j},{s}]")
-            tasks.setdefault(("ps", s, task.ps_type), []).append((interval, 1))
+            demands.setdefault(("ps", s, task.ps_type), []).append((interval, 1))
     model.add(sum(hosts) == sum(mode.values()))  # (2b)
     return y
 
 
-def read(model: Any, instance: EdgeInstance, values: Any) -> EdgeSchedule:
-    """Return the schedule of a solution: the values of all variables of the model by index.
+def read(
+    model: "cp_model.CpModel", instance: EdgeInstance, values: Sequence[float]
+) -> EdgeSchedule:
+    """Return the schedule of a solution, without the fixed runs.
 
-    Jobs that the model holds fixed are no part of it.
+    Parameters
+    ----------
+    model : cp_model.CpModel
+        From `build`.
+    values : sequence
+        Values of all variables of the model, by index.
     """
     named = {
         variable.name: int(value)
         for variable, value in zip(model.proto.variables, values, strict=True)
     }
-    runs = []
-    for task in problem(instance).tasks:
+    servers, runs = range(len(instance.servers)), []
+    for task in compiled(instance).tasks:
         j = task.job
         for k, mode in enumerate(task.modes):
             if named.get(f"mode[{j},{k}]"):
-                S = range(len(instance.servers))
-                spread = tuple((s, named[f"y[{j},{s}]"]) for s in S if named[f"y[{j},{s}]"])
-                [host] = [s for s in S if named[f"host[{j},{s}]"]]
-                runs.append(Run(Group(j, mode, named[f"start[{j}]"]), spread, host))
-    return schedule_of(instance, runs)
+                workers = tuple((s, named[f"y[{j},{s}]"]) for s in servers if named[f"y[{j},{s}]"])
+                [host] = [s for s in servers if named[f"host[{j},{s}]"]]
+                runs.append(PlacedRun(ModeStart(j, mode, named[f"start[{j}]"]), workers, host))
+    return schedule_from_runs(instance, runs)
 
 
-def start(model: Any, instance: EdgeInstance, schedule: EdgeSchedule) -> list[Any]:
-    """Return hints by variable index for a schedule; variables that follow are left open."""
-    view = problem(instance)
+def start(
+    model: "cp_model.CpModel", instance: EdgeInstance, schedule: EdgeSchedule
+) -> list[int | None]:
+    """Return a starting point: a hint for each variable by index, None where there is none.
+
+    Parameters
+    ----------
+    model : cp_model.CpModel
+        From `build`.
+    schedule : EdgeSchedule
+        Feasible.
+    """
+    view = compiled(instance)
     task_of = {task.job: task for task in view.tasks}
-    known: dict[str, int] = {f"present[{task.job}]": 0 for task in view.tasks}
-    runs = runs_from(instance, schedule)
+    hints: dict[str, int] = {f"present[{task.job}]": 0 for task in view.tasks}
+    runs = runs_from_schedule(instance, schedule)
     for run in runs if view.is_batch else in_order(view, runs):
-        j, mode = run.group.job, run.group.mode
-        known[f"present[{j}]"] = 1
-        known[f"start[{j}]"], known[f"end[{j}]"] = run.group.start, run.group.end + 1
-        known[f"duration[{j}]"], known[f"workers[{j}]"] = mode.duration, mode.workers
-        known[f"xi[{j}]"] = int(mode.together)
+        j, mode = run.job, run.mode
+        hints[f"present[{j}]"] = 1
+        hints[f"start[{j}]"], hints[f"end[{j}]"] = run.start, run.end + 1
+        hints[f"duration[{j}]"], hints[f"workers[{j}]"] = mode.duration, mode.workers
+        hints[f"xi[{j}]"] = int(mode.colocated)
         for k, other in enumerate(task_of[j].modes):
-            known[f"mode[{j},{k}]"] = int(other == mode)
+            hints[f"mode[{j},{k}]"] = int(other == mode)
         counts = dict(run.workers)
         for s in range(len(instance.servers)):
-            known[f"y[{j},{s}]"] = counts.get(s, 0)
-            known[f"on[{j},{s}]"] = int(s in counts)
-            known[f"host[{j},{s}]"] = int(s == run.host)
-    return [known.get(variable.name) for variable in model.proto.variables]
+            hints[f"y[{j},{s}]"] = counts.get(s, 0)
+            hints[f"on[{j},{s}]"] = int(s in counts)
+            hints[f"host[{j},{s}]"] = int(s == run.host)
+    return [hints.get(variable.name) for variable in model.proto.variables]

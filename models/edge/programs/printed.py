@@ -1,38 +1,41 @@
-"""The paper's program (2), made linear constraint by constraint; the names are the paper's.
+"""The paper's program (2), and (3) for a batch, linearised constraint by constraint.
 
-Three of its rows are not linear or not meant as printed. (2c), (2d) hold y and z for slots h_j to
-c_j, the last included, which would force work in slot c_j + 1 (E1); (2f) does not forbid xi = 1
-elsewhere (E2); (2e) multiplies y with the rate, which depends on xi (E6). The last is linear again
-because E D M / p_j has two values, and whole because the left side is: with k_j =
-ceil(worker-slots) no tolerance of an engine can tell a job that is done from one that is almost
-done.
+Names are the paper's. Three sets of rows are nonlinear or wrong as printed. (2c) and (2d) fix y and
+z in the slots h_j to c_j inclusive, which would force work in slot c_j + 1 (E1). (2f) does not
+forbid xi = 1 for split jobs (E2). (2e) multiplies y by the rate, which depends on xi (E6); it
+becomes linear because E D M / p_j has only two values. They are rounded up to integer worker-slots,
+as the left side is an integer: so no engine tolerance can accept a job that is almost done.
 """
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement, arrays
-from schedgap.models.edge.decisions import problem
-from schedgap.models.edge.placements import sound
+from schedgap.models.edge.decisions import CompiledInstance, compiled
+from schedgap.models.edge.placements import valid_schedule
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 
 def size(instance: EdgeInstance) -> int:
-    """Return about how many columns the program has."""
-    view = problem(instance)
+    """Return the approximate number of columns."""
+    view = compiled(instance)
     return len(view.tasks) * (3 * view.slots + 2 * len(view.workers) * (view.slots + 1))
 
 
-def build(instance: EdgeInstance) -> Any:
-    """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
+def build(instance: EdgeInstance) -> "pyo.ConcreteModel":
+    """Return the program as a Pyomo model.
 
     Notes
     -----
-    run_t and beg_t, end_t say in which slots a job runs, begins and ends; y_s and z_s what it holds
-    on a server, yt_st and zt_st what of it counts in slot t. Work in slot t is on server s only
-    from a_j + Delta_js on, so y_s > 0 keeps the job from running before.
+    run_t, beg_t and end_t are 1 in the slots in which a job runs, begins and ends. y_s and z_s are
+    its workers and its PS on server s; yt_st and zt_st are those in use in slot t. The latter exist
+    only from slot a_j + Delta_js on, and y_s > 0 forbids the job to run before (2i).
     """
     import pyomo.environ as pyo
 
-    view, given = problem(instance), arrays(instance)
+    view, given = compiled(instance), arrays(instance)
     J = [task.job for task in view.tasks]
     S, T = range(len(instance.servers)), range(view.first, view.last + 1)
     task_of = {task.job: task for task in view.tasks}
@@ -79,7 +82,7 @@ def build(instance: EdgeInstance) -> Any:
     def accepted(j: int) -> Any:
         return model.x[j] if view.is_batch else 1
 
-    def rows(index: Any, rule: Any, doc: str) -> Any:
+    def rows(index: Iterable[Any], rule: Callable[..., Any], doc: str) -> "pyo.Constraint":
         return pyo.Constraint(index, doc=doc, rule=lambda model, *at: rule(*at))
 
     model.eq_2j = rows(
@@ -95,10 +98,12 @@ def build(instance: EdgeInstance) -> Any:
             == model.beg[j, t]
             + (model.run[j, t - 1] - model.end[j, t - 1] if t > view.first else 0)
         ),
-        "a job runs from h_j to c_j without a break",
+        "a job runs from h_j to c_j without interruption",
     )
     model.eq_2c_last = rows(
-        J, lambda j: model.run[j, view.last] == model.end[j, view.last], "and not beyond"
+        J,
+        lambda j: model.run[j, view.last] == model.end[j, view.last],
+        "a job that runs in the last slot ends there",
     )
     model.eq_2a = rows(
         J,
@@ -114,21 +119,21 @@ def build(instance: EdgeInstance) -> Any:
         "workers count only while the job runs",
     )  # fmt: skip
     model.eq_2c_most = rows(
-        usable, lambda j, s, t: model.yt[j, s, t] <= model.y[j, s], "no more than it has"
+        usable, lambda j, s, t: model.yt[j, s, t] <= model.y[j, s], "at most the workers of the job"
     )
     model.eq_2c_all = rows(
         usable,
         lambda j, s, t: model.yt[j, s, t] >= model.y[j, s] - C[j, s] * (1 - model.run[j, t]),
-        "and all of them",
+        "all workers of the job while it runs",
     )
     model.eq_2d = rows(
         usable,
         lambda j, s, t: model.zt[j, s, t] >= model.z[j, s] + model.run[j, t] - 1,
         "the PS counts while the job runs",
     )
-    # Worker-slots that are out of reach are cut to just that: huge coefficients help nobody.
-    beyond = {j: int(given.chunks[j]) * len(T) + 1 for j in J}
-    k = {(j, xi): min(beyond[j], int(given.needed[j, xi])) for j in J for xi in (0, 1)}
+    # More worker-slots than D_j |T| cannot be reached; capping them keeps the coefficients small.
+    unreachable = {j: int(given.chunks[j]) * len(T) + 1 for j in J}
+    k = {(j, xi): min(unreachable[j], int(given.needed[j, xi])) for j in J for xi in (0, 1)}
     model.eq_2e = rows(
         J,
         lambda j: (
@@ -141,19 +146,23 @@ def build(instance: EdgeInstance) -> Any:
     model.eq_2f = rows(
         [(j, s) for j in J for s in S],
         lambda j, s: model.y[j, s] <= C[j, s] * (model.z[j, s] + 1 - model.xi[j]),
-        "xi = 1 only if no worker is off the PS's server; xi = 0 beside it never pays",
+        "xi = 1 only if all workers are on the PS's server; xi = 0 there is never better",
     )
     model.eq_2i = rows(
         early,
         lambda j, s, t: model.y[j, s] <= C[j, s] * (1 - model.run[j, t]),
         "no worker before the data are there",
     )
-    model.eq_2i_ps = rows(early, lambda j, s, t: model.z[j, s] + model.run[j, t] <= 1, "nor the PS")
+    model.eq_2i_ps = rows(
+        early,
+        lambda j, s, t: model.z[j, s] + model.run[j, t] <= 1,
+        "no PS before the data are there",
+    )
     by_worker, by_ps = _by_type(view)
     model.eq_2g = rows(
         [(s, u, t) for u in by_worker for s in S for t in T],
         lambda s, u, t: _row(
-            pyo, sum(model.yt[j, s, t] for j in by_worker[u] if t >= ready[j, s]),
+            sum(model.yt[j, s, t] for j in by_worker[u] if t >= ready[j, s]),
             int(view.workers[s, u]),
         ),
         "workers of each server, type and slot",
@@ -161,7 +170,7 @@ def build(instance: EdgeInstance) -> Any:
     model.eq_2h = rows(
         [(s, v, t) for v in by_ps for s in S for t in T],
         lambda s, v, t: _row(
-            pyo, sum(model.zt[j, s, t] for j in by_ps[v] if t >= ready[j, s]),
+            sum(model.zt[j, s, t] for j in by_ps[v] if t >= ready[j, s]),
             int(view.ps[s, v]),
         ),
         "PSs of each server, type and slot",
@@ -169,7 +178,7 @@ def build(instance: EdgeInstance) -> Any:
     return model
 
 
-def _by_type(view: Any) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+def _by_type(view: CompiledInstance) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Return the jobs of each worker type and of each PS type."""
     by_worker: dict[int, list[int]] = {}
     by_ps: dict[int, list[int]] = {}
@@ -179,30 +188,37 @@ def _by_type(view: Any) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     return by_worker, by_ps
 
 
-def _row(pyo: Any, held: Any, most: int) -> Any:
-    """Return a capacity row; Pyomo refuses relations between constants."""
-    return pyo.Constraint.Feasible if isinstance(held, int) else held <= most
+def _row(used: Any, capacity: int) -> Any:
+    """Return a capacity row; an empty sum needs none, and Pyomo refuses constant relations."""
+    import pyomo.environ as pyo
+
+    return pyo.Constraint.Feasible if isinstance(used, int) else used <= capacity
 
 
-def read(model: Any, instance: EdgeInstance) -> EdgeSchedule | None:
-    """Return the schedule of a solved model, or None where its values stand for none.
+def read(model: "pyo.ConcreteModel", instance: EdgeInstance) -> EdgeSchedule | None:
+    """Return the schedule of a solved model, or None if its values give no valid schedule.
 
-    xi follows from the servers.
+    xi is not read: it follows from the servers.
+
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+        From `build`, with values.
     """
     names = [server.id for server in instance.servers]
     S, T = range(len(names)), sorted({t for _, t in model.run})
     placements = {}
     for j in sorted({j for j, _ in model.run}):
-        slots = [t for t in T if _whole(model.run[j, t])]
+        slots = [t for t in T if _integer(model.run[j, t])]
         if not slots:
             continue
-        workers = {names[s]: count for s in S if (count := _whole(model.y[j, s]))}
-        hosts = [s for s in S if _whole(model.z[j, s])]
+        workers = {names[s]: count for s in S if (count := _integer(model.y[j, s]))}
+        hosts = [s for s in S if _integer(model.z[j, s])]
         if len(hosts) != 1:
             return None
         placements[instance.jobs[j].id] = Placement(slots[0], slots[-1], workers, names[hosts[0]])
-    return sound(instance, EdgeSchedule(placements))
+    return valid_schedule(instance, EdgeSchedule(placements))
 
 
-def _whole(var: Any) -> int:
+def _integer(var: "pyo.Var") -> int:
     return round(var.value or 0.0)

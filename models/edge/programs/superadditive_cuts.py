@@ -1,9 +1,14 @@
-"""Cuts for what one server runs in one slot: superadditive functions of numbers of workers (ours).
+"""Superadditive cuts: valid inequalities on the numbers of workers on one server in one slot.
 
-In a slot the jobs' numbers of workers on a server sum up to W or less. With any f for which
-f(m) + f(n) <= f(m + n), their f sum up to f(W) or less. The relaxation knows f(n) = n alone, and
-puts four thirds of a job with three workers on a server with four; f = (0, 0, 1, 1) says one, and
-f = (0, 1, 2, 2) that such a job leaves no room for one of two either. Such an f is called a shape.
+The numbers of workers n_1, n_2, ... that jobs have on a server of capacity W in a slot satisfy
+n_1 + n_2 + ... <= W. For any superadditive f, that is f(m) + f(n) <= f(m + n), they satisfy
+f(n_1) + f(n_2) + ... <= f(W) as well. The relaxation contains only f(n) = n; so it admits 4/3 of a
+job with three workers on a server of four. With f = (0, 0, 1, 1) there is room for one such job,
+and f = (0, 1, 2, 2) says that next to it there is no room for a job with two workers.
+
+References
+----------
+See `models.mechanisms.dual_feasible_functions`.
 """
 
 from dataclasses import dataclass
@@ -12,30 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedgap.models.edge.algorithms.cheapest_schedule import Ints
+from schedgap.models.mechanisms.dual_feasible_functions import SuperadditiveFunction
 
 Bools = NDArray[np.bool_]
-Shape = tuple[int, ...]  # f(1), ..., f(W), whole numbers; for servers with W workers or fewer
 
-MOST_WORKERS = 64  # of a server; a larger one gets no cuts
-LARGEST = 120  # of f(W); what has no smaller multiple in whole numbers is no cut
-
-
-def is_superadditive(shape: Shape) -> bool:
-    """Whether f(m) + f(n) <= f(m + n) wherever f is defined, and f >= 0."""
-    f = (0, *shape)
-    return min(f) >= 0 and all(
-        f[m] + f[n] <= f[m + n] for m in range(1, len(f)) for n in range(m, len(f) - m)
-    )
-
-
-def worth(shape: Shape, workers: int) -> int:
-    """Return f of a number of workers; 0 where f is not defined, as no server can hold so many."""
-    return shape[workers - 1] if 1 <= workers <= len(shape) else 0
+MAX_WORKERS = 64  # capacity of a server; larger ones get no cuts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
-    """Which columns of a program hold workers, how many, where and when."""
+class WorkerEntries:
+    """Columns of a program that use workers: how many, on which server, of which type and when."""
 
     column: Ints  # [k]
     count: Ints  # [k] workers
@@ -44,48 +35,90 @@ class Held:
     first: Ints  # [k] slot, from 0
     duration: Ints  # [k]
 
-    def of(self, chosen: Bools) -> "Held":
-        """Return some of them."""
-        return Held(*(getattr(self, name)[chosen] for name in self.__slots__))
+    def subset(self, chosen: Bools) -> "WorkerEntries":
+        """Return some of the entries.
+
+        Parameters
+        ----------
+        chosen : array [k] of bool
+            Which entries.
+        """
+        return WorkerEntries(*(getattr(self, name)[chosen] for name in self.__slots__))
 
     def cells(self, shape: tuple[int, ...]) -> tuple[Ints, Ints]:
-        """Return (k, flat index of server, type, slot) for every slot within an array's shape."""
-        k, slot = during(self.first, self.duration)
+        """Return the slots in which entries use workers.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Numbers of servers, types and slots; later slots are left out.
+
+        Returns
+        -------
+        k, cell : arrays [i] of int
+            Entry, and flat index of (server, type, slot) in an array of this shape.
+        """
+        k, slot = interval_slots(self.first, self.duration)
         inside = slot < shape[2]
         k, slot = k[inside], slot[inside]
         return k, np.ravel_multi_index((self.server[k], self.worker_type[k], slot), shape)
 
 
-def during(first: Ints, duration: Ints) -> tuple[Ints, Ints]:
-    """Return (k, slot) for every slot of every stretch k."""
+def interval_slots(first: Ints, duration: Ints) -> tuple[Ints, Ints]:
+    """Return all slots of some intervals.
+
+    Parameters
+    ----------
+    first, duration : arrays [k] of int
+        First slot and length of each interval.
+
+    Returns
+    -------
+    k, slot : arrays [i] of int
+        Interval and slot, interval by interval.
+    """
     k = np.repeat(np.arange(len(first)), duration)
     slot = first[k] + np.arange(len(k)) - np.repeat(np.cumsum(duration) - duration, duration)
     return k, slot
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ShapeRows:
-    """Entries of the rows of one shape, and the cells (server, type, slot) they stand for."""
+class CutRows:
+    """Rows sum f(n) x <= f(W) of one function, each for one (server, type, slot)."""
 
-    cells: Ints  # [row, 3]
+    cells: Ints  # [row, 3] server, type, slot
     row: Ints  # [entry]
     column: Ints  # [entry]
     entry: Ints  # [entry] f(n)
-    room: Ints  # [row] f(W)
+    upper: Ints  # [row] f(W)
 
 
-def shape_rows(held: Held, shape: Shape, capacity: Ints, wanted: Bools) -> ShapeRows:
-    """Return the rows of the cells [s, u, t] that are wanted and have an entry."""
-    f = np.array((0, *shape))
-    some = held.of(f[np.minimum(held.count, len(shape))] > 0)
-    k, cell = some.cells(wanted.shape)
+def cut_rows(
+    entries: WorkerEntries, function: SuperadditiveFunction, capacity: Ints, wanted: Bools
+) -> CutRows:
+    """Return the rows of one function.
+
+    Parameters
+    ----------
+    entries : WorkerEntries
+        Columns that use workers.
+    function : tuple of int
+        f(1), f(2), ...
+    capacity : array [s, u]
+        Workers of each server and type.
+    wanted : array [s, u, t] of bool
+        Cells that get a row; those without a nonzero entry get none.
+    """
+    f = np.array((0, *function))
+    positive = entries.subset(f[np.minimum(entries.count, len(function))] > 0)
+    k, cell = positive.cells(wanted.shape)
     asked = wanted.ravel()[cell]
-    found, row = np.unique(cell[asked], return_inverse=True)
-    where = np.stack(np.unravel_index(found, wanted.shape), axis=1).astype(np.int64)
-    return ShapeRows(
-        where,
+    used, row = np.unique(cell[asked], return_inverse=True)
+    cells = np.stack(np.unravel_index(used, wanted.shape), axis=1).astype(np.int64)
+    return CutRows(
+        cells,
         row.astype(np.int64),
-        some.column[k[asked]],
-        f[some.count[k[asked]]],
-        f[capacity[where[:, 0], where[:, 1]]],
+        positive.column[k[asked]],
+        f[positive.count[k[asked]]],
+        f[capacity[cells[:, 0], cells[:, 1]]],
     )

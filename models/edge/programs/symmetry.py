@@ -1,56 +1,83 @@
-"""Symmetry (ours): servers and jobs that differ in name only; an order of them loses no optimum.
+"""Symmetry breaking: jobs or servers that differ only in name are put in order.
 
-Both orders may be asked for at once: to rename equal jobs leaves the servers' totals alone, and the
-reverse. They survive the fixing by reduced costs, which removes no improving schedule at all.
+Both orders may be imposed at once: renaming equal jobs does not change the totals of the servers,
+and renaming equal servers does not change starts. Reduced-cost fixing preserves both, because it
+removes no improving schedule at all.
 """
 
-from typing import Any
+from collections.abc import Hashable, Iterable
 
-from schedgap.models.edge.decisions import Problem
-from schedgap.models.edge.placements import Run
+from schedgap.models.edge.decisions import CompiledInstance
+from schedgap.models.edge.placements import PlacedRun
 
 
-def equal_servers(view: Problem) -> list[tuple[int, int]]:
-    """Return neighbours among servers with equal capacities that are ready alike for all jobs."""
-    ready = [task.ready for task in view.tasks]
-    seen: dict[bytes, int] = {}
-    pairs = []
-    for s in range(len(view.workers)):
-        key = b"".join(
-            [view.workers[s].tobytes(), view.ps[s].tobytes(), *(r[s].tobytes() for r in ready)]
+def equal_servers(view: CompiledInstance) -> list[tuple[int, int]]:
+    """Return consecutive pairs of servers with equal capacities and ready slots.
+
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance.
+    """
+    return _consecutive(
+        (
+            s,
+            (
+                view.workers[s].tobytes(),
+                view.ps[s].tobytes(),
+                *(task.ready[s].tobytes() for task in view.tasks),
+            ),
         )
-        if key in seen:
-            pairs.append((seen[key], s))
-        seen[key] = s
+        for s in range(len(view.workers))
+    )
+
+
+def equal_jobs(view: CompiledInstance) -> list[tuple[int, int]]:
+    """Return consecutive pairs of jobs that differ only in name, by index in the instance.
+
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance.
+    """
+    return _consecutive(
+        (
+            task.job,
+            (task.arrival, task.worker_type, task.ps_type, task.ready.tobytes(), task.modes),
+        )
+        for task in view.tasks
+    )
+
+
+def _consecutive(keyed: Iterable[tuple[int, Hashable]]) -> list[tuple[int, int]]:
+    """Return consecutive pairs of items with equal keys."""
+    last: dict[Hashable, int] = {}
+    pairs = []
+    for item, key in keyed:
+        if key in last:
+            pairs.append((last[key], item))
+        last[key] = item
     return pairs
 
 
-def equal_jobs(view: Problem) -> list[tuple[int, int]]:
-    """Return neighbours among jobs that differ in nothing but their names."""
-    seen: dict[tuple[Any, ...], int] = {}
-    pairs = []
-    for task in view.tasks:
-        key = (
-            task.arrival,
-            task.worker_type,
-            task.ps_type,
-            task.ready.tobytes(),
-            task.modes,
-        )
-        if key in seen:
-            pairs.append((seen[key], task.job))
-        seen[key] = task.job
-    return pairs
+def in_order(view: CompiledInstance, runs: list[PlacedRun]) -> list[PlacedRun]:
+    """Return the runs of a schedule with equal jobs and equal servers renamed into their order.
 
+    Equal jobs are ordered by start, equal servers by workers used, descending.
 
-def in_order(view: Problem, runs: list[Run]) -> list[Run]:
-    """Return a schedule's runs with equal jobs and equal servers renamed into their order."""
-    place = {run.group.job: run for run in runs}
+    Parameters
+    ----------
+    view : CompiledInstance
+        The instance.
+    runs : list of PlacedRun
+        At most one for each job.
+    """
+    run_of = {run.job: run for run in runs}
     for chain in _chains(equal_jobs(view)):
-        placed = sorted((place[j] for j in chain if j in place), key=lambda run: run.group.start)
-        jobs = [j for j in chain if j in place]
-        for j, run in zip(jobs, placed, strict=True):
-            place[j] = run._replace(group=run.group._replace(job=j))
+        jobs = [j for j in chain if j in run_of]
+        by_start = sorted((run_of[j] for j in jobs), key=lambda run: run.start)
+        for j, run in zip(jobs, by_start, strict=True):
+            run_of[j] = run._replace(mode_start=run.mode_start._replace(job=j))
     used = [0] * len(view.workers)
     for run in runs:
         for s, count in run.workers:
@@ -64,12 +91,12 @@ def in_order(view: Problem, runs: list[Run]) -> list[Run]:
             workers=tuple(sorted((name[s], count) for s, count in run.workers)),
             host=name[run.host],
         )
-        for _, run in sorted(place.items())
+        for _, run in sorted(run_of.items())
     ]
 
 
 def _chains(pairs: list[tuple[int, int]]) -> list[list[int]]:
-    """Join pairs (a, b), (b, c), ... of neighbours."""
+    """Join pairs (a, b), (b, c), ... into chains."""
     chains: dict[int, list[int]] = {}
     for a, b in pairs:
         chain = chains.pop(a, [a])

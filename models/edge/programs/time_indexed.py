@@ -1,219 +1,304 @@
-"""Program (2) over starts and modes (ours): X1_jhns, X_jhn, w_jhns, q_jhns; (3) for a batch.
+"""Program (2) over modes and starts, or (3) for a batch, as arrays; not in the paper.
 
-The rate (1) depends on xi, and (2e) multiplies it with the workers: linear once number of workers
-and xi are fixed. A mode fixes them, so run time and objective are data. For a fixed job, start and
-mode the placements are {0 <= w <= W, sum w = n} x {one PS server}, whose corners are whole: the
-linear relaxation is as strong as that of (4) with a column for every placement.
+The rate (1) depends on xi, so (2e) is a product of variables. It is linear once the number of
+workers and xi are fixed, and a mode fixes them: durations and objective coefficients are data.
+Columns, for job j in a mode with n workers from slot h on:
+
+- X1[j,h,n,s] in {0, 1}: the job runs colocated, with all workers and its PS on server s;
+- X[j,h,n] in {0, 1}: the job runs split over servers;
+- w[j,h,n,s] integer: its workers on server s; q[j,h,n,s] in {0, 1}: its PS is there.
+
+For a fixed job, start and mode the choices of (w, q) are the integer points of
+{0 <= w <= W, sum w = n} x {sum q = 1}, whose vertices are integral: the linear relaxation is as
+strong as that of (4) with one column for each placement. A split mode may land on one server and
+then runs longer than needed, which is feasible and dominated.
+
+References
+----------
+J. P. Sousa and L. A. Wolsey (1992). A time indexed formulation of non-preemptive single machine
+scheduling problems. Mathematical Programming 54, 353-367.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.decisions import Group, Task, problem
-from schedgap.models.edge.placements import Run, schedule_of, sound
+from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints
+from schedgap.models.edge.decisions import CompiledInstance, ModeStart, compiled
+from schedgap.models.edge.placements import PlacedRun, schedule_from_runs, valid_schedule
+from schedgap.models.edge.programs.superadditive_cuts import (
+    WorkerEntries,
+    cut_rows,
+    interval_slots,
+)
 from schedgap.models.edge.programs.symmetry import equal_jobs, equal_servers
+from schedgap.models.mechanisms.dual_feasible_functions import SuperadditiveFunction
+from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.builder import Block, ProgramBuilder
 
-Key = tuple[int, int, int]  # job j, start h, workers n; with xi this is a group
+KINDS = ("X1", "X", "w", "q")
+_X1, _X, _W, _Q = range(4)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimeIndexedProgram:
+    """The program and the meaning of its columns.
+
+    Columns are X1, X, w, q, each in the order of `mode_starts`, then of servers. With cuts, w on a
+    server of three or more workers is counted: it is split into one binary column for each number
+    of workers, so that f(n) can be a coefficient.
+    """
+
+    program: LinearProgram
+    mode_starts: tuple[ModeStart, ...]
+    mode_start: Ints  # [column] index into `mode_starts`
+    server: Ints  # [column] its server; -1 for X
+    kind: Ints  # [column] index into KINDS
+    count: Ints  # [column] workers on the server for each unit of the column's value
+    capacity_rows: tuple[tuple[Block, Ints], ...]  # (2g), (2h): [row, 3] server, type, slot
+
+    def worker_entries(self, view: CompiledInstance) -> WorkerEntries:
+        """Return which columns use workers, where and when.
+
+        Parameters
+        ----------
+        view : CompiledInstance
+            The instance.
+        """
+        return _worker_entries(view, self.mode_starts, self.mode_start, self.server, self.count)
+
+    def column_names(self) -> list[str]:
+        """Return names such as `X1[j,h,n,s]`; counted columns end in `,count`."""
+        names = []
+        for g, s, kind, count in zip(
+            self.mode_start, self.server, self.kind, self.count, strict=True
+        ):
+            job, mode, start = self.mode_starts[g]
+            index = [job, start, mode.workers, *([s] if s >= 0 else [])]
+            index += [count] if kind == _W and count > 1 else []
+            names.append(f"{KINDS[kind]}[{','.join(map(str, index))}]")
+        return names
+
+    def runs(self, values: Floats) -> list[PlacedRun]:
+        """Return the runs of a solution; a chosen split mode without workers or PS has none.
+
+        Parameters
+        ----------
+        values : array [column] of float
+            Integral up to an engine's tolerance.
+        """
+        chosen: set[int] = set()
+        workers: dict[int, dict[int, int]] = {}
+        host: dict[int, int] = {}
+        for column in np.flatnonzero(np.asarray(values) > 0.5).tolist():
+            g, s, kind = int(self.mode_start[column]), int(self.server[column]), self.kind[column]
+            if kind in (_X1, _X):
+                chosen.add(g)
+            if kind == _X1:
+                workers[g], host[g] = {s: self.mode_starts[g].mode.workers}, s
+            elif kind == _W:
+                count = round(float(values[column])) * int(self.count[column])
+                workers.setdefault(g, {})[s] = workers.get(g, {}).get(s, 0) + count
+            elif kind == _Q:
+                host[g] = s
+        return [
+            PlacedRun(self.mode_starts[g], tuple(sorted(counts.items())), host[g])
+            for g, counts in workers.items()
+            if g in chosen and g in host
+        ]
 
 
 def size(instance: EdgeInstance) -> int:
-    """Return about how many columns the program has."""
-    view = problem(instance)
+    """Return the approximate number of columns."""
+    view = compiled(instance)
     servers = len(view.workers)
     return sum(
-        len(view.starts(task, k)) * (servers if mode.together else 2 * servers + 1)
+        len(view.starts(task, k)) * (servers if mode.colocated else 2 * servers + 1)
         for task in view.tasks
         for k, mode in enumerate(task.modes)
     )
 
 
-def build(instance: EdgeInstance, *, groups: Iterable[Group] | None = None) -> Any:
-    """Return the program as a Pyomo `ConcreteModel`; it solves nothing.
+def build(
+    instance: EdgeInstance,
+    mode_starts: Sequence[ModeStart] | None = None,
+    *,
+    upper: int | None = None,
+    symmetry: bool = True,
+    cut_prices: Mapping[SuperadditiveFunction, Floats] | None = None,
+) -> TimeIndexedProgram:
+    """Return the program, minimised: sum c_j - a_j, or minus the number of jobs of a batch.
 
     Parameters
     ----------
-    groups : iterable of Group or None
-        Those that may be chosen; None takes all.
-
-    Notes
-    -----
-    A split mode that lands on one server runs longer than it needs to: allowed, and dominated.
+    mode_starts : sequence of ModeStart or None
+        The modes and starts that may be chosen; None takes all.
+    upper : int or None
+        Upper limit on the objective, row `cut_better`.
+    symmetry : bool
+        Put equal jobs and equal servers of (2) in order, rows `cut_jobs` and `cut_servers`.
+    cut_prices : mapping or None
+        Prices [s, u, t] by superadditive function: rows `cut_shape` where they are positive, with
+        counted columns. None: columns w are not counted.
     """
-    import pyomo.environ as pyo
+    view = compiled(instance)
+    groups = tuple(view.mode_starts()) if mode_starts is None else tuple(mode_starts)
+    tasks, servers = view.tasks, len(view.workers)
+    task_of = {task.job: k for k, task in enumerate(tasks)}
+    # By mode start g: task J, workers N, first slot H, duration D, xi; by (g, s): ready, capacity.
+    J = np.array([task_of[g.job] for g in groups], dtype=np.int64)
+    N = np.array([g.mode.workers for g in groups], dtype=np.int64)
+    H = np.array([g.start for g in groups], dtype=np.int64)
+    D = np.array([g.mode.duration for g in groups], dtype=np.int64)
+    xi = np.array([g.mode.colocated for g in groups], dtype=bool)
+    by_server = (len(tasks), servers)
+    ready = np.array([task.ready for task in tasks]).reshape(by_server)[J] <= H[:, None]
+    capacity = np.array(
+        [view.workers[:, task.worker_type] for task in tasks], dtype=np.int64
+    ).reshape(by_server)[J]
+    has_ps = np.array([view.ps[:, task.ps_type] >= 1 for task in tasks], dtype=bool)
+    has_ps = has_ps.reshape(by_server)[J]
 
-    view = problem(instance)
-    task_of = {task.job: task for task in view.tasks}
-    chosen = list(view.groups() if groups is None else groups)
-    S = range(len(instance.servers))
-    W, P = view.workers, view.ps
-    one = {(g.job, g.start, g.mode.workers): g for g in chosen if g.mode.together}
-    split = {(g.job, g.start, g.mode.workers): g for g in chosen if not g.mode.together}
-    hosts = {key: view.hosts(task_of[g.job], g) for key, g in one.items()}
-    open_to = {
-        key: [s for s in S if task_of[g.job].ready[s] <= g.start] for key, g in split.items()
-    }
+    # Columns (g, s) of each kind; (2i) by index set: only servers that are ready at the start.
+    parts = [
+        np.argwhere(ready & has_ps & (capacity >= N[:, None]) & xi[:, None]),
+        np.stack([np.flatnonzero(~xi), np.full((~xi).sum(), -1)], axis=1),
+        np.argwhere(ready & (capacity >= 1) & ~xi[:, None]),
+        np.argwhere(ready & has_ps & ~xi[:, None]),
+    ]
+    kind = np.repeat(np.arange(4), [len(part) for part in parts])
+    group, server = np.concatenate(parts).T
+    limit = np.minimum(N[group], capacity[group, server])  # workers on the server at most
+    copies = np.ones(len(kind), dtype=np.int64)
+    if cut_prices is not None:  # one binary column for each count 1, ..., limit
+        counted = (kind == _W) & (capacity[group, server] >= 3)
+        copies[counted] = limit[counted]
+    single = np.repeat(copies == 1, copies)
+    nth = np.where(single, 1, interval_slots(np.ones_like(copies), copies)[1])
+    kind, group, server, limit = (np.repeat(each, copies) for each in (kind, group, server, limit))
+    count = np.select([kind == _X1, kind == _W], [N[group], nth])  # workers per unit of the column
+    limit = np.where(single, limit, 1)
+    chooses = (kind == _X1) | (kind == _X)
+    columns = np.arange(len(kind))
+    x_of = np.full(len(groups), -1)  # column X of each split mode start
+    x_of[group[kind == _X]] = columns[kind == _X]
 
-    model = pyo.ConcreteModel(name=instance.name)
-    model.X1 = pyo.Var(
-        [(*key, s) for key in one for s in hosts[key]], domain=pyo.Binary,
-        doc="job j runs from slot h with n workers and its PS on server s",
-    )  # fmt: skip
-    model.X = pyo.Var(
-        list(split), domain=pyo.Binary, doc="job j runs from slot h with n workers, spread"
+    flow = H + D - 1 - np.array([task.arrival for task in tasks], dtype=np.int64)[J]
+    cost = np.where(chooses, -1.0 if view.is_batch else flow[group], 0.0)
+    builder = ProgramBuilder()
+    builder.columns(
+        "x", len(columns), cost=cost, upper=np.where(kind == _W, limit, 1), integer=True
     )
-    model.w = pyo.Var(
-        [
-            (*key, s)
-            for key, g in split.items()
-            for s in open_to[key]
-            if W[s, task_of[g.job].worker_type] >= 1
-        ],
-        domain=pyo.NonNegativeIntegers,
-        bounds=lambda model, j, h, n, s: (0, min(n, int(W[s, task_of[j].worker_type]))),
-        doc="of these workers on server s",
-    )
-    model.q = pyo.Var(
-        [
-            (*key, s)
-            for key, g in split.items()
-            for s in open_to[key]
-            if P[s, task_of[g.job].ps_type] >= 1
-        ],
-        domain=pyo.Binary,
-        doc="their PS is on server s",
-    )
 
-    at_one: dict[Key, list[Any]] = {key: [] for key in one}
-    for (*key, _), var in model.X1.items():
-        at_one[tuple(key)].append(var)
-    workers, servers = _by_group(model.w), _by_group(model.q)
-    taken = [(g, var) for key, g in one.items() for var in at_one[key]]
-    taken += [(g, model.X[key]) for key, g in split.items()]
-
-    if view.is_batch:
-        model.objective = pyo.Objective(
-            expr=sum(var for _, var in taken), sense=pyo.maximize, doc="(3): jobs that run"
+    # Each job once: sum over h, n of (sum over s of X1 + X) = 1, or <= 1 in a batch.
+    builder.rows(
+        "eq_3" if view.is_batch else "eq_4c",
+        len(tasks),
+        (J[group[chooses]], columns[chooses], 1.0),
+        lower=-np.inf if view.is_batch else 1.0,
+        upper=1.0,
+    )
+    # Split modes: sum over s of w = n X and sum over s of q = X.
+    split = np.flatnonzero(~xi)
+    row_of = np.full(len(groups), -1)
+    row_of[split] = np.arange(len(split))
+    for name, of_kind, per_mode in (("eq_2e_mode", _W, N[split]), ("eq_2b_mode", _Q, 1)):
+        mine = kind == of_kind
+        builder.rows(
+            name,
+            len(split),
+            (row_of[group[mine]], columns[mine], count[mine] if of_kind == _W else 1.0),
+            (row_of[split], x_of[split], -per_mode),
+            lower=0.0,
+            upper=0.0,
         )
-    else:
-        model.objective = pyo.Objective(
-            expr=sum(task_of[g.job].flow(g) * var for g, var in taken),
-            doc="(2): sum of c_j - a_j",
-        )
-    own: dict[int, list[Any]] = {task.job: [] for task in view.tasks}
-    for g, var in taken:
-        own[g.job].append(var)
-    once = pyo.Constraint(
-        list(own),
-        doc="each job runs in one mode from one slot" if not view.is_batch else "at most once",
-        rule=lambda model, j: _row(pyo, sum(own[j]) <= 1 if view.is_batch else sum(own[j]) == 1),
+    # Linking: w <= min(n, W) X on each server; of counted columns at most one: sum of copies <= X.
+    linked = columns[kind == _W]
+    pair = group[linked] * servers + server[linked]
+    first, link = np.unique(pair, return_index=True, return_inverse=True)[1:]
+    first = linked[first]
+    builder.rows(
+        "eq_2i_link",
+        len(first),
+        (link, linked, 1.0),
+        (np.arange(len(first)), x_of[group[first]], -limit[first]),
+        upper=0.0,
     )
-    setattr(model, "eq_3" if view.is_batch else "eq_4c", once)
-    model.eq_2e_mode = pyo.Constraint(
-        list(split),
-        doc="so many workers as the mode has",
-        rule=lambda model, j, h, n: sum(workers.get((j, h, n), ())) == n * model.X[j, h, n],
-    )
-    model.eq_2b_mode = pyo.Constraint(
-        list(split),
-        doc="one PS",
-        rule=lambda model, j, h, n: sum(servers.get((j, h, n), ())) == model.X[j, h, n],
-    )
-    model.eq_2i_link = pyo.Constraint(
-        list(model.w),
-        doc="workers where the mode is chosen, on servers that are ready",
-        rule=lambda model, j, h, n, s: (
-            model.w[j, h, n, s] <= model.w[j, h, n, s].ub * model.X[j, h, n]
-        ),
-    )
-    held_workers: dict[tuple[int, int, int], list[Any]] = {}  # server, type, slot
-    held_ps: dict[tuple[int, int, int], list[Any]] = {}
-    for (j, h, n, s), var in model.X1.items():
-        for t in range(h, one[j, h, n].end + 1):
-            held_workers.setdefault((s, task_of[j].worker_type, t), []).append(n * var)
-            held_ps.setdefault((s, task_of[j].ps_type, t), []).append(var)
-    for variables, held, kind in (
-        (model.w, held_workers, "worker_type"),
-        (model.q, held_ps, "ps_type"),
+    # (2g), (2h): what runs use on a server in a slot is at most its capacity. Each column gets an
+    # entry in every slot of its run; a cell is the flat index of (server, type, slot).
+    capacity_rows = []
+    for name, kinds, types, units in (
+        ("eq_2g", (_X1, _W), "worker_type", view.workers),
+        ("eq_2h", (_X1, _Q), "ps_type", view.ps),
     ):
-        for (j, h, n, s), var in variables.items():
-            for t in range(h, split[j, h, n].end + 1):
-                held.setdefault((s, getattr(task_of[j], kind), t), []).append(var)
-    model.eq_2g = pyo.Constraint(
-        sorted(held_workers),
-        doc="workers of each server, type and slot",
-        rule=lambda model, s, u, t: sum(held_workers[s, u, t]) <= int(W[s, u]),
-    )
-    model.eq_2h = pyo.Constraint(
-        sorted(held_ps),
-        doc="PSs of each server, type and slot",
-        rule=lambda model, s, v, t: sum(held_ps[s, v, t]) <= int(P[s, v]),
-    )
-    if not view.is_batch:
-        used: list[list[Any]] = [[] for _ in S]  # workers on each server
-        for variables, many in ((model.X1, True), (model.w, False)):
-            for (_, _, n, s), var in variables.items():
-                used[s].append(n * var if many else var)
-        model.cut_servers = pyo.Constraint(
-            equal_servers(view),
-            doc="of two equal servers the first has no fewer workers",
-            rule=lambda model, s, r: _row(pyo, sum(used[s]) >= sum(used[r])),
-        )
-        starts: dict[int, list[Any]] = {task.job: [] for task in view.tasks}
-        for g, var in taken:
-            starts[g.job].append(g.start * var)
-        model.cut_jobs = pyo.Constraint(
-            equal_jobs(view),
-            doc="of two equal jobs the first starts no later",
-            rule=lambda model, i, j: _row(pyo, sum(starts[i]) <= sum(starts[j])),
-        )
-    return model
+        mine = columns[np.isin(kind, kinds)]
+        type_of = np.array([getattr(task, types) for task in tasks], dtype=np.int64)
+        used = count[mine] if name == "eq_2g" else np.ones(len(mine), dtype=np.int64)
+        at, slot = interval_slots(H[group[mine]] - view.first, D[group[mine]])
+        pair = server[mine] * units.shape[1] + type_of[J[group[mine]]]
+        cells, row = np.unique(pair[at] * view.slots + slot, return_inverse=True)
+        which = np.stack([*divmod(cells // view.slots, units.shape[1]), cells % view.slots])
+        of_cell = units.ravel()[cells // view.slots]
+        block = builder.rows(name, len(cells), (row, mine[at], used[at]), upper=of_cell)
+        capacity_rows.append((block, which.T))
+    # Superadditive cuts: sum of f(count) x <= f(W) in a cell.
+    if cut_prices:
+        entries = _worker_entries(view, groups, group, server, count)
+        for function, price in cut_prices.items():
+            cut = cut_rows(entries, function, view.workers, price > 0)
+            terms = cut.row, cut.column, cut.entry
+            builder.rows("cut_shape", len(cut.upper), terms, upper=cut.upper)
+    if symmetry and not view.is_batch:
+        # Of equal servers the first has no fewer workers in total.
+        uses = columns[(kind == _X1) | (kind == _W)]
+        for s, r in equal_servers(view):
+            a, b = uses[server[uses] == s], uses[server[uses] == r]
+            builder.rows("cut_servers", 1, (0, a, count[a]), (0, b, -count[b]), lower=0)
+        # Of equal jobs the first starts no later.
+        for i, j in equal_jobs(view):
+            a, b = (columns[chooses & (J[group] == task_of[job])] for job in (i, j))
+            builder.rows("cut_jobs", 1, (0, a, H[group[a]]), (0, b, -H[group[b]]), upper=0)
+    if upper is not None:
+        builder.rows("cut_better", 1, (0, columns, cost), upper=upper)
+    program = builder.program(names=True)
+    return TimeIndexedProgram(program, groups, group, server, kind, count, tuple(capacity_rows))
 
 
-def _by_group(variables: Any) -> dict[Key, list[Any]]:
-    found: dict[Key, list[Any]] = {}
-    for (j, h, n, _), var in variables.items():
-        found.setdefault((j, h, n), []).append(var)
-    return found
+def read(model: TimeIndexedProgram, instance: EdgeInstance, values: Floats) -> EdgeSchedule | None:
+    """Return the schedule of a solution, or None if the values give no valid schedule.
 
-
-def _row(pyo: Any, relation: Any) -> Any:
-    """Return a row; Pyomo refuses relations between constants."""
-    if isinstance(relation, bool):
-        return pyo.Constraint.Feasible if relation else pyo.Constraint.Infeasible
-    return relation
-
-
-def read(model: Any, instance: EdgeInstance) -> EdgeSchedule | None:
-    """Return the schedule of a solved model; None where its values stand for none."""
-    task_of: dict[int, Task] = {task.job: task for task in problem(instance).tasks}
-    runs: list[Run] = []
-
-    def mode(j: int, n: int, together: bool) -> Any:
-        return next(m for m in task_of[j].modes if m.workers == n and m.together == together)
-
-    for (j, h, n, s), var in model.X1.items():
-        if _on(var):
-            runs.append(Run(Group(j, mode(j, n, True), h), ((s, n),), s))
-    workers, ps = _by_server(model.w), _by_server(model.q)
-    for (j, h, n), var in model.X.items():
-        if _on(var):
-            spread = tuple((s, round(w.value)) for s, w in workers.get((j, h, n), ()) if _on(w))
-            hosts = [s for s, q in ps.get((j, h, n), ()) if _on(q)]
-            if not spread or len(hosts) != 1:
-                return None
-            runs.append(Run(Group(j, mode(j, n, False), h), spread, hosts[0]))
-    if len({run.group.job for run in runs}) < len(runs):
+    Parameters
+    ----------
+    model : TimeIndexedProgram
+        From `build`.
+    values : array [column] of float
+        Integral up to an engine's tolerance.
+    """
+    runs = model.runs(values)
+    if len({run.job for run in runs}) < len(runs):
         return None
-    return sound(instance, schedule_of(instance, runs))
+    return valid_schedule(instance, schedule_from_runs(instance, runs))
 
 
-def _on(var: Any) -> bool:
-    return (var.value or 0.0) > 0.5
-
-
-def _by_server(variables: Any) -> dict[Key, Sequence[tuple[int, Any]]]:
-    found: dict[Key, list[tuple[int, Any]]] = {}
-    for (j, h, n, s), var in variables.items():
-        found.setdefault((j, h, n), []).append((s, var))
-    return dict(found)
+def _worker_entries(
+    view: CompiledInstance,
+    groups: Sequence[ModeStart],
+    group: Ints,
+    server: Ints,
+    count: NDArray[np.int64],
+) -> WorkerEntries:
+    """Return the entries of columns with `count` > 0; arguments as in `TimeIndexedProgram`."""
+    worker_type = {task.job: task.worker_type for task in view.tasks}
+    column = np.flatnonzero(count)
+    own = [groups[g] for g in group[column]]
+    return WorkerEntries(
+        column,
+        count[column],
+        server[column],
+        np.array([worker_type[g.job] for g in own], dtype=np.int64),
+        np.array([g.start for g in own], dtype=np.int64) - view.first,
+        np.array([g.mode.duration for g in own], dtype=np.int64),
+    )
