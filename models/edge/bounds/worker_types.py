@@ -285,18 +285,12 @@ def priced_slots(view: CompiledInstance, worker_type: int) -> int:
     tasks = [task for task in view.tasks if task.worker_type == worker_type]
     ready = max(max(slot for slot in task.earliest if slot is not None) for task in tasks)
     shortest = max(min(mode.duration for mode in task.modes) for task in tasks)
-    slots = ready - view.first + math.ceil(load_per_worker(view, worker_type)) + shortest
-    return max(1, min(view.slots, slots, max_priced_slots(tasks)))
+    slots = ready - view.first + math.ceil(_load_per_worker(view, worker_type)) + shortest
+    return max(1, min(view.slots, slots, _max_priced_slots(tasks)))
 
 
-def max_priced_slots(tasks: Sequence[CompiledJob]) -> int:
-    """Return the limit on slots with prices for which the arrays of `cheapest` fit into memory.
-
-    Parameters
-    ----------
-    tasks : sequence of CompiledJob
-        The jobs of the type.
-    """
+def _max_priced_slots(tasks: Sequence[CompiledJob]) -> int:
+    """Return the limit on slots with prices for which the arrays of `cheapest` fit into memory."""
     return min(MAX_SLOTS, MAX_STARTS // max(len(task.modes) for task in tasks))
 
 
@@ -415,7 +409,7 @@ def solve_types(
         Called with the bounds of all types so far whenever one of them improves.
     """
     types = used_types(view)
-    load = {u: load_per_worker(view, u) for u in types}
+    load = {u: _load_per_worker(view, u) for u in types}
     bounds: list[TypeBound] = []
     for k, worker_type in enumerate(sorted(types, key=load.__getitem__)):
         done = tuple(bounds)
@@ -436,16 +430,8 @@ def _by_type(bounds: Sequence[TypeBound]) -> list[TypeBound]:
     return sorted(bounds, key=lambda bound: bound.worker_type)
 
 
-def load_per_worker(view: CompiledInstance, worker_type: int) -> float:
-    """Return the least worker-slots of all jobs of a type, per worker.
-
-    Parameters
-    ----------
-    view : CompiledInstance
-        The instance.
-    worker_type : int
-        Index.
-    """
+def _load_per_worker(view: CompiledInstance, worker_type: int) -> float:
+    """Return the least worker-slots of all jobs of a type, per worker."""
     tasks = [task for task in view.tasks if task.worker_type == worker_type]
     work = sum(min(mode.workers * mode.duration for mode in task.modes) for task in tasks)
     return work / max(1, int(view.workers[:, worker_type].sum()))
@@ -560,7 +546,7 @@ def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
         entry = given.get(instance.worker_types[worker_type])
         slots, block = (1, 1) if entry is None else (entry["slots"], entry["block"])
         own = [task for task in view.tasks if task.worker_type == worker_type]
-        limit = min(view.slots, max(1, max_priced_slots(own)))
+        limit = min(view.slots, max(1, _max_priced_slots(own)))
         if not (1 <= slots <= limit and 1 <= block <= slots):
             raise ValueError("slots, block: need numbers >= 1 within the horizon, and not too many")
         types = TypeRelaxation(view, worker_type, slots, block)

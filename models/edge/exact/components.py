@@ -134,7 +134,7 @@ class WorkerTypeComponents:
         return None if None in parts.values() else {"kind": "parts", "parts": parts}
 
     @property
-    def incompatible(self) -> bool:
+    def _incompatible(self) -> bool:
         """Whether the components' best schedules do not form the incumbent of the whole."""
         return self._whole.upper is None or self._whole.upper > self._value
 
@@ -212,7 +212,7 @@ class WorkerTypeComponents:
             still_open = [component for component in self._components if component.is_open]
             if not still_open:
                 return
-            if self.incompatible and not improved and clock.spent() > COMPONENTS_FIRST:
+            if self._incompatible and not improved and clock.spent() > COMPONENTS_FIRST:
                 improved = True
                 targets.fixing = replace(targets.fixing, components=self.fixing().components)
                 targets.improve(clock.share(JOINT_SHARE))
