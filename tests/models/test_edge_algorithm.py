@@ -181,9 +181,9 @@ def test_a_job_of_a_thousand_million_chunks_costs_nothing() -> None:
 
 def test_jobs_are_handed_out_at_their_arrival() -> None:
     arrivals = JobStream(TOY_A)
-    assert [each.job.id for each in arrivals.until(1)] == ["j1", "j2"]
+    assert [each.data.id for each in arrivals.until(1)] == ["j1", "j2"]
     assert not arrivals.all_here()
-    assert [each.job.id for each in arrivals.until(2)] == ["j3"]
+    assert [each.data.id for each in arrivals.until(2)] == ["j3"]
     assert arrivals.all_here()
 
 
@@ -195,7 +195,7 @@ def test_who_looks_ahead_can_no_longer_start_before() -> None:
 
     def in_the_past(batch, tau) -> RoundPlacements:
         return RoundPlacements(
-            {each.job.id: Placement(1, 1, {"edge-1": 1}, "edge-1") for each in batch}
+            {each.data.id: Placement(1, 1, {"edge-1": 1}, "edge-1") for each in batch}
         )
 
     with pytest.raises(ContradictionError, match="slot 1, decided at time 1"):

@@ -105,8 +105,8 @@ def variant_of(name: str) -> Variant:
 class RevealedJob:
     """A job as an online algorithm knows it from its arrival on."""
 
-    place: int  # index in the list of jobs
-    job: Job
+    index: int  # in the instance
+    data: Job
     worker_type: int  # u_j, v_j by index
     ps_type: int
     ready: Ints  # [s] a_j + Delta_js, slot
@@ -119,7 +119,7 @@ class RevealedJob:
         """All D_u of Algorithm 2, dominated or not; ScaleError if there are too many."""
         if self.limit > MAX_NUMBERS:
             raise ScaleError(
-                f"job {self.job.id} may have 1 to {self.limit} workers: every number is tried as "
+                f"job {self.data.id} may have 1 to {self.limit} workers: every number is tried as "
                 f"printed, at most {MAX_NUMBERS} of them"
             )
         return tuple(
@@ -277,15 +277,15 @@ def serve_round(
         problem = prices.pricing_problem(job.worker_type, job.ps_type)
         best = _cheapest(problem, job, tau, variant)  # A2 L3-L14 (E18, E20)
         if best is not None and 1 - round(best.cost, DECIMALS) > 0:  # A2 L15 (E19)
-            accepted[job.job.id] = run = network.placement(best, tau)  # A2 L16-L17
+            accepted[job.data.id] = run = network.placement(best, tau)  # A2 L16-L17
             if record is not None:
-                record(_accept_event(job.job.id, run, best.cost, tau))
+                record(_accept_event(job.data.id, run, best.cost, tau))
                 for event in _raise_events(network, prices, job, best, tau):
                     record(event)
             prices.accept(job.worker_type, job.ps_type, best)  # A2 L18
         elif record is not None:
             cost = None if best is None else best.cost
-            record(round_event("A2 L15", "leave", tau, job=job.job.id, cost=cost))
+            record(round_event("A2 L15", "leave", tau, job=job.data.id, cost=cost))
         # A2 L19-L20
     # A2 L21
     return RoundPlacements(accepted), prices
@@ -302,11 +302,11 @@ def _raise_events(
     network: Network, prices: RoundPrices, job: RevealedJob, best: PricedPlacement, tau: int
 ) -> Iterator[Event]:
     """Yield the events of all prices that an accepted schedule will raise."""
-    types = {"worker": job.job.worker_type, "ps": job.job.ps_type}
+    types = {"worker": job.data.worker_type, "ps": job.data.ps_type}
     slot = tau + 1 + best.start
     for resource, s, before, after in prices.rises(job.worker_type, job.ps_type, best):
         where: dict[str, object] = {
-            "job": job.job.id,
+            "job": job.data.id,
             "server": network.instance.servers[s].id,
             "resource": resource,
             "type": types[resource],

@@ -113,7 +113,7 @@ def run_rounds(
                 arrivals.may_start(run.start)
                 placed[name] = run  # A1 L9-L10
             rounds.append(PlannedRound(i, tau, tuple(waiting), accepted))
-            waiting = [job for job in waiting if job.job.id not in placed]  # A1 L11-L12
+            waiting = [job for job in waiting if job.data.id not in placed]  # A1 L11-L12
             if record is not None:
                 record(round_event("A1 L12", "wait", tau, number=i, jobs=_ids(waiting)))
         i += 1
@@ -126,7 +126,7 @@ def run_rounds(
 
 
 def _ids(jobs: Sequence[RevealedJob]) -> list[str]:
-    return [job.job.id for job in jobs]
+    return [job.data.id for job in jobs]
 
 
 def a_online(

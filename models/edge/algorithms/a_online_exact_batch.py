@@ -40,7 +40,7 @@ def a_online_exact_batch(instance: EdgeInstance, call: RunContext) -> MethodResu
         cells = len(batch) * len(instance.servers)
         if cells > min(_MAX_CELLS, share.remaining() / _SECONDS_PER_CELL):
             return RoundPlacements(greedy.placements, {"proved": False})
-        jobs = [job.job.model_dump(exclude_unset=True) for job in batch]
+        jobs = [job.data.model_dump(exclude_unset=True) for job in batch]
         data = instance.to_data() | {"jobs": jobs, "batch_round": number}
         round_instance = EdgeInstance.from_data(data)
         model = intervals.build(round_instance)

@@ -45,7 +45,7 @@ def batch_sche(instance: EdgeInstance, alpha: int = 4) -> EdgeSchedule:
                 able = [job for job in waiting if job.ready.min() <= last]
                 accepted, _ = serve_round(network, able, first, BATCH_SCHE, last=last)
                 placed |= accepted.placements
-                waiting = [job for job in waiting if job.job.id not in placed]
+                waiting = [job for job in waiting if job.data.id not in placed]
         if not waiting and stream.all_here():
             break
         tau *= 2

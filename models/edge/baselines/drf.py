@@ -63,7 +63,7 @@ def drf(instance: EdgeInstance) -> EdgeSchedule:
             placed.append(run)
             moments.add(run.end + 1)
         started = {run.job for run in running}
-        waiting = [job for job in waiting if job.place not in started]
+        waiting = [job for job in waiting if job.index not in started]
         moments = {slot for slot in moments if slot <= instance.horizon}
     return schedule_from_runs(instance, placed)
 
@@ -84,7 +84,7 @@ def _starting_runs(
 
     while eligible := [share for share in shares if not share.blocked]:
         share = min(eligible, key=dominant)
-        share.blocked = share.total_workers == share.job.job.chunks or not _grant(
+        share.blocked = share.total_workers == share.job.data.chunks or not _grant(
             share, free, ps, now
         )
     runs = []
@@ -94,7 +94,7 @@ def _starting_runs(
             n, colocated = share.total_workers, set(share.workers) == {share.host}
             mode = JobMode(n, -(-share.job.needed[colocated] // n), colocated)
             if now + mode.duration - 1 <= instance.horizon:
-                mode_start = ModeStart(share.job.place, mode, now)
+                mode_start = ModeStart(share.job.index, mode, now)
                 runs.append(PlacedRun(mode_start, tuple(sorted(share.workers.items())), share.host))
     return runs
 

@@ -44,7 +44,7 @@ def _first_run(partial: EdgePartialSchedule, job: RevealedJob, lower: int) -> Pl
         return _split_run(partial, job, lower)
     best: PlacedRun | None = None
     for s in both:
-        n = min(job.job.chunks, int(workers[s]))
+        n = min(job.data.chunks, int(workers[s]))
         mode = JobMode(n, -(-job.needed[True] // n), True)
         for start in _moments(partial, job, max(lower, int(job.ready[s])), [s]):
             end = start + mode.duration - 1
@@ -54,7 +54,7 @@ def _first_run(partial: EdgePartialSchedule, job: RevealedJob, lower: int) -> Pl
                 partial.free_workers(job.worker_type, start, end)[s] >= n
                 and partial.ps_usage[job.ps_type].free_throughout(s, start, end) >= 1
             ):
-                best = PlacedRun(ModeStart(job.place, mode, start), ((s, n),), s)
+                best = PlacedRun(ModeStart(job.index, mode, start), ((s, n),), s)
                 break
     return best
 
@@ -65,7 +65,7 @@ def _split_run(partial: EdgePartialSchedule, job: RevealedJob, lower: int) -> Pl
     servers = range(len(job.ready))
     for start in _moments(partial, job, lower, servers):
         free = np.where(job.ready <= start, partial.free_workers(job.worker_type, start, start), 0)
-        n = min(job.job.chunks, int(free.sum()))
+        n = min(job.data.chunks, int(free.sum()))
         if not n:
             continue
         mode = JobMode(n, -(-job.needed[False] // n), False)
@@ -80,7 +80,7 @@ def _split_run(partial: EdgePartialSchedule, job: RevealedJob, lower: int) -> Pl
             continue
         if end > partial.instance.horizon:
             return None
-        return PlacedRun(ModeStart(job.place, mode, start), _in_list_order(free, n), host)
+        return PlacedRun(ModeStart(job.index, mode, start), _in_list_order(free, n), host)
     return None
 
 

@@ -91,21 +91,21 @@ def preemptive(instance: EdgeInstance, overhead: int | None = None) -> EdgeSched
     now = int(moments[0])
     while now <= instance.horizon:
         active += [
-            _ActiveJob(job, (float(view.work[job.place, 0]), float(view.work[job.place, 1])))
+            _ActiveJob(job, (float(view.work[job.index, 0]), float(view.work[job.index, 1])))
             for job in stream.until(now)
         ]
         if not active and stream.all_here():
             break
-        active.sort(key=lambda a: round(a.remaining * a.work[1] / int(most[a.job.place]), 9))
+        active.sort(key=lambda a: round(a.remaining * a.work[1] / int(most[a.job.index]), 9))
         free, ps = view.workers.copy(), view.ps.copy()
         for each in active:
             _serve(each, free, ps, now, overhead)
         any_running = any(each.current is not None for each in active)
         for each in [each for each in active if each.remaining * max(1.0, each.work[1]) <= _SLACK]:
             each.close(now + 1)
-            done[each.job.job.id] = _placements(instance, each)
+            done[each.job.data.id] = _placements(instance, each)
             active.remove(each)
-        active.sort(key=lambda a: (a.job.job.arrival, a.job.place))
+        active.sort(key=lambda a: (a.job.data.arrival, a.job.index))
         later = moments[moments > now]
         if not any_running and not len(later):
             break
@@ -150,7 +150,7 @@ def _best(active: _ActiveJob, free: Ints, ps: Ints) -> _Allocation | None:
     if not len(hosts):
         return None
     split, colocated = active.work
-    chunks = active.job.job.chunks
+    chunks = active.job.data.chunks
     useful = [max(1, math.ceil(active.remaining * work - _SLACK)) for work in (split, colocated)]
     m = min(int(free[hosts].max()), chunks, useful[1])  # colocated
     n = min(int(free.sum()), chunks, useful[0])  # split

@@ -14,7 +14,8 @@ master small. All sums are exact, as in `programs.dual`.
 References
 ----------
 M. E. Dyer and L. A. Wolsey (1990). Formulating the single machine sequencing problem with release
-dates as a mixed integer program. Discrete Applied Mathematics 26, 255-270.
+dates as a mixed integer program. Discrete Applied Mathematics 26, 255-270: the relaxation over
+start times.
 N. Boland, R. Clement and H. Waterer (2016). A bucket indexed formulation for nonpreemptive single
 machine scheduling problems. INFORMS Journal on Computing 28, 14-30: coarser time in blocks.
 """
