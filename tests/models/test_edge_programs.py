@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge import rules
+from schedgap.models.edge import FAMILY, rules
 from schedgap.models.edge.decisions import compiled, infeasibility_reason, sense
 from schedgap.models.edge.placements import (
     count_runs,
@@ -193,3 +193,13 @@ def test_equal_jobs_and_servers_are_put_in_order() -> None:
     assert starts[0] <= starts[2]
     used = [sum(dict(run.workers).get(s, 0) for run in ordered) for s in (0, 1)]
     assert used[0] >= used[1]
+
+
+def test_the_exported_program_names_its_columns() -> None:
+    """X1[j,h,n,s] and so on, each once; rows by the equation that they stand for."""
+    for instance in (TOY_A, TOY_BATCH):
+        program = FAMILY.programs["milp-mode"](instance)
+        names = list(program.column_names)
+        assert len(set(names)) == len(names) == len(program.cost)
+        assert {name.partition("[")[0] for name in names} == {"X1", "X", "w", "q"}
+        assert "eq_2g[1]" in program.row_names

@@ -37,6 +37,7 @@ def fifo(instance: EdgeInstance) -> EdgeSchedule:
 
 
 def _first_run(partial: EdgePartialSchedule, job: RevealedJob, lower: int) -> PlacedRun | None:
+    """Return the run of a job that starts earliest, from slot `lower` on, or None."""
     view, last = arrays(partial.instance), partial.instance.horizon
     workers = view.workers[:, job.worker_type]
     both = np.flatnonzero((workers >= 1) & (view.ps[:, job.ps_type] >= 1)).tolist()

@@ -29,7 +29,7 @@ from schedgap.solvers.engines.confirm import confirm
 
 FIRST_SIZE = 5  # free jobs
 MAX_SECONDS = 2.0  # for one neighbourhood
-SERVERS_FREE = 4  # one neighbourhood in so many lets the other jobs change servers
+SERVERS_FREE = 4  # every fourth neighbourhood lets the other jobs change servers
 PATIENCE = 2  # neighbourhoods without improvement, for each job, before the search ends
 ONE_TYPE = 0.7  # share of neighbourhoods with jobs of one worker type, if possible
 

@@ -86,7 +86,7 @@ def tighten(
 
 
 def _add_rows(relaxation: Relaxation, rows: CutRows, columns: int) -> None:
-    """Add the rows of cuts to a relaxation with so many columns."""
+    """Add the rows of a cut to a relaxation; `columns` is its number of columns."""
     matrix = sparse.csr_array(
         (rows.entry.astype(float), (rows.row, rows.column)), shape=(len(rows.upper), columns)
     )

@@ -28,7 +28,7 @@ MAX_SHIFT = 3  # positions by which a move shifts a job
 FLIP_SHARE = 0.3  # probability of a move that forces a job to be colocated, or allows it to split
 TEMPERATURE = 0.01  # initial temperature, relative to the mean c_j - a_j
 ROUND = 30  # moves per job in the first round of a search without a limit
-PATIENCE = 3  # such a search ends after so many rounds in a row without improvement
+PATIENCE = 3  # rounds in a row without improvement after which such a search ends
 
 
 @dataclass(slots=True)

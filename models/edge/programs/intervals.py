@@ -36,7 +36,7 @@ def build(
     lower: int | None = None,
     upper: int | None = None,
 ) -> "cp_model.CpModel":
-    """Return the model.
+    """Return the interval model, with the objective of (2) or (3).
 
     Parameters
     ----------
