@@ -6,7 +6,7 @@ from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
 from schedgap.instances.instance import Instance
-from schedgap.models.method import Algorithm, Lazy, Method, MethodResult, Option, RunContext
+from schedgap.models.method import Algorithm, Lazy, Method, Option
 
 
 def _at(name: str) -> Lazy:
@@ -44,10 +44,18 @@ def _a_online(name: str, summary: str, *, ours: bool = True) -> Method:
 
 
 def _policy(
-    name: str, *, proves: bool = True
-) -> Callable[[EdgeInstance, RunContext], MethodResult]:
-    """Return a policy, given by name, as a method; `proves` as in `algorithms.unplaced`."""
-    return partial(_at("algorithms.unplaced:run_policy"), _at(name), proves=proves)
+    name: str, function: str, summary: str, *options: Option, proves: bool = True
+) -> Method:
+    """Return the method for a policy of the paper; `proves` as in `algorithms.unplaced`."""
+    return _method(
+        name,
+        "baseline",
+        partial(_at("algorithms.unplaced:run_policy"), _at(function), proves=proves),
+        summary,
+        "Section VI; completed by us",
+        options=options,
+        online=True,
+    )
 
 
 METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
@@ -207,53 +215,34 @@ METHODS: tuple[Method[EdgeInstance, EdgeSchedule], ...] = (
         seeded=True,
     ),
     # the paper's baselines
-    _method(
+    _policy(
         "fifo",
-        "baseline",
-        _policy("baselines.fifo:fifo"),
+        "baselines.fifo:fifo",
         "first come, first served; each job on the server that can start it earliest",
-        "Section VI; completed by us",
-        online=True,
     ),
-    _method(
+    _policy(
         "drf",
-        "baseline",
-        _policy("baselines.drf:drf"),
+        "baselines.drf:drf",
         "dominant resource fairness: each worker goes to the job with the least dominant share",
-        "Section VI; completed by us",
-        online=True,
     ),
-    _method(
+    _policy(
         "batch-sche",
-        "baseline",
-        _policy("baselines.batch_sche:batch_sche"),
+        "baselines.batch_sche:batch_sche",
         "batches at doubling times, each in alpha windows after a wait of alpha times as long",
-        "Section VI; completed by us",
-        options=(
-            Option(
-                "alpha", "int", 4, "number of windows of a batch and factor of its wait", least=1
-            ),
-        ),
-        online=True,
+        Option("alpha", "int", 4, "number of windows of a batch and factor of its wait", least=1),
     ),
-    _method(
+    _policy(
         "preemptive",
-        "baseline",
-        _policy("baselines.preemptive:preemptive", proves=False),
+        "baselines.preemptive:preemptive",
         "shortest remaining job first in every slot, no transfer delays; relaxes the program",
-        "Section VI; completed by us",
-        online=True,
+        proves=False,
     ),
-    _method(
+    _policy(
         "preemptive-overhead",
-        "baseline",
-        _policy("baselines.preemptive:preemptive", proves=False),
+        "baselines.preemptive:preemptive",
         "shortest remaining job first with transfer delays and overhead; relaxes the program",
-        "Section VI; completed by us",
-        options=(
-            Option("overhead", "int", 1, "slots without progress after an interruption", least=0),
-        ),
-        online=True,
+        Option("overhead", "int", 1, "slots without progress after an interruption", least=0),
+        proves=False,
     ),
 )
 ALIASES = {

@@ -123,10 +123,20 @@ class RevealedJob:
                 f"printed, at most {MAX_NUMBERS} of them"
             )
         return tuple(
-            JobMode(n, -(-self.needed[colocated] // n), colocated)
-            for n in range(1, self.limit + 1)
-            for colocated in (True, False)
+            self.mode(n, colocated) for n in range(1, self.limit + 1) for colocated in (True, False)
         )
+
+    def mode(self, workers: int, colocated: bool) -> JobMode:
+        """Return the mode with a number of workers, dominated or not.
+
+        Parameters
+        ----------
+        workers : int
+            At least 1.
+        colocated : bool
+            Whether all workers are on the server of the PS.
+        """
+        return JobMode(workers, -(-self.needed[colocated] // workers), colocated)
 
     @property
     def longest(self) -> int:

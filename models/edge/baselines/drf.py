@@ -14,7 +14,6 @@ from schedgap.instances.edge.compiled import Ints
 from schedgap.models.edge.algorithms.a_maxsche import RevealedJob
 from schedgap.models.edge.algorithms.a_online import JobStream
 from schedgap.models.edge.decisions import ModeStart
-from schedgap.models.edge.modes import JobMode
 from schedgap.models.edge.placements import PlacedRun, schedule_from_runs
 
 
@@ -92,7 +91,7 @@ def _starting_runs(
         if share.workers:
             _gather(share, free, ps, now)
             n, colocated = share.total_workers, set(share.workers) == {share.host}
-            mode = JobMode(n, -(-share.job.needed[colocated] // n), colocated)
+            mode = share.job.mode(n, colocated)
             if now + mode.duration - 1 <= instance.horizon:
                 mode_start = ModeStart(share.job.index, mode, now)
                 runs.append(PlacedRun(mode_start, tuple(sorted(share.workers.items())), share.host))

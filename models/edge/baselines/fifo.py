@@ -14,7 +14,6 @@ from schedgap.models.edge.algorithms.a_maxsche import RevealedJob
 from schedgap.models.edge.algorithms.a_online import JobStream
 from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule
 from schedgap.models.edge.decisions import ModeStart
-from schedgap.models.edge.modes import JobMode
 from schedgap.models.edge.placements import PlacedRun
 
 
@@ -46,7 +45,7 @@ def _first_run(partial: EdgePartialSchedule, job: RevealedJob, lower: int) -> Pl
     best: PlacedRun | None = None
     for s in both:
         n = min(job.data.chunks, int(workers[s]))
-        mode = JobMode(n, -(-job.needed[True] // n), True)
+        mode = job.mode(n, colocated=True)
         for start in _moments(partial, job, max(lower, int(job.ready[s])), [s]):
             end = start + mode.duration - 1
             if end > last or (best is not None and start >= best.start):
@@ -69,7 +68,7 @@ def _split_run(partial: EdgePartialSchedule, job: RevealedJob, lower: int) -> Pl
         n = min(job.data.chunks, int(free.sum()))
         if not n:
             continue
-        mode = JobMode(n, -(-job.needed[False] // n), False)
+        mode = job.mode(n, colocated=False)
         end = start + mode.duration - 1
         able = (
             s
