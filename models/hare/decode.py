@@ -135,13 +135,23 @@ def left_shifted_schedule(
     return HareSchedule(schedule.gpu, np.array(shifted, dtype=float))
 
 
+def rounds_of(view: HareArrays) -> list[range]:
+    """Return [q] the tasks of each round.
+
+    Parameters
+    ----------
+    view : HareArrays
+        The instance.
+    """
+    return [range(first, stop) for first, stop in pairwise(view.round_tasks.tolist())]
+
+
 def _groups(
     view: HareArrays, start: NDArray[np.float64], synchronization: Synchronization
 ) -> Iterable[range]:
     """Return single tasks, or with `fixed` whole rounds, in the order of their starts."""
     if synchronization == "fixed":
-        rounds = (range(*pair) for pair in pairwise(view.round_tasks.tolist()))
-        return sorted(rounds, key=lambda tasks: (start[tasks.start], tasks.start))
+        return sorted(rounds_of(view), key=lambda tasks: (start[tasks.start], tasks.start))
     return (range(i, i + 1) for i in np.lexsort((np.arange(view.tasks), start)).tolist())
 
 

@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, arrays
-from schedgap.instances.hare.scale import LARGEST_HORIZON as LARGEST_HORIZON
-from schedgap.instances.hare.scale import LARGEST_VALUE as LARGEST_VALUE
-from schedgap.instances.hare.scale import grid as grid
-from schedgap.instances.hare.scale import scale
+from schedgap.instances.hare.scale import LARGEST_VALUE, scale
 from schedgap.instances.scaling import decimal
 
 Ints = NDArray[np.int64]

@@ -5,7 +5,8 @@ from fractions import Fraction
 import pytest
 
 from schedgap.errors import ScaleError
-from schedgap.models.hare.integer_time import grid, identical_jobs, latest_completions, steps
+from schedgap.instances.hare.scale import grid
+from schedgap.models.hare.integer_time import identical_jobs, latest_completions, steps
 from strategies.hare import instance_of
 from strategies.hare_examples import TOY, one_task
 

@@ -18,11 +18,12 @@ from pydantic import Field
 
 from schedgap.errors import InputError, ScaleError
 from schedgap.instances.hare import HareInstance, arrays
+from schedgap.instances.hare.scale import LARGEST_VALUE
 from schedgap.instances.records import Many, NonEmpty, Record
 from schedgap.models.certificates import Certificate, dense, proved, read, sparse
 from schedgap.models.hare.bounds import fluid, lagrangian
 from schedgap.models.hare.bounds.lagrangian import GpuPrices
-from schedgap.models.hare.integer_time import LARGEST_VALUE, steps
+from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.programs import relaxation, relaxation_arrays, time_indexed
 from schedgap.models.hare.programs.relaxation_arrays import BaseRelaxation, LoadCut
 from schedgap.solvers.programs.arrays import Floats, LinearProgram, safe_bound

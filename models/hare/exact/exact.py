@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+from schedgap.instances.hare.scale import grid
 from schedgap.models.hare.bounds.certificates import critical_certificate
 from schedgap.models.hare.bounds.solve_lagrangian import lagrangian_bound
 from schedgap.models.hare.decode import left_shifted_schedule, to_steps, value_of
@@ -23,7 +24,7 @@ from schedgap.models.hare.exact.rounded_instance import RoundedInstance, rounded
 from schedgap.models.hare.exact.solve_programs import no_schedule
 from schedgap.models.hare.heuristics.initial import initial_state, starting_schedules
 from schedgap.models.hare.heuristics.local_search import local_search
-from schedgap.models.hare.integer_time import Synchronization, grid, steps
+from schedgap.models.hare.integer_time import Synchronization, steps
 from schedgap.models.hare.programs import intervals
 from schedgap.models.mechanisms.branch_and_price import OUT_OF_TIME
 from schedgap.models.method import MethodResult, NullProgress, RunContext

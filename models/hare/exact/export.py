@@ -12,8 +12,7 @@ import numpy as np
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.solve_fluid import default_grid
-from schedgap.models.hare.decode import to_steps, value_of
-from schedgap.models.hare.heuristics.initial import starting_schedule
+from schedgap.models.hare.heuristics.initial import list_value
 from schedgap.models.hare.programs import printed, relaxation, relaxation_arrays
 from schedgap.models.hare.programs import time_indexed as by_start
 from schedgap.solvers.programs.arrays import LinearProgram
@@ -24,20 +23,14 @@ if TYPE_CHECKING:
 CELLS = 100  # of the fluid program's grid
 
 
-def _upper(instance: HareInstance) -> int:
-    """Return the objective of a list schedule, in grid steps; it narrows the time windows."""
-    start = starting_schedule(instance)
-    return value_of(instance, to_steps(instance, start), start.gpu)
-
-
 def big_m(instance: HareInstance) -> "pyo.ConcreteModel":
     """Return the paper's program (4)-(8) with big-M rows."""
-    return printed.build(instance, upper=_upper(instance))
+    return printed.build(instance, upper=list_value(instance))
 
 
 def time_indexed(instance: HareInstance) -> LinearProgram:
     """Return the time-indexed program."""
-    return by_start.build(instance, upper=_upper(instance))
+    return by_start.build(instance, upper=list_value(instance))
 
 
 def time_indexed_lp(instance: HareInstance) -> LinearProgram:

@@ -12,9 +12,9 @@ from typing import Any
 
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance, arrays
+from schedgap.instances.hare.scale import LARGEST_HORIZON, LARGEST_VALUE
 from schedgap.instances.records import LARGEST
 from schedgap.instances.scaling import common_step, decimal
-from schedgap.models.hare.integer_time import LARGEST_HORIZON, LARGEST_VALUE
 
 FINE_HORIZON = 2**36  # steps of rounded times; the remaining factor up to 2^60 is for the weights
 FINEST = 18  # decimals of a step

@@ -10,8 +10,8 @@ import numpy as np
 
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare.bounds.certificates import certify
-from schedgap.models.hare.decode import to_steps, value_of
-from schedgap.models.hare.heuristics.initial import initial_state, starting_schedule
+from schedgap.models.hare.decode import to_steps
+from schedgap.models.hare.heuristics.initial import initial_state, list_value
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.programs import intervals, printed
 from schedgap.models.hare.programs import time_indexed as by_start
@@ -170,8 +170,7 @@ def time_indexed_lp(instance: HareInstance, call: RunContext) -> MethodResult:
     from schedgap.solvers.engines.highs import solve_arrays
 
     whole = steps(instance)
-    start = starting_schedule(instance)
-    upper = value_of(instance, to_steps(instance, start), start.gpu)
+    upper = list_value(instance)
     if refusal := _too_large(instance, call, upper):
         return refusal
     call.progress.phase("building the program")

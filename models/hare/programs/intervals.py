@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
-from schedgap.models.hare.decode import assign_gpus, to_schedule, to_steps
+from schedgap.models.hare.decode import assign_gpus, rounds_of, to_schedule, to_steps
 from schedgap.models.hare.integer_time import (
     Ints,
     Synchronization,
@@ -78,7 +78,7 @@ def build(
             int(last[tasks[0]]),
             f"barrier[{q}]",
         )
-        for q, tasks in enumerate(_rounds(instance))
+        for q, tasks in enumerate(rounds_of(view))
     ]
     for i in range(view.tasks):
         q = view.task_round[i]
@@ -100,7 +100,7 @@ def build(
         else:
             model.add_cumulative(runs, [1] * len(runs), len(gpus))
     if synchronization == "fixed":
-        for tasks in _rounds(instance):
+        for tasks in rounds_of(view):
             for i in tasks[1:]:
                 model.add(x[i] == x[tasks[0]])
     else:  # identical tasks start in order of their numbers
@@ -180,9 +180,3 @@ def _times(instance: HareInstance, by: By) -> tuple[Ints, Ints]:
     if by == "kind":
         return whole.train, whole.duration
     return whole.train[:, view.gpu_class], whole.duration[:, view.gpu_class]
-
-
-def _rounds(instance: HareInstance) -> list[range]:
-    """Return the tasks [i] of each round."""
-    view = arrays(instance)
-    return [range(*pair) for pair in zip(view.round_tasks, view.round_tasks[1:], strict=False)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
-from schedgap.models.hare.decode import left_shifted, to_schedule
+from schedgap.models.hare.decode import left_shifted, rounds_of, to_schedule
 from schedgap.models.hare.integer_time import Synchronization, latest_completions, steps
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def build(
     duration = view.duration[:, view.gpu_class].tolist()
     job, round_of = view.task_job.tolist(), view.task_round.tolist()
     gpus = range(view.gpus)
-    tasks = [range(*pair) for pair in zip(view.round_tasks, view.round_tasks[1:], strict=False)]
+    tasks = rounds_of(view)
     final = {int(q) - 1 for q in view.job_rounds[1:]}  # last rounds
     inner = [q for q in range(view.rounds) if q not in final]
 
