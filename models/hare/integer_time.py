@@ -78,6 +78,8 @@ def steps(instance: HareInstance) -> HareSteps:
     train, sync = _whole(view.train, step), _whole(view.sync, step)
     arrival, weight = _whole(view.arrival, step), _whole(view.weight, weight_step)
     duration = train + sync
+    # [q] minimum length of each round; the head of a task is its arrival plus the rounds before its
+    # own, the tail the rounds after, and L_n the sum over the job.
     length = np.maximum.reduceat(duration.min(axis=1), view.round_tasks[:-1])
     ends = np.cumsum(length)
     job_first = view.job_rounds[:-1]

@@ -138,11 +138,13 @@ def build(instance: HareInstance, *, limit: float, integer: bool) -> BaseRelaxat
     g = np.arange(items)
     row, pair = g[:, None], np.arange(y.size).reshape(grid)  # rows by item, and by item and machine
 
+    # (5) sum_k y = 1, and z = x y by sum_k z = x and head y <= z <= U y
     builder.rows("eq_5", items, (row, y, 1.0), lower=1.0, upper=1.0)
     builder.rows("lin_start", items, (row, z, 1.0), (g, x, -1.0), lower=0.0, upper=0.0)
     builder.rows("lin_lower", y.size, (pair, z, 1.0), (pair, y, -item.head[:, None]), lower=0.0)
     builder.rows("lin_upper", y.size, (pair, z, 1.0), (pair, y, -limit), upper=0.0)
-    for name, chosen in (("eq_6", is_last), ("eq_7_end", ~is_last)):  # b >= x + sum d y
+    # (6), (7) the barrier of a round: b >= x + sum_k d y, and x >= b of the previous round
+    for name, chosen in (("eq_6", is_last), ("eq_7_end", ~is_last)):
         at = np.arange(chosen.sum())
         builder.rows(
             name,
@@ -153,6 +155,7 @@ def build(instance: HareInstance, *, limit: float, integer: bool) -> BaseRelaxat
             lower=0.0,
         )
     _ordered(builder, "eq_7_start", b[item.round[later] - 1], x[later])
+    # symmetry: b of identical jobs, x of identical tasks and loads sum c y of equal GPUs in order
     before, after = _neighbours(identical_jobs(instance))
     _ordered(builder, "cut_alike_jobs", b[last[before]], b[last[after]])
     if integer:
