@@ -113,6 +113,7 @@ def _solve_intervals(instance: HareInstance, call: RunContext, by: intervals.By)
         upper=int(state.upper or 0),
         lower=steps(instance).critical_path_value,
     )
+    assert state.schedule is not None  # list scheduling always finds one
     state.solve(
         model,
         lambda values: intervals.read(values, instance, by=by),
@@ -145,6 +146,7 @@ def time_indexed(instance: HareInstance, call: RunContext) -> MethodResult:
         return refusal
     if state.closed:
         return state.outcome()
+    assert state.schedule is not None  # list scheduling always finds one
     call.progress.phase("building the program")
     program = by_start.build(instance, upper=upper)
     state.trace |= {"columns": len(program.cost), "rows": len(program.row_lower)}
