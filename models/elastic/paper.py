@@ -226,7 +226,10 @@ GUARANTEES = {
         claim="value <= 4 alpha times the optimum",
         source="Theorem 5",
         methods=("a-online", "a-online-compact"),
-        assumptions=(*_OF_THEOREM_3, "alpha is at least the theorem's, with Lemma 2 mended (E13)"),
+        assumptions=(
+            *_OF_THEOREM_3,
+            "alpha is at least the theorem's, with the gap of Lemma 2 closed (E13)",
+        ),
         evaluate=Lazy("schedgap.models.elastic.algorithms.guarantees:theorem_5"),
         verdict=(
             "rests on Theorem 3 and on Lemma 2, which has a gap (E13); Lemma 1 is sound, so a run "
@@ -404,7 +407,7 @@ ERRATA = {
     ),
     "E17": Erratum(
         "Algorithm 4, lines 14-20",
-        "the last feasible number g of workers beside the PSs",
+        "the last feasible number g of workers on the server of the PSs",
         "g = N leaves no worker elsewhere and gives 0 PSs; the candidate is rejected in line 25 "
         "though a smaller g is feasible.",
         "g is at most N - 1, and there is at least one PS.",

@@ -112,7 +112,7 @@ def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any])
     Parameters
     ----------
     instance : ElasticInstance
-        Its cheapest runs under the prices are computed afresh.
+        Its cheapest runs under the prices are computed again.
     certificate : Mapping
         `kind`, and the fields of the kind: `prices` by server or pool, resource and slot or block,
         or by container and block; for `volume` its `resource`. Its `value` is not read. Prices need
