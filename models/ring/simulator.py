@@ -186,33 +186,48 @@ def schedule_of(
     RingSchedule or None
         None if a server has more workers than GPUs in some slot, or a job ends after the horizon.
     """
-    table = rate_table(instance)
-    ends = simulate(table, starts, [tuple(placed) for placed in placements])
-    known = [end for end in ends if end is not None and end <= table.horizon]
-    if len(known) < len(ends) or not fits(table, starts, known, placements):
+    ends = feasible_ends(rate_table(instance), starts, placements, instance.horizon)
+    if ends is None:
         return None
     names = [server.id for server in instance.servers]
     runs = {
-        job.id: Run(starts[j], known[j], {names[s]: count for s, count in placements[j].items()})
+        job.id: Run(starts[j], ends[j], {names[s]: count for s, count in placements[j].items()})
         for j, job in enumerate(instance.jobs)
     }
     return RingSchedule(runs, facts).numbered(instance)
 
 
-def fits(
-    table: RateTable, starts: Sequence[int], ends: Sequence[int], placements: Sequence[Placement]
-) -> bool:
-    """Return whether no server has more workers than GPUs in any slot, (2).
+def feasible_ends(
+    table: RateTable, starts: Sequence[int], placements: Sequence[Placement], latest: int
+) -> list[int] | None:
+    """Return the simulated ends of given starts and placements, if they are feasible.
 
     Parameters
     ----------
     table : RateTable
         Rates of the instance.
-    starts, ends : sequence of int
-        [j] first and last slot of each job.
+    starts : sequence of int
+        [j] first slot of each job, >= 1.
     placements : sequence of mapping
         [j] workers of each job by index of the server.
+    latest : int
+        Last slot in which a job may end.
+
+    Returns
+    -------
+    list or None
+        [j] last slot. None if a job ends after `latest`, or a server has too few GPUs.
     """
+    ends = simulate(table, starts, [tuple(placed) for placed in placements])
+    in_time = [end for end in ends if end is not None and end <= latest]
+    feasible = len(in_time) == len(ends) and _fits(table, starts, in_time, placements)
+    return in_time if feasible else None
+
+
+def _fits(
+    table: RateTable, starts: Sequence[int], ends: Sequence[int], placements: Sequence[Placement]
+) -> bool:
+    """Return whether no server has more workers than GPUs in any slot, (2)."""
     changes: list[list[tuple[int, int]]] = [[] for _ in table.server_gpus]  # [s] (slot, change)
     for start, end, placed in zip(starts, ends, placements, strict=True):
         for s, count in placed.items():

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.models.ring.rates import rate_table
-from schedgap.models.ring.simulator import Simulator, fits, schedule_of, simulate
+from schedgap.models.ring.simulator import Simulator, feasible_ends, schedule_of, simulate
 from strategies.ring import ring_instances, ring_plans, slot_by_slot
 from strategies.ring_examples import W1, W3, instance_of, job
 
@@ -80,8 +80,9 @@ def test_a_job_without_progress_never_ends():
 def test_more_workers_than_gpus_do_not_fit():
     table = rate_table(W1)
     both = [{0: 3, 1: 1}, {1: 3, 2: 1}]
-    assert not fits(table, [1, 4], [4, 7], both)  # 1 + 3 on s2 in slot 4
-    assert fits(table, [1, 5], [4, 8], both)
+    assert feasible_ends(table, [1, 4], both, 30) is None  # 1 + 3 on s2 in slot 4
+    assert feasible_ends(table, [1, 5], both, 8) == [4, 8]
+    assert feasible_ends(table, [1, 5], both, 7) is None
     assert schedule_of(W1, [1, 4], both) is None
     assert schedule_of(W1, [1, 5], both).makespan == 8
 

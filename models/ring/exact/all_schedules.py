@@ -17,8 +17,8 @@ from schedgap.instances.ring import RingInstance, RingSchedule, Run
 from schedgap.models.ring.exact.gpu_numbers import Numbering, StoppedError, least_load, overlaps
 from schedgap.models.ring.heuristics.initial import starting_schedule
 from schedgap.models.ring.programs.load_limit import estimated_loads
-from schedgap.models.ring.rates import NEVER, RateTable, rate_table
-from schedgap.models.ring.simulator import Placement, fits, schedule_of, simulate
+from schedgap.models.ring.rates import NEVER, rate_table
+from schedgap.models.ring.simulator import Placement, feasible_ends, schedule_of
 from schedgap.solvers.children.clock import Clock
 
 MOST_PLANS = 200_000  # combinations of starts and placements
@@ -141,7 +141,7 @@ def limit_pool(
         for starts, placements in _plans(instance, latest):
             if stop():
                 return None
-            ends = _ends(table, starts, placements, latest)
+            ends = feasible_ends(table, starts, placements, latest)
             if ends is None:
                 continue
             by_server = [
@@ -161,17 +161,6 @@ def limit_pool(
     except StoppedError:
         return None
     return pool, least
-
-
-def _ends(
-    table: RateTable, starts: Sequence[int], placements: Sequence[Placement], latest: int
-) -> list[int] | None:
-    """Return the last slots [j]; None if a job ends after `latest`, or GPUs do not suffice."""
-    ends = simulate(table, starts, [tuple(placed) for placed in placements])
-    in_time = [end for end in ends if end is not None and end <= latest]
-    return (
-        in_time if len(in_time) == len(ends) and fits(table, starts, in_time, placements) else None
-    )
 
 
 def _with_gpus(
