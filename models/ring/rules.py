@@ -96,7 +96,7 @@ def _read(instance: RingInstance, schedule: Any) -> ParsedSchedule:
     rows: dict[str, JobRow] = {}
     twice, unknown = [], []
     for k, data in enumerate(schedule["jobs"]):
-        name = _shape(data, "jobs", k)
+        name = _checked_row(data, "jobs", k)
         if name not in known:
             unknown.append(name)
         elif name in rows:
@@ -108,7 +108,7 @@ def _read(instance: RingInstance, schedule: Any) -> ParsedSchedule:
     return ParsedSchedule(tuple(rows.values()), twice, unknown)
 
 
-def _shape(data: Any, *path: str | int) -> str:
+def _checked_row(data: Any, *path: str | int) -> str:
     """Check the JSON types of a row; return its job id."""
     require(data, "object", *path)
     require_keys(data, _KEYS, {"gpus": "object"}, *path)

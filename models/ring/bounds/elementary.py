@@ -47,7 +47,7 @@ def spread_slots(table: RateTable) -> tuple[float, ...]:
 
 
 def area_bound(table: RateTable, sizes: Sequence[int]) -> int:
-    """Return ceil(sum_j sizes_j d_j / N), a bound for the sizes or their dual-feasible images.
+    """Return ceil(sum_j sizes_j d_j / N) for the sizes or their images by a dual-feasible function.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ def _with_gpus(
 def _plans(
     instance: RingInstance, latest: int
 ) -> Iterator[tuple[tuple[int, ...], tuple[Placement, ...]]]:
-    """Yield all starts and placements, except those where a job even alone ends after `latest`."""
+    """Yield all starts and placements; skip those where a job ends after `latest` even alone."""
     table = rate_table(instance)
     by_job = [list(_placements(table.server_gpus, size)) for size in table.size]
     for placements in product(*by_job):

@@ -94,7 +94,7 @@ def run_list_algorithms(
 def from_initial_state(
     search: Callable[[RingInstance, RunContext, SearchState], MethodResult],
 ) -> RunMethod:
-    """Make a method of a search that begins with an initial state which leaves something to prove.
+    """Decorate a search to run as a method, from an initial state unless that settles the instance.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ class ServerProfiles:
         return t + 1, end, placement
 
     def _earliest_start(self, j: int, mode: ServerMode, end: int | None) -> int | None:
-        """Return the fewest slots before a start of the job in this mode, complete by `end`."""
+        """Return the number of slots before the earliest start in this mode, to end by `end`."""
         least = (self.free if mode.servers == 1 else self.free_for_rings)[:, :end]
         if mode.slots > least.shape[1]:
             return None

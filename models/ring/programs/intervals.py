@@ -41,7 +41,7 @@ def build(
     pair_cuts: bool = True,
     one_server: bool = False,
 ) -> IntervalProgram | None:
-    """Return the program without solving it; None if some job cannot end by the horizon.
+    """Return the program, without solving it.
 
     Parameters
     ----------
@@ -56,6 +56,11 @@ def build(
     one_server : bool
         Never spread a job that fits into one server. This is a restriction, so bounds of the model
         are then not bounds of the problem.
+
+    Returns
+    -------
+    IntervalProgram or None
+        None if some job cannot end by the horizon.
 
     Raises
     ------

@@ -105,7 +105,7 @@ class IntervalProgram:
         return end - start
 
     def sharing(self, jobs: Sequence[int]) -> "IntVar":
-        """Return a literal that is true if some server is used by all of several spread jobs.
+        """Return a literal that is true if all of several spread jobs use some common server.
 
         Parameters
         ----------
