@@ -3,10 +3,10 @@
 A node is the beginning of a slot; its branches decide which jobs start in the slot, and where, and
 then time passes to the next slot in which something can start. Some optimal schedule has no left
 shift: no job could start one slot earlier, with the same placement, without another ending later. A
-job inside one server has a left shift unless one of its GPUs was taken in the previous slot; a ring
-over several servers also has none if it would have met another ring there. So a job starts after a
-completion that freed its GPUs, or in a slot in which such rings run; if no ring can start, time
-passes from completion to completion.
+job inside one server has a left shift unless the server had too few free GPUs in the previous slot;
+a ring over several servers also has none if it would have met another ring there. So a job starts
+after a completion that freed GPUs for it, or in a slot in which such rings run; if no ring can
+start, time passes from completion to completion.
 
 References
 ----------
