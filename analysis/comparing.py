@@ -15,6 +15,7 @@ from typing import Any, cast
 from schedgap.analysis import experiments
 from schedgap.analysis.choices import Choice, label
 from schedgap.analysis.folder import FAILURES, Folder, TaskOutcome, TaskRecord, task_key
+from schedgap.analysis.proving import with_evidence
 from schedgap.analysis.runs import Run
 from schedgap.analysis.solving import verified_in_child, verified_solution
 from schedgap.analysis.tasks import MethodRun, TaskSpec, run_task, task_spec
@@ -283,8 +284,7 @@ def _records(
                     break
                 # On Windows, Ctrl-C is handled only between two waits.
                 for future in wait(running, timeout=1, return_when=FIRST_COMPLETED).done:
-                    data = future.result()
-                    folder.store(data)
+                    data = folder.store(future.result())
                     running.pop(future).close()
                     yield validate(TaskRecord, data)
     finally:
@@ -293,8 +293,7 @@ def _records(
     for task in elsewhere:
         with folder.claim(task.key, wait=True):
             if _open(folder, task, retry):
-                data = perform(task)
-                folder.store(data)
+                data = folder.store(perform(task))
                 yield validate(TaskRecord, data)
             else:
                 yield None
@@ -364,7 +363,13 @@ def perform(task: Task, interrupt: threading.Event | None = None) -> dict[str, A
     try:
         run = run_task(task.instance, spec, interrupt=interrupt)
         verified = partial(verified_in_child, interrupt=interrupt)
-        solution = verified_solution(task.instance, spec, run, verified)
+        solution = with_evidence(
+            task.instance,
+            verified_solution(task.instance, spec, run, verified),
+            engines=spec.engines,
+            time_limit=task.time_limit,
+            interrupt=interrupt,
+        )
     except SchedgapError as error:  # the method itself refused this instance
         return _record(task, spec, run, "skipped", str(error))
     except ContradictionError as error:
@@ -379,6 +384,7 @@ def perform(task: Task, interrupt: threading.Event | None = None) -> dict[str, A
         else list(spec.family.omitted_rules(solution.schedule)),
         "progress": [list(point) for point in solution.progress],
         "certificate": None if solution.certificate is None else dict(solution.certificate),
+        "proof": solution.proof_data,
     }
 
 

@@ -19,6 +19,7 @@ from schedgap.errors import InputError
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import Many, Record, canonical_json, read_json, validate, write_json
 from schedgap.instances.solution import Kind, Sense, SolutionFile
+from schedgap.models.proofs import proof_file, write_proof
 
 TaskOutcome = Literal["done", "skipped", "timeout", "memory", "crash", "invalid", "error"]
 FAILURES = ("timeout", "memory", "crash", "invalid", "error")
@@ -114,15 +115,25 @@ class Folder:
         if not file.exists():
             write_json(file, instance.to_data())
 
-    def store(self, record: Mapping[str, Any]) -> None:
-        """Write a record atomically.
+    def store(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Write a record atomically, and before it the proof file that it names; return its data.
 
         Parameters
         ----------
         record : mapping
-            JSON data of a `TaskRecord`.
+            JSON data of a `TaskRecord`, and in `proof` those of a proof file, if there is one.
         """
-        write_json(self.task_file(record["key"]), record, indent=None)
+        data, file = dict(record), self.task_file(record["key"])
+        proof = data.pop("proof", None)
+        if proof is not None:
+            named = proof_file(file)
+            claim = data["solution"]["proof"] | {
+                "file": named.name,
+                "sha256": write_proof(named, proof),
+            }
+            data["solution"] = data["solution"] | {"proof": claim}
+        write_json(file, data, indent=None)
+        return data
 
     def outcome(self, key: str) -> str | None:
         """Return the outcome of a stored task, or None if there is no record.

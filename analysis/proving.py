@@ -1,6 +1,7 @@
 """Evidence for an optimum: the certificate of its bound, or a proof that nothing is better."""
 
 import importlib
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -25,6 +26,7 @@ def with_evidence(
     engines: tuple[str, ...],
     effort: Effort = "auto",
     time_limit: float | None = None,
+    interrupt: threading.Event | None = None,
 ) -> Solution:
     """Return the solution with the strongest evidence that can be had for its optimality.
 
@@ -40,6 +42,8 @@ def with_evidence(
         Time for a proof; see `Effort`.
     time_limit : float, optional
         Limit of the whole run in seconds; `auto` keeps to what the method has left of it.
+    interrupt : threading.Event, optional
+        Ends the search for a proof when set.
     """
     if solution.status not in ("optimal", "infeasible"):
         return solution
@@ -53,7 +57,7 @@ def with_evidence(
         return solution.with_proof("certificate")
     data = None
     if family(instance.family).problem(solution.options) == "":
-        data = _proof_in_child(instance, solution, seconds)
+        data = _proof_in_child(instance, solution, seconds, interrupt)
     return solution.with_proof(word) if data is None else solution.with_proof("tree", data)
 
 
@@ -81,7 +85,10 @@ def certificate_meets(instance: Instance, solution: Solution) -> bool:
 
 
 def _proof_in_child(
-    instance: Instance, solution: Solution, seconds: float
+    instance: Instance,
+    solution: Solution,
+    seconds: float,
+    interrupt: threading.Event | None,
 ) -> Mapping[str, Any] | None:
     """Return a proof that has been checked, or None when there is none within the time."""
     from schedgap.models.proofs import excluded_value
@@ -99,6 +106,7 @@ def _proof_in_child(
         solution.seed or 0,
         limit=seconds + 1.0,
         engine="highs",
+        interrupt=interrupt,
     )
     found: Mapping[str, Any] | None = reply.value if reply.outcome == "done" else None
     return found

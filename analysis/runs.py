@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from schedgap.analysis.solution import Solution
 from schedgap.analysis.stored import StoredRun
 from schedgap.errors import InputError
 
@@ -34,19 +35,22 @@ class Run(StoredRun):
     def verify(self) -> list[str]:
         """Verify every stored solution again and describe each violation.
 
-        Schedules, objectives, statuses and certified bounds are checked against the instances;
-        nothing else in the folder is trusted. The list is empty if all solutions are correct.
+        Schedules, objectives, statuses, certified bounds and proofs are checked against the
+        instances; nothing else in the folder is trusted. The list is empty if all are correct.
         """
         from schedgap.analysis.verifying import verify
 
         wrong = []
         for record in self.records:
-            solution, certificate = record.solution, record.certificate
-            if solution is None or (solution.schedule is None and certificate is None):
+            stored, certificate = record.solution, record.certificate
+            if stored is None or (stored.schedule is None and certificate is None):
                 continue
             instance = self.instance(record.instance.sha256)
             try:
-                verdict = verify(instance, dict(solution), certificate)
+                solution = Solution.bind(instance, dict(stored))
+                files = [folder.task_file(record.key) for folder in self.folders]
+                file = next((file for file in files if file.exists()), files[0])
+                verdict = verify(instance, solution.with_proof_file(file), certificate)
             except InputError as error:
                 wrong.append(f"{record.instance.name}: {record.label}: {error}")
             else:

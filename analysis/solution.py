@@ -22,7 +22,7 @@ from schedgap.instances.records import (
 from schedgap.instances.solution import EXIT_CODES, ProofClaim, ProofKind, SolutionFile
 from schedgap.instances.verdict import outside
 from schedgap.models.family import family
-from schedgap.models.proofs import read_proof, write_proof
+from schedgap.models.proofs import proof_file, read_proof, write_proof
 
 Progress = tuple[tuple[float, float | None, float | None], ...]  # (seconds, objective, bound)
 
@@ -139,6 +139,19 @@ class Solution(SolutionFile):
     def proof_fault(self) -> str:
         """Why the proof file that the solution names is not there; empty if it is."""
         return self._proof_fault
+
+    def with_proof_file(self, file: Path) -> Self:
+        """Return a copy with the proof that it names, read from the folder of a file.
+
+        Parameters
+        ----------
+        file : Path
+            The solution file, or a record that holds the solution.
+        """
+        copy = self.model_copy()
+        if self.proof is not None and self.proof.file is not None:
+            copy._proof_data, copy._proof_fault = named_proof(file, self.proof)
+        return copy
 
     def with_proof(self, kind: ProofKind, data: Mapping[str, Any] | None = None) -> Self:
         """Return a copy that says what its optimality rests on.
@@ -281,25 +294,24 @@ def load_solution(file: str | os.PathLike[str], instance: Instance) -> Solution:
     evidence = certificate_file(file)
     if evidence.exists() and evidence != Path(file):
         solution._certificate = _read_certificate(evidence, instance)
-    if solution.proof is not None and solution.proof.file is not None:
-        solution._proof_data, solution._proof_fault = _read_proof(Path(file), solution.proof)
-    return solution
+    return solution.with_proof_file(Path(file))
 
 
-def proof_file(file: str | os.PathLike[str]) -> Path:
-    """Return the name of the proof file of a solution file, `NAME.proof.json.gz`.
+def named_proof(file: Path, claim: ProofClaim) -> tuple[Mapping[str, Any] | None, str]:
+    """Return the data of the proof file that a solution names, or why there are none.
 
     Parameters
     ----------
-    file : path
-        The solution file, `NAME.json`.
+    file : Path
+        The solution file; the proof file is in its folder.
+    claim : ProofClaim
+        The evidence of the solution.
+
+    Raises
+    ------
+    InputError
+        If the name is not that of a file in the same folder, or the file is no proof file.
     """
-    path = Path(file)
-    return path.with_name(f"{path.name.removesuffix('.json')}.proof.json.gz")
-
-
-def _read_proof(file: Path, claim: ProofClaim) -> tuple[Mapping[str, Any] | None, str]:
-    """Return the data of the proof file that a solution names, or why there are none."""
     assert claim.file is not None
     if Path(claim.file).name != claim.file:
         raise InputError("must be the name of a file in the same folder", path="proof.file").inside(

@@ -38,10 +38,11 @@ def table(run: StoredRun) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns: family, preset, instance, method, kind, outcome, status, objective, bound,
-        ratio_low, ratio_high (ratio of the schedule to the optimum; infinite if no bound is known),
-        bound_low, bound_high (ratio of the optimum to the method's own bound), outside (rules of
-        the program that the schedule need not obey), seconds, note, key.
+        Columns: family, preset, instance, method, kind, outcome, status, proof (what an optimum
+        rests on, see `ProofClaim`; empty for other statuses), objective, bound, ratio_low,
+        ratio_high (ratio of the schedule to the optimum; infinite if no bound is known), bound_low,
+        bound_high (ratio of the optimum to the method's own bound), outside (rules of the program
+        that the schedule need not obey), seconds, note, key.
     """
     rows = []
     for record in run.records:
@@ -54,6 +55,7 @@ def table(run: StoredRun) -> pd.DataFrame:
                 **_identity(run, record),
                 "outcome": record.outcome,
                 "status": None if solution is None else solution.status,
+                "proof": "" if solution is None or solution.proof is None else solution.proof.kind,
                 "objective": None if solution is None else solution.objective,
                 "bound": None if solution is None else solution.bound,
                 "ratio_low": None if ratio is None else ratio.low,
@@ -86,8 +88,9 @@ def _identity(run: StoredRun, record: TaskRecord) -> dict[str, str]:
 
 
 TABLE_COLUMNS = [
-    "family", "preset", "instance", "method", "kind", "outcome", "status", "objective", "bound",
-    "ratio_low", "ratio_high", "bound_low", "bound_high", "outside", "seconds", "note", "key",
+    "family", "preset", "instance", "method", "kind", "outcome", "status", "proof", "objective",
+    "bound", "ratio_low", "ratio_high", "bound_low", "bound_high", "outside", "seconds", "note",
+    "key",
 ]  # fmt: skip
 
 
@@ -188,9 +191,10 @@ def summary(run: StoredRun, *, by_preset: bool = True) -> pd.DataFrame:
     DataFrame
         Columns: family, preset, method, kind, then
 
-        - counts: tasks (without skipped ones), solved (with a schedule), optimal (proved),
-          incomplete (ended without a schedule; not for kind `bound`), failed, skipped, infinite
-          (ratios x/0, which are left out of the means);
+        - counts: tasks (without skipped ones), solved (with a schedule), optimal (claimed), proved
+          (claimed with a certificate or a proof file), incomplete (ended without a schedule; not
+          for kind `bound`), failed, skipped, infinite (ratios x/0, which are left out of the
+          means);
         - ratios: mean_low, mean_high, worst_low, worst_high, gap_low, gap_high (shifted geometric
           mean of ratio - 1 with shift 1), boot_low, boot_high (95 % bootstrap interval of the mean:
           the lower end from the lower ratios, the upper end from the upper ones), bound_mean (mean
@@ -215,6 +219,7 @@ def summary(run: StoredRun, *, by_preset: bool = True) -> pd.DataFrame:
         "tasks": ran,
         "solved": scheduled,
         "optimal": records["status"] == "optimal",
+        "proved": (records["status"] == "optimal") & records["proof"].isin(PROVED),
         "incomplete": (records["outcome"] == "done") & ~scheduled & (records["kind"] != "bound"),
         "failed": records["outcome"].isin(FAILURES),
         "skipped": ~ran,
@@ -246,11 +251,12 @@ def summary(run: StoredRun, *, by_preset: bool = True) -> pd.DataFrame:
 
 
 SUMMARY_COLUMNS = [
-    "family", "preset", "method", "kind", "tasks", "solved", "optimal", "incomplete", "failed",
-    "skipped", "infinite", "mean_low", "mean_high", "worst_low", "worst_high", "gap_low",
+    "family", "preset", "method", "kind", "tasks", "solved", "optimal", "proved", "incomplete",
+    "failed", "skipped", "infinite", "mean_low", "mean_high", "worst_low", "worst_high", "gap_low",
     "gap_high", "boot_low", "boot_high", "bound_mean", "seconds", "slowest", "guarantee_low",
     "guarantee_high", "holds", "exceeded", "beyond", "outside",
 ]  # fmt: skip
+PROVED = ("certificate", "tree")  # evidence that `verify` evaluates again
 METHOD = SUMMARY_COLUMNS[:3]  # key of a row
 
 
@@ -427,6 +433,7 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
             "tasks": frame["tasks"],
             "solved": frame["solved"],
             "optimal": frame["optimal"],
+            "proved": frame["proved"],
             "failed": frame["failed"],
             "skipped": frame["skipped"],
             "mean ratio": [

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal
 
 from schedgap.errors import InputError
@@ -135,6 +136,18 @@ def _family(instance: Instance) -> Any:
         if error.name is not None and error.name.endswith(".proof"):
             return None
         raise
+
+
+def proof_file(file: str | os.PathLike[str]) -> Path:
+    """Return the name of the proof file of a solution file, `NAME.proof.json.gz`.
+
+    Parameters
+    ----------
+    file : path
+        The solution file, `NAME.json`.
+    """
+    path = Path(file)
+    return path.with_name(f"{path.name.removesuffix('.json')}.proof.json.gz")
 
 
 def packed_proof(data: Mapping[str, Any]) -> bytes:

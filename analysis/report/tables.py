@@ -68,7 +68,7 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
         ("infinite", [_number(str(n), n) for row in rows for n in (row.facts["infinite"],)]),
         (OVER_BOUND, [_bound_quality(row) for row in rows]),
         ("schedules", [_schedules(row) for row in rows]),
-        ("proved optimal", [_proved(row) for row in rows]),
+        ("optimal", [_optimal(row) for row in rows]),
         ("time (s)", [_seconds(row.facts["seconds"]) for row in rows]),
         ("guarantee", [_guarantee(row) for row in rows]),
         ("95 % of the mean", [_interval(row.pair("boot")) for row in rows]),
@@ -112,10 +112,12 @@ def _schedules(row: Row) -> Cell:
     return Cell(f"{solved} of {tasks}", solved, number=True, look=look)
 
 
-def _proved(row: Row) -> Cell:
+def _optimal(row: Row) -> Cell:
     if row.kind != "exact":
         return _number(UNKNOWN, None)
-    return _number(str(row.facts["optimal"]), float(row.facts["optimal"]))
+    optimal, proved = int(row.facts["optimal"]), int(row.facts["proved"])
+    text = f"{optimal} ({proved} proved)" if optimal else "0"
+    return _number(text, float(optimal))
 
 
 def _bound_quality(row: Row) -> Cell:

@@ -272,7 +272,7 @@ ALIASES = {
     "longest": "job-alone",
     "width-dff": "bounds",
     "class-lp": "bounds",
-    "load-ilp": "theta-feasible",
+    "load-ilp": "pattern-lp",
     "contention-free": "pair-contention",
     "schedule-pool": "local-search",
 }

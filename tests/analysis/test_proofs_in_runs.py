@@ -1,0 +1,31 @@
+"""Runs keep the proofs of their optima, verify them, and count them."""
+
+import json
+from pathlib import Path
+
+import schedgap as sg
+
+
+def test_a_run_keeps_proofs_and_counts_them(tmp_path: Path) -> None:
+    instance = sg.generate("edge", preset="small", seed=7)
+    run = sg.compare([instance], methods=["cp-sat", "fifo"], run=tmp_path, workers=1)
+    (proof,) = tmp_path.glob("tasks/*.proof.json.gz")
+    record = json.loads(Path(str(proof).replace(".proof.json.gz", ".json")).read_text())
+    assert record["solution"]["proof"]["kind"] == "tree"
+    assert record["solution"]["proof"]["file"] == proof.name
+    assert "proof" not in record
+    assert run.verify() == []
+    rows = run.summary().set_index("method")
+    assert rows.loc["cp-sat", ["optimal", "proved"]].tolist() == [1, 1]
+    assert rows.loc["fifo", ["optimal", "proved"]].tolist() == [0, 0]
+    assert dict(zip(run.table()["method"], run.table()["proof"], strict=True)) == {
+        "cp-sat": "tree",
+        "fifo": "",
+    }
+    again = sg.compare([instance], methods=["cp-sat", "fifo"], run=tmp_path, workers=1)
+    assert len(again) == 2
+    proof.write_bytes(proof.read_bytes()[:-1])
+    (fault,) = sg.Run.load(tmp_path).verify()
+    assert "its hash differs" in fault
+    proof.unlink()
+    assert sg.Run.load(tmp_path).verify() == []  # nothing is wrong, but nothing is proved
