@@ -5,12 +5,14 @@ from typing import Any
 
 from schedgap.analysis.bounds import on_grid
 from schedgap.instances.hare import HareInstance, HareSchedule
-from schedgap.models.hare import integer_time, rules
+from schedgap.instances.hare.scale import grid
+from schedgap.models.hare import rules
 from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
 from schedgap.models.hare.baselines.srtf import srtf
 from schedgap.models.hare.bounds.certificates import check_certificate
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice
 from schedgap.models.hare.heuristics.initial import starting_schedule
+from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.methods import METHODS
 from schedgap.models.method import Method, MethodResult, RunContext
 from schedgap.models.search_state import SearchState, StageResult
@@ -72,7 +74,7 @@ class Judge:
         if certificate is not None:
             proved = check_certificate(self.instance, certificate)
             assert proved <= self.optimum + self.slack
-            reached = on_grid(proved, integer_time.grid(self.instance), "min")
+            reached = on_grid(proved, grid(self.instance), "min")
             assert abs(reached - value) <= MEETS * max(1.0, abs(value)), certificate["kind"]
 
     def phase(self, text: str) -> None:
@@ -93,7 +95,7 @@ class Judge:
 
 def whole_bracket(instance: HareInstance, call: RunContext) -> SearchState:
     """Return an empty bracket in grid steps."""
-    whole = integer_time.steps(instance)
+    whole = steps(instance)
 
     def measure(schedule: HareSchedule) -> int:
         return round(schedule.value(instance) / float(whole.grid))
@@ -120,7 +122,7 @@ def tree_at(
         on_bound=found.bound,
     )
     result = tree.run()
-    real = integer_time.steps(instance).to_objective
+    real = steps(instance).to_objective
     complete = result.lower >= result.upper
     assert real(result.lower) <= optimum + judge.slack
     assert real(result.upper) >= optimum - judge.slack
