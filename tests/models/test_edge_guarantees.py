@@ -29,7 +29,7 @@ def by_enumeration(instance: EdgeInstance) -> OnlineSchedule:
     """A_online with the most jobs in every batch, found by enumeration."""
 
     def serve(batch, tau: int) -> RoundPlacements:
-        jobs = [each.job.model_dump(exclude_unset=True) for each in batch]
+        jobs = [each.data.model_dump(exclude_unset=True) for each in batch]
         data = instance.to_data() | {"jobs": jobs, "batch_round": tau.bit_length()}
         return RoundPlacements(best_schedule(EdgeInstance.from_data(data))[1].placements)
 
