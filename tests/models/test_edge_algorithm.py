@@ -38,7 +38,7 @@ def test_toy_a_takes_the_fewest_workers_and_waits() -> None:
     """theta1 = 2 x 16 x 3 x 1 x 1 + 1 = 97; the edge servers are ready in slot 2.
 
     Round tau = 2 (slots 3-4): ready 2 < 2 fails, nobody can run. Round tau = 4 (5-8), all prices 0:
-    j1, 4 worker-slots together, takes one worker on edge-1 for 4 slots; there a worker now costs
+    j1, 4 worker-slots colocated, takes one worker on edge-1 for 4 slots; there a worker now costs
     97^(1/2) - 1 = 8.8 a slot and the PS 96: closed. j2 the same on edge-2. j3 finds edge servers
     closed, and the cloud is ready in slot 5. Round 8: j3 in slot 9 on edge-1.
     (8 - 1) + (8 - 1) + (9 - 2) = 21.
@@ -61,7 +61,7 @@ def test_toy_a_other_variants() -> None:
 
 
 def test_toy_b() -> None:
-    """Work 4 together, 4.4 split; edge-1 is ready in slot 2, the cloud in 4.
+    """Work 4 colocated, 4.4 split; edge-1 is ready in slot 2, the cloud in 4.
 
     Round 4: j1 alone on edge-1, (5, 8); its one PS is gone, and the cloud is not ready *before* 4.
     Round 8 (9-16), all free: fewest workers are one for 4 slots; j2 on edge-1 (9, 12), j3 on the

@@ -63,7 +63,7 @@ def test_no_job_at_all_is_a_schedule_of_a_batch_only(module: ModuleType) -> None
 
 
 def test_arrays_of_values_that_are_no_schedule_are_none() -> None:
-    """A group with workers but without a PS, workers of a group that is not chosen, and both."""
+    """A start with workers but without a PS, workers of a start that is not chosen, and both."""
     program = time_indexed.build(TOY_A)
     for kinds in ((0, 1, 2), (2,), (0, 1, 2, 3), ()):
         values = np.isin(program.kind, kinds).astype(float)

@@ -28,7 +28,7 @@ class Case(NamedTuple):
     ready: Ints  # [s]
     modes: list[JobMode]
 
-    def market(self) -> PricingProblem:
+    def problem(self) -> PricingProblem:
         return PricingProblem(
             SlotWindows(self.worker_price.copy(), self.free_workers.copy()),
             SlotWindows(self.ps_price.copy(), self.free_ps.copy()),
@@ -85,13 +85,13 @@ def cases(draw: st.DrawFn) -> Case:
 @given(cases())
 @settings(max_examples=200, deadline=None)
 def test_the_cost_of_every_start_is_that_of_enumeration(case: Case) -> None:
-    market = case.market()
+    problem = case.problem()
     for mode in case.modes:
-        costs = market.start_costs(mode, case.ready)
+        costs = problem.start_costs(mode, case.ready)
         assert len(costs) == max(0, case.worker_price.shape[1] - mode.duration + 1)
         for start, cost in enumerate(costs.tolist()):
             assert cost == pytest.approx(enumerated(case, mode, start), rel=1e-12)
-    opening = market.first_slot_costs(case.modes, case.ready)
+    opening = problem.first_slot_costs(case.modes, case.ready)
     for mode, cost in zip(case.modes, opening.tolist(), strict=True):
         assert cost == pytest.approx(enumerated(case, mode, 0), rel=1e-12)
 
@@ -99,11 +99,11 @@ def test_the_cost_of_every_start_is_that_of_enumeration(case: Case) -> None:
 @given(cases())
 @settings(max_examples=200, deadline=None)
 def test_a_placement_costs_what_it_says_and_no_other_costs_less(case: Case) -> None:
-    market = case.market()
+    problem = case.problem()
     for mode in case.modes:
         for start in range(case.worker_price.shape[1]):
             all_of_them = placements(case, mode, start)
-            found = market.place(mode, start, case.ready)
+            found = problem.place(mode, start, case.ready)
             assert (found is None) == (not all_of_them)
             if found is not None:
                 counts = tuple(found.workers.get(s, 0) for s in range(len(case.ready)))
@@ -124,7 +124,7 @@ def test_the_cheapest_schedule_is_the_first_by_its_key(key, case: Case, opening:
         for cost in [enumerated(case, mode, start)]
         if np.isfinite(cost)
     ]
-    found = case.market().cheapest(case.modes, case.ready, key=key, first_slot_only=opening)
+    found = case.problem().cheapest(case.modes, case.ready, key=key, first_slot_only=opening)
     assert (found is None) == (not ranked)
     if found is not None:
         _, k, start = min(ranked)
@@ -140,23 +140,23 @@ def test_a_changed_market_is_like_a_new_one(case: Case, data: st.DataObject) -> 
     servers, slots = case.worker_price.shape
     free = [np.array(case.free_workers), np.array(case.free_ps)]
     case = case._replace(free_workers=free[0], free_ps=free[1])
-    market = case.market()
+    problem = case.problem()
     for mode in case.modes:
-        market.start_costs(mode, case.ready)
-    market.first_slot_costs(case.modes, case.ready)
+        problem.start_costs(mode, case.ready)
+    problem.first_slot_costs(case.modes, case.ready)
     server = data.draw(st.integers(0, servers - 1))
     window = slice(data.draw(st.integers(0, slots - 1)), slots)
     for windows, price, units in (
-        (market.workers, case.worker_price, free[0]),
-        (market.ps, case.ps_price, free[1]),
+        (problem.workers, case.worker_price, free[0]),
+        (problem.ps, case.ps_price, free[1]),
     ):
         price[server, window] += 2.5
         units[server, window] = np.maximum(units[server, window] - 1, 0)
         windows.change(server, window, price[server, window], units[server, window])
-    fresh = case.market()
+    fresh = case.problem()
     for mode in case.modes:
-        assert (market.start_costs(mode, case.ready) == fresh.start_costs(mode, case.ready)).all()
-    again = market.first_slot_costs(case.modes, case.ready)
+        assert (problem.start_costs(mode, case.ready) == fresh.start_costs(mode, case.ready)).all()
+    again = problem.first_slot_costs(case.modes, case.ready)
     assert (again == fresh.first_slot_costs(case.modes, case.ready)).all()
 
 
@@ -164,8 +164,8 @@ def test_small_prices_are_not_lost_beside_large_ones() -> None:
     """1e16 in slot 0, 1 in the three after it: the window of those costs 3, and 3 for the PS."""
     price = np.array([[1e16, 1.0, 1.0, 1.0]])
     free = np.ones((1, 4), dtype=np.int64)
-    market = PricingProblem(SlotWindows(price, free), SlotWindows(price, free))
-    assert market.start_costs(JobMode(1, 3, True), np.array([0]))[1] == 6.0
+    problem = PricingProblem(SlotWindows(price, free), SlotWindows(price, free))
+    assert problem.start_costs(JobMode(1, 3, True), np.array([0]))[1] == 6.0
 
 
 def test_equal_costs_go_to_the_first_server_of_the_list() -> None:
@@ -174,11 +174,11 @@ def test_equal_costs_go_to_the_first_server_of_the_list() -> None:
     assert price[0].sum() != price[1].sum()
     free = np.ones((2, 3), dtype=np.int64)
     for order in (slice(None), slice(None, None, -1)):
-        market = PricingProblem(
+        problem = PricingProblem(
             SlotWindows(price[order], free), SlotWindows(np.zeros((2, 3)), free)
         )
         for colocated in (True, False):
-            found = market.place(JobMode(1, 3, colocated), 0, np.array([0, 0]))
+            found = problem.place(JobMode(1, 3, colocated), 0, np.array([0, 0]))
             assert found is not None and (found.workers, found.ps) == ({0: 1}, 0)
 
 
@@ -186,12 +186,12 @@ def test_a_server_that_is_not_ready_takes_no_part() -> None:
     """The cheap server is ready from slot 2 on: before that the dear one is the only choice."""
     price = np.array([[1.0] * 4, [5.0] * 4])
     free = np.ones((2, 4), dtype=np.int64)
-    market = PricingProblem(SlotWindows(price, free), SlotWindows(0 * price, free))
+    problem = PricingProblem(SlotWindows(price, free), SlotWindows(0 * price, free))
     mode, ready = JobMode(1, 2, True), np.array([2, 0])
-    assert market.start_costs(mode, ready).tolist() == [10.0, 10.0, 2.0]
-    found = market.cheapest([mode], ready)
+    assert problem.start_costs(mode, ready).tolist() == [10.0, 10.0, 2.0]
+    found = problem.cheapest([mode], ready)
     assert found == PricedPlacement(2.0, 2, 2, True, {0: 1}, 0)
-    assert market.cheapest([mode], ready, first_slot_only=True) == PricedPlacement(
+    assert problem.cheapest([mode], ready, first_slot_only=True) == PricedPlacement(
         10.0, 0, 2, True, {1: 1}, 1
     )
-    assert market.cheapest([mode], np.array([4, 4])) is None
+    assert problem.cheapest([mode], np.array([4, 4])) is None

@@ -114,7 +114,7 @@ def test_the_bound_is_that_of_all_runs(instance: EdgeInstance, data: st.DataObje
 def least_cost(
     instance: EdgeInstance, prices: CapacityPrices, task: CompiledJob, mode_start: ModeStart
 ) -> float:
-    """The least cost of a group over all ways to put its workers and its PS on servers."""
+    """The least cost of a mode and start over all placements of its workers and its PS."""
     view, mode = compiled(instance), mode_start.mode
     window = slice(mode_start.start - view.first, mode_start.end - view.first + 1)
     u, v, ready = task.worker_type, task.ps_type, task.ready <= mode_start.start

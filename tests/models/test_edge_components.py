@@ -77,17 +77,17 @@ def test_a_ps_moves_where_it_has_to() -> None:
 
 
 def fixed_by_sides(instance: EdgeInstance) -> None:
-    """Sides at their own optima leave the groups of an optimal schedule, and none below it."""
+    """With components at their optima the starts of an optimal schedule remain, none below it."""
     optimum, schedule = best_schedule(instance)
     if schedule is None:
         return
-    sides = []
+    components = []
     for jobs in jobs_by_type(instance).values():
         part = restricted_to(instance, jobs)
-        sides.append(ComponentPrices(part, jobs, (no_prices(part),), int(brute_force(part))))
-    total = sum(side.lower for side in sides)
+        components.append(ComponentPrices(part, jobs, (no_prices(part),), int(brute_force(part))))
+    total = sum(component.lower for component in components)
     assert total <= optimum
-    fixing, view = ReducedCostFixing((no_prices(instance),), tuple(sides)), compiled(instance)
+    fixing, view = ReducedCostFixing((no_prices(instance),), tuple(components)), compiled(instance)
     kept = fixing.remaining_starts(view, int(optimum) + 1)
     assert {run.mode_start for run in runs_from_schedule(instance, schedule)} <= set(
         kept.mode_starts

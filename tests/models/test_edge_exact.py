@@ -175,7 +175,8 @@ def test_targets_lead_to_the_optimum(instance: EdgeInstance, priced: bool) -> No
 def test_targets_rise_one_by_one() -> None:
     """Three jobs of one slot on one worker from slot 1 on: 0 + 1 + 2 = 3, alone 0 each.
 
-    Prices of 1 in slots 1 and 2 prove 2 (1 + 1 + 2 - 2): targets 0 and 1 have no groups, 2 has.
+    Prices of 1 in slots 1 and 2 prove 2 (1 + 1 + 2 - 2): for targets 0 and 1 no start remains, for
+    target 2 some do.
     """
     servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 3}}]
     instance = instance_of([{"transfer_delay": {"s": 0}}] * 3, servers=servers, horizon=4)

@@ -120,9 +120,9 @@ def test_the_final_prices_bound_what_a_round_can_run(instance: EdgeInstance) -> 
     optimum = brute_force(instance)
     for name in ("a-online", "a-online-any", "a-online-no-price"):
         variant = VARIANTS[name]
-        served, market = serve_round(Network.of(instance, variant), jobs, tau, variant)
+        served, round_prices = serve_round(Network.of(instance, variant), jobs, tau, variant)
         assert len(served.placements) <= optimum
-        bound = dual_value(instance, market)
+        bound = dual_value(instance, round_prices)
         assert bound is None or optimum - 1e-9 <= bound <= len(jobs)
 
 
@@ -142,9 +142,9 @@ def test_the_dual_value_of_a_full_server() -> None:
     )
     variant = VARIANTS["a-online"]
     jobs = [reveal(instance, j) for j in range(2)]
-    served, market = serve_round(Network.of(instance, variant), jobs, 4, variant)
+    served, round_prices = serve_round(Network.of(instance, variant), jobs, 4, variant)
     assert list(served.placements) == ["j1"]
-    assert dual_value(instance, market) == pytest.approx(1.0)
+    assert dual_value(instance, round_prices) == pytest.approx(1.0)
 
 
 def test_prices_that_are_too_large_prove_nothing() -> None:
@@ -153,8 +153,8 @@ def test_prices_that_are_too_large_prove_nothing() -> None:
     )
     variant = VARIANTS["a-online"]
     jobs = [reveal(huge, j) for j in range(3)]
-    _, market = serve_round(Network.of(huge, variant), jobs, 4, variant)
-    assert dual_value(huge, market) is None
+    _, round_prices = serve_round(Network.of(huge, variant), jobs, 4, variant)
+    assert dual_value(huge, round_prices) is None
 
 
 def test_a_job_weighs_less_than_it_takes() -> None:

@@ -21,7 +21,7 @@ def duration(instance, job, workers, colocated):
 
 
 def test_the_toy_s_modes():
-    """j1: 6 worker-slots split, 4 together; 4 together would need 4 workers, it has 3 chunks."""
+    """j1: 6 worker-slots split, 4 colocated; 4 colocated would need 4 workers, it has 3 chunks."""
     assert modes(TOY_A, 0, False) == (
         JobMode(1, 6, False),
         JobMode(2, 3, False),

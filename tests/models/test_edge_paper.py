@@ -30,7 +30,7 @@ def test_a_job_holds_nothing_after_its_last_slot():
 
 
 def test_whether_a_job_is_together_is_read_off_its_servers():
-    """E2: j1 of toy-b has 4 worker-slots together, 4.4 split; xi = 1 would let 4 suffice."""
+    """E2: j1 of toy-b has 4 worker-slots colocated, 4.4 split; xi = 1 would let 4 suffice."""
     alone = EdgeInstance.from_data(TOY_B.to_data() | {"jobs": TOY_B.to_data()["jobs"][:1]})
     split = {"start": 4, "workers": {"edge-1": 2, "cloud": 2}, "completion": 4}
     assert broken(alone, j1=split | {"colocated": True}) == ["V7", "V8"]
@@ -78,11 +78,11 @@ def test_slots_1_and_2_are_never_used(name):
 
 
 def served(instance, name="a-online"):
-    """The runs of A_maxsche on a batch, and the market that it leaves."""
+    """The runs of A_maxsche on a batch, and the prices at its end."""
     network = Network.of(instance, VARIANTS[name])
     jobs = [reveal(instance, j) for j in range(len(instance.jobs))]
-    found, market = serve_round(network, jobs, instance.window[0] - 1, VARIANTS[name])
-    return found.placements, market
+    found, round_prices = serve_round(network, jobs, instance.window[0] - 1, VARIANTS[name])
+    return found.placements, round_prices
 
 
 @pytest.mark.parametrize("name", ["a-online", "a-online-printed"])
@@ -95,10 +95,10 @@ def test_the_cheaper_one_of_both_subroutines_is_taken(name):
 def test_a_job_takes_its_place_once():
     """E19: after one job only its own worker-slots and PS-slots are taken."""
     one = EdgeInstance.from_data(TOY_BATCH.to_data() | {"jobs": TOY_BATCH.to_data()["jobs"][:1]})
-    placements, market = served(one)
+    placements, round_prices = served(one)
     (run,) = placements.values()
-    offered = market.pricing_problem(0, 0)
-    slots = market.slots
+    offered = round_prices.pricing_problem(0, 0)
+    slots = round_prices.slots
     given = arrays(one)
     taken = int(given.workers[:, 0].sum()) * slots - int(offered.workers.free.sum())
     assert taken == run.number * run.slots == 4

@@ -1,4 +1,4 @@
-"""Groups left by prices: every better schedule survives; the arrays are the Pyomo program."""
+"""Reduced-cost fixing keeps all starts of better schedules; the time-indexed program over them."""
 
 import math
 

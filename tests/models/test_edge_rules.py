@@ -159,7 +159,7 @@ def test_v8_counts_a_millionth_of_a_worker_slot_as_done():
 
 
 def test_v8_segments_lose_their_overhead_and_each_has_its_own_rate():
-    """j1: 4 worker-slots together, 6 split."""
+    """j1: 4 worker-slots colocated, 6 split."""
     assert broken(TOY_A, in_segments(segment(3, 3), segment(5, 6, 1))) == []
     assert objective(TOY_A, in_segments(segment(3, 3), segment(5, 6, 1))) == 7
     assert broken(TOY_A, in_segments(segment(3, 3), segment(5, 5, 1))) == ["V8"]

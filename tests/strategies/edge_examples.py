@@ -14,7 +14,7 @@ def example(make, name):
 
 
 # Two edge servers (2 workers, 1 PS; delay 1) and a cloud (4, 2; delay 3). Worker-slots: j1 12
-# batches of 1200 s, 600 s more split: 4 together, 6 split; j2 8 of 1800 s: 4; j3 4 of 900 s: 1.
+# batches of 1200 s, 600 s more split: 4 colocated, 6 split; j2 8 of 1800 s: 4; j3 4 of 900 s: 1.
 # Optimum 5: j2 in slot 2 with all four edge workers (2 - 1 = 1), j1 in 3-4 with both workers of
 # edge-1 (4 - 1 = 3), j3 in 3 on edge-2 (3 - 2 = 1). No job can end before its arrival + 1 (delay
 # 1), and j1 needs 2 slots even with 3 workers: 2 + 1 + 1 = 4 is a bound; it needs j1 in 2-3 with
@@ -38,7 +38,7 @@ TOY_A_SCHEDULE = {
 }  # fmt: skip
 
 # One edge server (2 workers, 1 PS; delay 1) and a cloud (4, 1; delay 3); three jobs of 8
-# mini-batches of 1800 s, 180 s more split: 4 worker-slots together, 4.4 split.
+# mini-batches of 1800 s, 180 s more split: 4 worker-slots colocated, 4.4 split.
 # Optimum 9: two on edge-1 in 2-3 and 4-5, one on the cloud in 4: 2 + 4 + 3. Before slot 4 there are
 # two workers and one PS: only one job ends by 3, and none by 2; in slot 4 the cloud can end one and
 # edge-1 cannot end a second (2 slots each); the third ends at 5 at best: 2 + 3 + 4.
