@@ -1,6 +1,7 @@
-"""Write the proof of an optimum: refute every better value over the program of `proof.py`."""
+"""Write a proof of optimality: refute every better value over the program of `proof.py`.
 
-from typing import Any
+Joins that program to the shared prover and its separation of cover cuts.
+"""
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import proof
@@ -10,25 +11,21 @@ from schedgap.solvers.proofs.prover import Proved, prove
 
 
 def prove_goal(
-    instance: EdgeInstance, goal: int, schedule: Any = None, *, clock: Clock, seed: int = 0
+    instance: EdgeInstance, goal: int, schedule: object = None, *, clock: Clock, seed: int = 0
 ) -> Proved:
     """Look for a proof that no schedule has a value of `goal` or less.
 
     Parameters
     ----------
-    instance : EdgeInstance
     goal : int
-        In the minimisation, as `proof.goal` gives it.
-    schedule : JSON data
-        That is claimed to be optimal; not needed.
-    clock : Clock
-    seed : int
-        Of the engine.
+        Minimised value, from `proof.goal`.
+    schedule : object
+        JSON data of the schedule that is claimed to be optimal; not used.
 
     Raises
     ------
     RefusedError
-        When the program is too large to be written down.
+        If the program is too large to be written down.
     """
     program = proof.program(instance, goal)
     return prove(program, clock=clock, separate=[CoverSeparator(program)], seed=seed)
