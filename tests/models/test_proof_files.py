@@ -110,6 +110,7 @@ def test_a_family_without_proofs_says_so() -> None:
         (b'{"goal": ' + b"9" * 10_000 + b"}", "no JSON"),
         (b"\xff\xfe", "no JSON"),
     ],
+    ids=["empty", "list", "packed", "cut", "deep", "huge", "encoding"],
 )
 def test_a_file_that_is_no_proof_gets_one_line(
     tmp_path: Path, content: bytes, message: str
