@@ -1,7 +1,7 @@
 """The methods, exportable programs and small instances of family `dmlrs`, as one table."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.instances.instance import Instance
@@ -36,7 +36,7 @@ _SYMMETRY = Option(
     "symmetry", "bool", True, "break the symmetry of equal machines and of equal jobs"
 )
 _CUTS = Option("cuts", "bool", True, "add valid inequalities that tighten the relaxation")
-_PD_ORS = (
+_PRICES = (
     Option(
         "prices", "choice", None,
         "U and L declared in the file, from the jobs seen so far, or from all jobs (not online); "
@@ -44,6 +44,9 @@ _PD_ORS = (
         choices=("declared", "running", "oracle"),
     ),
     Option("price_floor", "float", 0.0, "lower limit on L", least=0, most=1e12),
+)  # fmt: skip
+_PD_ORS = (
+    *_PRICES,
     Option(
         "dp", "choice", "grid", "Algorithm 3: exact, on a grid, or in quanta of samples",
         choices=("exact", "grid", "literal"),
@@ -339,21 +342,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
                 least=0,
                 most=1,
             ),
-            Option(
-                "prices",
-                "choice",
-                None,
-                "U and L: declared in the file, otherwise running; oracle knows all jobs",
-                choices=("declared", "running", "oracle"),
-            ),
-            Option(
-                "price_floor",
-                "float",
-                0.0,
-                "lower limit on L of the prices (12)",
-                least=0,
-                most=1e12,
-            ),
+            *_PRICES,
         ),
         online=True,
     ),
@@ -366,21 +355,20 @@ ALIASES = {
     "trivial": "job-alone",
 }
 
-PROGRAMS: Mapping[str, Callable[[DmlrsInstance], Any]] = {
-    name: _at(f"exact.export:{name.replace('-', '_')}")
-    for name in (
-        "milp-machine",
-        "fluid-lp",
-        "fluid-lp-disaggregated",
-        "lbbd",
-        "dual-10",
-        "sub-15",
-        "sub-16",
-        "sub-19",
-        "sub-22",
-        "sub-23",
-        "sub-23-relaxed",
-    )
+_SUBPROBLEM = _at("programs.subproblems:of_the_last_job")
+
+PROGRAMS: Mapping[str, Callable[[DmlrsInstance], object]] = {
+    "milp-machine": _at("programs.printed:build"),
+    "fluid-lp": lambda instance: _at("bounds.fluid:compact")(instance).program,
+    "fluid-lp-disaggregated": lambda instance: _at("bounds.fluid:disaggregated")(instance).program,
+    "lbbd": _at("programs.aggregate:build"),
+    "dual-10": _at("programs.dual:build"),
+    "sub-15": partial(_SUBPROBLEM, equation="15"),
+    "sub-16": partial(_SUBPROBLEM, equation="16"),
+    "sub-19": partial(_SUBPROBLEM, equation="19"),
+    "sub-22": partial(_SUBPROBLEM, equation="22"),
+    "sub-23": partial(_SUBPROBLEM, equation="23"),
+    "sub-23-relaxed": partial(_SUBPROBLEM, equation="23 relaxed"),
 }
 
 

@@ -11,7 +11,14 @@ import numpy as np
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, Counts, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats, Ints
-from schedgap.models.dmlrs.throughput import FULL, Bundles, bundles, first_completions, ps_needed
+from schedgap.models.dmlrs.throughput import (
+    FULL,
+    Bundles,
+    bundles,
+    first_completions,
+    ps_needed,
+    units_that_fit,
+)
 
 
 class SlotOption(NamedTuple):
@@ -111,14 +118,9 @@ class SlotState:
     def max_units(self) -> tuple[Ints, Ints]:
         """Most workers alone, up to F, and most PSs alone, up to m(F), on each machine [h]."""
         job = self.job
-        limits = job.batch, ps_needed(job.ratio, job.batch)
-        workers, ps = (
-            np.minimum(limit, (self.free[:, uses] // unit[uses]).min(axis=1))
-            for limit, unit, uses in zip(
-                limits, (job.worker, job.ps), (job.worker > 0, job.ps > 0), strict=True
-            )
-        )
-        return workers, ps
+        max_ps = ps_needed(job.ratio, job.batch)
+        workers = units_that_fit(self.free, job.worker, job.batch)
+        return workers, units_that_fit(self.free, job.ps, max_ps)
 
     def option(self, counts: Counts) -> SlotOption:
         """Return a placement with its price and its mode.

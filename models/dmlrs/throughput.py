@@ -127,28 +127,48 @@ def machine_limits(instance: DmlrsInstance) -> MachineLimits:
     shape = len(instance.jobs), len(instance.machines)
     limits = MachineLimits(*(np.zeros(shape, dtype=np.int64) for _ in range(3)))
     for i in range(shape[0]):
-        job_bundles = bundles(instance, i)
-        max_ps = int(job_bundles.ps[-1]) if len(job_bundles.ps) else 0
-        limits.workers[i] = _max_units(
-            view.capacity_milli, view.worker_milli[i], int(view.batch[i])
-        )
-        limits.ps[i] = _max_units(view.capacity_milli, view.ps_milli[i], max_ps)
-        # demand grows with n, so the bundles that fit are the first ones
-        fitting = (
-            (job_bundles.demand_milli[:, None, :] <= view.capacity_milli).all(axis=2).sum(axis=0)
-        )
-        if len(job_bundles.workers):
-            limits.internal[i] = np.concatenate([[0], job_bundles.workers])[fitting]
+        own, free = bundles(instance, i), view.capacity_milli
+        max_ps = int(own.ps[-1]) if len(own.ps) else 0
+        limits.workers[i] = units_that_fit(free, view.worker_milli[i], int(view.batch[i]))
+        limits.ps[i] = units_that_fit(free, view.ps_milli[i], max_ps)
+        limits.internal[i] = np.append(0, own.workers)[bundles_that_fit(own, free)]
     for array in (limits.internal, limits.workers, limits.ps):
         array.setflags(write=False)
     return limits
 
 
-def _max_units(capacity: Ints, demand: Ints, most: int) -> Ints:
-    """Return how many units of one demand [r] each machine [h] holds, at most `most`."""
+def units_that_fit(free: Ints, demand: Ints, limit: int) -> Ints:
+    """Return how many units of one demand fit, at most `limit`.
+
+    Parameters
+    ----------
+    free : array of int [..., r]
+        Free capacities in thousandths.
+    demand : array of int [r]
+        In thousandths, not all 0.
+    limit : int
+        Largest number of units.
+    """
     used = demand > 0
-    fitting: Ints = np.minimum(most, (capacity[:, used] // demand[used]).min(axis=1))
+    fitting: Ints = np.minimum(limit, (free[..., used] // demand[used]).min(axis=-1))
     return fitting
+
+
+def bundles_that_fit(job_bundles: Bundles, free: Ints) -> Ints:
+    """Return how many of the bundles fit; demand grows with n, so they are the first ones.
+
+    Parameters
+    ----------
+    job_bundles : Bundles
+        The bundles of a job.
+    free : array of int [..., r]
+        Free capacities in thousandths.
+    """
+    count = np.full(free.shape[:-1], len(job_bundles.workers))
+    for r in np.flatnonzero(job_bundles.demand_milli.any(axis=0)):
+        held = np.searchsorted(job_bundles.demand_milli[:, r], free[..., r], side="right")
+        np.minimum(count, held, out=count)
+    return count
 
 
 def max_external_workers(instance: DmlrsInstance, i: int) -> int:

@@ -22,13 +22,7 @@ ENGINE_TOLERANCE = 2e-6  # by which an engine's bound may be on the wrong side o
 RESCALE_BELOW = 2.0  # scaled bounds below this are computed again at a larger scale
 CLOSED_GAP = 1e-7  # relative gap at which value and bound are equal
 _SUM_ROUNDING = 1e-12  # relative, of sums of utilities
-_UTILITY_KEYS = (
-    "goal",
-    "fluid",
-    "master",
-    "relaxation",
-    "bound",
-)  # in a trace
+_UTILITY_KEYS = ("goal", "fluid", "master", "relaxation", "bound")  # in a trace
 
 Run = Callable[[DmlrsInstance, RunContext], MethodResult]
 
@@ -83,11 +77,7 @@ class _ScaledProgress:
         self.progress.incumbent(schedule, schedule.value(self.instance))
 
     def bound(
-        self,
-        value: float,
-        certificate: Mapping[str, Any] | None = None,
-        *,
-        confirmed: bool = True,
+        self, value: float, certificate: Mapping[str, Any] | None = None, *, confirmed: bool = True
     ) -> None:
         """Report a bound; without certificate if it was computed after utilities were cut off."""
         value = _times(value, -self.k)

@@ -26,7 +26,7 @@ def fluid(instance, build):
     made = build(instance)
     result = solve(made.program, "highs", clock=Clock(30))
     assert result.status == "optimal"
-    prices = made.prices(instance, result.duals)
+    prices = made.prices(result.duals)
     return -result.objective, priced_bound(instance, prices)
 
 

@@ -13,9 +13,9 @@ payoffs are in the unit of utility, prices per unit of the resource.
   schedule completes the job, and the utility of the job then
 - `best` (A2 L3): `completion`, `utility`, `cost`, `payoff`. The largest payoff, which is not
   positive if the job is rejected
-- `admit` (A1 L3): `completion`, `payoff`, `allocations`, each with `slot`, `machine`, `workers`,
-  `ps`: all that the job holds
-- `prices` (A1 L3): `rises`, each with `slot`, `machine`, `resource`, `from`, `to`
+- `admit` (A1 L3): `completion`, `payoff`, `allocations`. Each allocation has `slot`, `machine`,
+  `workers`, `ps`; together they are all that the job holds
+- `prices` (A1 L3): `rises`. Each of them has `slot`, `machine`, `resource`, `from`, `to`
 - `reject` (A1 L4): `reason`. `worthless`: no utility. `too late`: no schedule can complete it.
   `no room`: none was found in the free capacity. `too dear`: none costs less than the utility
 - `stop` (A1 L2): `jobs`. Time was up; these were not considered

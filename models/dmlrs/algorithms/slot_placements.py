@@ -13,7 +13,7 @@ from schedgap.errors import ScaleError
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL
 from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.slot_options import SlotOption, SlotState
-from schedgap.models.dmlrs.throughput import ps_needed
+from schedgap.models.dmlrs.throughput import bundles_that_fit, ps_needed
 
 MAX_STEPS = 100_000_000  # steps of the exact theta of one slot
 
@@ -32,14 +32,7 @@ def internal(slot: SlotState) -> list[SlotOption]:
     first machine.
     """
     job_bundles = slot.job.bundles
-    # demand grows with n, so the bundles that fit are the first ones
-    fit_count = np.min(
-        [
-            np.searchsorted(job_bundles.demand_milli[:, r], slot.free[:, r], side="right")
-            for r in range(slot.free.shape[1])
-        ],
-        axis=0,
-    )  # A4 L4-L5
+    fit_count = bundles_that_fit(job_bundles, slot.free)  # A4 L4-L5
     last = min(int(fit_count.max(initial=0)), slot.job.useful_bundles(INTERNAL))
     n, m = job_bundles.workers[:last], job_bundles.ps[:last]  # A4 L3 (E16)
     cost = n[:, None] * slot.worker_price + m[:, None] * slot.ps_price  # A4 L2 [k, h]

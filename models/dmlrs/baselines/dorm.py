@@ -7,7 +7,7 @@ unfairness and on changed jobs are ours, after the idea of Sun et al., ICDCS 201
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from schedgap.models.dmlrs.throughput import bundles, machine_limits
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.programs.arrays import LinearProgram
-from schedgap.solvers.programs.rows import Rows
+from schedgap.solvers.programs.builder import Block, ProgramBuilder
 
 EVENT_SECONDS = 2.0  # limit for one program; the best placement found is taken
 
@@ -94,18 +94,35 @@ def _place(
     return before
 
 
-class DormColumns:
-    """Positions of the columns of the program, for `jobs` [a] on machines [h]."""
+class DormColumns(NamedTuple):
+    """The columns of the program, for `jobs` [a] on machines [h], and the builder that has them."""
 
-    def __init__(self, instance: DmlrsInstance, jobs: Sequence[int]) -> None:
-        self.H = len(instance.machines)
-        self.sizes = [len(bundles(instance, i).workers) for i in jobs]
-        self.first = [0, *accumulate(self.sizes)]  # [a] of v: choice of the bundle
-        self.workers = self.first[-1]  # w [a, h]
-        self.ps = self.workers + len(jobs) * self.H  # s [a, h]
-        self.off = self.ps + len(jobs) * self.H  # [a] distance from the share of DRF
-        self.moved = self.off + len(jobs)  # [a] whether the placement changed
-        self.number = self.moved + len(jobs)
+    builder: ProgramBuilder
+    bundle: list[Block]  # [a][k] choice of the bundle
+    workers: Block  # [a, h]
+    ps: Block  # [a, h]
+    off: Block  # [a] distance from the share of DRF
+    moved: Block  # [a] whether the placement changes
+
+
+def _columns(instance: DmlrsInstance, jobs: Sequence[int]) -> DormColumns:
+    """Return the columns; the cost of a bundle is minus its utilisation, summed over resources."""
+    builder, total = ProgramBuilder(), arrays(instance).capacity.sum(axis=0)
+    positive, limits, own = total > 0, machine_limits(instance), list(jobs)
+    shape = len(own), len(instance.machines)
+    bundle = []
+    for i in own:
+        demand = bundles(instance, i).demand[:, positive]
+        cost = -(demand / total[positive]).sum(axis=1)
+        bundle.append(builder.columns("bundle", len(demand), cost=cost, upper=1, integer=True))
+    return DormColumns(
+        builder,
+        bundle,
+        builder.columns("workers", shape, upper=limits.workers[own], integer=True),
+        builder.columns("ps", shape, upper=limits.ps[own], integer=True),
+        builder.columns("off", len(own)),
+        builder.columns("moved", len(own), upper=1, integer=True),
+    )
 
 
 def build(
@@ -125,70 +142,50 @@ def build(
     limits : DormLimits
         Limits on unfairness and changes.
     """
-    view, layout = arrays(instance), DormColumns(instance, jobs)
-    total = view.capacity.sum(axis=0)
-    positive = total > 0
-    cost = np.zeros(layout.number)
-    rows, all_h = Rows(layout.number), np.arange(layout.H)
+    view, columns, h = arrays(instance), _columns(instance, jobs), np.arange(len(instance.machines))
+    rows = columns.builder.rows
     for a, i in enumerate(jobs):
-        job_bundles, v = bundles(instance, i), np.arange(layout.first[a], layout.first[a + 1])
-        cost[v] = -(job_bundles.demand[:, positive] / total[positive]).sum(axis=1)
-        rows.add("one", (np.zeros_like(v), v, 1), upper=[1])
-        for name, first, counts in (
-            ("workers", layout.workers, job_bundles.workers),
-            ("ps", layout.ps, job_bundles.ps),
-        ):
-            columns = first + a * layout.H + all_h
-            rows.add(name, (0 * columns, columns, 1), (0 * v, v, -counts), lower=[0], upper=[0])
+        own, v = bundles(instance, i), columns.bundle[a].positions
+        rows("one", 1, (0, v, 1), upper=1)
+        for block, counts in ((columns.workers, own.workers), (columns.ps, own.ps)):
+            rows(block.name, 1, (0, block.at(a, h), 1), (0, v, -counts), lower=0, upper=0)
     for r in range(len(instance.resources)):
         terms = []
         for a, i in enumerate(jobs):
-            terms.append((all_h, layout.workers + a * layout.H + all_h, view.worker_demand[i, r]))
-            terms.append((all_h, layout.ps + a * layout.H + all_h, view.ps_demand[i, r]))
-        rows.add("capacity", *terms, upper=view.capacity[:, r])
+            terms.append((h, columns.workers.at(a, h), view.worker_demand[i, r]))
+            terms.append((h, columns.ps.at(a, h), view.ps_demand[i, r]))
+        rows("capacity", len(h), *terms, upper=view.capacity[:, r])
     if limits.unfair is not None:
-        _add_fairness(instance, jobs, layout, rows, limits.unfair)
+        _add_fairness(instance, jobs, columns, limits.unfair)
     if limits.changed is not None:
-        _add_change_limit(instance, jobs, layout, rows, before, limits.changed)
-    upper, integer = np.ones(layout.number), np.ones(layout.number, dtype=bool)
-    most = machine_limits(instance)
-    upper[layout.workers : layout.ps] = most.workers[list(jobs)].ravel()
-    upper[layout.ps : layout.off] = most.ps[list(jobs)].ravel()
-    upper[layout.off : layout.moved], integer[layout.off : layout.moved] = np.inf, False
-    return LinearProgram(cost, np.zeros(layout.number), upper, *rows.arrays(), integer)
+        _add_change_limit(instance, jobs, columns, before, limits.changed)
+    return columns.builder.program()
 
 
 def _add_fairness(
-    instance: DmlrsInstance, jobs: Sequence[int], layout: DormColumns, rows: Rows, limit: float
+    instance: DmlrsInstance, jobs: Sequence[int], columns: DormColumns, limit: float
 ) -> None:
     """Keep the shares of the dominant resources near those of DRF on the empty cluster."""
-    view = arrays(instance)
+    view, rows = arrays(instance), columns.builder.rows
     total = view.capacity.sum(axis=0)
     fair = dominant_shares(instance, [UnfinishedJob(i, UNBOUNDED, UNBOUNDED) for i in jobs])
     for a, i in enumerate(jobs):
-        unit_demand = view.worker_demand[i] + view.ps_demand[i] / view.ratio[i]
-        r = int(
-            np.argmax(
-                np.divide(unit_demand, total, out=np.zeros_like(unit_demand), where=total > 0)
-            )
-        )
+        unit = view.worker_demand[i] + view.ps_demand[i] / view.ratio[i]
+        r = int(np.argmax(np.divide(unit, total, out=np.zeros_like(unit), where=total > 0)))
         capacity = total[r] or 1.0
         w, s = (sum(pair[k] for pair in fair.get(i, {}).values()) for k in (0, 1))
         fair_share = (w * view.worker_demand[i, r] + s * view.ps_demand[i, r]) / capacity
-        v = np.arange(layout.first[a], layout.first[a + 1])
         share = bundles(instance, i).demand[:, r] / capacity
-        for sign in (1, -1):
-            terms = (0 * v, v, sign * share), ([0], [layout.off + a], [-1])
-            rows.add("share", *terms, upper=[sign * fair_share])
-    off = layout.off + np.arange(len(jobs))
-    rows.add("unfair", (0 * off, off, 1), upper=[limit * len(instance.resources)])
+        for sign in (1, -1):  # off >= |share - fair share|
+            terms = (0, columns.bundle[a].positions, sign * share), (0, columns.off.at(a), -1)
+            rows("share", 1, *terms, upper=sign * fair_share)
+    rows("unfair", 1, (0, columns.off.positions, 1), upper=limit * len(instance.resources))
 
 
 def _add_change_limit(
     instance: DmlrsInstance,
     jobs: Sequence[int],
-    layout: DormColumns,
-    rows: Rows,
+    columns: DormColumns,
     before: Mapping[int, Counts],
     limit: float,
 ) -> None:
@@ -196,18 +193,21 @@ def _add_change_limit(
     running = [a for a, i in enumerate(jobs) if before.get(i)]
     if not running:
         return
-    limits, h = machine_limits(instance), np.arange(layout.H)
+    rows, limits, h = (
+        columns.builder.rows,
+        machine_limits(instance),
+        np.arange(len(instance.machines)),
+    )
     for a in running:
         i = jobs[a]
-        previous = before[i]
-        for first, max_units, k in ((layout.workers, limits.workers, 0), (layout.ps, limits.ps, 1)):
-            counts = np.array([previous.get(m, (0, 0))[k] for m in range(layout.H)])
-            columns = first + a * layout.H + h
-            moved = np.full_like(h, layout.moved + a)
-            rows.add("moved", (h, columns, 1), (h, moved, -max_units[i]), upper=counts)
-            rows.add("moved", (h, columns, 1), (h, moved, counts), lower=counts)
-    moved = layout.moved + np.array(running)
-    rows.add("changed", (0 * moved, moved, 1), upper=[math.floor(limit * len(running) + 1e-9)])
+        pairs = (columns.workers, limits.workers[i]), (columns.ps, limits.ps[i])
+        for k, (block, most) in enumerate(pairs):
+            counts = np.array([before[i].get(m, (0, 0))[k] for m in h.tolist()])
+            own, moved = (h, block.at(a, h), 1), columns.moved.at(a)
+            rows("moved", len(h), own, (h, moved, -most), upper=counts)
+            rows("moved", len(h), own, (h, moved, counts), lower=counts)
+    allowed = math.floor(limit * len(running) + 1e-9)
+    rows("changed", 1, (0, columns.moved.at(running), 1), upper=allowed)
 
 
 def read(instance: DmlrsInstance, jobs: Sequence[int], values: Floats) -> Placements:
@@ -220,14 +220,12 @@ def read(instance: DmlrsInstance, jobs: Sequence[int], values: Floats) -> Placem
     values : array of float
         By column.
     """
-    layout, counts = DormColumns(instance, jobs), np.round(values).astype(np.int64)
-    placed: Placements = {}
+    columns, placed = _columns(instance, jobs), Placements()
+    workers, ps = (np.round(b.of(values)).astype(int) for b in (columns.workers, columns.ps))
     for a, i in enumerate(jobs):
-        w = counts[layout.workers + a * layout.H :][: layout.H]
-        s = counts[layout.ps + a * layout.H :][: layout.H]
-        held = {int(h): (int(w[h]), int(s[h])) for h in np.flatnonzero(w + s)}
+        held = np.flatnonzero(workers[a] + ps[a]).tolist()
         if held:
-            placed[i] = held
+            placed[i] = {h: (int(workers[a, h]), int(ps[a, h])) for h in held}
     return placed
 
 

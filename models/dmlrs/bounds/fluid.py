@@ -15,76 +15,46 @@ to jobs of variable width that may be interrupted.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
-from schedgap.instances.dmlrs.compiled import Floats
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.throughput import first_completions, machine_limits, max_external_workers
 from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.builder import Block, ProgramBuilder
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FluidLp:
+class FluidRelaxation:
     """A fluid program, minimising minus the sum of utilities; the rows of (5) come first."""
 
     program: LinearProgram
-    capacity_rows: int  # T R, by slot, then resource
+    capacity: Block  # [t - 1, r] rows of (5)
 
-    def prices(self, instance: DmlrsInstance, duals: Floats) -> Floats:
-        """Return the prices p [t, r] that the duals of (5) are.
+    def prices(self, duals: Floats) -> Floats:
+        """Return the prices p [t - 1, r] that the duals of (5) are.
 
         Parameters
         ----------
         duals : array [row]
             The engine's duals.
         """
-        rows = -np.asarray(duals)[: self.capacity_rows]
-        prices: Floats = np.maximum(0.0, rows.reshape(instance.horizon, len(instance.resources)))
+        prices: Floats = np.maximum(0.0, -self.capacity.of(duals))
         return prices
 
 
-class _LpBuilder:
-    """A program that grows column by column and row by row."""
+def _with_capacity(instance: DmlrsInstance) -> tuple[ProgramBuilder, Block]:
+    """Return a builder with the rows of (5), and these rows."""
+    builder, total = ProgramBuilder(), arrays(instance).capacity_milli.sum(axis=0) / 1000
+    return builder, builder.rows("capacity", (instance.horizon, len(total)), upper=total)
 
-    def __init__(self, instance: DmlrsInstance) -> None:
-        capacity = arrays(instance).capacity_milli.sum(axis=0) / 1000
-        self.row_lower = [-np.inf] * (instance.horizon * len(capacity))
-        self.row_upper = np.tile(capacity, instance.horizon).tolist()
-        self.capacity_rows = len(self.row_upper)
-        self.cost: list[float] = []
-        self.upper: list[float] = []
-        self.entries: list[tuple[int, int, float]] = []
 
-    def column(self, cost: float = 0.0, upper: float = 1.0) -> int:
-        self.cost.append(cost)
-        self.upper.append(upper)
-        return len(self.cost) - 1
-
-    def row(self, terms: list[tuple[int, float]], lower: float, upper: float) -> None:
-        at = len(self.row_lower)
-        self.row_lower.append(lower)
-        self.row_upper.append(upper)
-        self.entries += [(at, column, value) for column, value in terms]
-
-    def add_demand(self, column: int, slot: int, demand: Floats) -> None:
-        """Enter what a column demands of a slot in the rows of (5)."""
-        base = (slot - 1) * len(demand)
-        self.entries += [(base + r, column, float(d)) for r, d in enumerate(demand) if d]
-
-    def finish(self) -> FluidLp:
-        rows, columns, values = zip(*self.entries, strict=True) if self.entries else ((), (), ())
-        shape = len(self.row_lower), len(self.cost)
-        matrix = sparse.csr_array((values, (rows, columns)), shape=shape)
-        lower = np.zeros(len(self.cost))
-        program = LinearProgram(
-            np.array(self.cost, dtype=float),
-            lower,
-            np.array(self.upper, dtype=float),
-            matrix,
-            np.array(self.row_lower),
-            np.array(self.row_upper),
-        )
-        return FluidLp(program, self.capacity_rows)
+def _add_demand(
+    builder: ProgramBuilder, rows: Ints, columns: Ints, modes: list[tuple[float, Floats]]
+) -> None:
+    """Add the demand of columns [slot, mode] to the rows of (5) [slot, r]."""
+    demand = np.array([demand for _, demand in modes])  # [mode, r]
+    used = demand.any(axis=0)
+    builder.add(rows[:, None, used], columns[:, :, None], demand[:, used])
 
 
 def full_width_modes(instance: DmlrsInstance, i: int) -> list[tuple[float, Floats]]:
@@ -120,61 +90,74 @@ def disaggregated_columns(instance: DmlrsInstance) -> int:
     return sum(1 + 2 * (f - job.arrival + 1) for job, first in pairs for f in range(first, T + 1))
 
 
-def compact(instance: DmlrsInstance) -> FluidLp:
+def compact(instance: DmlrsInstance) -> FluidRelaxation:
     """Return the compact fluid program: about 4 columns for each job and slot from its arrival."""
-    view, builder = arrays(instance), _LpBuilder(instance)
+    view, T = arrays(instance), instance.horizon
+    builder, capacity = _with_capacity(instance)
     for i, first in enumerate(first_completions(instance)):
-        if first > instance.horizon:
+        if first > T:
             continue
-        arrival = int(view.arrival[i])
-        utility = np.append(view.utility[i, : instance.horizon - arrival + 1], 0.0)
-        completed = {  # Y_t: sum_f u(f) (Y_f - Y_f-1)
-            t: builder.column(float(utility[t - arrival + 1] - utility[t - arrival]))
-            for t in range(first, instance.horizon + 1)
-        }
-        previous: list[tuple[int, float]] = []
-        modes = full_width_modes(instance, i)
-        for t in range(arrival, instance.horizon + 1):
-            work = builder.column(upper=np.inf if t < instance.horizon else 2.0)
-            used = [builder.column() for _ in modes]
-            for column, (_, demand) in zip(used, modes, strict=True):
-                builder.add_demand(column, t, demand)
-            advance_terms = [(q, -advance) for q, (advance, _) in zip(used, modes, strict=True)]
-            builder.row(
-                [(work, 1.0), *previous, *advance_terms], -np.inf, 0.0
-            )  # W_t <= W_t-1 + advance
-            completing = [(completed[instance.horizon], -1.0)]
-            if t in completed:
-                builder.row([(work, 1.0), (completed[t], -1.0)], 0.0, np.inf)
-            if t - 1 in completed:
-                completing.append((completed[t - 1], 1.0))
-                builder.row([(completed[t], 1.0), (completed[t - 1], -1.0)], 0.0, np.inf)
-            builder.row([*((q, 1.0) for q in used), *completing], -np.inf, 0.0)
-            previous = [(work, -1.0)]
-    return builder.finish()
+        arrival, modes = int(view.arrival[i]), full_width_modes(instance, i)
+        slots, lead = np.arange(T - arrival + 1), first - arrival
+        # Y_t costs u(t + 1) - u(t), because sum_f u(f) (Y_f - Y_f-1) = sum_t Y_t (u(t) - u(t + 1))
+        utility = np.append(view.utility[i, lead : T - arrival + 1], 0.0)
+        Y = builder.columns("Y", T - first + 1, cost=np.diff(utility), upper=1).positions
+        upper = np.ones((len(slots), 1 + len(modes)))
+        upper[:, 0] = np.where(slots < slots[-1], np.inf, 2.0)
+        own = builder.columns("W, q", upper.shape, upper=upper).positions
+        W, q = own[:, 0], own[:, 1:]
+        _add_demand(builder, capacity.positions[arrival - 1 :], q, modes)
+        # rows of a slot: the first two kinds below, in slots before f0; then also the last two
+        count = 2 + (slots >= lead) + (slots > lead)
+        begin = np.cumsum(count) - count
+        end, late, later = begin + count - 1, begin[lead:] + 1, begin[lead + 1 :] + 2
+        at_least = np.isin(np.arange(count.sum()), np.concatenate([late, later]))
+        progress = np.array([advance for advance, _ in modes])
+        builder.rows(
+            "job",
+            len(at_least),
+            # W_t <= W_t-1 + sum of progress q
+            (begin, W, 1), (begin[1:], W[:-1], -1), (begin[:, None], q, -progress),
+            # sum of q <= Y_T - Y_t-1
+            (end[:, None], q, 1), (end, Y[-1], -1), (end[lead + 1 :], Y[:-1], 1),
+            (late, W[lead:], 1), (late, Y, -1),  # W_t >= Y_t
+            (later, Y[1:], 1), (later, Y[:-1], -1),  # Y_t >= Y_t-1
+            lower=np.where(at_least, 0.0, -np.inf),
+            upper=np.where(at_least, np.inf, 0.0),
+        )  # fmt: skip
+    return FluidRelaxation(builder.program(), capacity)
 
 
-def disaggregated(instance: DmlrsInstance) -> FluidLp:
+def disaggregated(instance: DmlrsInstance) -> FluidRelaxation:
     """Return the fluid program disaggregated by completion slot.
 
     It has sum_i sum_f (1 + 2 (f - a_i + 1)) columns; tighter than the compact one, and slow for
     long horizons.
     """
-    view, builder = arrays(instance), _LpBuilder(instance)
+    view, T = arrays(instance), instance.horizon
+    builder, capacity = _with_capacity(instance)
     for i, first in enumerate(first_completions(instance)):
+        if first > T:
+            continue
         arrival, modes = int(view.arrival[i]), full_width_modes(instance, i)
-        completions = []
-        for f in range(first, instance.horizon + 1):
-            y = builder.column(-float(view.utility[i, f - arrival]))
-            completions.append((y, 1.0))
-            work = [(y, -1.0)]
-            for t in range(arrival, f + 1):
-                used = [builder.column() for _ in modes]
-                for column, (advance, demand) in zip(used, modes, strict=True):
-                    builder.add_demand(column, t, demand)
-                    work.append((column, advance))
-                builder.row([(y, -1.0), *((q, 1.0) for q in used)], -np.inf, 0.0)
-            builder.row(work, 0.0, np.inf)
-        if completions:
-            builder.row(completions, -np.inf, 1.0)
-    return builder.finish()
+        progress = np.array([advance for advance, _ in modes])
+        # for each completion f: columns y and q [slot, mode], rows of its slots, row of its work
+        length = np.arange(first, T + 1) - arrival + 1
+        width, height = 1 + length * len(modes), length + 1
+        left, top = np.cumsum(width) - width, np.cumsum(height) - height
+        cost = np.zeros(width.sum())
+        cost[left] = -view.utility[i, length - 1]
+        columns = builder.columns("y, q", len(cost), cost=cost, upper=1).positions
+        lower, upper = np.full(height.sum() + 1, -np.inf), np.zeros(height.sum() + 1)
+        lower[top + length], upper[top + length], upper[-1] = 0.0, np.inf, 1.0
+        rows = builder.rows("job", len(upper), lower=lower, upper=upper).positions
+        for n, start, row in zip(length.tolist(), left.tolist(), top.tolist(), strict=True):
+            y, q = columns[start], columns[start + 1 :][: n * len(modes)].reshape(n, -1)
+            _add_demand(builder, capacity.positions[arrival - 1 :][:n], q, modes)
+            slots, work = rows[row : row + n], rows[row + n]
+            builder.add(slots[:, None], q, 1)  # sum of q <= y in each slot
+            builder.add(slots, y, -1)
+            builder.add(work, q, progress)  # sum of progress q >= y
+            builder.add(work, y, -1)
+        builder.add(rows[-1], columns[left], 1)  # one completion
+    return FluidRelaxation(builder.program(), capacity)

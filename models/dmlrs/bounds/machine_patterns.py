@@ -46,12 +46,7 @@ from schedgap.models.dmlrs.throughput import (
     machine_limits,
     max_external_workers,
 )
-from schedgap.models.mechanisms.knapsack import (
-    SAFE,
-    NodeBudget,
-    Option,
-    multiple_choice_knapsack,
-)
+from schedgap.models.mechanisms.knapsack import SAFE, NodeBudget, Option, multiple_choice_knapsack
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.solvers import Clock
 

@@ -33,7 +33,7 @@ def _zero_prices(instance: DmlrsInstance) -> Floats:
 
 
 def _fluid(
-    build: Callable[[DmlrsInstance], fluid.FluidLp], size: Callable[[DmlrsInstance], int]
+    build: Callable[[DmlrsInstance], fluid.FluidRelaxation], size: Callable[[DmlrsInstance], int]
 ) -> Callable[[DmlrsInstance, RunContext], MethodResult]:
     """Return the method that evaluates the prices of a fluid program."""
 
@@ -56,7 +56,7 @@ def _fluid(
         value = None if result.objective is None else -result.objective + 0.0
         certified = _certified(
             instance,
-            relaxation.prices(instance, result.duals),
+            relaxation.prices(result.duals),
             relaxation=value,
             columns=len(relaxation.program.cost),
         )
@@ -85,7 +85,7 @@ def colgen(instance: DmlrsInstance, call: RunContext) -> MethodResult:
         return _certified(
             instance, _zero_prices(instance), f"no prices to begin with ({result.status})"
         )
-    prices = relaxation.prices(instance, result.duals)
+    prices = relaxation.prices(result.duals)
     first = _certified(instance, prices)
     assert first.bound is not None
     call.progress.bound(first.bound, first.certificate)

@@ -31,7 +31,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.algorithms.dynamic_program import CheapestPlans, exact, undominated
@@ -50,6 +49,7 @@ from schedgap.solvers import Clock, solve
 from schedgap.solvers.engines.results import USUAL_TOLERANCES
 from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.builder import ProgramBuilder, columns_matrix
 
 MARGIN = 1e-5  # on z; prices that prove less do not decide
 SCALE = 100.0  # of a cut, so that violations exceed an engine's tolerance
@@ -105,7 +105,7 @@ class DeadlineOracle:
         self.instance, self.slots, self.clock, self.seed = slots.instance, slots, clock, seed
         instance = self.instance
         self.levels = progress_levels(instance)
-        self.ratio = {ratio.index: ratio for ratio in candidate_jobs(instance)}
+        self.jobs = {job.index: job for job in candidate_jobs(instance)}
         self.level_of = {
             item: (i, level)
             for i, own in self.levels.items()
@@ -113,7 +113,7 @@ class DeadlineOracle:
         }
         self.prices: dict[tuple[int, int], Floats] = {}  # of levels [l], by slot and job
         for i, rows in options.items():
-            for t, row in enumerate(rows, self.ratio[i].arrival):
+            for t, row in enumerate(rows, self.jobs[i].arrival):
                 cost = {(option.internal, option.workers): option.cost for option in row}
                 own = [cost[item.internal, item.workers] for item in self.levels[i].items]
                 self.prices[t, i] = np.maximum.accumulate(np.array(own))
@@ -128,20 +128,20 @@ class DeadlineOracle:
         due : mapping
             Deadline of each job; other jobs do not run.
         """
-        case, clock = _DeadlineMaster(self, due), self.clock.share(TIME_SHARE)
+        master, clock = _DeadlineMaster(self, due), self.clock.share(TIME_SHARE)
         proofs: list[_DualProof] = []
 
         def pricing(duals: Floats) -> Priced:
-            found = self._price(case, case.level_prices(duals), proofs, clock)
+            columns = self._price(master, master.level_prices(duals), proofs, clock)
             if proofs[-1].ratio < 1 - MARGIN:
                 return Priced(None, -proofs[-1].ratio)
-            return Priced(found, -1.0)
+            return Priced(columns, -1.0)
 
         try:
-            start = self._start(case)
+            start = self._start(master)
             first = [pricing(start)]  # before the master, so that it has these columns
             result = generate_columns(
-                case.master(),
+                master.program(),
                 lambda duals: first.pop() if first else pricing(duals),
                 clock=clock,
                 prices=start,
@@ -149,74 +149,75 @@ class DeadlineOracle:
             )
         except OutOfTimeError:
             return None
-        least = min(proofs, key=lambda proof: proof.ratio)
+        best_proof = min(proofs, key=lambda proof: proof.ratio)
         self.prices |= {
-            (t, i): least.level_prices[case.at[t], i]
-            for t in case.at
-            for i in case.jobs[case.at[t]]
+            (t, i): best_proof.level_prices[master.at[t], i]
+            for t in master.at
+            for i in master.jobs[master.at[t]]
         }
-        if least.ratio < 1 - MARGIN:
-            return self._cut(case, least)
-        whole = result.objective is not None and result.objective < MARGIN - 1
-        return self._whole(case) if whole else None
+        if best_proof.ratio < 1 - MARGIN:
+            return self._cut(master, best_proof)
+        fractional = result.objective is not None and result.objective < MARGIN - 1
+        return self._whole(master) if fractional else None
 
-    def _start(self, case: "_DeadlineMaster") -> Floats:
+    def _start(self, master: "_DeadlineMaster") -> Floats:
         """Return initial prices [row]: the last prices of the levels, at cost 1 for all jobs."""
         level_prices = {
-            (k, i): np.mean([self.prices[t, i] for t in case.slots[k]], axis=0)
-            for k, i in case.first
+            (k, i): np.mean([self.prices[t, i] for t in master.slots[k]], axis=0)
+            for k, i in master.first
         }
         cost = sum(
-            float(self._cheapest(case, i, level_prices, f).cost[-1]) for i, f in case.due.items()
+            float(self._cheapest(master, i, level_prices, f).cost[-1])
+            for i, f in master.due.items()
         )
-        prices = np.zeros(case.size)
-        for key, row in case.first.items():
+        prices = np.zeros(master.size)
+        for key, row in master.first.items():
             steps = np.diff(level_prices[key], prepend=0.0)
             prices[row : row + len(steps)] = steps / cost if 0 < cost < np.inf else steps
         return prices
 
     def _price(
         self,
-        case: "_DeadlineMaster",
+        master: "_DeadlineMaster",
         level_prices: LevelPrices,
         proofs: list[_DualProof],
         clock: Clock,
     ) -> Columns | None:
         """Record what prices prove; return the best plans and packings as columns, or None."""
-        fresh: list[dict[int, float]] = []
+        columns: list[dict[int, float]] = []
         cost = slots_value = 0.0
-        for i in case.due:
-            found = self._cheapest(case, i, level_prices, case.due[i])
-            if not found.plans:
+        for i in master.due:
+            cheapest = self._cheapest(master, i, level_prices, master.due[i])
+            if not cheapest.plans:
                 raise OutOfTimeError  # the job has too few slots, by a rounding
-            cost += float(found.cost[-1])
-            way = found.plans[max(found.plans)]
-            first = self.ratio[i].arrival
+            cost += float(cheapest.cost[-1])
+            offsets = cheapest.plans[max(cheapest.plans)]
+            first = self.jobs[i].arrival
             plan = {
                 first + k: self.level_of[JobBundle(i, option.internal, option.workers)][1]
-                for k, option in way.items()
+                for k, option in offsets.items()
             }
             self.plans.setdefault((i, *plan.items()), plan)
-            fresh.append(case.plan(i, plan))
-        for k, among in enumerate(case.jobs):
-            values = {i: level_prices[k, i] for i in among}
+            columns.append(master.plan(i, plan))
+        for k, jobs in enumerate(master.jobs):
+            values = {i: level_prices[k, i] for i in jobs}
             upper, chosen = best_of_slot(self.slots, self.levels, values, self.packings, clock)
-            slots_value += len(case.slots[k]) * upper
+            slots_value += len(master.slots[k]) * upper
             if chosen:
                 if chosen not in self.packings:
                     self.packings.append(chosen)
-                fresh += case.packing_columns(chosen)
+                columns += master.packing_columns(chosen)
         proofs.append(_DualProof(level_prices, slots_value, cost))
-        return case.columns(fresh) if fresh else None
+        return master.columns(columns) if columns else None
 
     def _cheapest(
-        self, case: "_DeadlineMaster", i: int, level_prices: LevelPrices, last: int
+        self, master: "_DeadlineMaster", i: int, level_prices: LevelPrices, last: int
     ) -> CheapestPlans:
         """Return the cheapest plans of job i; slots after its deadline are free."""
         job, own = job_at_arrival(self.instance, i), self.levels[i]
         rows = []
         for t in range(job.arrival, last + 1):
-            prices = level_prices.get((case.at[t], i)) if t in case.at else None
+            prices = level_prices.get((master.at[t], i)) if t in master.at else None
             costs = np.zeros(len(own.items)) if prices is None else prices
             options = [
                 SlotOption(float(cost), item.workers, item.internal, {})
@@ -225,46 +226,45 @@ class DeadlineOracle:
             rows.append(undominated(job, options))
         return exact(job, rows)
 
-    def _cut(self, case: "_DeadlineMaster", proof: _DualProof) -> CompletionCut:
+    def _cut(self, master: "_DeadlineMaster", proof: _DualProof) -> CompletionCut:
         """Return the inequality of a proof as a row on completions."""
         T = self.instance.horizon
-        costs = {i: self._cheapest(case, i, proof.level_prices, T).cost for i in case.due}
+        costs = {i: self._cheapest(master, i, proof.level_prices, T).cost for i in master.due}
         # sum_i cost_i(f_i) <= value of all slots, scaled; weights are cut off at 2 SCALE, because
         # a single one violates the row
         scale = SCALE / proof.cost
         upper = scale * proof.slots_value * (1 + 1e-9)
         return CompletionCut(
             {
-                (i, self.ratio[i].arrival + k): min(2 * SCALE, scale * cost)
-                for i, own in costs.items()
-                for k, cost in enumerate(own.tolist())
+                (i, self.jobs[i].arrival + k): min(2 * SCALE, scale * cost)
+                for i, cost_by_slot in costs.items()
+                for k, cost in enumerate(cost_by_slot.tolist())
             },
             upper,
         )
 
-    def _whole(self, case: "_DeadlineMaster") -> SlotPlan | None:
+    def _whole(self, master: "_DeadlineMaster") -> SlotPlan | None:
         """Return a plan composed of known packings, or None if there is none or time is up."""
         keys = list(
-            dict.fromkeys((k, own) for each in self.packings for k, own in case.restrictions(each))
+            dict.fromkeys(
+                (k, own) for each in self.packings for k, own in master.restrictions(each)
+            )
         )
-        size = len(case.due) + len(case.jobs)
-        matrix = np.zeros((size, len(keys)))
+        counts = [len(own) for own in master.slots]
+        builder = ProgramBuilder()
+        chosen = builder.columns(
+            "packings", len(keys), upper=[counts[k] for k, _ in keys], integer=True
+        )
+        work = [self.jobs[i].cover_row.least for i in master.due]
+        jobs = builder.rows("jobs", len(work), lower=work)
+        classes = builder.rows("classes", len(counts), upper=counts)
         for column, (k, own) in enumerate(keys):
-            matrix[len(case.due) + k, column] = 1
+            builder.add(classes.at(k), chosen.at(column), 1)
             for i, level in own:
-                matrix[case.row[i], column] = self.levels[i].progress[level]
-        counts = np.array([len(own) for own in case.slots], dtype=float)
-        needs = [self.ratio[i].cover_row.least for i in case.due]
+                progress = self.levels[i].progress[level]
+                builder.add(jobs.at(master.row[i]), chosen.at(column), progress)
         result = solve(
-            LinearProgram(
-                np.zeros(len(keys)),
-                np.zeros(len(keys)),
-                counts[[k for k, _ in keys]],
-                matrix,
-                np.concatenate([needs, np.full(len(counts), -np.inf)]),
-                np.concatenate([np.full(len(needs), np.inf), counts]),
-                integer=np.ones(len(keys), dtype=bool),
-            ),
+            builder.program(),
             "highs",
             clock=self.clock.share(1.0, most=INTEGER_SECONDS),
             seed=self.seed,
@@ -272,7 +272,7 @@ class DeadlineOracle:
         )
         if result.values is None:
             return None
-        free = [list(own) for own in case.slots]
+        free = [list(own) for own in master.slots]
         plan = {}
         for (k, own), number in zip(keys, np.round(result.values).astype(int), strict=True):
             for _ in range(number):
@@ -290,78 +290,76 @@ class _DeadlineMaster:
         self.oracle, self.due = oracle, dict(sorted(due.items()))
         classes: dict[tuple[int, ...], list[int]] = {}
         for t in range(1, oracle.instance.horizon + 1):
-            here = tuple(i for i, f in self.due.items() if oracle.ratio[i].arrival <= t <= f)
-            if here:
-                classes.setdefault(here, []).append(t)
+            running = tuple(i for i, f in self.due.items() if oracle.jobs[i].arrival <= t <= f)
+            if running:
+                classes.setdefault(running, []).append(t)
         self.jobs, self.slots = list(classes), list(classes.values())
         self.at = {t: k for k, own in enumerate(self.slots) for t in own}
         self.row = {i: n for n, i in enumerate(self.due)}
         self.first: dict[tuple[int, int], int] = {}  # the row of the lowest level
         self.size = len(self.due) + len(self.jobs)
-        for k, among in enumerate(self.jobs):
-            for i in among:
+        for k, jobs in enumerate(self.jobs):
+            for i in jobs:
                 self.first[k, i] = self.size
                 self.size += len(oracle.levels[i].items)
 
-    def master(self) -> LinearProgram:
+    def program(self) -> LinearProgram:
         """Return the master: the column z first, then the known plans and packings."""
-        fresh = [dict.fromkeys(self.row.values(), -1.0)]
+        entries = [dict.fromkeys(self.row.values(), -1.0)]
         for (i, *_), plan in self.oracle.plans.items():
             if i in self.due and max(plan) <= self.due[i]:
-                fresh.append(self.plan(i, plan))
+                entries.append(self.plan(i, plan))
         for chosen in self.oracle.packings:
-            fresh += self.packing_columns(chosen)
-        columns = self.columns(fresh)
+            entries += self.packing_columns(chosen)
+        columns = self.columns(entries)
         lower, upper = np.zeros(self.size), np.full(self.size, np.inf)
         counts = slice(len(self.due), len(self.due) + len(self.jobs))
         lower[counts], upper[counts] = -np.inf, [len(own) for own in self.slots]
-        column_upper = np.full(len(fresh), np.inf)
+        column_upper = np.full(len(entries), np.inf)
         column_upper[0] = 1.0
-        cost = np.zeros(len(fresh))
+        cost = np.zeros(len(entries))
         cost[0] = -1.0
-        return LinearProgram(cost, np.zeros(len(fresh)), column_upper, columns.matrix, lower, upper)
+        return LinearProgram(
+            cost, np.zeros(len(entries)), column_upper, columns.matrix, lower, upper
+        )
 
     def level_prices(self, duals: Floats) -> LevelPrices:
         """Return the prices of the levels: the cumulated duals [row] of their rows."""
-        found = {}
+        prices = {}
         for (k, i), row in self.first.items():
             steps = duals[row : row + len(self.oracle.levels[i].items)]
-            found[k, i] = np.cumsum(np.maximum(0.0, steps))
-        return found
+            prices[k, i] = np.cumsum(np.maximum(0.0, steps))
+        return prices
 
     def plan(self, i: int, levels: Mapping[int, int]) -> dict[int, float]:
         """Return the column of a plan of job i, by row."""
-        found = {self.row[i]: 1.0}
+        entries = {self.row[i]: 1.0}
         for t, level in levels.items():
             first = self.first[self.at[t], i]
             for row in range(first, first + level + 1):
-                found[row] = found.get(row, 0.0) - 1.0
-        return found
+                entries[row] = entries.get(row, 0.0) - 1.0
+        return entries
 
     def packing_columns(self, chosen: LevelChoice) -> list[dict[int, float]]:
         """Return the columns of a packing, one for each class of slots."""
-        found = []
+        columns = []
         for k, own in self.restrictions(chosen):
             column = {len(self.due) + k: 1.0}
             for i, level in own:
                 first = self.first[k, i]
                 column |= dict.fromkeys(range(first, first + level + 1), 1.0)
-            found.append(column)
-        return found
+            columns.append(column)
+        return columns
 
     def restrictions(
         self, chosen: LevelChoice
     ) -> Iterable[tuple[int, tuple[tuple[int, int], ...]]]:
         """Yield each class with the jobs of a packing that may run in it, and their levels."""
-        for k, among in enumerate(self.jobs):
-            own = tuple((i, chosen[i]) for i in among if i in chosen)
+        for k, jobs in enumerate(self.jobs):
+            own = tuple((i, chosen[i]) for i in jobs if i in chosen)
             if own:
                 yield k, own
 
     def columns(self, entries: list[dict[int, float]]) -> Columns:
         """Return columns of cost 0."""
-        starts = np.cumsum([0, *map(len, entries)])
-        rows = [row for own in entries for row in own]
-        values = [value for own in entries for value in own.values()]
-        matrix: Any = sparse.csc_array((values, rows, starts), shape=(self.size, len(entries)))
-        return Columns(np.zeros(len(entries)), matrix, entries)
+        return Columns(np.zeros(len(entries)), columns_matrix(entries, self.size), entries)

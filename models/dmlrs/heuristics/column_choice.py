@@ -7,10 +7,8 @@ heuristics", Electronic Notes in Discrete Mathematics 36 (2010): the restricted 
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats
@@ -27,6 +25,7 @@ from schedgap.models.dmlrs.throughput import (
 )
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.builder import ProgramBuilder
 
 
 def with_full_work(instance: DmlrsInstance, column: JobColumn) -> JobColumn | None:
@@ -70,35 +69,19 @@ def restricted_master(
     share : float
         Share of the capacity that they may use, in (0, 1].
     """
-    view, T, R = arrays(instance), instance.horizon, len(instance.resources)
-    capacity = share * np.tile(view.capacity.sum(axis=0), T)
-    row_count = T * R + len(instance.jobs)
-    rows: list[int] = []
-    entries: list[float] = []
-    starts = [0]
-    for column in columns:
-        job_bundles = bundles(instance, column.job)
-        for slot, option in column.options.items():
-            demand = (
-                job_bundles.demand_milli[np.searchsorted(job_bundles.workers, option.workers)]
-                / 1000
-            )
-            rows += range((slot - 1) * R, slot * R)
-            entries += demand.tolist()
-        rows.append(T * R + column.job)
-        entries.append(1.0)
-        starts.append(len(rows))
-    matrix: Any = sparse.csc_array((entries, rows, starts), shape=(row_count, len(columns)))
+    view, builder = arrays(instance), ProgramBuilder()
     utilities = [view.utility[c.job, c.completion - view.arrival[c.job]] for c in columns]
-    return LinearProgram(
-        -np.array(utilities),
-        np.zeros(len(columns)),
-        np.ones(len(columns)),
-        matrix,
-        np.full(row_count, -np.inf),
-        np.concatenate([capacity, np.ones(len(instance.jobs))]),
-        integer=np.ones(len(columns), dtype=bool),
-    )
+    x = builder.columns("x", len(columns), cost=-np.array(utilities), upper=1, integer=True)
+    total = view.capacity.sum(axis=0)
+    capacity = builder.rows("capacity", (instance.horizon, len(total)), upper=share * total)
+    once = builder.rows("once", len(instance.jobs), upper=1)
+    for j, column in enumerate(columns):
+        own = bundles(instance, column.job)
+        for slot, option in column.options.items():
+            demand = own.demand[np.searchsorted(own.workers, option.workers)]
+            builder.add(capacity.positions[slot - 1], x.at(j), demand)
+        builder.add(once.at(column.job), x.at(j), 1)
+    return builder.program()
 
 
 def schedule_from_columns(

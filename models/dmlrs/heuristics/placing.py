@@ -16,7 +16,13 @@ import numpy as np
 
 from schedgap.instances.dmlrs import INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats, Ints
-from schedgap.models.dmlrs.throughput import Bundles, bundles, ps_needed
+from schedgap.models.dmlrs.throughput import (
+    Bundles,
+    bundles,
+    bundles_that_fit,
+    ps_needed,
+    units_that_fit,
+)
 
 Counts = dict[int, tuple[int, int]]  # workers and PSs by index of the machine
 
@@ -44,15 +50,10 @@ def slot_limits(instance: DmlrsInstance, i: int, free: Ints) -> SlotLimits:
         Free capacity in thousandths.
     """
     view, job_bundles = arrays(instance), bundles(instance, i)
-    fit_count = np.full(free.shape[:2], len(job_bundles.workers))
-    for r in np.flatnonzero(job_bundles.demand_milli.any(axis=0)):
-        # demand grows with n, so the bundles that fit are the first ones
-        held = np.searchsorted(job_bundles.demand_milli[:, r], free[:, :, r], side="right")
-        np.minimum(fit_count, held, out=fit_count)
-    internal = np.append(0, job_bundles.workers)[fit_count]
-    workers = _max_units(free, view.worker_milli[i], int(view.batch[i]))
+    internal = np.append(0, job_bundles.workers)[bundles_that_fit(job_bundles, free)]
+    workers = units_that_fit(free, view.worker_milli[i], int(view.batch[i]))
     max_ps = int(job_bundles.ps[-1]) if len(job_bundles.ps) else 0
-    ps = _max_units(free - workers[:, :, None] * view.worker_milli[i], view.ps_milli[i], max_ps)
+    ps = units_that_fit(free - workers[:, :, None] * view.worker_milli[i], view.ps_milli[i], max_ps)
     across = np.zeros(len(free), dtype=np.int64)
     if free.shape[1] > 1:
         bundled = _allowed(job_bundles, internal.sum(axis=1), np.full(len(free), max_ps))
@@ -60,13 +61,6 @@ def slot_limits(instance: DmlrsInstance, i: int, free: Ints) -> SlotLimits:
         across = np.maximum(bundled, separate)
     max_workers = np.stack([internal.max(axis=1), across], axis=1)
     return SlotLimits(internal, workers, ps, max_workers)
-
-
-def _max_units(free: Ints, demand: Ints, limit: int) -> Ints:
-    """Return how many units of one demand [r] fit [t, h], at most `limit`."""
-    used = demand > 0
-    fitting: Ints = np.minimum(limit, (free[:, :, used] // demand[used]).min(axis=2))
-    return fitting
 
 
 def _allowed(job_bundles: Bundles, workers: Ints, ps: Ints) -> Ints:
@@ -96,10 +90,8 @@ def place(
         Value of free capacity; machines with the least value are filled first.
     """
     view = arrays(instance)
-    limits, ps_count = (
-        slot_limits(instance, i, free[None]),
-        ps_needed(float(view.ratio[i]), workers),
-    )
+    limits, ratio = slot_limits(instance, i, free[None]), float(view.ratio[i])
+    ps_count = ps_needed(ratio, workers)
     internal = limits.internal[0]
     order = _fullest(free, value)
     if mode == INTERNAL:
@@ -112,12 +104,11 @@ def place(
         remaining = free - w[:, None] * view.worker_milli[i]
         s = _filled(
             _fullest(remaining, value),
-            _max_units(remaining[None], view.ps_milli[i], ps_count)[0],
+            units_that_fit(remaining, view.ps_milli[i], ps_count),
             ps_count,
         )
     elif internal.sum() >= workers:
         w = _filled(order, internal, workers)
-        ratio = float(view.ratio[i])
         s = _filled(order, np.array([ps_needed(ratio, n) for n in w.tolist()]), ps_count)
     else:
         return None

@@ -50,7 +50,7 @@ def fluid_stage(
     if result.duals is None:
         state.trace["fluid"] = result.status
         return None
-    prices = relaxation.prices(instance, result.duals)
+    prices = relaxation.prices(result.duals)
     report_bound(state, instance, priced_bound(instance, prices), price_certificate(prices))
     partials = []
     for share in PRICE_SHARES:

@@ -4,7 +4,7 @@ v_itqn: job i has n workers in slot t, on a single machine (q = 0) or across mac
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
 from schedgap.models.dmlrs.programs.common_rows import (
@@ -16,6 +16,9 @@ from schedgap.models.dmlrs.programs.common_rows import (
     running,
 )
 from schedgap.models.dmlrs.throughput import bundles
+
+if TYPE_CHECKING:
+    from pyomo.environ import ConcreteModel
 
 
 class JobBundle(NamedTuple):
@@ -35,7 +38,7 @@ def size(instance: DmlrsInstance) -> int:
     )
 
 
-def build(instance: DmlrsInstance) -> Any:
+def build(instance: DmlrsInstance) -> "ConcreteModel":
     """Return the program as a Pyomo `ConcreteModel`; it is not solved."""
     import pyomo.environ as pyo
 
@@ -79,7 +82,7 @@ def build(instance: DmlrsInstance) -> Any:
     }
     total = view.capacity_milli.sum(axis=0) / 1000
 
-    def fits(model: Any, t: int, r: int) -> Any:
+    def fits(model: "ConcreteModel", t: int, r: int) -> Any:
         terms = [
             float(demand[p.index][n][r]) * var
             for p in jobs

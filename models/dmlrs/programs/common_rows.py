@@ -3,13 +3,16 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.dmlrs.programs.integral_rows import CoverRow, cover_row, min_external
 from schedgap.models.dmlrs.throughput import first_completions, machine_limits, max_external_workers
+
+if TYPE_CHECKING:
+    from pyomo.environ import ConcreteModel
 
 Work = Mapping[int, tuple[Any, Any]]  # by slot: worker-slots on a single machine, and across
 
@@ -86,7 +89,9 @@ def _neighbors(keys: list[Any]) -> list[tuple[int, int]]:
     return [pair for group in groups.values() for pair in pairwise(group)]
 
 
-def add_completions(model: Any, instance: DmlrsInstance, jobs: list[CandidateJob]) -> None:
+def add_completions(
+    model: "ConcreteModel", instance: DmlrsInstance, jobs: list[CandidateJob]
+) -> None:
     """Add y_if, the objective, and the rows of at most one completion for each job.
 
     Parameters
@@ -118,7 +123,7 @@ def add_completions(model: Any, instance: DmlrsInstance, jobs: list[CandidateJob
     )
 
 
-def running(model: Any, instance: DmlrsInstance, i: int, t: int) -> Any:
+def running(model: "ConcreteModel", instance: DmlrsInstance, i: int, t: int) -> Any:
     """Return sum_{f >= t} y_if, which is 1 if job i may run in slot t.
 
     Parameters
@@ -132,7 +137,7 @@ def running(model: Any, instance: DmlrsInstance, i: int, t: int) -> Any:
 
 
 def add_work(
-    model: Any,
+    model: "ConcreteModel",
     instance: DmlrsInstance,
     jobs: list[CandidateJob],
     work: Mapping[int, Work],
@@ -157,7 +162,7 @@ def add_work(
     T = instance.horizon
     by_job = {job.index: job for job in jobs}
 
-    def enough(model: Any, i: int, t: int) -> Any:
+    def enough(model: "ConcreteModel", i: int, t: int) -> Any:
         job = by_job[i]
         done = pyo.quicksum(
             job.cover_row.internal * work[i][s][0] + job.cover_row.external * work[i][s][1]
@@ -181,7 +186,7 @@ def add_work(
 
 
 def add_capacity(
-    model: Any,
+    model: "ConcreteModel",
     instance: DmlrsInstance,
     jobs: list[CandidateJob],
     demand: Callable[[int, int, int, int], Any],
@@ -220,7 +225,7 @@ def add_capacity(
     if not symmetry:
         return
 
-    def busier(model: Any, h: int, k: int, t: int) -> Any:
+    def busier(model: "ConcreteModel", h: int, k: int, t: int) -> Any:
         found = uses[h, t, 0] >= uses[k, t, 0]
         return pyo.Constraint.Skip if isinstance(found, bool) else found
 
@@ -232,7 +237,9 @@ def add_capacity(
     add_job_order(model, instance, jobs)
 
 
-def add_job_order(model: Any, instance: DmlrsInstance, jobs: list[CandidateJob]) -> None:
+def add_job_order(
+    model: "ConcreteModel", instance: DmlrsInstance, jobs: list[CandidateJob]
+) -> None:
     """Add rows that order equal jobs by completion.
 
     Parameters
@@ -256,7 +263,7 @@ def add_job_order(model: Any, instance: DmlrsInstance, jobs: list[CandidateJob])
     )
 
 
-def admitted(model: Any) -> list[int]:
+def admitted(model: "ConcreteModel") -> list[int]:
     """Return the jobs that a solved model admits.
 
     Parameters

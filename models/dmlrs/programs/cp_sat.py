@@ -7,11 +7,12 @@ bound on the rounded sum is a bound on the true sum.
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
+from schedgap.instances.dmlrs.compiled import Ints
 from schedgap.models.dmlrs.programs.common_rows import (
     CandidateJob,
     candidate_jobs,
@@ -21,6 +22,9 @@ from schedgap.models.dmlrs.programs.common_rows import (
 from schedgap.models.dmlrs.programs.integral_rows import min_external
 from schedgap.models.dmlrs.throughput import bundles
 
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
+
 OBJECTIVE_BITS = 44  # of the largest scaled sum of utilities
 MAX_DEMAND = 2**60  # of all jobs on one machine
 
@@ -29,10 +33,12 @@ MAX_DEMAND = 2**60  # of all jobs on one machine
 class CpProgram:
     """A CP-SAT model and the meaning of its variables."""
 
-    model: Any  # CpModel, maximising the scaled sum of utilities
+    model: "CpModel"  # CpModel, maximising the scaled sum of utilities
     scale: float
-    completed: dict[tuple[int, int], Any]  # y_if
-    counts: dict[tuple[int, int, int], list[tuple[Any, Any]]]  # workers, PSs; by job, slot, machine
+    completed: dict[tuple[int, int], "IntVar"]  # y_if
+    counts: dict[
+        tuple[int, int, int], list[tuple["IntVar", "IntVar"]]
+    ]  # workers, PSs; by job, slot, machine
 
     def bound(self, value: float) -> float:
         """Return the bound on the sum of utilities that a bound on the scaled sum gives.
@@ -83,8 +89,8 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True) -> CpProgram:
     T, H = instance.horizon, len(instance.machines)
     model = cp_model.CpModel()
     scale = scale_of(instance)
-    y: dict[tuple[int, int], Any] = {}
-    counts: dict[tuple[int, int, int], list[tuple[Any, Any]]] = {}
+    y: dict[tuple[int, int], IntVar] = {}
+    counts: dict[tuple[int, int, int], list[tuple[IntVar, IntVar]]] = {}
     gains = []
     for job in jobs:
         i = job.index
@@ -129,19 +135,19 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True) -> CpProgram:
 
 
 def _slot(
-    model: Any,
+    model: "CpModel",
     instance: DmlrsInstance,
     job: CandidateJob,
     t: int,
-    running: Any,
-    counts: dict[tuple[int, int, int], list[tuple[Any, Any]]],
-) -> tuple[list[Any], list[Any]]:
+    running: "LinearExprT",
+    counts: dict[tuple[int, int, int], list[tuple["IntVar", "IntVar"]]],
+) -> tuple[list["IntVar"], list["IntVar"]]:
     """Add the modes of one job in one slot; return its workers on one machine, and across."""
     i, modes, inside, across = job.index, [], [], []
     some = bundles(instance, i)
     pairs = list(zip(some.workers.tolist(), some.ps.tolist(), strict=True))
 
-    def pair(most: int, name: str) -> tuple[Any, Any, Any]:
+    def pair(most: int, name: str) -> tuple["IntVar", "IntVar", "IntVar"]:
         """Return variables for workers, PSs, and whether there are any."""
         allowed = [(0, 0, 0)] + [(n, m, 1) for n, m in pairs if n <= most]
         w = model.new_int_var(0, allowed[-1][0], f"w{name}")
@@ -172,7 +178,12 @@ def _slot(
 
 
 def _add_work(
-    model: Any, instance: DmlrsInstance, job: CandidateJob, admitted: Any, inside: Any, across: Any
+    model: "CpModel",
+    instance: DmlrsInstance,
+    job: CandidateJob,
+    admitted: "IntVar",
+    inside: "LinearExprT",
+    across: "LinearExprT",
 ) -> None:
     """Add (3): B >= need[A] for an admitted job."""
     if job.external == 0:
@@ -186,7 +197,7 @@ def _add_work(
     model.add(across >= lack).only_enforce_if(admitted)
 
 
-def read(program: CpProgram, instance: DmlrsInstance, values: Any) -> DmlrsSchedule:
+def read(program: CpProgram, instance: DmlrsInstance, values: Ints) -> DmlrsSchedule:
     """Return the schedule of a solution.
 
     Parameters

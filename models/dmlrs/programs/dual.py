@@ -5,7 +5,7 @@ On identical machines it has the optimum of (10), otherwise none below it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from schedgap.models.dmlrs.throughput import (
     max_external_workers,
     progress,
 )
+
+if TYPE_CHECKING:
+    from pyomo.environ import ConcreteModel
 
 MAX_STEPS = 100_000  # extensions of schedules that are enumerated
 MAX_ROWS = 50_000
@@ -101,7 +104,7 @@ def _aggregate(
     return AggregateSchedule(i, utility, demand)
 
 
-def build(instance: DmlrsInstance) -> Any:
+def build(instance: DmlrsInstance) -> "ConcreteModel":
     """Return the program as a Pyomo `ConcreteModel`; it is not solved.
 
     Raises

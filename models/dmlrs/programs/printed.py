@@ -6,7 +6,8 @@ never increases the utility. Workers of the mode across machines may all be on o
 program then counts less work for them than (3) does, so its optimum is still that of DMLRS.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
 from schedgap.models.dmlrs.programs.common_rows import (
@@ -20,6 +21,9 @@ from schedgap.models.dmlrs.programs.common_rows import (
 from schedgap.models.dmlrs.programs.integral_rows import ps_slope
 from schedgap.models.dmlrs.throughput import bundles, ps_needed
 
+if TYPE_CHECKING:
+    from pyomo.environ import ConcreteModel
+
 
 def size(instance: DmlrsInstance) -> int:
     """Return an upper limit on the number of columns."""
@@ -28,7 +32,7 @@ def size(instance: DmlrsInstance) -> int:
     return sum((T - p.arrival + 1) * each + T - p.first + 1 for p in candidate_jobs(instance))
 
 
-def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) -> Any:
+def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) -> "ConcreteModel":
     """Return the program as a Pyomo `ConcreteModel`; it is not solved.
 
     Parameters
@@ -153,7 +157,12 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True, cuts: bool = True) 
     return model
 
 
-def _add_exact_ratio(model: Any, instance: DmlrsInstance, inside: Any, across: Any) -> None:
+def _add_exact_ratio(
+    model: "ConcreteModel",
+    instance: DmlrsInstance,
+    inside: Mapping[tuple[int, int, int], tuple[Any, Any]],
+    across: Mapping[tuple[int, int], tuple[Any, Any]],
+) -> None:
     """Add (2) with equality: v times the smallest allowed numbers of workers and PSs.
 
     All allowed pairs (n, m) with n <= 100,000 have the same ratio: |n / gamma - m| < 1e-9 leaves no
@@ -186,7 +195,7 @@ def _add_exact_ratio(model: Any, instance: DmlrsInstance, inside: Any, across: A
             setattr(model, f"eq_2_{name}_{kind}", row)
 
 
-def read(model: Any, instance: DmlrsInstance) -> DmlrsSchedule:
+def read(model: "ConcreteModel", instance: DmlrsInstance) -> DmlrsSchedule:
     """Return the schedule of a solved model.
 
     Parameters

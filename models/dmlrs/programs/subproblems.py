@@ -5,7 +5,7 @@ those of the last job to arrive, at the prices of a greedy run of the jobs befor
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from schedgap.models.dmlrs.algorithms.prices import declared, final_load, of_job
 from schedgap.models.dmlrs.programs import printed
 from schedgap.models.dmlrs.slot_options import JobAtArrival, SlotState, job_at_arrival
 from schedgap.models.dmlrs.throughput import FULL
+
+if TYPE_CHECKING:
+    from pyomo.environ import ConcreteModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +82,7 @@ def last_to_arrive(instance: DmlrsInstance) -> JobSubproblem:
     )
 
 
-def of_the_last_job(instance: DmlrsInstance, equation: str) -> Any:
+def of_the_last_job(instance: DmlrsInstance, equation: str) -> "ConcreteModel":
     """Return a subproblem of the last job to arrive.
 
     Parameters
@@ -101,7 +104,7 @@ def of_the_last_job(instance: DmlrsInstance, equation: str) -> Any:
     return build_23(slot, across, relax=equation == "23 relaxed")
 
 
-def build_15(subproblem: JobSubproblem) -> Any:
+def build_15(subproblem: JobSubproblem) -> "ConcreteModel":
     """Return (15): the schedule of largest payoff; 0 if the job is better rejected.
 
     Parameters
@@ -118,7 +121,7 @@ def build_15(subproblem: JobSubproblem) -> Any:
     return model
 
 
-def build_16(subproblem: JobSubproblem, completion: int | None = None) -> Any:
+def build_16(subproblem: JobSubproblem, completion: int | None = None) -> "ConcreteModel":
     """Return (16)-(18): the cheapest schedule that is complete by a given slot.
 
     Parameters
@@ -137,7 +140,7 @@ def build_16(subproblem: JobSubproblem, completion: int | None = None) -> Any:
     return model
 
 
-def _single_job(subproblem: JobSubproblem) -> Any:
+def _single_job(subproblem: JobSubproblem) -> "ConcreteModel":
     """Return (3)-(7) for one job in the free capacity, with its cost as an expression."""
     import pyomo.environ as pyo
 
@@ -161,7 +164,7 @@ def _single_job(subproblem: JobSubproblem) -> Any:
     return model
 
 
-def build_19(slot: SlotState, inside: int, across: int) -> Any:
+def build_19(slot: SlotState, inside: int, across: int) -> "ConcreteModel":
     """Return (19), (20): the cheapest slot with at least a given number of workers in either mode.
 
     Parameters
@@ -215,7 +218,7 @@ def build_19(slot: SlotState, inside: int, across: int) -> Any:
     return model
 
 
-def build_22(slot: SlotState, workers: int) -> Any:
+def build_22(slot: SlotState, workers: int) -> "ConcreteModel":
     """Return (22): the cheapest machine for n workers with their PSs.
 
     Parameters
@@ -245,7 +248,7 @@ def build_22(slot: SlotState, workers: int) -> Any:
     return model
 
 
-def build_23(slot: SlotState, workers: int, *, relax: bool = False) -> Any:
+def build_23(slot: SlotState, workers: int, *, relax: bool = False) -> "ConcreteModel":
     """Return (23)-(26): the cheapest placement of n workers and their PSs across machines.
 
     Parameters
@@ -285,7 +288,7 @@ def build_23(slot: SlotState, workers: int, *, relax: bool = False) -> Any:
     return model
 
 
-def _add_places(model: Any, slot: SlotState, *, relax: bool = False) -> None:
+def _add_places(model: "ConcreteModel", slot: SlotState, *, relax: bool = False) -> None:
     """Add w_h and s_h, the workers and PSs on each machine in the mode across machines."""
     import pyomo.environ as pyo
 
