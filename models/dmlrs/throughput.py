@@ -189,16 +189,24 @@ def max_external_workers(instance: DmlrsInstance, i: int) -> int:
     return int(job_bundles.workers[fits].max(initial=0))
 
 
+def mode_limits(instance: DmlrsInstance, i: int) -> tuple[int, int]:
+    """Return upper limits on the workers of job i in a slot, by mode.
+
+    Parameters
+    ----------
+    i : int
+        Index of the job.
+    """
+    return int(machine_limits(instance).internal[i].max()), max_external_workers(instance, i)
+
+
 @lru_cache(maxsize=64)
 def first_completions(instance: DmlrsInstance) -> tuple[int, ...]:
     """Return f0 of each job, its earliest possible completion; T + 1 if it cannot be completed."""
-    view, limits = arrays(instance), machine_limits(instance)
+    view = arrays(instance)
     completions = []
     for i, job in enumerate(instance.jobs):
-        rate = max(
-            limits.internal[i].max() / view.needed[i, INTERNAL],
-            max_external_workers(instance, i) / view.needed[i, EXTERNAL],
-        )
+        rate = max(np.array(mode_limits(instance, i)) / view.needed[i])
         slots = instance.horizon - job.arrival + 1
         if rate * slots < FULL - 1e-12:
             completions.append(instance.horizon + 1)

@@ -91,13 +91,13 @@ def _spread(instance: DmlrsInstance, i: int, limit: int, free: Ints) -> dict[int
             unit = units[kind]
             h = cursor[kind]
             while h < len(remaining) and any(
-                u > room for u, room in zip(unit, remaining[h], strict=True)
+                u > left for u, left in zip(unit, remaining[h], strict=True)
             ):
                 h += 1
             cursor[kind] = h
             if h == len(remaining):
                 return best
-            remaining[h] = [room - u for u, room in zip(unit, remaining[h], strict=True)]
+            remaining[h] = [left - u for u, left in zip(unit, remaining[h], strict=True)]
             w, s = counts.get(h, (0, 0))
             counts[h] = (w + 1, s) if kind == 0 else (w, s + 1)
         if n in allowed:

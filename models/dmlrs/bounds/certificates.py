@@ -121,10 +121,10 @@ def _bound(instance: DmlrsInstance, record: Certificate) -> float:
         return bound
     if isinstance(record, ItemPriceCertificate):
         if int(arrays(instance).batch.max(initial=0)) > MAX_WORKERS:
-            raise ValueError(f"rents of jobs with more than {MAX_WORKERS} workers")
+            raise ValueError(f"item prices of jobs with more than {MAX_WORKERS} workers")
         layout = PatternMaster(instance)
         if layout.rows > MAX_ROWS:
-            raise ValueError(f"rents of more than {MAX_ROWS} rows")
+            raise ValueError(f"item prices of more than {MAX_ROWS} rows")
         evaluation = evaluate_prices(layout, _dense(record.prices, T, len(layout.items)), Clock())
         assert evaluation is not None
         return evaluation.item_prices.bound

@@ -24,16 +24,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from schedgap.instances.dmlrs import DmlrsInstance, arrays
+from schedgap.instances.dmlrs import INTERNAL, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.algorithms.dynamic_program import CheapestPlans, on_grid_up
 from schedgap.models.dmlrs.slot_options import SlotOption, job_at_arrival
-from schedgap.models.dmlrs.throughput import (
-    bundles,
-    first_completions,
-    machine_limits,
-    max_external_workers,
-)
+from schedgap.models.dmlrs.throughput import bundles, first_completions, mode_limits
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.loops.column_generation import ColumnGenerationResult
@@ -64,13 +59,12 @@ def cheapest(instance: DmlrsInstance, i: int, prices: Floats, grid: int) -> Chea
     """
     job, own = job_at_arrival(instance, i), bundles(instance, i)
     rows: list[list[SlotOption]] = [[] for _ in range(instance.horizon - job.arrival + 1)]
-    limit = int(machine_limits(instance).internal[i].max())
-    for internal, width in ((True, limit), (False, max_external_workers(instance, i))):
+    for mode, width in enumerate(mode_limits(instance, i)):
         workers = own.workers[own.workers <= width].tolist()
         costs = prices[job.arrival - 1 :] @ own.demand[: len(workers)].T
         for row, slot_costs in zip(rows, costs.tolist(), strict=True):
             row += [
-                SlotOption(cost, n, internal, {})
+                SlotOption(cost, n, mode == INTERNAL, {})
                 for n, cost in zip(workers, slot_costs, strict=True)
             ]
     return on_grid_up(job, rows, grid)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
+from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats, Ints
-from schedgap.models.dmlrs.throughput import first_completions, machine_limits, max_external_workers
+from schedgap.models.dmlrs.throughput import first_completions, mode_limits
 from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.builder import Block, ProgramBuilder
 
@@ -69,11 +69,8 @@ def full_width_modes(instance: DmlrsInstance, i: int) -> list[tuple[float, Float
     """
     view = arrays(instance)
     unit_demand = view.worker_demand[i] + view.ps_demand[i] / view.ratio[i]
-    limits = {
-        INTERNAL: int(machine_limits(instance).internal[i].max()),
-        EXTERNAL: max_external_workers(instance, i),
-    }
-    return [(n / view.needed[i, mode], n * unit_demand) for mode, n in limits.items() if n]
+    limits = enumerate(mode_limits(instance, i))
+    return [(n / view.needed[i, mode], n * unit_demand) for mode, n in limits if n]
 
 
 def compact_columns(instance: DmlrsInstance) -> int:

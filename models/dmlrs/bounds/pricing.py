@@ -28,14 +28,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, DmlrsInstance, arrays
+from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats
-from schedgap.models.dmlrs.throughput import (
-    bundles,
-    first_completions,
-    machine_limits,
-    max_external_workers,
-)
+from schedgap.models.dmlrs.throughput import bundles, first_completions, mode_limits
 
 REQUIRED_WORK = 1 - 1e-8  # D, just below the fraction of the work that completes a job
 _EPS = float(np.finfo(np.float64).eps)
@@ -59,10 +54,7 @@ def bundle_options(instance: DmlrsInstance, i: int) -> BundleOptions:
     """
     job_bundles, needed = bundles(instance, i), arrays(instance).needed[i]
     advance, demand = [], []
-    for mode, width in (
-        (INTERNAL, int(machine_limits(instance).internal[i].max())),
-        (EXTERNAL, max_external_workers(instance, i)),
-    ):
+    for mode, width in enumerate(mode_limits(instance, i)):
         fits = job_bundles.workers <= width
         advance.append(job_bundles.workers[fits] / needed[mode])
         demand.append(job_bundles.demand[fits])

@@ -20,7 +20,7 @@ bounds from target values that are refuted.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.dmlrs.bounds.certificate_data import item_price_certificate
@@ -46,6 +46,9 @@ from schedgap.models.dmlrs.utility_scaling import ENGINE_TOLERANCE
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 from schedgap.solvers.programs.pyomo import InfeasibleModelError
+
+if TYPE_CHECKING:
+    from pyomo.environ import ConcreteModel
 
 MOVES = 80  # of the first search, per job
 SEARCH_TIME, PATTERN_TIME = 0.1, 0.4  # of the time left
@@ -126,7 +129,7 @@ def prove_by_targets(state: SearchState, instance: DmlrsInstance, item_prices: I
         remaining = remaining_choices(instance, item_prices, target)
         sizes = {"completions": len(remaining.completions), "bundles": len(remaining.items)}
         state.trace["left"] = {"goal": target, **sizes}
-        state.call.progress.phase(f"whether {len(remaining.items)} bundles make a better schedule")
+        state.call.progress.phase(f"searching {len(remaining.items)} remaining bundles")
         outcome = _solve_for_target(state, instance, remaining, item_prices, target)
         if outcome == "infeasible":
             state.bound(-attained(instance, target))
@@ -174,7 +177,7 @@ def restricted_program(
     item_prices: ItemPrices,
     options: Mapping[int, Sequence[Sequence[SlotOption]]],
     target: float,
-) -> Any:
+) -> "ConcreteModel":
     """Return the program with all machines merged, for schedules that attain a target.
 
     Parameters

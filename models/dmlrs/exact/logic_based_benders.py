@@ -16,7 +16,7 @@ J. N. Hooker, G. Ottosson, "Logic-based Benders decomposition", Mathematical Pro
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -38,13 +38,16 @@ from schedgap.solvers.loops.cutting_planes import CuttingPlaneResult, Rows, cutt
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.programs.pyomo import compile_model
 
+if TYPE_CHECKING:
+    from pyomo.environ import ConcreteModel
+
 CLOSE = 1e-9  # utilities that differ by less are equal
 
 
 def lbbd(
     state: SearchState,
     instance: DmlrsInstance,
-    model: Any = None,
+    model: "ConcreteModel | None" = None,
     to_bound: Callable[[float], float] | None = None,
     *,
     options: Mapping[int, Sequence[Sequence[SlotOption]]] | None = None,

@@ -47,14 +47,14 @@ def pack(instance: DmlrsInstance, items: Sequence[JobBundle], clock: Clock) -> P
     for k, item in enumerate(items):
         ps = ps_needed(float(view.ratio[item.job]), item.workers)
         worker_demand, ps_demand = view.worker_milli[item.job], view.ps_milli[item.job]
-        candidate_jobs = [(1, 0, item.workers), (0, 1, ps)]
-        for w, s, number in [(item.workers, ps, 1)] if item.internal else candidate_jobs:
+        separate = [(1, 0, item.workers), (0, 1, ps)]
+        for w, s, number in [(item.workers, ps, 1)] if item.internal else separate:
             units.append(tuple((w * worker_demand + s * ps_demand).tolist()))
             numbers.append(number)
             meaning.append((k, w, s))
     bins = [
-        (tuple(room.tolist()), len(machines_of))
-        for room, machines_of in zip(capacities, machines, strict=True)
+        (tuple(capacity.tolist()), len(own))
+        for capacity, own in zip(capacities, machines, strict=True)
     ]
     try:
         filled = fill_bins(units, tuple(numbers), bins, clock)
@@ -63,9 +63,9 @@ def pack(instance: DmlrsInstance, items: Sequence[JobBundle], clock: Clock) -> P
     if filled is None:
         return Packing(infeasible=True)
     counts: list[dict[int, tuple[int, int]]] = [{} for _ in items]
-    for q, machines_of in filled:
+    for q, contents in filled:
         h = machines[q].pop(0)
-        for number, (k, w, s) in zip(machines_of, meaning, strict=True):
+        for number, (k, w, s) in zip(contents, meaning, strict=True):
             if number:
                 previous = counts[k].get(h, (0, 0))
                 counts[k][h] = previous[0] + number * w, previous[1] + number * s

@@ -239,8 +239,8 @@ def best_of_slot(
             levels_by_job[i] = np.flatnonzero(~beaten & (own > 0))[::-1].tolist()
     if not levels_by_job:
         return 0.0, {}
-    room = arrays(slots.instance).capacity_milli.sum(axis=0)
-    price = _capacity_prices(levels, values, levels_by_job, room)
+    capacity = arrays(slots.instance).capacity_milli.sum(axis=0)
+    price = _capacity_prices(levels, values, levels_by_job, capacity)
     margin = {i: values[i][own] - levels[i].demand[own] @ price for i, own in levels_by_job.items()}
     jobs = sorted(levels_by_job, key=lambda i: -float(values[i][-1]))
     # most that the jobs from k on add, beyond the prices and without prices
@@ -281,7 +281,7 @@ def best_of_slot(
                 items.pop()
         visit(k + 1, value, left)
 
-    visit(0, 0.0, room)
+    visit(0, 0.0, capacity)
     return most + CLOSE, chosen
 
 
@@ -294,13 +294,13 @@ def _capacity_prices(
     levels: Mapping[int, ProgressLevels],
     values: Mapping[int, Floats],
     levels_by_job: Mapping[int, list[int]],
-    room: Ints,
+    capacity: Ints,
 ) -> Floats:
     """Return prices [r] of the merged capacity from the linear relaxation of the slot."""
     owner = np.repeat(np.arange(len(levels_by_job)), [len(own) for own in levels_by_job.values()])
     demand = np.concatenate([levels[i].demand[own] for i, own in levels_by_job.items()])
     once = (owner == np.arange(len(levels_by_job))[:, None]).astype(float)
-    size = len(room) + len(levels_by_job)
+    size = len(capacity) + len(levels_by_job)
     result = solve(
         LinearProgram(
             -np.concatenate([values[i][own] for i, own in levels_by_job.items()]),
@@ -308,11 +308,11 @@ def _capacity_prices(
             np.ones(len(owner)),
             np.concatenate([demand.T, once]),
             np.full(size, -np.inf),
-            np.concatenate([room, np.ones(len(levels_by_job))]).astype(float),
+            np.concatenate([capacity, np.ones(len(levels_by_job))]).astype(float),
         ),
         "highs",
         clock=Clock(),
     )
     duals = np.zeros(size) if result.duals is None else result.duals
-    found: Floats = np.maximum(0.0, -duals[: len(room)])
-    return found
+    prices: Floats = np.maximum(0.0, -duals[: len(capacity)])
+    return prices

@@ -16,13 +16,7 @@ from schedgap.models.dmlrs.bounds.column_generation import JobColumn
 from schedgap.models.dmlrs.heuristics.density import insert_by_density
 from schedgap.models.dmlrs.heuristics.partial_schedule import BASE_PRICE, PartialSchedule
 from schedgap.models.dmlrs.heuristics.placing import place
-from schedgap.models.dmlrs.throughput import (
-    FULL,
-    bundles,
-    machine_limits,
-    max_external_workers,
-    progress,
-)
+from schedgap.models.dmlrs.throughput import FULL, bundles, mode_limits, progress
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.builder import ProgramBuilder
@@ -39,7 +33,7 @@ def with_full_work(instance: DmlrsInstance, column: JobColumn) -> JobColumn | No
         A column as priced.
     """
     i, workers = column.job, bundles(instance, column.job).workers
-    limits = int(machine_limits(instance).internal[i].max()), max_external_workers(instance, i)
+    limits = mode_limits(instance, i)
     options, total = dict(column.options), [0, 0]
     for option in options.values():
         total[INTERNAL if option.internal else EXTERNAL] += option.workers

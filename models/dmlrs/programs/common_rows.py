@@ -1,6 +1,6 @@
 """Rows that all integer programs of DMLRS share: completion, work (3), capacity (5), symmetry."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -81,9 +81,9 @@ def equal_jobs(instance: DmlrsInstance, jobs: list[CandidateJob]) -> list[tuple[
     return [(jobs[a].index, jobs[b].index) for a, b in _neighbors(keys)]
 
 
-def _neighbors(keys: list[Any]) -> list[tuple[int, int]]:
+def _neighbors(keys: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Return the consecutive positions of each group of equal keys."""
-    groups: dict[Any, list[int]] = {}
+    groups: dict[Hashable, list[int]] = {}
     for k, key in enumerate(keys):
         groups.setdefault(key, []).append(k)
     return [pair for group in groups.values() for pair in pairwise(group)]

@@ -113,14 +113,14 @@ def build(instance: DmlrsInstance, *, symmetry: bool = True) -> CpProgram:
     for t in range(1, T + 1):
         used = {}
         for h in range(H):
-            for r, room in enumerate(view.capacity_milli[h].tolist()):
+            for r, limit in enumerate(view.capacity_milli[h].tolist()):
                 used[h, r] = sum(
                     int(view.worker_milli[p.index, r]) * w + int(view.ps_milli[p.index, r]) * s
                     for p in jobs
                     for w, s in counts.get((p.index, t, h), ())
                 )
                 if not isinstance(used[h, r], int):
-                    model.add(used[h, r] <= room)
+                    model.add(used[h, r] <= limit)
         for h, k in equal_machines(instance) if symmetry else ():
             if not (isinstance(used[h, 0], int) or isinstance(used[k, 0], int)):
                 model.add(used[h, 0] >= used[k, 0])

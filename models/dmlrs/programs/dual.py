@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from schedgap.errors import UsageError
-from schedgap.instances.dmlrs import EXTERNAL, INTERNAL, STEP, DmlrsInstance, arrays
+from schedgap.instances.dmlrs import STEP, DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats
-from schedgap.models.dmlrs.throughput import (
-    FULL,
-    bundles,
-    machine_limits,
-    max_external_workers,
-    progress,
-)
+from schedgap.models.dmlrs.throughput import FULL, bundles, mode_limits, progress
 
 if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
@@ -49,15 +43,11 @@ def all_schedules(instance: DmlrsInstance) -> list[AggregateSchedule]:
     minimal: list[AggregateSchedule] = []
     steps = 0
     for i, job in enumerate(instance.jobs):
-        job_bundles, fits = bundles(instance, i), machine_limits(instance).internal[i].max()
         options = [
-            (INTERNAL, k) for k in range(len(job_bundles.workers)) if job_bundles.workers[k] <= fits
-        ]
-        max_external = max_external_workers(instance, i)
-        options += [
-            (EXTERNAL, k)
-            for k in range(len(job_bundles.workers))
-            if job_bundles.workers[k] <= max_external
+            (mode, k)
+            for mode, limit in enumerate(mode_limits(instance, i))
+            for k, n in enumerate(bundles(instance, i).workers.tolist())
+            if n <= limit
         ]
         unfinished: list[dict[int, tuple[int, int]]] = [{}]
         for t in range(job.arrival, instance.horizon + 1):
@@ -114,10 +104,8 @@ def build(instance: DmlrsInstance) -> "ConcreteModel":
     """
     import pyomo.environ as pyo
 
-    schedules, capacity = (
-        all_schedules(instance),
-        arrays(instance).capacity_milli.sum(axis=0) / STEP,
-    )
+    schedules = all_schedules(instance)
+    capacity = arrays(instance).capacity_milli.sum(axis=0) / STEP
     model = pyo.ConcreteModel(name="dual-10")
     T, R = instance.horizon, len(instance.resources)
     model.p = pyo.Var(range(1, T + 1), range(R), domain=pyo.NonNegativeReals, doc="price")
