@@ -76,18 +76,11 @@ def lbbd(
     call.progress.phase("building the relaxation")
     model = aggregate.build(instance) if model is None else model
     compiled = compile_model(model)
-    places = {id(var): index for index, var in model.v.items()}
-    columns = {
-        j: aggregate.chosen(places[id(var)])
-        for j, var in enumerate(compiled.variables)
-        if id(var) in places
-    }
-    completions = {id(var): index for index, var in model.y.items()}
-    complete = {
-        j: completions[id(var)]
-        for j, var in enumerate(compiled.variables)
-        if id(var) in completions
-    }
+    v = {id(var): index for index, var in model.v.items()}
+    y = {id(var): index for index, var in model.y.items()}
+    variables = [(j, id(var)) for j, var in enumerate(compiled.variables)]
+    columns = {j: aggregate.chosen(v[var]) for j, var in variables if var in v}
+    complete = {j: y[var] for j, var in variables if var in y}
     to_bound = to_bound or (lambda bound: -attained(instance, ENGINE_TOLERANCE - bound))
     packings = PackingCache(instance, call.clock)
     oracle = None if options is None else DeadlineOracle(packings, options, call.clock, call.seed)

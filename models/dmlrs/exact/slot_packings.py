@@ -33,10 +33,8 @@ class PackingCache:
         self.instance, self.clock = instance, clock
         self._packings: dict[frozenset[JobBundle], Packing] = {}
         self._minimal: dict[frozenset[JobBundle], tuple[JobBundle, ...]] = {}
-        self._packable, self._unpackable = (
-            _KnownSets(len(instance.jobs)),
-            _KnownSets(len(instance.jobs)),
-        )
+        self._packable = _KnownSets(len(instance.jobs))
+        self._unpackable = _KnownSets(len(instance.jobs))
 
     def __len__(self) -> int:
         return len(self._packings)
@@ -105,11 +103,9 @@ class PackingCache:
         utility = {i: float(view.utility[i, t - view.arrival[i]]) for i, t in last.items()}
         remaining = dict(plan)
         while (t := self._unpacked(remaining)) is not None:
-            candidates = (
-                self.minimal_subset(remaining[t])
-                if self.packing(remaining[t]).infeasible
-                else remaining[t]
-            )
+            candidates = remaining[t]
+            if self.packing(candidates).infeasible:
+                candidates = self.minimal_subset(candidates)
             dropped = min((item.job for item in candidates), key=utility.__getitem__)
             remaining = {
                 s: [item for item in items if item.job != dropped] for s, items in remaining.items()
@@ -164,16 +160,17 @@ class ProgressLevels:
     `progress` [l] is in the whole numbers of the job's row (3), see `cover_row`.
     """
 
-    def __init__(self, instance: DmlrsInstance, part: CandidateJob) -> None:
-        view, i = arrays(instance), part.index
+    def __init__(self, instance: DmlrsInstance, job: CandidateJob) -> None:
+        view, i = arrays(instance), job.index
+        modes = (
+            (False, job.external, job.cover_row.external),
+            (True, max(job.internal), job.cover_row.internal),
+        )
         both = [
-            (
-                n * (part.cover_row.internal if internal else part.cover_row.external),
-                JobBundle(i, internal, n),
-            )
-            for internal, most in ((False, part.external), (True, max(part.internal)))
+            (n * progress, JobBundle(i, internal, n))
+            for internal, limit, progress in modes
             for n in bundles(instance, i).workers.tolist()
-            if n <= most
+            if n <= limit
         ]
         kept = [
             (done, item)
@@ -195,7 +192,7 @@ class ProgressLevels:
 
 def progress_levels(instance: DmlrsInstance) -> dict[int, ProgressLevels]:
     """Return the levels of the jobs that some schedule may complete."""
-    return {part.index: ProgressLevels(instance, part) for part in candidate_jobs(instance)}
+    return {job.index: ProgressLevels(instance, job) for job in candidate_jobs(instance)}
 
 
 LevelChoice = dict[int, int]  # level by job
@@ -244,45 +241,45 @@ def best_of_slot(
     margin = {i: values[i][own] - levels[i].demand[own] @ price for i, own in levels_by_job.items()}
     jobs = sorted(levels_by_job, key=lambda i: -float(values[i][-1]))
     # most that the jobs from k on add, beyond the prices and without prices
-    priced, free = np.zeros(len(jobs) + 1), np.zeros(len(jobs) + 1)
+    priced, unpriced = np.zeros(len(jobs) + 1), np.zeros(len(jobs) + 1)
     for k in range(len(jobs) - 1, -1, -1):
         priced[k] = priced[k + 1] + max(0.0, float(margin[jobs[k]].max()))
-        free[k] = free[k + 1] + float(values[jobs[k]][-1])
-    worth_of = {i: values[i][own] for i, own in levels_by_job.items()}
+        unpriced[k] = unpriced[k + 1] + float(values[jobs[k]][-1])
+    gain_of = {i: values[i][own] for i, own in levels_by_job.items()}
     demand = {i: levels[i].demand[own] for i, own in levels_by_job.items()}
     chosen = max(known, key=lambda own: _total(own, values), default={})
     chosen = {i: level for i, level in chosen.items() if i in levels_by_job}
-    most, nodes = _total(chosen, values), 0
+    best, nodes = _total(chosen, values), 0
     items: list[JobBundle] = []
     path: LevelChoice = {}
 
-    def visit(k: int, value: float, left: Ints) -> None:
+    def visit(k: int, value: float, free: Ints) -> None:
         """Branch on the level of job k, best values first, then on leaving it out."""
-        nonlocal most, chosen, nodes
+        nonlocal best, chosen, nodes
         nodes += 1
         if nodes % CLOCK_INTERVAL == 0 and clock.expired():
             raise OutOfTimeError
-        if value > most:
-            most, chosen = value, dict(path)
-        if k == len(jobs) or value + min(free[k], price @ left + priced[k]) <= most + CLOSE:
+        if value > best:
+            best, chosen = value, dict(path)
+        if k == len(jobs) or value + min(unpriced[k], price @ free + priced[k]) <= best + CLOSE:
             return
         i = jobs[k]
-        after = left - demand[i]
-        more = value + worth_of[i]
-        bound = more + np.minimum(free[k + 1], after @ price + priced[k + 1])
-        for n in np.flatnonzero((after >= 0).all(axis=1) & (bound > most + CLOSE)).tolist():
-            if bound[n] > most + CLOSE:
+        free_after = free - demand[i]
+        value_after = value + gain_of[i]
+        bound = value_after + np.minimum(unpriced[k + 1], free_after @ price + priced[k + 1])
+        for n in np.flatnonzero((free_after >= 0).all(axis=1) & (bound > best + CLOSE)).tolist():
+            if bound[n] > best + CLOSE:
                 level = levels_by_job[i][n]
                 items.append(levels[i].items[level])
                 if slots.fits(items):
                     path[i] = level
-                    visit(k + 1, float(more[n]), after[n])
+                    visit(k + 1, float(value_after[n]), free_after[n])
                     del path[i]
                 items.pop()
-        visit(k + 1, value, left)
+        visit(k + 1, value, free)
 
     visit(0, 0.0, capacity)
-    return most + CLOSE, chosen
+    return best + CLOSE, chosen
 
 
 def _total(chosen: LevelChoice, values: Mapping[int, Floats]) -> float:

@@ -68,9 +68,9 @@ def build(instance: DmlrsInstance) -> "ConcreteModel":
     work: dict[int, dict[int, tuple[Any, Any]]] = {}
     for job in jobs:
         for t in range(job.arrival, T + 1):
-            job_bundles = choices_in.get((job.index, t), ())
+            own = choices_in.get((job.index, t), ())
             internal, external = (
-                sum(n * var for mode, n, var in job_bundles if mode == wanted)
+                sum(n * var for mode, n, var in own if mode == wanted)
                 for wanted in (INTERNAL, EXTERNAL)
             )
             work.setdefault(job.index, {})[t] = internal, external

@@ -140,10 +140,8 @@ def separate(need: Ints, max_external: int) -> CoverRow | None:
         p, q = slope.numerator, slope.denominator
         if p * len(need) + q * (max_external + 1) > MAX_LEFT_SIDE:
             return None
-        complete, incomplete = (
-            p * A[coverable] + q * need[coverable],
-            p * A[positive] + q * one_less[positive],
-        )
+        complete = p * A[coverable] + q * need[coverable]
+        incomplete = p * A[positive] + q * one_less[positive]
         a, b = int(coverable[complete.argmin()]), int(positive[incomplete.argmax()])
         if complete.min() > incomplete.max():
             return CoverRow(p, q, int(complete.min()))
