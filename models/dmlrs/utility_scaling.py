@@ -137,6 +137,7 @@ def _better_of(instance: DmlrsInstance, earlier: MethodResult, later: MethodResu
 
 
 def _unscaled(result: MethodResult, k: int) -> MethodResult:
+    """Return a result on the scaled instance in the original unit of utility."""
     bound = None if result.bound is None else _times(result.bound, -k)
     certificate = (
         None if result.certificate is None else _scaled_certificate(result.certificate, -k)
@@ -147,6 +148,7 @@ def _unscaled(result: MethodResult, k: int) -> MethodResult:
 
 
 def _unscaled_trace(trace: Any, k: int) -> Any:
+    """Return a trace with the utilities in it times 2^k."""
     if not isinstance(trace, Mapping):
         return trace
     return {

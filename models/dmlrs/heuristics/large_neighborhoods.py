@@ -67,16 +67,14 @@ def improve(
         for i in _jobs_to_remove(neighbour, random):
             neighbour.remove(i)
         noisy = density * np.exp(random.normal(0, NOISE, len(density)))
-        share_of_prices = prices * random.choice(PRICE_SHARES)
-        for i in sorted(
-            (i for i in candidates if i not in neighbour.plans), key=lambda i: -noisy[i]
-        ):
-            neighbour.insert(i, share_of_prices)
+        insertion_prices = prices * random.choice(PRICE_SHARES)
+        unscheduled = [i for i in candidates if i not in neighbour.plans]
+        for i in sorted(unscheduled, key=lambda i: -noisy[i]):
+            neighbour.insert(i, insertion_prices)
         neighbour_value = neighbour.value()
-        temperature = 1 - max(move / moves, clock.spent())
-        if neighbour_value >= value + INITIAL_TEMPERATURE * best_value * temperature * math.log(
-            max(1e-12, random.random())
-        ):
+        left = 1 - max(move / moves, clock.spent())
+        temperature = INITIAL_TEMPERATURE * best_value * left
+        if neighbour_value >= value + temperature * math.log(max(1e-12, random.random())):
             partial, value = neighbour, neighbour_value
         if neighbour_value > best_value + 1e-9 * max(1.0, best_value):
             best, best_value = neighbour, neighbour_value
