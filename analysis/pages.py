@@ -2,12 +2,14 @@
 
 import ast
 import importlib
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from schedgap.instances import FAMILIES
 from schedgap.models import Family, family
+from schedgap.models.paper import Equation
 
 
 def page(name: str) -> str:
@@ -18,7 +20,7 @@ def page(name: str) -> str:
     name : str
         The family.
     """
-    owner, places = family(name), _places(name)
+    owner, places, computed = family(name), _places(name), _places(name, first="algorithms")
     paper = owner.paper
     parts = [
         f"# Family `{name}`: {owner.title}",
@@ -40,15 +42,16 @@ def page(name: str) -> str:
         "## Equations",
         _table(
             ("equation", "status", "source", "note"),
-            ((f"({label})", item.status, _where(name, item.by, places), item.note)
+            ((f"({label})", item.status, _equation(name, item, places, computed), item.note)
              for label, item in paper.equations.items()),
         ),
         "## Algorithms",
         "In the source, a comment `# L4` marks line 4 of the printed algorithm, and `# A2 L4` "
         "line 4 of Algorithm 2 if the paper has several.",
         _table(
-            ("algorithm", "title", "lines", "source"),
-            ((label, item.title, f"{item.lines}", _where(name, (item.function,), places))
+            ("algorithm", "title", "lines", "function", "source"),
+            ((label, item.title, f"{item.lines}", f"`{item.function}`",
+              _lines_of(name, label, len(paper.algorithms) > 1))
              for label, item in paper.algorithms.items()),
         ),
         "## Guarantees",
@@ -71,7 +74,18 @@ def page(name: str) -> str:
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
-def _places(name: str) -> dict[str, str]:
+def _equation(
+    name: str, item: Equation, places: Mapping[str, str], computed: Mapping[str, str]
+) -> str:
+    """Return where an equation stands: rows of programs, or functions that compute it."""
+    if item.status == "modelled" and not item.by and item.note.startswith("the objective"):
+        printed = "programs/printed.py"
+        return f"`objective` in [{printed}](../models/{name}/{printed})"
+    rows = item.status in ("modelled", "implied", "replaced")
+    return _where(name, item.by, places if rows else computed)
+
+
+def _places(name: str, first: str = "programs") -> dict[str, str]:
     """Return the first file with each name of a row or function, the paper's folders first."""
     folder = Path(str(importlib.import_module(f"schedgap.models.{name}").__file__)).parent
     rooms = ("programs", "algorithms", "baselines", "bounds", "heuristics", "exact")
@@ -79,8 +93,10 @@ def _places(name: str) -> dict[str, str]:
     def rank(file: Path) -> tuple[int, bool, str]:
         room = file.relative_to(folder).parts[0]
         place = rooms.index(room) if room in rooms else len(rooms)
+        place = -1 if room == first else place
         return place, file.stem != "printed", str(file)
 
+    defined: dict[str, str] = {}
     files: dict[str, str] = {}
     for file in sorted(folder.rglob("*.py"), key=rank):
         if file.name == "paper.py":
@@ -88,11 +104,25 @@ def _places(name: str) -> dict[str, str]:
         here = file.relative_to(folder).as_posix()
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             match node:
-                case ast.FunctionDef(name=word) | ast.Attribute(attr=word):
+                case ast.FunctionDef(name=word) | ast.ClassDef(name=word):
+                    defined.setdefault(word, here)
+                case ast.Attribute(attr=word):
                     files.setdefault(word, here)
                 case ast.Constant(value=str(word)) if word.isidentifier():
                     files.setdefault(word, here)
-    return files
+    return files | defined
+
+
+def _lines_of(name: str, label: str, several: bool) -> str:
+    """Return links to the files that cite lines of an algorithm, most lines first."""
+    folder = Path(str(importlib.import_module(f"schedgap.models.{name}").__file__)).parent
+    tag = re.compile(rf"# A{re.escape(label)} L\d" if several else r"# L\d")
+    counts = {
+        file.relative_to(folder).as_posix(): len(tag.findall(file.read_text(encoding="utf-8")))
+        for file in sorted((folder / "algorithms").rglob("*.py"))
+    }
+    ranked = sorted((file for file, count in counts.items() if count), key=lambda f: -counts[f])
+    return ", ".join(f"[{file}](../models/{name}/{file})" for file in ranked)
 
 
 def _where(name: str, words: Sequence[str], places: Mapping[str, str]) -> str:
