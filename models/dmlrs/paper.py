@@ -112,7 +112,7 @@ EQUATIONS = {
     "6": Equation("modelled", ("eq_6",), "no work after the completion slot (E19)"),
     "7": Equation("implied", (), _DOMAIN),
     "8": Equation("implied", ("eq_5",), "capacity of the chosen schedules"),
-    "9": Equation("implied", ("eq_6",), "at most one schedule per job"),
+    "9": Equation("implied", ("lin_once",), "at most one completion per job"),
     "10": Equation("checked", ("priced_bound",), "dual value of prices, a bound on every schedule"),
     "11": Equation("modelled", ("eq_11",), "elsewhere by pricing at full capacity (E9)"),
     "12": Equation("checked", ("price",)),
