@@ -159,10 +159,6 @@ class SentProgress(Progress[S_contra]):
         value = None if objective is None else float(objective)
         self._send(("incumbent", self._clock.elapsed(), value, schedule))
 
-    def offer(self, schedule: S_contra | None) -> None:
-        """Do the same as `incumbent`."""
-        self.incumbent(schedule)
-
     def bound(
         self,
         value: float,

@@ -25,7 +25,7 @@ from schedgap.solvers.children.processes import run_child
 from schedgap.solvers.engines.confirm import WORDS, confirm
 from schedgap.solvers.engines.results import USUAL_TOLERANCES
 
-__all__ = ["Finder", "Relay", "SearchState", "StageProgress", "StageResult", "solve_program"]
+__all__ = ["Relay", "SearchState", "StageProgress", "StageResult", "solve_program"]
 
 _APART = 1e-6  # relative: a bound that lies further past a schedule is wrong
 
@@ -47,13 +47,6 @@ class StageProgress(Progress[S_contra], Protocol[S_contra]):
         objective : float, optional
             Not read: the search state measures the schedule.
         """
-
-
-class Finder(StageProgress[S_contra], Protocol[S_contra]):
-    """Progress of a stage, with another name for `incumbent`."""
-
-    def offer(self, schedule: S_contra | None) -> None:
-        """Do the same as `incumbent`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +71,7 @@ class StageResult:
     value: Any = None
 
 
-class SearchState(Finder[S]):
+class SearchState(StageProgress[S]):
     """Incumbent and bound of a method; every improvement is reported to the caller.
 
     Values are minimised, whatever the sense of the problem: `measure` computes the value of a
@@ -157,10 +150,6 @@ class SearchState(Finder[S]):
         if self.upper is None or value < self.upper - self._tolerance * max(1.0, abs(value)):
             self.upper, self.schedule = value, schedule
             self.call.progress.incumbent(schedule, self._to_objective(value))
-
-    def offer(self, schedule: S | None) -> None:
-        """Do the same as `incumbent`."""
-        self.incumbent(schedule)
 
     def phase(self, text: str) -> None:
         """Pass a few words on to the caller of the method."""

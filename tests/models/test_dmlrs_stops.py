@@ -78,7 +78,7 @@ def decide_stopped(instance, k, item_prices, known):
     call = RunContext({"max_columns": 10**6}, "highs", Clock(), seed=0, progress=ear)
     found = initial_state(instance, call)
     if known:
-        found.offer(schedule)
+        found.incumbent(schedule)
     if found.closed:
         return clock.readings_left
     found.call = replace(call, clock=clock)

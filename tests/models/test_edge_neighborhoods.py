@@ -30,7 +30,7 @@ def prices_of(instance: EdgeInstance) -> CapacityPrices:
 
 def improved(instance: EdgeInstance, schedule: EdgeSchedule) -> SearchState:
     found = initial_state(instance, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
-    found.offer(schedule)
+    found.incumbent(schedule)
     found.child(
         "neighborhoods",
         improve,

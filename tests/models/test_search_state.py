@@ -37,7 +37,7 @@ def test_only_what_is_better_is_passed_on() -> None:
     ear = Ear()
     found = bracket(ear, to_objective=lambda value: -value)
     for value in (5.0, 5.0, 5.0 - 1e-12, 4.0, 6.0):
-        found.offer(value)
+        found.incumbent(value)
     for lower in (-float("inf"), 1.0, 0.5, 3.0):
         found.bound(lower)
     assert ear.heard == [("incumbent", -5), ("incumbent", -4), ("bound", -1), ("bound", -3)]
@@ -50,8 +50,8 @@ def test_only_what_is_better_is_passed_on() -> None:
 def test_whole_numbers_are_compared_without_a_tolerance() -> None:
     """Of values near 1e12, a relative tolerance of 1e-9 would take 1,000 for one."""
     found = bracket(tolerance=0)
-    found.offer(10**12)
-    found.offer(10**12 - 1)
+    found.incumbent(10**12)
+    found.incumbent(10**12 - 1)
     found.bound(10**12 - 2)
     assert (found.upper, found.closed) == (10**12 - 1, False)
     found.bound(10**12 - 1)
@@ -66,21 +66,21 @@ def test_bounds_go_up_to_the_grid() -> None:
 
 def test_a_schedule_is_kept_in_its_own_form_or_dropped() -> None:
     found = bracket(normalise=lambda schedule: None if schedule < 0 else schedule // 1)
-    found.offer(-1.0)
-    found.offer(None)
+    found.incumbent(-1.0)
+    found.incumbent(None)
     assert found.schedule is None and found.trace["dropped"].startswith("2 answers")
-    found.offer(2.5)
+    found.incumbent(2.5)
     assert found.schedule == 2
 
 
 def test_a_stage_that_disproves_what_is_known_is_a_contradiction() -> None:
     found = bracket()
-    found.offer(5.0)
+    found.incumbent(5.0)
     found.bound(5.1)
     with pytest.raises(ContradictionError, match=r"stage proves 5\.1, beside a schedule of 5"):
         found.take("stage", StageResult())
     found = bracket()
-    found.offer(5.0)
+    found.incumbent(5.0)
     with pytest.raises(ContradictionError, match="no schedule"):
         found.take("stage", StageResult(complete=True, infeasible=True))
 

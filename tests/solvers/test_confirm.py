@@ -169,7 +169,7 @@ def test_an_unconfirmed_bound_closes_nothing() -> None:
     found.bound(5.0, confirmed=False)
     assert (found.lower, found.word) == (3, 5)
     assert found.outcome().bound == 5 and found.outcome().certificate is None
-    found.offer(5.0)
+    found.incumbent(5.0)
     assert not found.closed
     outcome = found.outcome()
     assert (outcome.bound, outcome.certificate) == (3, {"kind": "proved"})

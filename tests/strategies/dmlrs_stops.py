@@ -79,7 +79,7 @@ def started(patch: pytest.MonkeyPatch, start: str, best: DmlrsSchedule) -> None:
 def _knowing(best: DmlrsSchedule) -> Any:
     def made(*args: Any, **rest: Any) -> SearchState:
         found = SearchState(*args, **rest)
-        found.offer(best)
+        found.incumbent(best)
         return found
 
     return made

@@ -156,7 +156,7 @@ def starts(kind: str) -> Iterator[None]:
     def poor(found: SearchState, instance: EdgeInstance) -> None:
         partial = place_all(instance, orders(instance)["arrival"][::-1])
         if len(partial.runs) == len(instance.jobs):
-            found.offer(partial.schedule())
+            found.incumbent(partial.schedule())
 
     if kind == "usual":
         yield

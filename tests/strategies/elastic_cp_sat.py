@@ -53,7 +53,7 @@ def _each(instance: ElasticInstance) -> tuple[ElasticSchedule | None, ...] | Non
 
 
 class Kept:
-    """What a stage tells a bracket."""
+    """What a stage reports."""
 
     lower = -math.inf
 
@@ -61,13 +61,9 @@ class Kept:
         self.schedules: list[ElasticSchedule] = []
         self.bounds: list[float] = []
 
-    def offer(self, schedule: ElasticSchedule) -> None:
-        """Keep a schedule that the rules accept, as a bracket does."""
-        self.schedules.append(schedule)
-
     def incumbent(self, schedule: ElasticSchedule, objective: float | None = None) -> None:
-        """Do the same."""
-        self.offer(schedule)
+        """Keep a schedule that the rules accept, as a search state does."""
+        self.schedules.append(schedule)
 
     def bound(self, value: float, certificate: object = None, *, confirmed: bool = True) -> None:
         """Keep a bound."""

@@ -112,7 +112,7 @@ def tree_at(
     judge = Judge(instance, optimum)
     clock = StopAt(k)
     found = whole_bracket(instance, judge.call(clock))
-    found.offer(start)
+    found.incumbent(start)
     tree = BranchAndPrice(
         instance,
         start,

@@ -94,7 +94,7 @@ def lbbd(
                 slots.setdefault(t, []).append(item)
         infeasible = [own for own in slots.values() if packings.packing(own).infeasible]
         fresh = {packings.minimal_subset(own) for own in infeasible} - cuts
-        state.offer(packings.schedule(slots))
+        state.incumbent(packings.schedule(slots))
         if not fresh:
             return None
         cuts.update(fresh)
@@ -108,7 +108,7 @@ def lbbd(
                     lines[-1][j] = answer.weight.get(completion, 0.0)
                 right.append(answer.upper)
             elif answer is not None:
-                state.offer(packings.schedule(answer))
+                state.incumbent(packings.schedule(answer))
                 if state.upper is not None and -state.upper >= total_utility(due) - CLOSE:
                     return None
         return Rows(np.full(len(right), -np.inf), right, sparse.csr_array(np.array(lines)))

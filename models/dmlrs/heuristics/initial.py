@@ -25,7 +25,7 @@ def initial_state(instance: DmlrsInstance, call: RunContext) -> SearchState:
         normalise=verified,
     )
     report_bound(state, instance, alone_bound(instance), NO_PRICES)
-    state.offer(DmlrsSchedule())
+    state.incumbent(DmlrsSchedule())
     return state
 
 

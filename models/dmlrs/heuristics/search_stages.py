@@ -56,7 +56,7 @@ def fluid_stage(
     for share in PRICE_SHARES:
         partials.append(PartialSchedule(instance))
         insert_by_density(partials[-1], share * prices, clock=call.clock)
-        state.offer(partials[-1].schedule())
+        state.incumbent(partials[-1].schedule())
     best = max(partials, key=PartialSchedule.value)
     return prices, neighborhood_stage(state, best, prices, moves=moves, time_share=time_share)
 
@@ -123,7 +123,7 @@ def column_stage(
         call.progress.phase(f"choosing columns for {share:.0%} of the capacity")
         clock = call.clock.share(CHOICE_TIME, most=CHOICE_SECONDS)
         chosen = schedule_from_columns(instance, usable, prices, share, clock=clock, **settings)
-        state.offer(chosen.schedule())
+        state.incumbent(chosen.schedule())
         improved = neighborhood_stage(state, chosen, prices, moves=moves, time_share=CHOICE_TIME)
         partial = max(partial, improved, key=PartialSchedule.value)
     if columns.prices is not None:
@@ -170,7 +170,7 @@ def neighborhood_stage(
         moves=moves,
         clock=clock,
         seed=call.seed + seed_offset,
-        on_better=lambda better: state.offer(better.schedule()),
+        on_better=lambda better: state.incumbent(better.schedule()),
         target=-state.lower,
     )
     ended = "out of time" if clock.expired() else f"after {moves} moves"

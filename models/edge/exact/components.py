@@ -114,7 +114,7 @@ class WorkerTypeComponents:
                 state.bound(sum_of_bounds([own_types[0].bound]), type_certificate(part, own_types))
             if whole.schedule is not None:
                 own = {job.id: whole.schedule.placements[job.id] for job in part.jobs}
-                state.offer(EdgeSchedule(own))
+                state.incumbent(EdgeSchedule(own))
             self._components.append(_Component(part, jobs, state, own_types))
         for component in self._components:
             component.state.call = replace(whole.call, progress=_ComponentProgress(self))
@@ -157,7 +157,7 @@ class WorkerTypeComponents:
                 self._instance, [one for one in schedules if one is not None]
             )
             if schedule is not None:
-                whole.offer(schedule)
+                whole.incumbent(schedule)
 
     def prepare(self, clock: Clock) -> bool:
         """Take the first steps with each component: lists, CP-SAT, prices.

@@ -23,7 +23,7 @@ from schedgap.models.edge.placements import (
     valid_schedule,
 )
 from schedgap.models.edge.programs import intervals
-from schedgap.models.search_state import Finder, StageResult
+from schedgap.models.search_state import StageProgress, StageResult
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.engines.confirm import confirm
 
@@ -35,7 +35,7 @@ ONE_TYPE = 0.7  # share of neighbourhoods with jobs of one worker type, if possi
 
 
 def improve(
-    found: Finder,
+    found: StageProgress,
     instance: EdgeInstance,
     schedule: EdgeSchedule,
     fixing: ReducedCostFixing,
@@ -51,7 +51,7 @@ def improve(
 
     Parameters
     ----------
-    found : Finder
+    found : StageProgress
         Receives schedules and bounds.
     schedule : EdgeSchedule
         The incumbent.
@@ -96,7 +96,7 @@ def improve(
         if better is not None:
             runs, schedule = changed, better
             upper, failed = schedule.value(instance), 0
-            found.offer(schedule)
+            found.incumbent(schedule)
             remaining = fixing.remaining_starts(view, upper)
         elif result.status == "infeasible":
             if not rest:

@@ -21,12 +21,12 @@ from schedgap.models.edge.placements import runs_from_schedule, valid_schedule
 from schedgap.models.edge.programs import intervals, time_indexed
 from schedgap.models.edge.programs.dual import CapacityPrices, to_data
 from schedgap.models.mechanisms.dual_feasible_functions import SuperadditiveFunction
-from schedgap.models.search_state import Finder, StageResult, solve_program
+from schedgap.models.search_state import StageProgress, StageResult, solve_program
 from schedgap.solvers import Clock
 
 
 def search_stage(
-    found: Finder,
+    found: StageProgress,
     instance: EdgeInstance,
     schedule: EdgeSchedule | None,
     lower: float,
@@ -39,7 +39,7 @@ def search_stage(
 
     Parameters
     ----------
-    found : Finder
+    found : StageProgress
         Receives schedules and bounds.
     schedule : EdgeSchedule or None
         Starting point.
@@ -66,7 +66,7 @@ def search_stage(
 
 
 def program_stage(
-    found: Finder,
+    found: StageProgress,
     instance: EdgeInstance,
     module: str,
     engine: str,
@@ -79,7 +79,7 @@ def program_stage(
 
     Parameters
     ----------
-    found : Finder
+    found : StageProgress
         Receives schedules and bounds.
     module : str
         Name of the module with its `build` and `read`.
@@ -110,7 +110,7 @@ def program_stage(
 
 
 def price_stage(
-    found: Finder,
+    found: StageProgress,
     instance: EdgeInstance,
     schedule: EdgeSchedule | None,
     slots: int,
@@ -124,7 +124,7 @@ def price_stage(
 
     Parameters
     ----------
-    found : Finder
+    found : StageProgress
         Receives bounds.
     schedule : EdgeSchedule or None
         Its runs are the first columns.
@@ -167,13 +167,13 @@ def price_stage(
 
 
 def type_stage(
-    found: Finder, instance: EdgeInstance, *, clock: Clock, seed: int, threads: int
+    found: StageProgress, instance: EdgeInstance, *, clock: Clock, seed: int, threads: int
 ) -> StageResult:
     """Bound the jobs of each worker type; `value` is the list of these bounds.
 
     Parameters
     ----------
-    found : Finder
+    found : StageProgress
         Receives bounds on the whole problem.
     """
     view = compiled(instance)
@@ -188,7 +188,7 @@ def type_stage(
 
 
 def target_stage(
-    found: Finder,
+    found: StageProgress,
     instance: EdgeInstance,
     remaining: RemainingStarts,
     target: int,
@@ -204,7 +204,7 @@ def target_stage(
 
     Parameters
     ----------
-    found : Finder
+    found : StageProgress
         Receives schedules and bounds.
     remaining : RemainingStarts
         All modes and starts of such schedules. So a bound over these, cut off at target + 1, is a

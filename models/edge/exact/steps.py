@@ -50,10 +50,10 @@ def search_lists(
     order = best_list(instance, starts, stop=stop)[1]
     search = OrderAnnealing(instance, order, seed=state.call.seed)
     if search.complete:
-        state.offer(search.schedule())
+        state.incumbent(search.schedule())
     moves = MOVES[starts is not None] * len(instance.jobs)
     while True:
-        search.run(moves, stop=stop, on_better=lambda better: state.offer(better.schedule()))
+        search.run(moves, stop=stop, on_better=lambda better: state.incumbent(better.schedule()))
         if stop() or not endless:
             return
         moves *= 2

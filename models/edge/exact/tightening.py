@@ -22,7 +22,7 @@ from schedgap.models.mechanisms.dual_feasible_functions import (
     SuperadditiveFunction,
     SuperadditiveSeparator,
 )
-from schedgap.models.search_state import Finder, StageResult
+from schedgap.models.search_state import StageProgress, StageResult
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
 
@@ -32,7 +32,7 @@ _AddedCuts = list[tuple[SuperadditiveFunction, Ints]]  # function and cells [row
 
 
 def tighten(
-    found: Finder,
+    found: StageProgress,
     instance: EdgeInstance,
     remaining: RemainingStarts,
     slots: int,
@@ -45,7 +45,7 @@ def tighten(
 
     Parameters
     ----------
-    found : Finder
+    found : StageProgress
         Not used: a bound over some modes and starts is none on all schedules.
     remaining : RemainingStarts
         Columns of the relaxation.

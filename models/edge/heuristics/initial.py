@@ -38,7 +38,7 @@ def initial_state(instance: EdgeInstance, call: RunContext) -> SearchState:
     )
     state.bound(job_bound(compiled(instance)), {"kind": "job-bound"})
     if instance.is_batch:
-        state.offer(EdgeSchedule({}))
+        state.incumbent(EdgeSchedule({}))
     if not state.closed:
         _offer_lists(state, instance)
     return state
@@ -49,7 +49,7 @@ def _offer_lists(state: SearchState, instance: EdgeInstance) -> None:
 
     def offer(partial: EdgePartialSchedule) -> None:
         if len(partial.runs) == len(instance.jobs) or instance.is_batch:
-            state.offer(partial.schedule())
+            state.incumbent(partial.schedule())
 
     best_list(instance, stop=lambda: state.closed or state.call.clock.expired(), on_list=offer)
 

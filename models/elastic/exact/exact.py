@@ -42,7 +42,7 @@ from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.programs.whole_numbers import rounded_integers
 from schedgap.models.elastic.time_windows import windows
 from schedgap.models.method import MethodResult, RunContext
-from schedgap.models.search_state import Finder, SearchState, StageResult, solve_program
+from schedgap.models.search_state import SearchState, StageProgress, StageResult, solve_program
 from schedgap.solvers import Clock
 
 # Shares of the remaining time, and upper limits in seconds.
@@ -233,7 +233,7 @@ def _guided(
         lists, failures = lists + 1, failures + 1
         before = state.upper
         if runs is not None:
-            state.offer(schedule_of(instance, runs))
+            state.incumbent(schedule_of(instance, runs))
         if state.upper != before and runs is not None:
             failures = 0
             if lists > len(GUIDES):  # perturb the better list from now on
@@ -247,7 +247,7 @@ def _intervals(instance: ElasticInstance, state: SearchState, clock: Clock) -> N
 
 
 def price_stage(
-    finder: Finder,
+    progress: StageProgress,
     instance: ElasticInstance,
     schedule: ElasticSchedule | None,
     *,
@@ -259,7 +259,7 @@ def price_stage(
 
     Parameters
     ----------
-    finder : Finder
+    progress : StageProgress
         Receives bounds.
     schedule : ElasticSchedule or None
         The incumbent.
@@ -271,7 +271,7 @@ def price_stage(
         clock=clock,
         seed=seed,
         threads=threads,
-        on_bound=finder.bound,
+        on_bound=progress.bound,
     )
     trace = {
         "bound": lp.bound,
@@ -284,45 +284,47 @@ def price_stage(
 
 
 def coarse_stage(
-    finder: Finder, instance: ElasticInstance, *, clock: Clock, seed: int, threads: int
+    progress: StageProgress, instance: ElasticInstance, *, clock: Clock, seed: int, threads: int
 ) -> StageResult:
     """Solve the relaxation over configurations, or over one pool if servers have too many of them.
 
     Parameters
     ----------
-    finder : Finder
+    progress : StageProgress
         Receives bounds.
     """
     settings: dict[str, Any] = {"clock": clock, "seed": seed, "threads": threads}
     lp: coarse_lp.CoarseLpResult | configuration_lp.ConfigurationLpResult
     try:
         lp = configuration_lp.solve_configurations(
-            instance, block=None, on_bound=finder.bound, **settings
+            instance, block=None, on_bound=progress.bound, **settings
         )
     except ScaleError:
-        lp = coarse_lp.solve_coarse(instance, block=COARSE_BLOCK, on_bound=finder.bound, **settings)
+        lp = coarse_lp.solve_coarse(
+            instance, block=COARSE_BLOCK, on_bound=progress.bound, **settings
+        )
     return StageResult(trace={"bound": lp.bound, "rounds": lp.rounds, "columns": lp.columns})
 
 
 def list_stage(
-    finder: Finder, instance: ElasticInstance, *, clock: Clock, seed: int, threads: int
+    progress: StageProgress, instance: ElasticInstance, *, clock: Clock, seed: int, threads: int
 ) -> StageResult:
     """Run `lp-guided`.
 
     Parameters
     ----------
-    finder : Finder
+    progress : StageProgress
         Receives schedules and bounds.
     """
     options = {"block": None, "moves": None}
-    result = lp_guided(instance, RunContext(options, "highs", clock, seed, finder, threads))
+    result = lp_guided(instance, RunContext(options, "highs", clock, seed, progress, threads))
     if result.bound is not None:
-        finder.bound(result.bound, result.certificate)
+        progress.bound(result.bound, result.certificate)
     return StageResult(trace={"bound": result.bound} | dict(result.trace))
 
 
 def interval_stage(
-    finder: Finder,
+    progress: StageProgress,
     instance: ElasticInstance,
     schedule: ElasticSchedule | None,
     *,
@@ -330,14 +332,14 @@ def interval_stage(
     seed: int,
     threads: int,
 ) -> StageResult:
-    """Search with CP-SAT on intervals, between the bound of `finder` and the incumbent.
+    """Search with CP-SAT on intervals, between the bound of `progress` and the incumbent.
 
     Where numbers have to be rounded, the model is a relaxation: its bounds are valid, and those of
     its schedules that respect the capacities are schedules.
 
     Parameters
     ----------
-    finder : Finder
+    progress : StageProgress
         Receives schedules and bounds.
     schedule : ElasticSchedule or None
         The incumbent.
@@ -348,13 +350,13 @@ def interval_stage(
     whole = rounded_integers(instance, span)
     least = most = None
     if whole.exact:
-        if math.isfinite(finder.lower):
-            least = math.ceil(finder.lower / whole.step - 1e-6)
+        if math.isfinite(progress.lower):
+            least = math.ceil(progress.lower / whole.step - 1e-6)
         if value is not None:
             most = round((-value if instance.is_batch else value) / whole.step)
     model = intervals.build(instance, span=span, whole=whole, least=least, most=most)
     _, report = solve_program(
-        finder,
+        progress,
         model,
         "cp-sat",
         clock=clock,
@@ -370,7 +372,7 @@ def interval_stage(
 
 
 def narrow_stage(
-    finder: Finder,
+    progress: StageProgress,
     instance: ElasticInstance,
     prices: SlotPrices,
     upper: float | None,
@@ -385,7 +387,7 @@ def narrow_stage(
 
     Parameters
     ----------
-    finder : Finder
+    progress : StageProgress
         Receives schedules and bounds.
     prices : SlotPrices
         From `price_stage`.
@@ -400,17 +402,17 @@ def narrow_stage(
         instance,
         prices,
         upper,
-        lower=finder.lower,
+        lower=progress.lower,
         gap=gap,
         cuts=cuts,
         clock=clock,
         seed=seed,
         threads=threads,
-        on_schedule=lambda runs: finder.offer(schedule_of(instance, runs)),
-        on_bound=finder.bound,
+        on_schedule=lambda runs: progress.incumbent(schedule_of(instance, runs)),
+        on_bound=progress.bound,
     )
     if result.complete and upper is not None:
-        finder.bound(_bound_above(result.target, upper, instance))
+        progress.bound(_bound_above(result.target, upper, instance))
     trace = {
         "gap": result.gap,
         "columns": result.columns,
@@ -432,7 +434,7 @@ def _bound_above(target: float, upper: float, instance: ElasticInstance) -> floa
 
 
 def branch_stage(
-    finder: Finder,
+    progress: StageProgress,
     instance: ElasticInstance,
     remaining: RemainingRuns,
     upper: float | None,
@@ -445,7 +447,7 @@ def branch_stage(
 
     Parameters
     ----------
-    finder : Finder
+    progress : StageProgress
         Receives schedules and bounds.
     remaining : RemainingRuns
         From `narrow_stage`.
@@ -462,17 +464,17 @@ def branch_stage(
         clock=clock,
         seed=seed,
         threads=threads,
-        on_schedule=lambda runs: finder.offer(schedule_of(instance, runs)),
-        on_bound=finder.bound,
+        on_schedule=lambda runs: progress.incumbent(schedule_of(instance, runs)),
+        on_bound=progress.bound,
     )
-    finder.bound(result.lower)
+    progress.bound(result.lower)
     # The search covers all schedules of value <= reach. It is exhaustive if larger values are of no
     # interest, or if the best schedule found is within reach.
     nothing = result.complete and result.runs is None
     end = target if result.runs is None else value_of(instance, result.runs)
     exhaustive = remaining.final or end <= remaining.reach  # other runs give nothing better
     if nothing and exhaustive and upper is not None:
-        finder.bound(_bound_above(min(target, remaining.target), upper, instance))
+        progress.bound(_bound_above(min(target, remaining.target), upper, instance))
     trace = {
         "runs": len(remaining.tightened.pool),
         "nodes": result.nodes,

@@ -115,7 +115,7 @@ def initial_state(instance: ElasticInstance, call: RunContext) -> SearchState:
         if (value := mean_busy_time_bound(instance, r)) is not None:
             state.bound(value, {"kind": "volume", "resource": name})
     for schedule in starting_schedules(instance, call.clock.share(SHARE).expired):
-        state.offer(schedule)
+        state.incumbent(schedule)
         if state.closed:
             break
     return state

@@ -28,7 +28,13 @@ from schedgap.models.hare.integer_time import Synchronization, steps
 from schedgap.models.hare.programs import intervals
 from schedgap.models.mechanisms.branch_and_price import OUT_OF_TIME
 from schedgap.models.method import MethodResult, NullProgress, RunContext
-from schedgap.models.search_state import Finder, Relay, SearchState, StageResult, solve_program
+from schedgap.models.search_state import (
+    Relay,
+    SearchState,
+    StageProgress,
+    StageResult,
+    solve_program,
+)
 from schedgap.solvers import Clock
 
 MOVES = 150  # of the local search, per task
@@ -113,7 +119,7 @@ class _RoundedProgress(NullProgress):
 
     def incumbent(self, schedule: HareSchedule, objective: float) -> None:
         """Offer a schedule; the search state recomputes its starts in the true times."""
-        self._state.offer(schedule)
+        self._state.incumbent(schedule)
 
     def bound(
         self,
@@ -141,7 +147,7 @@ def _without_grid(
     )
     state.bound(*critical_certificate(instance))
     for schedule in starting_schedules(instance, synchronization):
-        state.offer(schedule)
+        state.incumbent(schedule)
     if not state.closed and synchronization == "relaxed":
         _search(instance, state, call.clock.share(SEARCH_SHARE, most=SEARCH_SECONDS), MOVES)
     down = rounded_down(instance)
@@ -173,9 +179,9 @@ def _search(instance: HareInstance, state: SearchState, clock: Clock, moves: int
         clock=clock,
         seed=state.call.seed,
         moves=moves * arrays(instance).tasks,
-        on_improvement=lambda schedule, value: state.offer(schedule),
+        on_improvement=lambda schedule, value: state.incumbent(schedule),
     )
-    state.offer(schedule)
+    state.incumbent(schedule)
 
 
 def _cp_sat(
@@ -197,7 +203,7 @@ def _cp_sat(
 
 
 def cp_sat_stage(
-    state: Finder,
+    state: StageProgress,
     instance: HareInstance,
     schedule: HareSchedule,
     lower: int,
@@ -211,7 +217,7 @@ def cp_sat_stage(
 
     Parameters
     ----------
-    state : Finder
+    state : StageProgress
         Receives schedules and bounds.
     schedule : HareSchedule
         The incumbent.
@@ -252,7 +258,7 @@ def _branch_and_price(instance: HareInstance, state: SearchState, clock: Clock) 
 
 
 def branch_and_price_stage(
-    state: Finder,
+    state: StageProgress,
     instance: HareInstance,
     schedule: HareSchedule,
     *,
@@ -264,7 +270,7 @@ def branch_and_price_stage(
 
     Parameters
     ----------
-    state : Finder
+    state : StageProgress
         Receives schedules and bounds.
     schedule : HareSchedule
         The incumbent.
@@ -277,7 +283,7 @@ def branch_and_price_stage(
         schedule,
         clock=clock,
         seed=seed,
-        on_incumbent=state.offer,
+        on_incumbent=state.incumbent,
         on_bound=state.bound,
     )
     result = search.run()
@@ -304,13 +310,13 @@ def _lagrangian(instance: HareInstance, state: SearchState, clock: Clock) -> Non
 
 
 def lagrangian_stage(
-    state: Finder, instance: HareInstance, *, clock: Clock, seed: int, threads: int
+    state: StageProgress, instance: HareInstance, *, clock: Clock, seed: int, threads: int
 ) -> StageResult:
     """Compute the Lagrangian bound; better bounds are sent at once.
 
     Parameters
     ----------
-    state : Finder
+    state : StageProgress
         Receives the bounds.
     """
     scale = grid(instance)

@@ -55,7 +55,7 @@ def initial_state(
     state.trace["step"] = str(whole.step)
     state.bound(whole.critical_path_value, critical_certificate(instance)[1])
     for schedule in starting_schedules(instance, synchronization):
-        state.offer(schedule)
+        state.incumbent(schedule)
         if state.closed or call.clock.expired():
             break
     return state

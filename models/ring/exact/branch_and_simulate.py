@@ -348,7 +348,7 @@ def branch_simulate(instance: RingInstance, call: RunContext, state: SearchState
         instance,
         cutoff=None if state.schedule is None else state.schedule.makespan,
         stop=call.clock.expired,
-        on_better=state.offer,
+        on_better=state.incumbent,
         lower=int(state.lower),
     )
     state.trace["states"] = result.states

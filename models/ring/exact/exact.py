@@ -25,7 +25,7 @@ from schedgap.models.ring.heuristics.local_search import search_stage
 from schedgap.models.ring.programs.concurrent_sets import concurrent_sets
 from schedgap.models.ring.programs.intervals import MOST_SETS, Detail
 from schedgap.models.ring.rates import rate_table, unless_refuted
-from schedgap.models.search_state import Finder, SearchState, StageResult
+from schedgap.models.search_state import SearchState, StageProgress, StageResult
 from schedgap.solvers import Clock
 
 MOST_PAIRS = 300_000  # jobs x servers for which CP-SAT models are built
@@ -123,13 +123,13 @@ def _run_cp_sat(
 
 
 def pattern_bound_stage(
-    state: Finder, instance: RingInstance, *, clock: Clock, seed: int, threads: int
+    state: StageProgress, instance: RingInstance, *, clock: Clock, seed: int, threads: int
 ) -> StageResult:
     """Run `pattern-lp`, the linear relaxations, as a stage.
 
     Parameters
     ----------
-    state : Finder
+    state : StageProgress
         Receiver of the bounds.
     """
     call = RunContext({}, "highs", clock, seed, state, threads)

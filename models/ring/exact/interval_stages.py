@@ -24,7 +24,7 @@ from schedgap.models.ring.programs.intervals import Detail
 from schedgap.models.ring.programs.jobs_as_intervals import Plan
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.simulator import Placement, schedule_of
-from schedgap.models.search_state import Finder, StageResult
+from schedgap.models.search_state import StageProgress, StageResult
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.engines.confirm import confirm
 
@@ -46,7 +46,7 @@ def _skip_if_out_of_range(stage: Callable[..., StageResult]) -> Callable[..., St
 
 @_skip_if_out_of_range
 def relaxation_stage(
-    state: Finder,
+    state: StageProgress,
     instance: RingInstance,
     incumbent: RingSchedule | None,
     lower: int,
@@ -60,7 +60,7 @@ def relaxation_stage(
 
     Parameters
     ----------
-    state : Finder
+    state : StageProgress
         Receiver of schedules and bounds.
     incumbent : RingSchedule or None
         Best known schedule; no plan ends later.
@@ -110,7 +110,7 @@ def relaxation_stage(
 
 
 def single_server_stage(
-    state: Finder,
+    state: StageProgress,
     instance: RingInstance,
     incumbent: RingSchedule | None,
     lower: int,
@@ -126,7 +126,7 @@ def single_server_stage(
 
     Parameters
     ----------
-    state : Finder
+    state : StageProgress
         Receiver of schedules.
     incumbent : RingSchedule or None
         Best known schedule.
@@ -158,7 +158,7 @@ def single_server_stage(
 
 @_skip_if_out_of_range
 def destructive_bound_stage(
-    state: Finder,
+    state: StageProgress,
     instance: RingInstance,
     incumbent: RingSchedule | None,
     lower: int,
@@ -176,7 +176,7 @@ def destructive_bound_stage(
 
     Parameters
     ----------
-    state : Finder
+    state : StageProgress
         Receiver of schedules and bounds.
     incumbent : RingSchedule or None
         Best known schedule.
@@ -242,13 +242,16 @@ def _ask(
 
 
 def offer_plan(
-    state: Finder, instance: RingInstance, starts: Sequence[int], placements: Sequence[Placement]
+    state: StageProgress,
+    instance: RingInstance,
+    starts: Sequence[int],
+    placements: Sequence[Placement],
 ) -> RingSchedule | None:
     """Offer the simulated schedule of a plan; if that is infeasible, that of its order.
 
     Parameters
     ----------
-    state : Finder
+    state : StageProgress
         Receiver of the schedule.
     starts : sequence of int
         [j] first slot.
@@ -259,7 +262,7 @@ def offer_plan(
     if schedule is None:
         schedule = dispatch_in_order(instance, starts, placements)
     if schedule is not None:
-        state.offer(schedule)
+        state.incumbent(schedule)
     return schedule
 
 

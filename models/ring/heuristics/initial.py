@@ -62,7 +62,7 @@ def initial_state(instance: RingInstance, call: RunContext) -> SearchState:
 
     def offer(trial: Trial) -> None:
         if trial.feasible:
-            state.offer(trial_schedule(instance, trial))
+            state.incumbent(trial_schedule(instance, trial))
 
     run_list_algorithms(table, call.seed, offer, lambda: state.closed or clock.expired())
     return state

@@ -24,7 +24,7 @@ from schedgap.models.ring.heuristics.serial_schedules import PlacedSchedule, ord
 from schedgap.models.ring.heuristics.server_lanes import LaneAssignment
 from schedgap.models.ring.rates import RateTable, past_horizon, rate_table, unless_refuted
 from schedgap.models.ring.simulator import schedule_metrics, schedule_of
-from schedgap.models.search_state import Finder, SearchState, StageResult
+from schedgap.models.search_state import SearchState, StageProgress, StageResult
 from schedgap.solvers.children.clock import Clock
 
 _COOLING = 0.002  # final over initial temperature
@@ -190,7 +190,7 @@ def run_local_search(instance: RingInstance, call: RunContext) -> MethodResult:
     call.progress.phase("packing the longest jobs first")
     first = lpt_pack(table)
     if first.feasible:
-        state.offer(trial_schedule(instance, first))
+        state.incumbent(trial_schedule(instance, first))
     call.progress.phase("moving jobs")
     report = search_stage(
         state,
@@ -210,7 +210,7 @@ def run_local_search(instance: RingInstance, call: RunContext) -> MethodResult:
 
 
 def search_stage(
-    state: Finder,
+    state: StageProgress,
     instance: RingInstance,
     incumbent: RingSchedule | None,
     lower: int,
@@ -224,7 +224,7 @@ def search_stage(
 
     Parameters
     ----------
-    state : Finder
+    state : StageProgress
         Receiver of the schedules.
     incumbent : RingSchedule or None
         Best known schedule.
@@ -242,7 +242,7 @@ def search_stage(
     def offer(better: PlacedSchedule) -> None:
         schedule = schedule_of(instance, better.starts, better.placements)
         if schedule is not None:
-            state.offer(schedule)
+            state.incumbent(schedule)
 
     table = rate_table(instance)
     best = local_search(
