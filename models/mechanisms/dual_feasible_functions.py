@@ -17,11 +17,11 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.sparse import sparse
 
 SuperadditiveFunction = tuple[int, ...]
 """f(1), ..., f(W) in whole numbers, >= 0; f(0) = 0."""

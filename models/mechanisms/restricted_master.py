@@ -19,7 +19,6 @@ from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.loops.column_generation import (
@@ -31,6 +30,7 @@ from schedgap.solvers.loops.column_generation import (
 )
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.programs.builder import Block, Entries, ProgramBuilder, columns_matrix
+from schedgap.solvers.programs.sparse import sparse
 
 Tag = TypeVar("Tag")
 

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.availability import claim
@@ -32,6 +31,7 @@ from schedgap.solvers.engines.results import (
 )
 from schedgap.solvers.programs.arrays import Floats, LinearProgram, Sides
 from schedgap.solvers.programs.pyomo import InfeasibleModelError, compile_model, solve_compiled
+from schedgap.solvers.programs.sparse import sparse
 
 Algorithm = Literal["choose", "simplex", "ipm"]
 

@@ -19,12 +19,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.engines.results import EngineResult, OnBound
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.sparse import sparse
 
 _IMPROVING = 1e-9  # relative: only columns with a reduced cost below -this are added
 

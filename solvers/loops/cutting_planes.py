@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.highs import Relaxation, solve_arrays
 from schedgap.solvers.engines.results import EngineResult, OnBound
 from schedgap.solvers.programs.arrays import Floats, LinearProgram, safe_bound
+from schedgap.solvers.programs.sparse import sparse
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+
+from schedgap.solvers.programs.sparse import sparse
 
 Floats = NDArray[np.float64]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.sparse import sparse
 
 Ints = NDArray[np.int64]
 Term = tuple[ArrayLike, ArrayLike, ArrayLike]
@@ -220,7 +220,7 @@ Entries = Mapping[int, float] | Iterable[tuple[ArrayLike, ArrayLike]]
 """Entries of one column: coefficients by row, or pairs of arrays of rows and coefficients."""
 
 
-def columns_matrix(columns: Sequence[Entries], rows: int) -> sparse.csc_array:
+def columns_matrix(columns: Sequence[Entries], rows: int) -> "sparse.csc_array":
     """Return the matrix of columns; equal entries add up.
 
     Parameters
@@ -243,7 +243,7 @@ def columns_matrix(columns: Sequence[Entries], rows: int) -> sparse.csc_array:
 
 def entries_matrix(
     entries: Sequence[tuple[Ints, Ints, Floats]], shape: tuple[int, int]
-) -> sparse.csr_array:
+) -> "sparse.csr_array":
     """Return the matrix of entries; equal entries add up.
 
     Parameters

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.errors import UsageError
 from schedgap.solvers.engines.results import EngineResult, OnBound, OnIncumbent
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.sparse import sparse
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+
+from schedgap.solvers.programs.sparse import sparse
 
 Floats = NDArray[np.float64]
 Term = tuple[ArrayLike, ArrayLike, ArrayLike]  # row in its set (from 0), column, coefficient

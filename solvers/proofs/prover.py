@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.sparse import sparse
 from schedgap.solvers.proofs.checker import (
     CUTS,
     Box,
@@ -469,7 +469,7 @@ def _renumbered(cut: Mapping[str, Any], row: Mapping[int, int]) -> dict[str, Any
     return changed
 
 
-def _matrix(rows: Sequence[Mapping[int, int]], width: int) -> sparse.csr_array:
+def _matrix(rows: Sequence[Mapping[int, int]], width: int) -> "sparse.csr_array":
     starts = np.cumsum([0, *map(len, rows)])
     columns = np.array([j for entries in rows for j in entries], dtype=np.int64)
     values = np.array([float(a) for entries in rows for a in entries.values()])

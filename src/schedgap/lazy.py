@@ -1,4 +1,4 @@
-"""Packages that import names when they are first used (PEP 562)."""
+"""Names and modules that are imported when they are first used (PEP 562)."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -34,3 +34,15 @@ def attributes(
         return sorted({*vars(modules[package]), *places})
 
     return get, names
+
+
+class Module:
+    """A module that is imported when one of its attributes is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        value = getattr(import_module(self._name), attribute)
+        setattr(self, attribute, value)  # found without this function from now on
+        return value

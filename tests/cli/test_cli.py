@@ -400,7 +400,7 @@ def test_verify_imports_no_search(name: str, schedgap: Call, tmp_path: Path) -> 
     rooms = {module.split(".")[3] for module in ours if module.count(".") > 3}
     assert f"schedgap.models.{name}.rules" in modules
     assert not rooms & {"exact", "heuristics", "baselines"}
-    assert not {"highspy", "ortools", "gurobipy", "cvxpy", "pyomo"} & set(modules)
+    assert not {"highspy", "ortools", "gurobipy", "cvxpy", "pyomo", "scipy"} & set(modules)
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.dmlrs import EXTERNAL, STEP
 from schedgap.instances.dmlrs.compiled import Floats, Ints
@@ -14,6 +13,7 @@ from schedgap.models.dmlrs.slot_options import SlotOption, SlotState
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.sparse import sparse
 
 Gain = Literal["one", "packing", "cover"] | float
 

@@ -19,7 +19,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.models.dmlrs.bounds.utility_sums import attained
@@ -37,6 +36,7 @@ from schedgap.solvers.engines.results import USUAL_TOLERANCES, EngineResult
 from schedgap.solvers.loops.cutting_planes import CuttingPlaneResult, Rows, cutting_planes
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.programs.pyomo import compile_model
+from schedgap.solvers.programs.sparse import sparse
 
 if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel

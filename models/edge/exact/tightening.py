@@ -8,7 +8,6 @@ Lagrangian bound on all schedules (`programs.dual`), because any prices do.
 """
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints
@@ -25,6 +24,7 @@ from schedgap.models.mechanisms.dual_feasible_functions import (
 from schedgap.models.search_state import StageProgress, StageResult
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.programs.sparse import sparse
 
 ROUNDS = 12  # of separation
 

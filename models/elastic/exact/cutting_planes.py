@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.models.elastic.exact.run_pool import Mask, RunPool
 from schedgap.models.elastic.exact.slot_cuts import SlotCut, SlotSeparator
@@ -29,6 +28,7 @@ from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.loops.cliques import heavy_cliques
 from schedgap.solvers.programs.arrays import LinearProgram
+from schedgap.solvers.programs.sparse import sparse
 
 INTEGRALITY = 1e-6  # tolerance for whole numbers
 ROUNDING = 1e-9  # relative to the sum of absolute values

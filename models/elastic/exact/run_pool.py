@@ -11,12 +11,12 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.programs.columns import ElasticRun
+from schedgap.solvers.programs.sparse import sparse
 
 Mask = NDArray[np.bool_]
 EXACT = 1 + 1e-15  # factor of capacities, as in `columns.fits_together`
@@ -118,13 +118,13 @@ class RunPool:
         """
         return (self.start <= slot) & (slot < self.end)
 
-    def job_rows(self) -> sparse.csr_array:
+    def job_rows(self) -> "sparse.csr_array":
         """Return sparse [j, i] the runs of each job."""
         shape = len(self.instance.jobs), len(self)
         columns = np.arange(len(self))
         return sparse.csr_array((np.ones(len(self)), (self.job, columns)), shape=shape)
 
-    def capacity_rows(self) -> tuple[sparse.csr_array, Floats]:
+    def capacity_rows(self) -> tuple["sparse.csr_array", Floats]:
         """Return the capacity rows, sparse [row, i], and their right-hand sides.
 
         A row is a server, a resource and a slot in which several jobs together can exceed the

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from schedgap.models.hare.exact.job_pricing import Floats, JobData, JobWindows, ScheduleColumn
 from schedgap.models.hare.integer_time import Ints
@@ -23,6 +22,7 @@ from schedgap.solvers import Clock, EngineResult
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.builder import columns_matrix
+from schedgap.solvers.programs.sparse import sparse
 
 IN_USE = 1e-6  # share above which a column counts as used
 _AGE = 200  # nodes for which an unused column is kept when the master is rebuilt

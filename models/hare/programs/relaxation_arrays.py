@@ -11,13 +11,13 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
 from schedgap.models.hare.integer_time import identical_jobs
 from schedgap.solvers.loops.cutting_planes import Rows as NewRows
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.programs.builder import ProgramBuilder
+from schedgap.solvers.programs.sparse import sparse
 
 Ints = NDArray[np.int64]
 MAX_CUTS = 200  # per machine and round of separation, spread over all violated rows

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from schedgap.models.hare.programs.relaxation_arrays import (
     BaseRelaxation,
@@ -24,6 +23,7 @@ from schedgap.solvers.engines.results import OnBound
 from schedgap.solvers.loops.cutting_planes import Rows as NewRows
 from schedgap.solvers.loops.cutting_planes import Solve, cutting_planes
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.sparse import sparse
 
 MAX_ROUNDS = 400
 
