@@ -166,7 +166,7 @@ def gantt(
     return figure
 
 
-def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, Any]]:
+def gantt_traces(chart: Chart, palette: Mapping[str, str]) -> list[dict[str, object]]:
     """Return the bars and links of a chart as Plotly traces.
 
     There is one trace for the normal bars, one for the soft bars and one for the links of each

@@ -345,7 +345,7 @@ def _cluster(address: str) -> Iterator[Submit]:
             pool.shutdown(wait=False)  # cancels tasks that have not begun
 
 
-def perform(task: Task, interrupt: threading.Event | None = None) -> dict[str, Any]:
+def perform(task: Task, interrupt: threading.Event | None = None) -> dict[str, object]:
     """Run one task and return its record as JSON data; all errors are recorded, none is raised.
 
     Parameters
@@ -390,7 +390,7 @@ def perform(task: Task, interrupt: threading.Event | None = None) -> dict[str, A
 
 def _record(
     task: Task, spec: TaskSpec, run: MethodRun | None, outcome: TaskOutcome, message: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     options = spec.recorded_options()
     return {
         "key": task.key,

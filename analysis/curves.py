@@ -65,7 +65,7 @@ def progress_figure(
 
 def progress_traces(
     progress: Mapping[str, Iterable[Sequence[float | None]]], sense: Sense
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return the curves of `progress_figure` as Plotly traces, up to two for each name.
 
     Parameters
@@ -185,14 +185,14 @@ class _Points:
         self.y.append(y)
         self.text.append(text)
 
-    def trace(self, name: str) -> dict[str, Any]:
+    def trace(self, name: str) -> dict[str, object]:
         return {
             "type": "scatter", "name": name, "x": self.x, "y": self.y,
             "hovertext": self.text, "hoverinfo": "text",
         }  # fmt: skip
 
 
-def _ratio_axis(top: float) -> dict[str, Any]:
+def _ratio_axis(top: float) -> dict[str, object]:
     """Return a logarithmic Plotly axis from 1 to `top`, with ratios as tick labels."""
     log = math.log10(max(top, 1.02))
     apart: list[float] = []

@@ -66,7 +66,7 @@ class TaskRecord(Record):
     versions: dict[str, str] = Field(default_factory=dict)
 
 
-def task_key(identity: Mapping[str, Any]) -> str:
+def task_key(identity: Mapping[str, object]) -> str:
     """Return the key of a task: a hash of everything that determines its result.
 
     Parameters

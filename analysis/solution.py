@@ -45,11 +45,11 @@ class Solution(SolutionFile):
     def bind(
         cls,
         instance: Instance,
-        data: Mapping[str, Any],
+        data: Mapping[str, object],
         *,
         progress: Progress = (),
-        certificate: Mapping[str, Any] | None = None,
-        partial: Any = None,
+        certificate: Mapping[str, object] | None = None,
+        partial: object = None,
     ) -> Self:
         """Return a solution from JSON data, together with its instance.
 
@@ -87,7 +87,7 @@ class Solution(SolutionFile):
         solution._certificate, solution._partial = certificate, partial
         return solution
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: object) -> Self:
         """Return a copy with some fields changed; the changed claims are not checked.
 
         The certificate is dropped if the bound changes.

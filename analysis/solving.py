@@ -4,12 +4,11 @@ import importlib
 import math
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from schedgap.analysis.bounds import contradict, derive_status, meet, on_grid, tighter
 from schedgap.analysis.proving import Effort, with_evidence
 from schedgap.analysis.solution import Solution
-from schedgap.analysis.tasks import MethodRun, TaskSpec, run_task, task_spec
+from schedgap.analysis.tasks import MethodRun, OnMessage, TaskSpec, run_task, task_spec
 from schedgap.errors import ContradictionError
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Sense
@@ -26,7 +25,7 @@ def solve(
     memory_limit: float | None = None,
     seed: int | None = None,
     proof: Effort = "auto",
-    on_message: Callable[[tuple[Any, ...]], None] | None = None,
+    on_message: OnMessage | None = None,
     **options: object,
 ) -> Solution:
     """Run a method on an instance, in a child process, and return its verified solution.
@@ -156,10 +155,10 @@ def verified_solution(
     )
 
 
-Verified = Callable[[Instance, TaskSpec, Any], float]  # (instance, spec, schedule) -> objective
+Verified = Callable[[Instance, TaskSpec, object], float]  # (instance, spec, schedule) -> objective
 
 
-def verified_here(instance: Instance, spec: TaskSpec, schedule: Any) -> float:
+def verified_here(instance: Instance, spec: TaskSpec, schedule: object) -> float:
     """Verify a schedule in this process and return its objective.
 
     Parameters
@@ -179,7 +178,11 @@ def verified_here(instance: Instance, spec: TaskSpec, schedule: Any) -> float:
 
 
 def verified_in_child(
-    instance: Instance, spec: TaskSpec, schedule: Any, *, interrupt: threading.Event | None = None
+    instance: Instance,
+    spec: TaskSpec,
+    schedule: object,
+    *,
+    interrupt: threading.Event | None = None,
 ) -> float:
     """Verify a schedule in a child process, so that threads can verify schedules in parallel.
 
@@ -217,8 +220,8 @@ def verify_schedule(
     module: str,
     method: str,
     instance: Instance,
-    schedule: Any,
-    options: Mapping[str, Any],
+    schedule: object,
+    options: Mapping[str, object],
 ) -> float:
     """Verify a schedule in this (child) process and return its objective.
 
@@ -239,7 +242,7 @@ def verify_schedule(
 
 
 def _objective(
-    owner: Family, method: str, instance: Instance, schedule: Any, options: Mapping[str, Any]
+    owner: Family, method: str, instance: Instance, schedule: object, options: Mapping[str, object]
 ) -> float:
     violations = list(owner.check(instance, schedule, options))
     if violations:
@@ -251,7 +254,9 @@ def _objective(
     return float(owner.objective(instance, schedule))
 
 
-def _best_bound(run: MethodRun, objective: float | None, sense: Sense) -> tuple[float | None, Any]:
+def _best_bound(
+    run: MethodRun, objective: float | None, sense: Sense
+) -> tuple[float | None, Mapping[str, object] | None]:
     """Return the best bound of the method and its certificate, if it has one.
 
     A bound reported during the run may be better than the final one. If the method was killed, a
@@ -303,8 +308,8 @@ def _progress(
     return (*((round(seconds, 6), value, limit) for seconds, value, limit in run.progress), last)
 
 
-def _trace(run: MethodRun, certificate: Any) -> dict[str, Any]:
-    trace: dict[str, Any] = {} if run.result is None else dict(run.result.trace)
+def _trace(run: MethodRun, certificate: Mapping[str, object] | None) -> dict[str, object]:
+    trace: dict[str, object] = {} if run.result is None else dict(run.result.trace)
     if run.result is not None and run.result.note:
         trace["note"] = run.result.note
     if run.end != "done":
@@ -319,7 +324,7 @@ def _trace(run: MethodRun, certificate: Any) -> dict[str, Any]:
     return {key: _plain(value) for key, value in trace.items()}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a value as JSON data: lists, Python numbers, and null for non-finite numbers."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}

@@ -132,7 +132,7 @@ class StoredRun:
         )
 
 
-def _place(record: TaskRecord) -> tuple[Any, ...]:
+def _place(record: TaskRecord) -> tuple[object, ...]:
     """Return a sort key: instance, then kind, then the family's order of methods."""
     which = record.instance
     names: list[str] = []

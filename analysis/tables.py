@@ -147,10 +147,12 @@ RATIO_COLUMNS = [
 ]  # fmt: skip
 
 
-def _guarantee(run: StoredRun, record: TaskRecord, ratio: RatioInterval) -> dict[str, Any]:
+def _guarantee(run: StoredRun, record: TaskRecord, ratio: RatioInterval) -> dict[str, object]:
     """Return the paper's guarantee for this method, with its options, on this instance."""
-    none = {"guarantee": None, "claim": "", "holds": None, "failed": "", "within": None,
-            "beyond": False}  # fmt: skip
+    none: dict[str, object] = {
+        "guarantee": None, "claim": "", "holds": None, "failed": "", "within": None,
+        "beyond": False,
+    }  # fmt: skip
     owner = family(record.instance.family)
     if record.problem:
         return none

@@ -21,7 +21,8 @@ from schedgap.solvers.engines.results import ENGINES
 
 End = Literal["done", "timeout", "memory", "crash", "error"]
 Point = tuple[float, float | None, float | None]  # (seconds, objective, bound)
-OnMessage = Callable[[tuple[Any, ...]], None]
+Message = tuple[Any, ...]  # kind, seconds, and what `SentProgress` says of it
+OnMessage = Callable[[Message], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class TaskSpec:
         """Name of the family's module, which the child process imports."""
         return sys.modules[f"schedgap.models.{self.family.name}"].__name__
 
-    def recorded_options(self) -> dict[str, Any]:
+    def recorded_options(self) -> dict[str, object]:
         """Return the `options` of the solution file: all options, and the time limit if set."""
         limit = {} if self.time_limit is None else {"time_limit": self.time_limit}
         plain = {
@@ -157,7 +158,7 @@ class MethodRun:
     start_seconds: float = 0.0
     peak_memory_mb: float | None = None
 
-    def receive(self, message: tuple[Any, ...], sense: str) -> None:
+    def receive(self, message: Message, sense: str) -> None:
         """Process one message of the running method; keep a schedule or bound if it is better.
 
         Parameters
@@ -207,7 +208,7 @@ def run_task(
     run = MethodRun()
     sense = spec.family.sense(instance)
 
-    def receive(message: tuple[Any, ...]) -> None:
+    def receive(message: Message) -> None:
         run.receive(message, sense)
         if on_message is not None:
             on_message(message[:3] if message[0] == "bound" else message)

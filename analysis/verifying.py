@@ -4,14 +4,13 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from schedgap.analysis.bounds import contradict, meet, on_grid
 from schedgap.analysis.solution import Solution, certificate_file, load_solution
 from schedgap.errors import ContradictionError, InputError
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import plain, read_json
-from schedgap.instances.solution import SolutionFile
+from schedgap.instances.solution import Sense, SolutionFile
 from schedgap.instances.verdict import ClaimStatus, Verdict, Violation
 from schedgap.models.family import Family, family
 from schedgap.models.proofs import check_proof, excluded_value
@@ -20,8 +19,8 @@ from schedgap.solvers.engines.results import ENGINES
 
 def verify(
     instance: Instance,
-    solution: Solution | Mapping[str, Any],
-    certificate: Mapping[str, Any] | None = None,
+    solution: Solution | Mapping[str, object],
+    certificate: Mapping[str, object] | None = None,
 ) -> Verdict:
     """Verify that a solution obeys the rules of its family and makes no wrong claim.
 
@@ -115,7 +114,7 @@ def verify_file(instance: Instance, file: str | os.PathLike[str]) -> Verdict:
         raise error.inside(str(named)) from None
 
 
-def is_schedule(data: Mapping[str, Any]) -> bool:
+def is_schedule(data: Mapping[str, object]) -> bool:
     """Return whether JSON data are a schedule only, with none of the keys of a solution file.
 
     Parameters
@@ -126,7 +125,7 @@ def is_schedule(data: Mapping[str, Any]) -> bool:
     return not data.keys() & SolutionFile.model_fields.keys()
 
 
-def _schedule_alone(instance: Instance, owner: Family, schedule: Mapping[str, Any]) -> Verdict:
+def _schedule_alone(instance: Instance, owner: Family, schedule: Mapping[str, object]) -> Verdict:
     """Return the verdict on a schedule without claims, such as one written by hand."""
     found = tuple(owner.check(instance, schedule, {}))
     if found:
@@ -173,7 +172,7 @@ class _Evidence:
 
 
 def _evaluated(
-    instance: Instance, owner: Family, solution: Solution, certificate: Mapping[str, Any]
+    instance: Instance, owner: Family, solution: Solution, certificate: Mapping[str, object]
 ) -> _Evidence:
     """Evaluate a certificate and compare it with the claimed bound."""
     assert owner.check_certificate is not None
@@ -189,7 +188,7 @@ def _evaluated(
     return _Evidence(str(certificate.get("kind")), reached, found)
 
 
-def _possible(objective: float, evidence: _Evidence, sense: Any, grid: float | None) -> None:
+def _possible(objective: float, evidence: _Evidence, sense: Sense, grid: float | None) -> None:
     """Raise ContradictionError if the certificate rules out the verified schedule."""
     if contradict(objective, evidence.bound, sense, grid):
         raise ContradictionError(

@@ -3,7 +3,6 @@
 import importlib
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from schedgap.errors import InputError, UsageError
 from schedgap.instances.instance import Instance
@@ -38,7 +37,7 @@ def instance_class(family: str) -> type[Instance]:
     return cls
 
 
-def from_data(data: Any) -> Instance:
+def from_data(data: object) -> Instance:
     """Return an instance from JSON data, which name its family.
 
     Parameters

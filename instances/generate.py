@@ -113,7 +113,7 @@ class Generator:
         object.__setattr__(self, "by_name", {preset.name: preset for preset in self.presets})
 
 
-def with_defaults(options: Sequence[Option], **defaults: Any) -> tuple[Option, ...]:
+def with_defaults(options: Sequence[Option], **defaults: object) -> tuple[Option, ...]:
     """Return options with some defaults replaced.
 
     Parameters
@@ -327,7 +327,7 @@ def _read(files: Mapping[str, PathLike], forced: str | None) -> dict[str, Any]:
 
 
 def _title(
-    family: str, preset: Preset, seed: int, plain: Mapping[str, Any], files: Sequence[PathLike]
+    family: str, preset: Preset, seed: int, plain: Mapping[str, object], files: Sequence[PathLike]
 ) -> str:
     """Return a name that identifies the instance and can be a file name."""
     parts = [family, preset.name]
@@ -338,7 +338,7 @@ def _title(
     return re.sub(r"[^A-Za-z0-9._=-]", "_", "-".join(parts))[:200]
 
 
-def _in_name(value: Any) -> str:
+def _in_name(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.12g}" if isinstance(value, float) else str(value)

@@ -43,7 +43,7 @@ class Instance(Record):
     _data: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Self:
+    def from_data(cls, data: Mapping[str, object]) -> Self:
         """Return an instance from JSON data.
 
         Parameters
@@ -61,7 +61,7 @@ class Instance(Record):
         instance._data = given
         return instance
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: object) -> Self:
         """Return a validated copy of the instance with some keys changed.
 
         Parameters
@@ -109,7 +109,7 @@ class Instance(Record):
         """Return the size of the instance as texts by name, for tables and notebooks."""
         return {}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self).from_data, (self.to_data(),)
 
     def __hash__(self) -> int:

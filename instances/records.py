@@ -38,19 +38,19 @@ HIDDEN = "\0"  # prefix of the tags of union types, which are left out of JSON p
 class FrozenDict(dict[str, Any]):
     """An immutable dict, so that hashes and arrays computed from a record remain valid."""
 
-    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
         raise TypeError("records are frozen: use replace(...) to get a changed copy")
 
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return FrozenDict, (dict(self),)
 
     def __copy__(self) -> "FrozenDict":
         return self
 
-    def __deepcopy__(self, memo: Any) -> "FrozenDict":
+    def __deepcopy__(self, memo: object) -> "FrozenDict":
         return self
 
 
@@ -67,7 +67,7 @@ class Record(BaseModel):
         allow_inf_nan=False,
     )
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: object) -> Self:
         """Return a validated copy with some fields changed.
 
         Parameters
@@ -105,7 +105,7 @@ class Record(BaseModel):
         """
         return self.model_copy(**arguments)
 
-    def __replace__(self, **changes: Any) -> Self:
+    def __replace__(self, **changes: object) -> Self:
         return self.replace(**changes)
 
     def __copy__(self) -> Self:
@@ -128,7 +128,7 @@ def problem(message: str, *path: str | int) -> PydanticCustomError:
     return PydanticCustomError("schedgap", "{message}", {"message": message, "path": path})
 
 
-def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def changed(data: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, Any]:
     """Return JSON data with some keys changed.
 
     Equal numbers keep their notation (1 or 1.0), so that unchanged data keep their hash.
@@ -149,7 +149,7 @@ def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _as_written(value: Any, before: Any) -> Any:
+def _as_written(value: object, before: object) -> object:
     """Return JSON data in which numbers equal to those in `before` keep their notation."""
     if isinstance(value, dict) and isinstance(before, dict):
         return {key: _as_written(item, before.get(key)) for key, item in value.items()}
@@ -165,7 +165,10 @@ def _as_written(value: Any, before: Any) -> Any:
     return before if same else value
 
 
-def _not_null(value: Any) -> Any:
+Item = TypeVar("Item")
+
+
+def _not_null(value: Item) -> Item:
     if value is None:
         raise problem("must not be null: leave the key out")
     return value
@@ -177,7 +180,6 @@ def _version_1(value: int) -> int:
     return value
 
 
-Item = TypeVar("Item")
 Id = Annotated[str, Field(min_length=1, max_length=200)]
 NonNegative = Annotated[float, Field(ge=0, le=LARGEST)]
 Positive = Annotated[float, Field(ge=SMALLEST, le=LARGEST)]
@@ -225,7 +227,7 @@ class FileSchema(GenerateJsonSchema):
             return self.generate_inner(schema["schema"])
         return super().default_schema(schema)
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, schema: object) -> bool:
         """Return False, because titles derived from keys are not informative.
 
         Parameters
@@ -236,7 +238,7 @@ class FileSchema(GenerateJsonSchema):
         return False
 
 
-def _attribute_docstrings(record: type[Any]) -> dict[str, str]:
+def _attribute_docstrings(record: type[BaseModel]) -> dict[str, str]:
     """Return the docstrings of a record's attributes, inherited ones included, by name."""
     texts: dict[str, str] = {}
     for base in reversed(record.__mro__):
@@ -287,11 +289,11 @@ class _Duplicate:
 _TOO_LARGE = object()  # marks an integer that exceeds every float
 
 
-def _integer(digits: str) -> Any:
+def _integer(digits: str) -> object:
     return int(digits) if len(digits) <= 310 else _TOO_LARGE
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Duplicate:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _Duplicate:
     data = dict(pairs)
     if len(data) == len(pairs):
         return data
@@ -388,7 +390,7 @@ def parse_json(text: str | bytes) -> Any:
     return value
 
 
-def copy_json(value: Any) -> Any:
+def copy_json(value: object) -> Any:
     """Return a deep copy of JSON data.
 
     Parameters
@@ -403,7 +405,7 @@ def copy_json(value: Any) -> Any:
     return value
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Convert Python data with records and NumPy numbers to JSON data.
 
     Other values that are not JSON are kept, so that validation reports them.
@@ -493,7 +495,7 @@ def read_json(file: str | os.PathLike[str]) -> Any:
 RecordType = TypeVar("RecordType", bound=BaseModel)
 
 
-def validate(record: type[RecordType], data: Any) -> RecordType:
+def validate(record: type[RecordType], data: object) -> RecordType:
     """Return a record from JSON data.
 
     Parameters
@@ -577,11 +579,11 @@ def _explain(record: type[BaseModel], detail: ErrorDetails) -> tuple[Sequence[st
             return path, f"{detail['msg']}{shown}"
 
 
-def _number(value: Any) -> str:
+def _number(value: float) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """Return a JSON value as text of at most 40 characters.
 
     Parameters
@@ -616,7 +618,7 @@ def _collect_keys(record: type[BaseModel], keys: set[str], seen: set[type]) -> N
 # --- writing ---------------------------------------------------------------------------------
 
 
-def canonical_json(value: Any) -> str:
+def canonical_json(value: object) -> str:
     """Return canonical JSON: sorted keys, no spaces, shortest round-trip floats.
 
     Parameters

@@ -101,7 +101,7 @@ class Option:
             raise ValueError
         return shares
 
-    def plain(self, value: Any) -> Any:
+    def plain(self, value: object) -> Any:
         """Return a parsed value as JSON data, from which `parse` returns the same value.
 
         Parameters

@@ -16,7 +16,7 @@ _TYPES: Mapping[Shape, Any] = {
 }
 
 
-def require(value: Any, shape: Shape, *path: str | int) -> None:
+def require(value: object, shape: Shape, *path: str | int) -> None:
     """Raise `InputError` if a value has another JSON type; true and false are not numbers.
 
     Parameters
@@ -37,7 +37,9 @@ def require(value: Any, shape: Shape, *path: str | int) -> None:
 Shapes = Mapping[str, Shape]  # by key
 
 
-def require_keys(data: Mapping[str, Any], keys: Shapes, optional: Shapes, *path: str | int) -> None:
+def require_keys(
+    data: Mapping[str, object], keys: Shapes, optional: Shapes, *path: str | int
+) -> None:
     """Raise `InputError` for an unknown key, a missing key, or a value of another JSON type.
 
     Parameters
@@ -72,7 +74,7 @@ def schedule_error(message: str, *path: str | int) -> InputError:
     return InputError(message, path=json_path(("schedule", *path)))
 
 
-def is_whole(value: Any, least: int, most: int) -> bool:
+def is_whole(value: object, least: int, most: int) -> bool:
     """Return whether a value is an integer in a range; 1.0 is not an integer.
 
     Parameters

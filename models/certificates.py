@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -84,7 +84,7 @@ def proved(bound: Callable[[], float]) -> float:
 
 
 def evaluate(
-    certificate: Mapping[str, Any], kinds: Collection[str], bound: Callable[[str], float]
+    certificate: Mapping[str, object], kinds: Collection[str], bound: Callable[[str], float]
 ) -> float:
     """Return the bound that a certificate of one of several kinds proves.
 
@@ -120,7 +120,7 @@ def sparse(prices: Floats) -> list[list[float]]:
     return [[i, price] for i, price in pairs if price]
 
 
-def dense(pairs: Any, rows: int) -> Floats:
+def dense(pairs: Iterable[Sequence[Any]], rows: int) -> Floats:
     """Return dual values [i] from pairs (i, value).
 
     Parameters

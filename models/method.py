@@ -35,7 +35,7 @@ __all__ = [
 class Schedule(Protocol):
     """A schedule as a family computes with it: any class that can write itself to a file."""
 
-    def to_data(self, instance: Any, /) -> dict[str, Any]:
+    def to_data(self, instance: Any, /) -> dict[str, object]:
         """Return the `schedule` of a solution file as plain JSON data."""
 
 
@@ -89,7 +89,7 @@ class Progress(Protocol[S_contra]):
     def bound(
         self,
         value: float,
-        certificate: Mapping[str, Any] | None = None,
+        certificate: Mapping[str, object] | None = None,
         *,
         confirmed: bool = True,
     ) -> None:
@@ -118,7 +118,7 @@ class NullProgress(Progress[S_contra]):
     def bound(
         self,
         value: float,
-        certificate: Mapping[str, Any] | None = None,
+        certificate: Mapping[str, object] | None = None,
         *,
         confirmed: bool = True,
     ) -> None:
@@ -162,7 +162,7 @@ class SentProgress(Progress[S_contra]):
     def bound(
         self,
         value: float,
-        certificate: Mapping[str, Any] | None = None,
+        certificate: Mapping[str, object] | None = None,
         *,
         confirmed: bool = True,
     ) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from schedgap.instances.instance import Instance
+
 EquationStatus = Literal["modelled", "implied", "replaced", "checked", "background"]
 
 
@@ -92,7 +94,7 @@ class Paper:
     errata: Mapping[str, Erratum]
 
     def guarantee(
-        self, instance: Any, method: str, changed: Mapping[str, Any]
+        self, instance: Instance, method: str, changed: Mapping[str, object]
     ) -> Mapping[str, Any]:
         """Return the paper's guarantee for a method on an instance; empty if there is none.
 

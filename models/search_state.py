@@ -24,6 +24,7 @@ from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.children.processes import run_child
 from schedgap.solvers.engines.confirm import WORDS, confirm
 from schedgap.solvers.engines.results import USUAL_TOLERANCES
+from schedgap.solvers.engines.solve import Program
 
 __all__ = ["Relay", "SearchState", "StageProgress", "StageResult", "solve_program"]
 
@@ -121,7 +122,7 @@ class SearchState(StageProgress[S]):
         round_bound: Callable[[float], float] = float,
         normalise: Callable[[S], S | None] = lambda schedule: schedule,
         tolerance: float = 1e-9,
-        trace_of: Callable[[S], Mapping[str, Any]] = lambda schedule: {},
+        trace_of: Callable[[S], Mapping[str, object]] = lambda schedule: {},
     ) -> None:
         self.call = call
         self._measure, self._to_objective = measure, to_objective
@@ -163,7 +164,7 @@ class SearchState(StageProgress[S]):
     def bound(
         self,
         value: float,
-        certificate: Mapping[str, Any] | None = None,
+        certificate: Mapping[str, object] | None = None,
         *,
         confirmed: bool = True,
     ) -> None:
@@ -218,7 +219,9 @@ class SearchState(StageProgress[S]):
             )
         return report
 
-    def solve(self, program: Any, read: Callable[[Any], Any], **settings: Any) -> EngineResult:
+    def solve(
+        self, program: Program, read: Callable[[Any], S | None], **settings: Any
+    ) -> EngineResult:
         """Solve one program of the whole problem with the method's engine, in this process.
 
         Parameters
@@ -336,7 +339,7 @@ class SearchState(StageProgress[S]):
 
 def solve_program(
     progress: StageProgress[S],
-    program: Any,
+    program: Program,
     engine: str,
     *,
     clock: Clock,
@@ -369,7 +372,7 @@ def solve_program(
         `seed`, `threads`, `grid`, `start`, `options` of `schedgap.solvers.engines.solve`.
     """
 
-    def better(objective: float, values: Any) -> None:
+    def better(objective: float, values: object) -> None:
         if values is not None:
             progress.incumbent(read(values))
 
@@ -425,7 +428,7 @@ class Relay(NullProgress[S]):
     def bound(
         self,
         value: float,
-        certificate: Mapping[str, Any] | None = None,
+        certificate: Mapping[str, object] | None = None,
         *,
         confirmed: bool = True,
     ) -> None:

@@ -123,7 +123,7 @@ def _text(name: str) -> str:
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _embedded_json(data: Any) -> Markup:
+def _embedded_json(data: object) -> Markup:
     """Return JSON for a script element, escaped so that it cannot end the element."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     for character in "<>&\u2028\u2029":

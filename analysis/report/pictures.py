@@ -4,7 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedgap.analysis import experiments
 from schedgap.analysis.charts import (
@@ -33,13 +33,16 @@ from schedgap.analysis.report.words import count, value_text
 from schedgap.instances.verdict import outside
 from schedgap.models.family import Chart, family
 
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
 MAX_BARS = 30_000  # in all embedded schedules together; browsers draw this many quickly
 MAX_POINTS = 400  # in one curve
 
 Figure = dict[str, Any]
 
 
-def plotly_data(figure: Any, table: str) -> Figure:
+def plotly_data(figure: "go.Figure", table: str) -> Figure:
     """Return a Plotly figure and its values as JSON data.
 
     Parameters
@@ -186,7 +189,7 @@ def _chart(result: Result, report: ReportData) -> Chart:
     return family(result.family).chart(instance, _schedule(result))
 
 
-def _entry(results: Sequence[Result], charts: Mapping[str, Chart]) -> dict[str, Any]:
+def _entry(results: Sequence[Result], charts: Mapping[str, Chart]) -> dict[str, object]:
     """Return the data of one instance for the page; `charts` are by record key."""
     times = Counter(each.method for each in results)
     names = {
@@ -260,7 +263,7 @@ def _worst(results: Iterable[Result]) -> float:
 
 def _embedded(
     result: Result, name: str, chart: Chart, palette: Mapping[str, str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the data with which the page draws a schedule: Plotly traces and lane axis."""
     title = f"{name}: {value_text(result.objective)}"
     title += ", optimal" if result.status == "optimal" else ""
@@ -277,7 +280,7 @@ def _embedded(
     }
 
 
-def shared_layouts() -> dict[str, dict[str, Any]]:
+def shared_layouts() -> dict[str, dict[str, object]]:
     """Return the Plotly layouts that the figures of all instances share."""
     template = TEMPLATE.to_plotly_json()
     return {

@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from schedgap.analysis.folder import TaskRecord
 from schedgap.analysis.report.results import Pair, Result, Row
@@ -290,5 +289,5 @@ def _settings(record: TaskRecord) -> tuple[str, str, str, str, str]:
     )
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)

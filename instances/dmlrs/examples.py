@@ -1,7 +1,6 @@
 """Worked examples of family `dmlrs`, small enough to solve by hand."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from schedgap.instances.generate import Generated, Request
 
@@ -21,7 +20,7 @@ def toy2(request: Request) -> Generated:
     return _generated(["m1"], [_job("j1", 1, [3, 3, 1, 1]), _job("j3", 2, [9, 9, 0, 0])])
 
 
-def _job(name: str, arrival: int, values: Sequence[int]) -> dict[str, Any]:
+def _job(name: str, arrival: int, values: Sequence[int]) -> dict[str, object]:
     """Return a job that needs 4 worker-slots on one machine and 7.2 across machines."""
     return {
         "id": name,
@@ -40,7 +39,7 @@ def _job(name: str, arrival: int, values: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _generated(machines: Sequence[str], jobs: Sequence[dict[str, Any]]) -> Generated:
+def _generated(machines: Sequence[str], jobs: Sequence[Mapping[str, object]]) -> Generated:
     fields = {
         "horizon": 4,
         "resources": ["gpu", "cpu"],

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
@@ -83,13 +83,13 @@ class Table(Record):
         return self.values[delay]
 
 
-def _known_type(given: Any) -> Any:
+def _known_type(given: object) -> object:
     if isinstance(given, Mapping) and given.get("type", "table") not in ("sigmoid", "table"):
         raise problem(f"must be sigmoid or table, got {short(given['type'])}", "type")
     return given
 
 
-def _tag(given: Any) -> str:
+def _tag(given: object) -> str:
     kind = given.get("type") if isinstance(given, Mapping) else getattr(given, "type", None)
     return HIDDEN + ("sigmoid" if kind == "sigmoid" else "table")
 

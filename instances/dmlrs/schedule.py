@@ -27,7 +27,7 @@ class DmlrsSchedule:
     admitted: tuple[str, ...] = ()
     allocations: tuple[Allocation, ...] = ()
 
-    def to_data(self, instance: DmlrsInstance) -> dict[str, Any]:
+    def to_data(self, instance: DmlrsInstance) -> dict[str, object]:
         """Return the schedule of a solution file."""
         return {
             "admitted": list(self.admitted),

@@ -53,7 +53,7 @@ class Draft:
         """Number of slots of the job across machines with its largest number of workers."""
         return max(1, math.ceil(self.worker_slots(self.external) / self.batch - 1e-9))
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, object]:
         """Return the job as in an instance file."""
         return {
             "id": self.id,
@@ -164,7 +164,7 @@ def _demands(request: Request, kind: str, resources: tuple[str, ...]) -> dict[st
     }
 
 
-def _sigmoid(request: Request, target: tuple[int, int]) -> dict[str, Any]:
+def _sigmoid(request: Request, target: tuple[int, int]) -> dict[str, object]:
     """Draw a utility function; the range of its target is in hundredths of a slot."""
     priority = uniform(request.random, (100, 10_000), 1)[0]
     sensitivity = _one(request, "sensitivity")

@@ -1,7 +1,5 @@
 """Worked examples of family `edge`, small enough to solve by hand."""
 
-from typing import Any
-
 from schedgap.instances.generate import Generated, Request
 
 
@@ -38,7 +36,7 @@ def toy_batch(request: Request) -> Generated:
     return Generated({**generated.fields, "batch_round": 3}, generated.source, generated.time_unit)
 
 
-def _server(name: str, workers: int, ps: int) -> dict[str, Any]:
+def _server(name: str, workers: int, ps: int) -> dict[str, object]:
     return {
         "id": name,
         "kind": name.partition("-")[0],
@@ -54,7 +52,7 @@ def _job(
     seconds: float,
     delays: dict[str, int],
     megabytes: float = 0.0,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     epochs, chunks, minibatches = volume
     return {
         "id": name,
@@ -73,7 +71,7 @@ def _job(
 
 
 def _generated(
-    horizon: int, servers: list[dict[str, Any]], jobs: list[dict[str, Any]]
+    horizon: int, servers: list[dict[str, object]], jobs: list[dict[str, object]]
 ) -> Generated:
     fields = {
         "horizon": horizon,

@@ -1,7 +1,7 @@
 """The instance file of family `edge`."""
 
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -166,7 +166,7 @@ class EdgeInstance(Instance):
             )
         return self
 
-    def _check_job(self, job: Job, servers: set[str], *path: Any) -> None:
+    def _check_job(self, job: Job, servers: set[str], *path: str | int) -> None:
         if job.arrival > self.horizon:
             raise problem(
                 f"arrival after horizon: must be <= {self.horizon}, got {job.arrival}",

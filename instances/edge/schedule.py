@@ -32,7 +32,7 @@ class Placement:
         """xi_j of (2f): whether all workers are on the server of the PS."""
         return set(self.workers) == {self.ps_server}
 
-    def to_data(self, *, segment: bool = False) -> dict[str, Any]:
+    def to_data(self, *, segment: bool = False) -> dict[str, object]:
         """Return the run as in a solution file.
 
         Parameters
@@ -40,7 +40,7 @@ class Placement:
         segment : bool
             Whether it is a segment of a preemptive schedule.
         """
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "start": int(self.start),
             "end" if segment else "completion": int(self.completion),
             "workers": {server: int(count) for server, count in self.workers.items()},
@@ -89,9 +89,9 @@ class EdgeSchedule:
         runs = self.placements[job]
         return (runs,) if isinstance(runs, Placement) else tuple(runs)
 
-    def to_data(self, instance: EdgeInstance) -> dict[str, Any]:
+    def to_data(self, instance: EdgeInstance) -> dict[str, object]:
         """Return the schedule of a solution file; jobs in the order of the instance."""
-        jobs: dict[str, Any] = {}
+        jobs: dict[str, object] = {}
         for job in instance.jobs:
             found = self.placements.get(job.id)
             if isinstance(found, Placement):

@@ -1,7 +1,5 @@
 """Worked examples of family `elastic`, small enough to solve by hand."""
 
-from typing import Any
-
 from schedgap.instances.generate import Generated, Request
 
 
@@ -45,13 +43,13 @@ def ring(request: Request) -> Generated:
     return Generated(fields, "one job of our own, worked out by hand", "slot")
 
 
-def _jobs() -> list[dict[str, Any]]:
+def _jobs() -> list[dict[str, object]]:
     return [_job("j1", 1, 3, 2, 3, 2), _job("j2", 2, 5, 1, 2, 2)]
 
 
 def _job(
     name: str, arrival: int, weight: float, epochs: int, chunks: int, batches: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     return {
         "id": name,
         "arrival": arrival,
@@ -65,7 +63,7 @@ def _job(
     }
 
 
-def _fields(jobs: list[dict[str, Any]], servers: int) -> dict[str, Any]:
+def _fields(jobs: list[dict[str, object]], servers: int) -> dict[str, object]:
     capacity = {"gpu": 2, "cpu": 8, "bandwidth": 6}
     return {
         "architecture": "parameter_server",

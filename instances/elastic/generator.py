@@ -5,7 +5,6 @@ Order of draws (PCG64, uniform integers only): servers, worker types, PS types, 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import capacity, examples, workload
@@ -84,7 +83,7 @@ def _fields(
     ps: Kinds,
     drafts: Sequence[Draft],
     units: Units,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the fields of an instance; raise UsageError if no job fits on the servers."""
     value = request.values
     jobs = [draft.to_data(workers, ps, units) for draft in drafts]

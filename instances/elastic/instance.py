@@ -1,7 +1,7 @@
 """The instance file of family `elastic`."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
@@ -220,7 +220,7 @@ class ElasticInstance(Instance):
                     )  # fmt: skip
 
 
-def _check_times(times: Mapping[str, Any], known: set[str], what: str, *path: str | int) -> None:
+def _check_times(times: Mapping[str, object], known: set[str], what: str, *path: str | int) -> None:
     """Raise an error for an unknown type, or if there is none, as the job could never run."""
     for name in times:
         if name not in known:

@@ -31,9 +31,9 @@ class Placement:
         """q_j: whether all containers are on one server."""
         return len({*self.workers, *self.ps}) == 1
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, object]:
         """Return the run as in a solution file."""
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "start": int(self.start),
             "duration": int(self.duration),
             "worker_type": self.worker_type,
@@ -82,9 +82,9 @@ class ElasticSchedule:
         runs = self.placements[job]
         return (runs,) if isinstance(runs, Placement) else tuple(runs)
 
-    def to_data(self, instance: ElasticInstance) -> dict[str, Any]:
+    def to_data(self, instance: ElasticInstance) -> dict[str, object]:
         """Return the schedule of a solution file; jobs in the order of the instance."""
-        jobs: dict[str, Any] = {}
+        jobs: dict[str, object] = {}
         for job in instance.jobs:
             if job.id in self.placements:
                 runs = [run.to_data() for run in self.segments(job.id)]

@@ -87,7 +87,7 @@ class Draft:
         """
         return [round(number * units.update, 12) for number in self.update]
 
-    def to_data(self, workers: Kinds, ps: Kinds, units: Units) -> dict[str, Any]:
+    def to_data(self, workers: Kinds, ps: Kinds, units: Units) -> dict[str, object]:
         """Return the job as in an instance file.
 
         Parameters

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -28,9 +27,9 @@ class Draft:
     model: str | None = None  # name of its model in the file
     like: Model | None = None  # model of Table 2 that gives its switching times
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, object]:
         """Return the job as in an instance file, without synchronization times if all are 0."""
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "id": self.id,
             "arrival": self.arrival,
             "weight": self.weight,
@@ -69,7 +68,7 @@ class Draft:
 
 def instance_of(
     request: Request, kinds: Mapping[str, int], drafts: Sequence[Draft], source: str
-) -> tuple[dict[str, Any], str, str]:
+) -> tuple[dict[str, object], str, str]:
     """Return the fields, the source and the time unit of an instance.
 
     Parameters
@@ -96,7 +95,7 @@ def instance_of(
     return fields, source, unit
 
 
-def cluster(kinds: Mapping[str, int]) -> dict[str, Any]:
+def cluster(kinds: Mapping[str, int]) -> dict[str, object]:
     """Return `gpu_kinds`, with memory if it is known, and `gpus`.
 
     Parameters
@@ -117,7 +116,7 @@ def cluster(kinds: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def switching(drafts: Sequence[Draft], seconds: float) -> dict[str, Any]:
+def switching(drafts: Sequence[Draft], seconds: float) -> dict[str, object]:
     """Return the switching times of Table 3 for the models of jobs.
 
     Parameters

@@ -1,7 +1,6 @@
 """Worked examples and counterexamples of family `hare`, small enough to solve by hand."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from schedgap.instances.generate import Generated, Request
 
@@ -102,7 +101,7 @@ def ce4(request: Request) -> Generated:
 
 def _job(
     name: str, weight: float, times: Mapping[str, float], *, rounds: int = 1, tasks: int = 1
-) -> dict[str, Any]:
+) -> dict[str, object]:
     return {
         "id": name,
         "arrival": 0,
@@ -113,7 +112,7 @@ def _job(
     }
 
 
-def _instance(gpus: list[tuple[str, str]], jobs: list[dict[str, Any]]) -> dict[str, Any]:
+def _instance(gpus: list[tuple[str, str]], jobs: list[dict[str, object]]) -> dict[str, object]:
     kinds = dict.fromkeys(kind for _, kind in gpus)
     return {
         "gpu_kinds": [{"id": kind} for kind in kinds],
@@ -122,5 +121,5 @@ def _instance(gpus: list[tuple[str, str]], jobs: list[dict[str, Any]]) -> dict[s
     }
 
 
-def _one_gpu(jobs: list[dict[str, Any]]) -> dict[str, Any]:
+def _one_gpu(jobs: list[dict[str, object]]) -> dict[str, object]:
     return _instance([("GPU1", "kind")], jobs)

@@ -1,6 +1,6 @@
 """The instance file of family `hare`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -297,7 +297,7 @@ class HareInstance(Instance):
         }
 
 
-def time_on(times: dict[str, Any], gpu: Gpu) -> float:
+def time_on(times: Mapping[str, float], gpu: Gpu) -> float:
     """Return the value for a GPU, by its id or else by its kind.
 
     Parameters

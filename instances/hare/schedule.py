@@ -18,7 +18,7 @@ class HareSchedule:
     gpu: NDArray[np.int64]  # [i] index into instance.gpus
     start: NDArray[np.float64]  # [i] in meta.time_unit
 
-    def to_data(self, instance: HareInstance) -> dict[str, Any]:
+    def to_data(self, instance: HareInstance) -> dict[str, object]:
         """Return the schedule of a solution file, sorted by start, GPU, job, round and task."""
         view = arrays(instance)
         number = np.arange(view.tasks) - view.round_tasks[view.task_round] + 1

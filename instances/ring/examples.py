@@ -1,7 +1,5 @@
 """Worked examples of family `ring`, small enough to solve by hand."""
 
-from typing import Any
-
 from schedgap.instances.generate import Generated, Request
 
 
@@ -37,7 +35,7 @@ def toy_mixed(request: Request) -> Generated:
     )
 
 
-def _job(name: str, gpus: int, iterations: int, gradient_size: float) -> dict[str, Any]:
+def _job(name: str, gpus: int, iterations: int, gradient_size: float) -> dict[str, object]:
     return {
         "id": name,
         "gpus": gpus,
@@ -50,8 +48,8 @@ def _job(name: str, gpus: int, iterations: int, gradient_size: float) -> dict[st
 
 
 def _fields(
-    servers: list[int], jobs: list[dict[str, Any]], horizon: int, alpha: float
-) -> dict[str, Any]:
+    servers: list[int], jobs: list[dict[str, object]], horizon: int, alpha: float
+) -> dict[str, object]:
     return {
         "horizon": horizon,
         "servers": [{"id": f"s{n}", "gpus": gpus} for n, gpus in enumerate(servers, 1)],

@@ -10,7 +10,6 @@ Order of draws: the servers; then the time per iteration and the number of itera
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Request
@@ -25,7 +24,7 @@ MOST_ITERATIONS = 10**9
 MINUTE = 60.0
 
 
-def servers_of(request: Request) -> tuple[list[dict[str, Any]], str]:
+def servers_of(request: Request) -> tuple[list[dict[str, object]], str]:
     """Draw machines of the file without replacement; also return a text for `meta.source`."""
     machines, source = draw_machines(
         request,

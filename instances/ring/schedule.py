@@ -22,7 +22,7 @@ class Run:
         """rho_j, the execution time in slots."""
         return self.end - self.start + 1
 
-    def to_data(self, job: str) -> dict[str, Any]:
+    def to_data(self, job: str) -> dict[str, object]:
         """Return the run as in a solution file.
 
         Parameters
@@ -53,7 +53,7 @@ class RingSchedule:
         """Return the makespan; for use in searches, as the rules recompute it."""
         return self.makespan
 
-    def to_data(self, instance: RingInstance) -> dict[str, Any]:
+    def to_data(self, instance: RingInstance) -> dict[str, object]:
         """Return the schedule of a solution file; jobs in the order of the instance."""
         jobs = [self.runs[job.id].to_data(job.id) for job in instance.jobs if job.id in self.runs]
         return {"jobs": jobs, **self.facts}

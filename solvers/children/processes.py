@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -206,7 +206,7 @@ class _Worker:
             for line in stream:
                 self.stderr_lines.append(line.decode(errors="replace").rstrip()[:1000])
 
-    def give(self, task: dict[str, Any]) -> None:
+    def give(self, task: Mapping[str, object]) -> None:
         """Send a task; if the process has died, reading its frames will show it."""
         assert self.process.stdin is not None
         self.tasks += 1

@@ -2,7 +2,8 @@
 
 import importlib.util
 import sys
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Literal
 
 from schedgap.errors import EngineUnavailableError, UsageError
 from schedgap.solvers.engines.results import ENGINES
@@ -93,7 +94,7 @@ def claim(engine: str) -> None:
         )
 
 
-def try_gurobi(send: Any) -> EngineAvailability:
+def try_gurobi(send: Callable[[object], None]) -> EngineAvailability:
     """Test in a child process whether Gurobi solves more than its bundled licence admits.
 
     Parameters

@@ -21,7 +21,7 @@ from schedgap.solvers.engines.results import (
     EngineStatus,
     OnIncumbent,
 )
-from schedgap.solvers.engines.solve import solve
+from schedgap.solvers.engines.solve import Program, solve
 
 # engine -> (description, options) of the repeated solves
 WORDS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
@@ -46,7 +46,7 @@ _LIMIT_FACTOR, _MIN_SECONDS = 10.0, 5.0
 
 
 def confirm(
-    program: Any,
+    program: Program,
     engine: str,
     first: EngineResult,
     *,
@@ -54,8 +54,8 @@ def confirm(
     threads: int = 1,
     seed: int = 0,
     grid: float | None = None,
-    start: Any = None,
-    options: Mapping[str, Any] | None = None,
+    start: object = None,
+    options: Mapping[str, object] | None = None,
     on_incumbent: OnIncumbent | None = None,
 ) -> tuple[EngineResult, str]:
     """Solve a program again, in other ways, until two answers agree.

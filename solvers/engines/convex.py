@@ -4,25 +4,28 @@ import math
 import time
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedgap.errors import EngineUnavailableError, UsageError
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.availability import claim
 from schedgap.solvers.engines.results import EngineResult, EngineStatus, OnBound, OnIncumbent, judge
 
+if TYPE_CHECKING:
+    import cvxpy
+
 
 def solve_problem(
-    problem: Any,
+    problem: "cvxpy.Problem",
     *,
     clock: Clock,
     threads: int = 1,
     seed: int = 0,
     grid: float | None = None,
-    start: Any = None,
+    start: object = None,
     on_incumbent: OnIncumbent | None = None,
     on_bound: OnBound | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> EngineResult:
     """Solve a convex, continuous `cvxpy.Problem`; the solution is stored in the problem.
 

@@ -3,17 +3,21 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.availability import claim
 from schedgap.solvers.engines.results import EngineResult, OnBound, OnIncumbent, judge
 
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model, cp_model_helper
+
 
 def solve_model(
-    model: Any,
+    model: "cp_model.CpModel",
     *,
     clock: Clock,
     threads: int = 1,
@@ -22,7 +26,7 @@ def solve_model(
     start: Sequence[float | None] | None = None,
     on_incumbent: OnIncumbent | None = None,
     on_bound: OnBound | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> EngineResult:
     """Solve a `cp_model.CpModel`.
 
@@ -122,11 +126,11 @@ def solve_model(
     )
 
 
-def _values(response: Any) -> Any:
+def _values(response: "cp_model_helper.CpSolverResponse") -> NDArray[np.int64]:
     return np.fromiter(response.solution, dtype=np.int64, count=len(response.solution))
 
 
-def _sense(model: Any) -> Any:
+def _sense(model: "cp_model.CpModel") -> Literal["min", "max"]:
     """Return "max" if the model maximizes, which CP-SAT stores as a negative scaling."""
     proto = model.proto
     if proto.has_floating_point_objective():
@@ -134,7 +138,7 @@ def _sense(model: Any) -> Any:
     return "max" if proto.objective.scaling_factor < 0 else "min"
 
 
-def _hinted(model: Any, start: Sequence[float | None]) -> Any:
+def _hinted(model: "cp_model.CpModel", start: Sequence[float | None]) -> "cp_model.CpModel":
     """Return a copy of the model with only these hints."""
     copy = model.clone()
     copy.clear_hints()
@@ -147,7 +151,7 @@ def _hinted(model: Any, start: Sequence[float | None]) -> Any:
     return copy
 
 
-def _set(solver: Any, options: Mapping[str, Any]) -> None:
+def _set(solver: "cp_model.CpSolver", options: Mapping[str, object]) -> None:
     for name, value in options.items():
         try:
             setattr(solver.parameters, name, value)

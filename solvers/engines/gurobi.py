@@ -3,10 +3,10 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from schedgap.errors import EngineUnavailableError
 from schedgap.solvers.children.clock import Clock
@@ -19,13 +19,17 @@ from schedgap.solvers.engines.results import (
     OnIncumbent,
     judge,
 )
-from schedgap.solvers.programs.arrays import LinearProgram, dual_objective
+from schedgap.solvers.programs.arrays import Floats, LinearProgram, dual_objective
 from schedgap.solvers.programs.pyomo import (
     InfeasibleModelError,
     Quadratic,
     compile_model,
     solve_compiled,
 )
+
+if TYPE_CHECKING:
+    import gurobipy
+    import pyomo.environ as pyo
 
 
 def solve_arrays(
@@ -38,7 +42,7 @@ def solve_arrays(
     grid: float | None = None,
     on_incumbent: OnIncumbent | None = None,
     on_bound: OnBound | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     quadratics: Sequence[Quadratic] = (),
     square: Quadratic | None = None,
 ) -> EngineResult:
@@ -93,7 +97,7 @@ def solve_arrays(
 
 
 def solve_model(
-    model: Any,
+    model: "pyo.ConcreteModel",
     *,
     clock: Clock,
     start: bool | None = None,
@@ -142,7 +146,7 @@ class _Watch:
     def __init__(
         self,
         program: LinearProgram,
-        columns: Any,
+        columns: "gurobipy.MVar",
         clock: Clock,
         on_incumbent: OnIncumbent | None,
         on_bound: OnBound | None,
@@ -153,7 +157,7 @@ class _Watch:
         self._on_incumbent, self._on_bound = on_incumbent, on_bound
         self._is_linear, self._bound = is_linear, -math.inf
 
-    def __call__(self, model: Any, where: int) -> None:
+    def __call__(self, model: "gurobipy.Model", where: int) -> None:
         from gurobipy import GRB
 
         try:
@@ -174,7 +178,7 @@ class _Watch:
             model.terminate()
 
 
-def _set(model: Any, settings: Mapping[str, Any]) -> None:
+def _set(model: "gurobipy.Model", settings: Mapping[str, Any]) -> None:
     import gurobipy
 
     for name, value in settings.items():
@@ -187,7 +191,7 @@ def _set(model: Any, settings: Mapping[str, Any]) -> None:
 
 
 def _pass(
-    model: Any,
+    model: "pyo.ConcreteModel",
     program: LinearProgram,
     quadratics: Sequence[Quadratic],
     square: Quadratic | None,
@@ -216,7 +220,7 @@ def _pass(
     return columns
 
 
-def _sides(program: LinearProgram) -> dict[str, Any]:
+def _sides(program: LinearProgram) -> dict[str, NDArray[np.int64]]:
     """Return the rows [i] of each block by relation, in the order of the blocks."""
     from gurobipy import GRB
 
@@ -228,7 +232,7 @@ def _sides(program: LinearProgram) -> dict[str, Any]:
     }
 
 
-def _expression(row: Quadratic, columns: Any) -> Any:
+def _expression(row: Quadratic, columns: "gurobipy.MVar") -> Any:
     """Return the left-hand side of a quadratic row."""
     from gurobipy import LinExpr, QuadExpr
 
@@ -240,7 +244,7 @@ def _expression(row: Quadratic, columns: Any) -> Any:
     return body
 
 
-def _run(model: Any, clock: Clock, watch: _Watch) -> None:
+def _run(model: "gurobipy.Model", clock: Clock, watch: _Watch) -> None:
     """Solve within the time limit, again without dual reductions if the status is ambiguous."""
     from gurobipy import GRB
 
@@ -256,9 +260,9 @@ def _run(model: Any, clock: Clock, watch: _Watch) -> None:
 
 
 def _read(
-    model: Any,
+    model: "pyo.ConcreteModel",
     program: LinearProgram,
-    columns: Any,
+    columns: "gurobipy.MVar",
     grid: float | None,
     curved: bool,
     timing: dict[str, Any],
@@ -302,7 +306,7 @@ def _read(
     )
 
 
-def _duals(model: Any, program: LinearProgram) -> Any:
+def _duals(model: "gurobipy.Model", program: LinearProgram) -> Floats:
     """Return the dual values by row [i]; they add up for a row that became two."""
     prices = np.array(model.getAttr("Pi"))
     duals = np.zeros(len(program.row_lower))
@@ -313,7 +317,7 @@ def _duals(model: Any, program: LinearProgram) -> Any:
     return duals
 
 
-def _raise_for_licence(error: Any, program: LinearProgram, curved: bool) -> None:
+def _raise_for_licence(error: "gurobipy.GurobiError", program: LinearProgram, curved: bool) -> None:
     """Raise EngineUnavailableError for a licence problem, and MemoryError for a lack of memory."""
     from gurobipy import GRB
 

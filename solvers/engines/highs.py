@@ -4,10 +4,10 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.availability import claim
@@ -33,6 +33,9 @@ from schedgap.solvers.programs.arrays import Floats, LinearProgram, Sides
 from schedgap.solvers.programs.pyomo import InfeasibleModelError, compile_model, solve_compiled
 from schedgap.solvers.programs.sparse import sparse
 
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
 Algorithm = Literal["choose", "simplex", "ipm"]
 
 
@@ -48,7 +51,7 @@ def solve_arrays(
     grid: float | None = None,
     on_incumbent: OnIncumbent | None = None,
     on_bound: OnBound | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> EngineResult:
     """Solve a program given as arrays.
 
@@ -114,7 +117,7 @@ def solve_arrays(
 
 
 def solve_model(
-    model: Any,
+    model: "pyo.ConcreteModel",
     *,
     clock: Clock,
     start: bool | None = None,
@@ -189,7 +192,7 @@ class Relaxation:
         *,
         threads: int = 1,
         seed: int = 0,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, object] | None = None,
     ) -> None:
         claim("highs")
         settings = {"threads": threads, "random_seed": seed, "solver": "simplex"}
@@ -204,7 +207,9 @@ class Relaxation:
         )
         pass_program(self._engine, program, relaxed=True)
 
-    def add_rows(self, lower: ArrayLike, upper: ArrayLike, matrix: Any) -> None:
+    def add_rows(
+        self, lower: ArrayLike, upper: ArrayLike, matrix: "sparse.csr_array | ArrayLike"
+    ) -> None:
         """Add rows `lower <= matrix @ x <= upper`.
 
         Parameters
@@ -230,7 +235,13 @@ class Relaxation:
             row_upper=np.append(sides.row_upper, high),
         )
 
-    def add_columns(self, cost: ArrayLike, lower: ArrayLike, upper: ArrayLike, matrix: Any) -> None:
+    def add_columns(
+        self,
+        cost: ArrayLike,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        matrix: "sparse.csr_array | ArrayLike",
+    ) -> None:
         """Add columns.
 
         Parameters
@@ -399,12 +410,12 @@ def _floats(values: ArrayLike) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
-def _put(array: Floats, chosen: Any, values: Floats) -> Floats:
+def _put(array: Floats, chosen: NDArray[np.int32], values: Floats) -> Floats:
     """Return a copy with other values in the chosen places."""
     changed = array.copy()
     changed[chosen] = values
     return changed
 
 
-def _ints(values: ArrayLike) -> np.ndarray[Any, np.dtype[np.int32]]:
+def _ints(values: ArrayLike) -> NDArray[np.int32]:
     return np.asarray(values, dtype=np.int32)

@@ -3,7 +3,7 @@
 import math
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from schedgap.solvers.engines.results import (
     judge,
 )
 from schedgap.solvers.programs.arrays import Floats, LinearProgram, Sides, dual_objective
+
+if TYPE_CHECKING:
+    import highspy
 
 _FEASIBLE = 2  # HiGHS' kSolutionStatusFeasible
 _DECIDED: dict[str, EngineStatus] = {"kInfeasible": "infeasible", "kUnbounded": "unbounded"}
@@ -50,7 +53,7 @@ class Watch:
 
     def __init__(
         self,
-        engine: Any,
+        engine: "highspy.Highs",
         mixed: LinearProgram | None,
         clock: Clock,
         on_incumbent: OnIncumbent | None,
@@ -76,7 +79,7 @@ class Watch:
         self._engine.cbSimplexInterrupt.unsubscribe(self._interrupt)
         self._engine.cbIpmInterrupt.unsubscribe(self._interrupt)
 
-    def _interrupt(self, event: Any) -> None:
+    def _interrupt(self, event: "highspy.HighsCallbackEvent") -> None:
         try:
             if self._on_bound is not None and self.error is None:
                 bound = event.data_out.mip_dual_bound
@@ -88,7 +91,7 @@ class Watch:
         # The flag of an earlier run may still be set: always write it.
         event.interrupt(self.error is not None or self._clock.expired())
 
-    def _incumbent(self, event: Any) -> None:
+    def _incumbent(self, event: "highspy.HighsCallbackEvent") -> None:
         try:
             if self._on_incumbent and self._program and not self.error:
                 values = self._program.rounded(event.data_out.mip_solution)
@@ -97,7 +100,7 @@ class Watch:
             self.error = error
 
 
-def new_engine(settings: Mapping[str, Any]) -> Any:
+def new_engine(settings: Mapping[str, object]) -> "highspy.Highs":
     """Return a silent HiGHS solver with options.
 
     Parameters
@@ -114,7 +117,7 @@ def new_engine(settings: Mapping[str, Any]) -> Any:
     return engine
 
 
-def set_option(engine: Any, name: str, value: Any) -> None:
+def set_option(engine: "highspy.Highs", name: str, value: object) -> None:
     """Set an option; raise ValueError if HiGHS rejects it.
 
     Parameters
@@ -130,7 +133,7 @@ def set_option(engine: Any, name: str, value: Any) -> None:
         raise ValueError(f"HiGHS has no option {name}, or rejects its value {value!r}")
 
 
-def pass_program(engine: Any, program: LinearProgram, *, relaxed: bool = False) -> None:
+def pass_program(engine: "highspy.Highs", program: LinearProgram, *, relaxed: bool = False) -> None:
     """Pass a program to HiGHS.
 
     Parameters
@@ -164,7 +167,7 @@ def pass_program(engine: Any, program: LinearProgram, *, relaxed: bool = False) 
         )
 
 
-def pass_start(engine: Any, start: Floats) -> None:
+def pass_start(engine: "highspy.Highs", start: Floats) -> None:
     """Pass a starting point to HiGHS.
 
     Parameters
@@ -186,7 +189,7 @@ def pass_start(engine: Any, start: Floats) -> None:
         engine.setSolution(len(chosen), chosen, start[given])
 
 
-def run(engine: Any, clock: Clock, watch: Watch) -> bool:
+def run(engine: "highspy.Highs", clock: Clock, watch: Watch) -> bool:
     """Solve within the time limit, a second time without presolve if the status is not reliable.
 
     Parameters
@@ -225,7 +228,7 @@ def run_once(engine: Any, clock: Clock) -> None:
         engine.run()
 
 
-def _run_alone(engine: Any, clock: Clock, watch: Watch) -> bool:
+def _run_alone(engine: "highspy.Highs", clock: Clock, watch: Watch) -> bool:
     import highspy
 
     said = []
@@ -253,7 +256,11 @@ def _run_alone(engine: Any, clock: Clock, watch: Watch) -> bool:
 
 
 def read_linear(
-    engine: Any, program: LinearProgram | Sides, *, seconds: float, build_seconds: float = 0.0
+    engine: "highspy.Highs",
+    program: LinearProgram | Sides,
+    *,
+    seconds: float,
+    build_seconds: float = 0.0,
 ) -> EngineResult:
     """Return the result of a linear program; it has no bound if the solve was stopped early.
 
@@ -285,7 +292,7 @@ def read_linear(
 
 
 def read_mixed(
-    engine: Any,
+    engine: "highspy.Highs",
     program: LinearProgram,
     grid: float | None,
     *,
@@ -322,7 +329,7 @@ def read_mixed(
     return _judged(objective, information.mip_dual_bound, values, None, grid, rest)
 
 
-def _rest(engine: Any, seconds: float, build_seconds: float) -> dict[str, Any]:
+def _rest(engine: "highspy.Highs", seconds: float, build_seconds: float) -> dict[str, Any]:
     """Return the fields that all results of this engine have."""
     words = engine.modelStatusToString(engine.getModelStatus())
     return {"seconds": seconds, "build_seconds": build_seconds, "log": f"HiGHS: {words}"}
@@ -351,7 +358,7 @@ def _read_empty(program: LinearProgram | Sides, rest: dict[str, Any]) -> EngineR
     return EngineResult("optimal", program.offset, program.offset, np.zeros(0), zero, **rest)
 
 
-def accept(status: Any, what: str, fine: tuple[str, ...] = ("kOk",)) -> None:
+def accept(status: "highspy.HighsStatus", what: str, fine: tuple[str, ...] = ("kOk",)) -> None:
     """Raise ValueError if HiGHS rejected an input.
 
     Parameters

@@ -2,11 +2,20 @@
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from schedgap.errors import UsageError
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.results import ENGINES, EngineResult, OnBound, OnIncumbent
+
+if TYPE_CHECKING:
+    import cvxpy
+    import pyomo.environ as pyo
+    from ortools.sat.python import cp_model
+
+    from schedgap.solvers.programs.arrays import LinearProgram
+
+Program: TypeAlias = "LinearProgram | pyo.ConcreteModel | cp_model.CpModel | cvxpy.Problem"
 
 # (engine, kind of program) -> (module, function)
 _ADAPTERS = {
@@ -21,17 +30,17 @@ _KINDS = {"schedgap": "array", "pyomo": "Pyomo", "ortools": "CP-SAT", "cvxpy": "
 
 
 def solve(
-    program: Any,
+    program: Program,
     engine: str,
     *,
     clock: Clock,
     threads: int = 1,
     seed: int = 0,
     grid: float | None = None,
-    start: Any = None,
+    start: object = None,
     on_incumbent: OnIncumbent | None = None,
     on_bound: OnBound | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> EngineResult:
     """Solve a program in this process.
 
@@ -84,7 +93,7 @@ def solve(
     )
 
 
-def _kind(program: Any) -> str:
+def _kind(program: object) -> str:
     """Return the kind of a program, without importing any engine."""
     for kind in type(program).__mro__:
         root = kind.__module__.partition(".")[0]

@@ -8,7 +8,7 @@ Journal of the Operations Research Society of America 2(4), 1954.
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -64,7 +64,7 @@ def cutting_planes(
     threads: int = 1,
     seed: int = 0,
     on_bound: OnBound | None = None,
-    options: dict[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> CuttingPlaneResult:
     """Solve a program with too many rows to enumerate.
 

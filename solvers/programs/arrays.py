@@ -79,7 +79,12 @@ class LinearProgram:
 
     @classmethod
     def nonnegative(
-        cls, cost: Floats, matrix: Any, *, row_lower: Floats, row_upper: Floats
+        cls,
+        cost: Floats,
+        matrix: "sparse.csr_array | ArrayLike",
+        *,
+        row_lower: Floats,
+        row_upper: Floats,
     ) -> "LinearProgram":
         """Return a program over nonnegative columns without upper bounds, such as a master problem.
 

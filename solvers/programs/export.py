@@ -3,16 +3,19 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from schedgap.errors import UsageError
 from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.pyomo import PyomoArrays, Quadratic, compile_model
 
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
 _ONE = "ONE"  # a column fixed at 1, because solvers read a constant in the objective differently
 
 
-def write_model(program: Any, file: Path | str) -> None:
+def write_model(program: "LinearProgram | pyo.ConcreteModel", file: Path | str) -> None:
     """Write a program as a file; its suffix determines the format.
 
     Parameters

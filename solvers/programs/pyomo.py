@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from schedgap.errors import UsageError
 from schedgap.solvers.engines.results import EngineResult, OnBound, OnIncumbent
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.programs.sparse import sparse
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class PyomoArrays:
     part of the objective, also to be minimized.
     """
 
-    model: Any
+    model: "pyo.ConcreteModel"
     program: LinearProgram
     variables: tuple[Any, ...]  # Pyomo variables [j]
     constraints: tuple[Any, ...]  # Pyomo constraints [i]
@@ -88,7 +91,7 @@ class PyomoArrays:
                 variable.set_value(min(max(0.0, low), high), skip_validation=True)
 
 
-def compile_model(model: Any, *, quadratic: bool = False) -> PyomoArrays:
+def compile_model(model: "pyo.ConcreteModel", *, quadratic: bool = False) -> PyomoArrays:
     """Convert a Pyomo model to arrays.
 
     Parameters
@@ -194,7 +197,7 @@ def solve_compiled(
     )
 
 
-def _compile_linear(model: Any) -> PyomoArrays:
+def _compile_linear(model: "pyo.ConcreteModel") -> PyomoArrays:
     """Compile the linear rows; Pyomo gives a range row as two rows, which are joined."""
     import pyomo.environ as pyo
     from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
@@ -237,7 +240,9 @@ def _compile_linear(model: Any) -> PyomoArrays:
     return PyomoArrays(model, program, tuple(form.columns), tuple(constraints), sense)
 
 
-def _with_quadratics(arrays: PyomoArrays, curved: Iterable[Any]) -> PyomoArrays:
+def _with_quadratics(
+    arrays: PyomoArrays, curved: Iterable["pyo.Constraint | pyo.Objective"]
+) -> PyomoArrays:
     """Add the quadratic rows, and the columns that occur only in them."""
     import pyomo.environ as pyo
     from pyomo.repn import generate_standard_repn
@@ -245,7 +250,7 @@ def _with_quadratics(arrays: PyomoArrays, curved: Iterable[Any]) -> PyomoArrays:
     variables = list(arrays.variables)
     place = {id(variable): j for j, variable in enumerate(variables)}
 
-    def at(variable: Any) -> int:
+    def at(variable: "pyo.Var") -> int:
         if id(variable) not in place:
             place[id(variable)] = len(variables)
             variables.append(variable)
@@ -305,7 +310,7 @@ def _with_quadratics(arrays: PyomoArrays, curved: Iterable[Any]) -> PyomoArrays:
     )
 
 
-def _bounds(variable: Any) -> tuple[float, float]:
+def _bounds(variable: "pyo.Var") -> tuple[float, float]:
     """Return the bounds of a Pyomo variable, including those of its domain."""
     low, high = variable.bounds
     return -math.inf if low is None else float(low), math.inf if high is None else float(high)

@@ -58,7 +58,7 @@ class Rows:
         """Return the row names `name[1]`, `name[2]`, ... of all sets."""
         return [f"{name}[{row}]" for name, count in self.sets for row in range(1, count + 1)]
 
-    def arrays(self) -> tuple[Any, Floats, Floats]:
+    def arrays(self) -> tuple["sparse.csr_array", Floats, Floats]:
         """Return matrix [i, j], row_lower [i] and row_upper [i]."""
         matrix = sparse.csr_array(sparse.vstack(self.parts, format="csr"))
         return matrix, np.concatenate(self.lower), np.concatenate(self.upper)

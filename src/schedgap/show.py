@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,7 +24,7 @@ def out() -> "Console":
     return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
 
 
-def json_document(value: Any) -> None:
+def json_document(value: object) -> None:
     """Print one JSON document.
 
     Parameters
@@ -121,7 +121,7 @@ def table(
     out().print(grid)
 
 
-def methods(rows: Sequence[dict[str, Any]], *, options: bool) -> None:
+def methods(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
     """Print a table of methods.
 
     Parameters
@@ -147,7 +147,7 @@ def methods(rows: Sequence[dict[str, Any]], *, options: bool) -> None:
         _settings("method", [row for row in rows if not row["alias_of"]])
 
 
-def presets(rows: Sequence[dict[str, Any]], *, options: bool) -> None:
+def presets(rows: Sequence[Mapping[str, Any]], *, options: bool) -> None:
     """Print a table of presets.
 
     Parameters
@@ -166,7 +166,7 @@ def presets(rows: Sequence[dict[str, Any]], *, options: bool) -> None:
         _settings("preset", rows)
 
 
-def _settings(owner: str, rows: Sequence[dict[str, Any]]) -> None:
+def _settings(owner: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Print a table of the options of methods or presets; `owner` is "method" or "preset"."""
     cells = [
         (
