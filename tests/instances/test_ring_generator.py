@@ -49,10 +49,10 @@ def test_the_toys_are_the_worked_examples(preset, example):
     instance = made(preset)
     view, expected = rate_table(instance), rate_table(example)
     assert [job.model_dump() for job in instance.jobs] == [job.model_dump() for job in example.jobs]
-    assert view.room == expected.room and instance.horizon == example.horizon
+    assert view.server_gpus == expected.server_gpus and instance.horizon == example.horizon
     for j, most in enumerate(expected.most_servers):
         for n in range(1, most + 1):
-            assert view.row(j, n) == expected.row(j, n)
+            assert view.rates(j, n) == expected.rates(j, n)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -178,7 +178,7 @@ def test_tiresias_jobs_keep_their_iterations():
     first = instance.jobs[0]
     table = rate_table(instance)
     assert (first.gpus, first.iterations) == (1, 600)
-    assert table.row(0, 1) == (200,) and table.best_slots[0] == 3
+    assert table.rates(0, 1) == (200,) and table.best_slots[0] == 3
 
 
 def test_a_job_of_a_trace_takes_a_slot_at_least_and_may_fill_the_cluster():
