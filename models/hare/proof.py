@@ -162,7 +162,15 @@ class HareSpace:
         )
 
     def split(self, region: Region, branch: Sequence[Any]) -> tuple[Region, Region]:
-        """Return the windows of both sides of a branch."""
+        """Return the windows of both sides of a branch.
+
+        Parameters
+        ----------
+        region : tuple of Windows
+            Windows of each job.
+        branch : sequence
+            As in a proof file.
+        """
         by, n, what, at = branch if len(branch) == 4 else (None, 0, 0, 0)
         if not 0 <= whole(n, "/b/1") < len(self.jobs):
             raise RefusedError("/b/1", f"there is no job {n}")
@@ -190,7 +198,15 @@ class HareSpace:
         return parts[0], parts[1]
 
     def excess(self, region: Region, vector: Mapping[str, Any]) -> int | None:
-        """Return the bound of prices less the goal, times 2^q; None where a job has none."""
+        """Return the bound of prices less the goal, times 2^q; None if a job has no schedule.
+
+        Parameters
+        ----------
+        region : tuple of Windows
+            Windows of each job.
+        vector : mapping
+            Prices, as in a proof file; without any they are 0.
+        """
         paid, total, bits = self._paid(vector)
         values = [self._price(job, own, paid, bits)[0]
                   for job, own in zip(self.jobs, region, strict=True)]  # fmt: skip
@@ -199,7 +215,15 @@ class HareSpace:
         return sum(values) - total - (self.goal << bits)
 
     def reduce(self, region: Region, vector: Mapping[str, Any]) -> Region:
-        """Return the windows without what no schedule of value <= goal uses."""
+        """Return the windows without what no schedule of value <= goal uses.
+
+        Parameters
+        ----------
+        region : tuple of Windows
+            Windows of each job.
+        vector : mapping
+            Prices, as in a proof file.
+        """
         paid, total, bits = self._paid(vector)
         priced = [self._price(job, own, paid, bits)
                   for job, own in zip(self.jobs, region, strict=True)]  # fmt: skip

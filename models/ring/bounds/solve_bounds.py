@@ -142,7 +142,15 @@ class BoundsOnly(NullProgress):
         self.lower: float = lower
 
     def incumbent(self, schedule: object, objective: float | None = None) -> None:
-        """Discard a schedule."""
+        """Discard a schedule.
+
+        Parameters
+        ----------
+        schedule : RingSchedule
+            Not read.
+        objective : float, optional
+            Not read.
+        """
 
     def bound(
         self,
