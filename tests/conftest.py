@@ -6,12 +6,21 @@ import pytest
 from hypothesis import settings
 
 # Machines differ and are shared; hence tests have no deadlines, and `make bench` measures speed.
-settings.register_profile("suite", deadline=None)
+# The suite draws the same instances each time, so that a change is judged by what it changes; the
+# nightly sweeps draw new ones.
+settings.register_profile("suite", deadline=None, derandomize=True)
+settings.register_profile("nightly", deadline=None)
 settings.load_profile("suite")
 
 # Processes started in the background of a shell ignore Ctrl-C, but some tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw new instances in the nightly sweeps."""
+    if config.getoption("markexpr") == "nightly":
+        settings.load_profile("nightly")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
