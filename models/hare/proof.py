@@ -23,7 +23,7 @@ schedule of value <= goal.
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import gcd, lcm
+from math import ceil, gcd, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +38,7 @@ Bools = NDArray[np.bool_]
 LARGEST = 2**52  # sums stay below it, so that int64 holds a few of them
 NEVER = 2**55  # the cost of what is not allowed; eight of them fit int64
 MAX_BITS = 30  # of the scale of a vector
+ROUND_OFF = Fraction(1, 10**9)  # relative, of an objective that is whole
 MAX_CELLS = 20_000_000  # steps squared of one job, times its groups of tasks
 
 
@@ -102,7 +103,11 @@ def goal(instance: HareInstance, objective: float | None) -> int | None:
     if objective is None:
         return None
     time, weight = steps(instance)
-    return round(Fraction(objective) / (time * weight)) - 1
+    value = Fraction(objective) / (time * weight)
+    whole_value = round(value)
+    if abs(value - whole_value) > max(abs(value), 1) * ROUND_OFF:
+        whole_value = ceil(value)  # a schedule that waits; the next whole value below is better
+    return whole_value - 1
 
 
 def space(instance: HareInstance, goal: int, proof: Mapping[str, Any]) -> "HareSpace":

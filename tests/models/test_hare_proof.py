@@ -1,20 +1,23 @@
 """Proofs of hare optima: windows and prices of `proof.py` against enumeration."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
+from schedgap.analysis.verifying import verify_file
 from schedgap.instances.hare import HareInstance
 from schedgap.models.hare import proof
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice
 from schedgap.models.hare.exact.prove import prove_goal
+from schedgap.models.proofs import check_proof, proof_data, write_proof
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import Checked, RefusedError, check_tree
 from schedgap.solvers.proofs.prover import Proved
-from strategies.hare import brute_force, hare_instances
+from strategies.hare import brute_force, hare_instances, instance_of
 
 
 def proved(instance: HareInstance, optimum: float) -> Proved:
@@ -60,3 +63,40 @@ def test_optima_are_proved_and_nothing_else(instance: HareInstance) -> None:
 @given(hare_instances())
 def test_thousands_of_optima_are_proved_and_nothing_else(instance: HareInstance) -> None:
     hold_to_enumeration(instance)
+
+
+def waiting(start: float) -> dict[str, Any]:
+    """Return a schedule of one task of 5 s that starts at a time."""
+    item = {"job": "J1", "round": 1, "task": 1, "gpu": "g", "start": start}
+    return {"assignments": [item]}
+
+
+@pytest.mark.parametrize("start", [0.4, 2.0, 1e-4])
+def test_a_schedule_that_waits_is_not_proved_optimal(tmp_path: Path, start: float) -> None:
+    instance = instance_of(
+        {"g": "k"}, [{"rounds": 1, "tasks_per_round": 1, "training_time": {"k": 5}}]
+    )
+    value = 5 + start
+    data = proof_data(instance, 0, vectors=[{"q": 0, "p": []}], cuts=[], tree=[{"v": 0}])
+    assert check_proof(instance, data).status == "proved"  # nothing below 5, in steps of 5
+    sha256 = write_proof(tmp_path / "a.proof.json.gz", data)
+    solution = {
+        "family": "hare", "version": 1, "instance": "test", "instance_sha256": instance.sha256,
+        "method": "exact", "engine": None, "kind": "exact", "options": {}, "seed": None,
+        "status": "optimal", "sense": "min", "objective": value, "bound": value, "seconds": 0.0,
+        "schedule": waiting(start),
+        "proof": {"kind": "tree", "file": "a.proof.json.gz", "sha256": sha256},
+    }  # fmt: skip
+    (tmp_path / "a.json").write_text(json.dumps(solution), encoding="utf-8")
+    verdict = verify_file(instance, tmp_path / "a.json")
+    assert verdict.objective == value
+    assert verdict.optimality_status == "refuted"
+    assert verdict.bound_status != "checked"
+
+
+def test_round_off_of_an_objective_does_not_change_what_is_better() -> None:
+    instance = instance_of(
+        {"g": "k"}, [{"rounds": 3, "tasks_per_round": 1, "training_time": {"k": 0.1}}]
+    )
+    assert 0.1 + 0.1 + 0.1 > 0.3
+    assert proof.goal(instance, 0.1 + 0.1 + 0.1) == proof.goal(instance, 0.3) == 2
