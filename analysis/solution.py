@@ -313,14 +313,21 @@ def named_proof(file: Path, claim: ProofClaim) -> tuple[Mapping[str, Any] | None
         If the name is not that of a file in the same folder, or the file is no proof file.
     """
     assert claim.file is not None
-    if Path(claim.file).name != claim.file:
+    if claim.file in ("", "..") or Path(claim.file).name != claim.file:
         raise InputError("must be the name of a file in the same folder", path="proof.file").inside(
             str(file)
         )
     path = file.with_name(claim.file)
-    if not path.exists():
-        return None, f"{claim.file} is missing"
-    if hashlib.sha256(path.read_bytes()).hexdigest() != claim.sha256:
+    try:
+        if not path.exists():
+            return None, f"{claim.file} is missing"
+        packed = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot be read: {reason.lower()}", path="proof.file").inside(
+            str(file)
+        ) from None
+    if hashlib.sha256(packed).hexdigest() != claim.sha256:
         return None, f"{claim.file} is not the file that the solution names: its hash differs"
     return read_proof(path), ""
 

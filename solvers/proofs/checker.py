@@ -165,7 +165,9 @@ def _list(owner: Mapping[str, Any], key: str, at_most: int) -> list[Any]:
 
 def _vector(vectors: Sequence[Any], k: Any) -> Mapping[str, Any]:
     if type(k) is not int or not 0 <= k < len(vectors) or not isinstance(vectors[k], Mapping):
-        raise RefusedError("", f"there is no vector {str(k)[:20]}")
+        raise RefusedError(
+            "", f"there is no vector {k if type(k) is int and abs(k) < 10**9 else type(k).__name__}"
+        )
     found: Mapping[str, Any] = vectors[k]
     return found
 
@@ -376,6 +378,8 @@ def cover_cut(program: IntegerProgram, data: Mapping[str, Any]) -> Row:
         if not columns or seen & set(columns) or len(set(columns)) != len(columns):
             raise RefusedError("/sets", "a set is empty, or shares a column")
         if choice is None:
+            if not 0 <= columns[0] < len(program.upper):
+                raise RefusedError("/sets", f"there is no column {columns[0]}")
             if len(columns) > 1 or program.upper[columns[0]] > 1:
                 raise RefusedError("/sets", "a set without a row of choice is one 0/1 column")
         else:
@@ -444,7 +448,9 @@ def with_cuts(program: IntegerProgram, cuts: Any, kinds: Mapping[str, Cut]) -> I
         where = f"/cuts/{number}"
         why = cut.get("why") if isinstance(cut, Mapping) else None
         if not isinstance(why, str) or why not in kinds:
-            raise RefusedError(where, f"no kind of cut: {str(why)[:40]!r}")
+            raise RefusedError(
+                where, f"no kind of cut: {why[:40]!r}" if isinstance(why, str) else "no kind of cut"
+            )
         try:
             row = kinds[why](grown, cut)
         except RefusedError as error:

@@ -3,7 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
 import schedgap as sg
+from schedgap.analysis.solution import named_proof
+from schedgap.errors import InputError
+from schedgap.instances.solution import ProofClaim
 
 
 def test_a_run_keeps_proofs_and_counts_them(tmp_path: Path) -> None:
@@ -29,3 +34,12 @@ def test_a_run_keeps_proofs_and_counts_them(tmp_path: Path) -> None:
     assert "its hash differs" in fault
     proof.unlink()
     assert sg.Run.load(tmp_path).verify() == []  # nothing is wrong, but nothing is proved
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "sub", "x" * 300, "sub/p.json.gz"])
+def test_a_proof_file_that_cannot_be_read_gets_one_line(tmp_path: Path, name: str) -> None:
+    (tmp_path / "sub").mkdir()
+    claim = ProofClaim(kind="tree", file=name, sha256="0" * 64)
+    with pytest.raises(InputError, match=r"proof\.file") as caught:
+        named_proof(tmp_path / "a.json", claim)
+    assert "\n" not in str(caught.value)

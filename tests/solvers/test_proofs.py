@@ -282,3 +282,20 @@ def test_the_checker_imports_no_engine_and_no_numpy() -> None:
         lines = [line for line in file if line.startswith(("import", "from"))]
     names = {line.split()[1].split(".")[0] for line in lines}
     assert names <= {"time", "collections", "dataclasses", "typing"}
+
+
+@pytest.mark.parametrize("column", [5, -1, 10**30])
+def test_a_cover_of_columns_that_are_not_there_is_refused(column: int) -> None:
+    cut = {"why": "cover", "row": 0, "sets": [[[column], None]]}
+    with pytest.raises(RefusedError, match="there is no column"):
+        with_cuts(knapsack_claim(), [cut], CUTS)
+
+
+def test_deep_lists_in_place_of_words_and_numbers_are_refused() -> None:
+    deep: list[Any] = []
+    for _ in range(20_000):
+        deep = [deep]
+    with pytest.raises(RefusedError, match="no kind of cut"):
+        with_cuts(knapsack_claim(), [{"why": deep}], CUTS)
+    with pytest.raises(RefusedError, match="there is no vector"):
+        check_tree(ProgramSpace(knapsack_claim()), {"vectors": [], "tree": [{"v": deep}]})
