@@ -33,6 +33,7 @@ from schedgap.solvers.proofs.checker import (
 
 MAX_COLUMNS = 200_000
 MAX_ENTRIES = 4_000_000
+MAX_RUNS = 1_000_000  # modes times starts, whether they have columns or not
 TOLERANCE = Fraction(1, 10**6)  # worker-slots by which the rules let a run fall short (V8)
 ROUNDING = Fraction(1, 10**12)  # relative: the rules evaluate (1) in doubles
 
@@ -91,13 +92,17 @@ def program(instance: EdgeInstance, goal: int) -> IntegerProgram:
     alone = [_minimum_flow(instance, job) for job in jobs]
     # A job may end `slack` slots later than alone: the others cost at least what they cost alone.
     slack = 0 if instance.is_batch or None in alone else goal - sum(map(int, filter(None, alone)))
-    build = _Builder()
+    build, runs = _Builder(), 0
     capacity: dict[tuple[str, int, str, int], dict[int, int]] = {}  # kind, server, type, slot
     for job, flow in zip(jobs, alone, strict=True):
         end = last if instance.is_batch or flow is None else min(last, job.arrival + flow + slack)
         choices: list[tuple[int, int]] = []  # completion and column
         for mode in _modes(instance, job):
-            for start in range(max(first, job.arrival), end - mode.duration + 2):
+            starts = range(max(first, job.arrival), end - mode.duration + 2)
+            runs += len(starts)
+            if runs > MAX_RUNS:
+                raise RefusedError("/model", "the program is too large to be written down")
+            for start in starts:
                 completion = start + mode.duration - 1
                 cost = -1 if instance.is_batch else completion - job.arrival
                 slots = range(start, completion + 1)
@@ -181,6 +186,8 @@ def _modes(instance: EdgeInstance, job: Job) -> list[ProofMode]:
             if duration != before:
                 modes.append(ProofMode(n, duration, colocated))
                 before = duration
+            if len(modes) > MAX_COLUMNS:
+                raise RefusedError("/model", "the program is too large to be written down")
             if duration == 1:
                 break
             n = -(-needed // (duration - 1))

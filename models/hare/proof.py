@@ -40,6 +40,11 @@ NEVER = 2**55  # the cost of what is not allowed; eight of them fit int64
 MAX_BITS = 30  # of the scale of a vector
 ROUND_OFF = Fraction(1, 10**9)  # relative, of an objective that is whole
 MAX_CELLS = 20_000_000  # steps squared of one job, times its groups of tasks
+MAX_ALL_CELLS = 5 * MAX_CELLS  # of all jobs
+MAX_TASKS = 20_000
+MAX_STEPS = 2_000_000  # of all kinds of GPUs together
+MAX_WINDOWS = 100_000_000  # tasks, times kinds, times steps
+_KEPT_CELLS = 20_000_000  # prices that are cached
 
 
 class JobSteps(NamedTuple):
@@ -135,6 +140,8 @@ class HareSpace:
 
     def __init__(self, instance: HareInstance, goal: int) -> None:
         self.goal = goal
+        if instance.number_of_tasks > MAX_TASKS:
+            raise RefusedError("/goal", f"more than {MAX_TASKS} tasks")
         self.count, jobs = _in_steps(instance)
         horizon = max(job.arrival for job in jobs) + sum(
             max(row) for job in jobs for row in job.duration
@@ -153,6 +160,11 @@ class HareSpace:
                 raise RefusedError("/goal", f"job {n} has too many steps: {end}")
             self.jobs.append(job._replace(span=end))
         self.end = max(job.arrival + job.span for job in self.jobs)
+        kinds, cells = len(self.count), 0
+        for job in self.jobs:
+            cells += (job.span + 1) * kinds * len(job.train)
+        if self.end * kinds > MAX_STEPS or cells > MAX_WINDOWS:
+            raise RefusedError("/goal", f"too many steps: {self.end}")
         self._prices: dict[int, tuple[Mapping[str, Any], Ints, int, int]] = {}
 
     def root(self) -> Region:
@@ -230,8 +242,12 @@ class HareSpace:
             Prices, as in a proof file.
         """
         paid, total, bits = self._paid(vector)
-        priced = [self._price(job, own, paid, bits)
-                  for job, own in zip(self.jobs, region, strict=True)]  # fmt: skip
+        priced, cells = [], 0
+        for job, own in zip(self.jobs, region, strict=True):
+            priced.append(self._price(job, own, paid, bits))
+            cells += (job.span + 1) ** 2 * sum(len(layer.groups) for layer in priced[-1][1])
+            if cells > MAX_ALL_CELLS:
+                raise RefusedError("", "too many steps and groups of tasks")
         slack = (self.goal << bits) + total - sum(value for value, _ in priced)
         if max(value for value, _ in priced) >= NEVER or slack < 0:  # nothing is in it
             shut = tuple(np.zeros_like(mask) for mask in region[0].barrier)
@@ -276,7 +292,7 @@ class HareSpace:
             for t, p in own.items():
                 steps[k, t + 1] = p
         paid = np.cumsum(steps, axis=1)
-        if len(self._prices) > 1000:
+        if len(self._prices) * paid.size > _KEPT_CELLS:
             self._prices.clear()
         self._prices[key] = vector, paid, total, bits
         return paid, total, bits
@@ -287,12 +303,16 @@ class HareSpace:
         """Return the least cost of a job in its windows, NEVER if none, and its rounds."""
         reach = np.full(job.span + 1, NEVER, dtype=np.int64)
         reach[0] = 0
-        layers = []
+        layers: list[_Layer] = []
+        left = 2 * MAX_CELLS // (job.span + 1) ** 2  # groups
         for r, tasks in enumerate(job.rounds):
             groups: dict[tuple[Any, ...], list[int]] = {}
             for j in tasks:
                 key = (*job.train[j], *job.duration[j], windows.start[j].tobytes())
                 groups.setdefault(key, []).append(j)
+            left -= len(groups)
+            if left < 0:
+                raise RefusedError("", "too many steps and groups of tasks")
             made = [_group(job, own, windows.start[own[0]], paid) for own in groups.values()]
             total = np.zeros((job.span + 1, job.span + 1), dtype=np.int64)
             for group in made:

@@ -23,7 +23,8 @@ MAX_NODES = 1_000_000
 MAX_VECTORS = 200_000
 MAX_BITS = 4096  # of an integer in a proof file
 MAX_CUTS, MAX_CUT_ENTRIES = 50_000, 5_000_000
-_KEPT_VECTORS = 1000  # number of vectors whose reduced costs are cached
+MAX_OPEN = 1000  # parts that wait for their nodes, the depth of a tree
+_KEPT_COSTS = 5_000_000  # number of reduced costs that are cached
 
 
 class RefusedError(Exception):
@@ -133,6 +134,8 @@ def check_tree(
         region = regions.pop()
         try:
             for k in _list(node, "fix", 100) if "fix" in node else []:
+                if time.monotonic() > end:
+                    raise RefusedError("/fix", f"not checked within {seconds:g} seconds")
                 region = space.reduce(region, _vector(vectors, k))
             match tuple(sorted(node.keys() - {"fix"})):
                 case ("v",):
@@ -147,6 +150,8 @@ def check_tree(
                 case ("b",):
                     first, second = space.split(region, _list(node, "b", 100))
                     regions += [second, first]
+                    if len(regions) > MAX_OPEN:
+                        raise RefusedError("/b", f"more than {MAX_OPEN} parts are open")
                 case keys:
                     raise RefusedError("", f"a node has one of v, empty and b, not {list(keys)}")
         except RefusedError as error:
@@ -229,6 +234,7 @@ class ProgramSpace:
     def __init__(self, program: IntegerProgram) -> None:
         self.program = program
         self._prepared: dict[int, tuple[Mapping[str, Any], _Evaluated]] = {}
+        self._kept = 0
 
     def root(self) -> Box:
         """Return the box given by the bounds of the columns."""
@@ -326,8 +332,10 @@ class ProgramSpace:
             for j, a in entries.items():
                 reduced[j] = reduced.get(j, 0) - y * a
         found = base, [(j, r) for j, r in reduced.items() if r], o * program.goal
-        if len(self._prepared) >= _KEPT_VECTORS:
+        self._kept += 1 + len(found[1])
+        if self._kept > _KEPT_COSTS:
             self._prepared.clear()
+            self._kept = 1 + len(found[1])
         self._prepared[key] = vector, found
         return found
 
@@ -408,12 +416,16 @@ def rounding_cut(program: IntegerProgram, data: Mapping[str, Any]) -> Row:
     """
     by, limit = whole(data.get("by"), "/by"), 0
     total: dict[int, int] = {}
+    seen: set[int] = set()
     if by <= 0:
         raise RefusedError("/by", "needs a number > 0")
     for pair in _list(data, "d", len(program.rows)):
         if not isinstance(pair, list) or len(pair) != 2:
             raise RefusedError("/d", "needs pairs of a row and its multiplier")
         (entries, low, high), y = _row(program, pair[0]), whole(pair[1], "/d")
+        if pair[0] in seen:
+            raise RefusedError("/d", f"row {pair[0]} is there twice")
+        seen.add(pair[0])
         side = high if y > 0 else low
         if side is None:
             raise RefusedError("/d", f"row {pair[0]} has no such side")
@@ -428,7 +440,9 @@ def rounding_cut(program: IntegerProgram, data: Mapping[str, Any]) -> Row:
 CUTS: Mapping[str, Cut] = {"cover": cover_cut, "round": rounding_cut}
 
 
-def with_cuts(program: IntegerProgram, cuts: Any, kinds: Mapping[str, Cut]) -> IntegerProgram:
+def with_cuts(
+    program: IntegerProgram, cuts: Any, kinds: Mapping[str, Cut], *, seconds: float = 300.0
+) -> IntegerProgram:
     """Return the program with the cuts of a proof, each of which is derived again.
 
     Parameters
@@ -439,13 +453,18 @@ def with_cuts(program: IntegerProgram, cuts: Any, kinds: Mapping[str, Cut]) -> I
         Cuts of the file. `why` is the kind, the rest are its data. A cut may use earlier ones.
     kinds : mapping
         Function that derives a cut, by kind: `CUTS` and those of the family.
+    seconds : float
+        Time limit.
     """
+    end = time.monotonic() + seconds
     rows, entries = list(program.rows), 0
     grown = replace(program, rows=rows)  # shares the list to which cuts are appended
     if not isinstance(cuts, list) or len(cuts) > MAX_CUTS:
         raise RefusedError("/cuts", f"needs a list of at most {MAX_CUTS}")
     for number, cut in enumerate(cuts):
         where = f"/cuts/{number}"
+        if time.monotonic() > end:
+            raise RefusedError(where, f"not derived within {seconds:g} seconds")
         why = cut.get("why") if isinstance(cut, Mapping) else None
         if not isinstance(why, str) or why not in kinds:
             raise RefusedError(
@@ -456,7 +475,8 @@ def with_cuts(program: IntegerProgram, cuts: Any, kinds: Mapping[str, Cut]) -> I
         except RefusedError as error:
             raise RefusedError(where + error.where, error.why) from None
         entries += len(row[0])
-        if entries > MAX_CUT_ENTRIES or any(a.bit_length() > MAX_BITS for a in row[0].values()):
+        numbers = [*row[0].values(), row[1] or 0, row[2] or 0]
+        if entries > MAX_CUT_ENTRIES or any(a.bit_length() > MAX_BITS for a in numbers):
             raise RefusedError(where, "too large")
         rows.append(row)
     return grown

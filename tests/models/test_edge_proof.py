@@ -21,7 +21,7 @@ from schedgap.solvers.proofs.checker import (
 )
 from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, prove
-from strategies.edge import best_schedule, edge_instances
+from strategies.edge import best_schedule, edge_instances, instance_of
 
 
 def attempt(instance: EdgeInstance, goal: int) -> Proved:
@@ -80,3 +80,19 @@ def test_optima_are_proved_and_nothing_else(instance: EdgeInstance) -> None:
 @given(DRAWN)
 def test_thousands_of_optima_are_proved_and_nothing_else(instance: EdgeInstance) -> None:
     hold_to_enumeration(instance)
+
+
+def test_long_waits_and_many_modes_are_refused_soon() -> None:
+    far = {
+        "horizon": 10**9,
+        "servers": [
+            {"id": "a", "kind": "edge", "workers": {}, "parameter_servers": {"cpu": 1}},
+            {"id": "b", "kind": "edge", "workers": {"gpu": 10**9}, "parameter_servers": {}},
+        ],
+    }
+    waits = instance_of([{"transfer_delay": {"a": 0, "b": 10**9}}], **far)
+    large = {"chunks": 10**9, "epochs": 10**4, "minibatches_per_chunk": 10**4}
+    modes = instance_of([large | {"transfer_delay": {"a": 0, "b": 0}}], **far)
+    for instance in (waits, modes):
+        with pytest.raises(RefusedError, match="too large to be written down"):
+            proof.program(instance, 10**9)

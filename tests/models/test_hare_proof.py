@@ -100,3 +100,19 @@ def test_round_off_of_an_objective_does_not_change_what_is_better() -> None:
     )
     assert 0.1 + 0.1 + 0.1 > 0.3
     assert proof.goal(instance, 0.1 + 0.1 + 0.1) == proof.goal(instance, 0.3) == 2
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        ({"arrival": 10**9 + 1, "training_time": {"k": 2}}, "too many steps"),
+        ({"arrival": 10**12, "weight": 0, "training_time": {"k": 1e-3}}, "too many steps"),
+        ({"tasks_per_round": 2_000_000, "training_time": {"k": 1}}, "tasks"),
+    ],
+)
+def test_what_does_not_fit_into_memory_is_refused(job: dict[str, Any], message: str) -> None:
+    instance = instance_of({"g": "k"}, [{"rounds": 1, "tasks_per_round": 1} | job])
+    data = proof_data(instance, 4000, vectors=[{"q": 0, "p": []}], cuts=[], tree=[{"v": 0}])
+    verdict = check_proof(instance, data)
+    assert verdict.status == "refused"
+    assert message in verdict.reason

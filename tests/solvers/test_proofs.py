@@ -299,3 +299,39 @@ def test_deep_lists_in_place_of_words_and_numbers_are_refused() -> None:
         with_cuts(knapsack_claim(), [{"why": deep}], CUTS)
     with pytest.raises(RefusedError, match="there is no vector"):
         check_tree(ProgramSpace(knapsack_claim()), {"vectors": [], "tree": [{"v": deep}]})
+
+
+def test_a_tree_without_end_is_refused_before_it_fills_the_memory() -> None:
+    tree = [{"b": ["var", 0, 0]}] * 2000
+    with pytest.raises(RefusedError, match="parts are open"):
+        check_tree(ProgramSpace(knapsack_claim()), {"vectors": [], "tree": tree})
+
+
+def test_reduced_costs_are_kept_only_as_far_as_there_is_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(checker, "_KEPT_COSTS", 20)
+    space = ProgramSpace(knapsack_claim())
+    vectors = [{"o": k, "d": []} for k in range(1, 50)]
+    for vector in vectors:
+        space.excess(space.root(), vector)
+        assert sum(1 + len(kept[1][1]) for kept in space._prepared.values()) <= 20
+
+
+def test_the_side_of_a_cut_has_no_more_bits_than_a_number_of_the_file() -> None:
+    program = IntegerProgram([0], [0], [1], [({0: 1}, None, 7)], -1)
+    first = {"why": "round", "by": 2, "d": [[0, 1]]}
+    grown = [{"why": "round", "by": 1, "d": [[k, 1 << 4000]]} for k in (1, 2)]
+    with pytest.raises(RefusedError, match=r"^/cuts/2: too large"):
+        with_cuts(program, [first, *grown], CUTS)
+
+
+def test_cuts_are_derived_within_a_time_and_use_a_row_once() -> None:
+    cut = {"why": "round", "by": 2, "d": [[0, 1]]}
+    with pytest.raises(RefusedError, match="not derived within"):
+        with_cuts(knapsack_claim(), [cut], CUTS, seconds=-1.0)
+    twice = {"why": "round", "by": 2, "d": [[0, 1], [0, 1]]}
+    program = knapsack_claim()
+    program.rows.append(program.rows[0])  # type: ignore[attr-defined]
+    with pytest.raises(RefusedError, match="is there twice"):
+        with_cuts(program, [twice], CUTS)
