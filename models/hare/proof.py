@@ -146,7 +146,9 @@ class HareSpace:
         horizon = max(job.arrival for job in jobs) + sum(
             max(row) for job in jobs for row in job.duration
         )
-        if 4 * sum(job.weight for job in jobs) * horizon >= LARGEST:
+        # The rules add times in doubles: round-off of every task stays below half a step.
+        sums = 4 * (2 + sum(len(job.train) for job in jobs))
+        if sums * sum(job.weight for job in jobs) * horizon >= LARGEST:
             raise RefusedError("/goal", "times and weights are too large to be summed exactly")
         spare = max(0, goal - sum(job.weight * (job.arrival + job.alone) for job in jobs))
         self.jobs = []

@@ -116,3 +116,11 @@ def test_what_does_not_fit_into_memory_is_refused(job: dict[str, Any], message: 
     verdict = check_proof(instance, data)
     assert verdict.status == "refused"
     assert message in verdict.reason
+
+
+def test_values_that_doubles_cannot_tell_apart_have_no_proof() -> None:
+    chain = {"rounds": 500, "tasks_per_round": 1, "training_time": {"k": 0.1}, "weight": 10**12}
+    other = {"rounds": 1, "tasks_per_round": 1, "training_time": {"k": 0.1}}
+    instance = instance_of({"g": "k"}, [chain, other])
+    with pytest.raises(RefusedError, match="too large to be summed exactly"):
+        proof.HareSpace(instance, 500 * 10**12 + 500)
