@@ -43,7 +43,9 @@ class Run(StoredRun):
         wrong = []
         for record in self.records:
             stored, certificate = record.solution, record.certificate
-            if stored is None or (stored.schedule is None and certificate is None):
+            proof = None if stored is None else stored.proof
+            evidence = certificate is not None or (proof is not None and proof.file is not None)
+            if stored is None or (stored.schedule is None and not evidence):
                 continue
             instance = self.instance(record.instance.sha256)
             try:

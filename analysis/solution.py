@@ -22,7 +22,7 @@ from schedgap.instances.records import (
 from schedgap.instances.solution import EXIT_CODES, ProofClaim, ProofKind, SolutionFile
 from schedgap.instances.verdict import outside
 from schedgap.models.family import family
-from schedgap.models.proofs import proof_file, read_proof, write_proof
+from schedgap.models.proofs import MAX_BYTES, proof_file, read_proof, write_proof
 
 Progress = tuple[tuple[float, float | None, float | None], ...]  # (seconds, objective, bound)
 
@@ -321,6 +321,8 @@ def named_proof(file: Path, claim: ProofClaim) -> tuple[Mapping[str, Any] | None
     try:
         if not path.exists():
             return None, f"{claim.file} is missing"
+        if not path.is_file() or path.stat().st_size > MAX_BYTES:
+            return None, f"{claim.file} is no file, or too large"
         packed = path.read_bytes()
     except OSError as error:
         reason = error.strerror or str(error)

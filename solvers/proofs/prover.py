@@ -345,6 +345,8 @@ class _Prover:
         if not candidates:  # all fractional columns have just been fixed
             entry, vector, box = {}, node.vector, node.box
             candidates = self._candidates(point, box)
+        if not candidates:
+            raise _StoppedError("nothing to branch on")
         chosen = self._strongest(candidates, box, basis, value)
         self.tree.append({"b": chosen, **entry})
         return [

@@ -53,14 +53,14 @@ def hold_to_enumeration(instance: HareInstance) -> None:
 
 
 @settings(max_examples=20, deadline=None)
-@given(hare_instances())
+@given(hare_instances(max_total=6))
 def test_optima_are_proved_and_nothing_else(instance: HareInstance) -> None:
     hold_to_enumeration(instance)
 
 
 @pytest.mark.nightly
 @settings(max_examples=3000, deadline=None)
-@given(hare_instances())
+@given(hare_instances(max_total=6))
 def test_thousands_of_optima_are_proved_and_nothing_else(instance: HareInstance) -> None:
     hold_to_enumeration(instance)
 

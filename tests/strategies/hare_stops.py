@@ -118,7 +118,7 @@ def tree_at(
         start,
         clock=clock,
         rounding=rounding,
-        on_incumbent=found.offer,
+        on_incumbent=found.incumbent,
         on_bound=found.bound,
     )
     result = tree.run()
