@@ -191,7 +191,7 @@ def _set(model: "gurobipy.Model", settings: Mapping[str, Any]) -> None:
 
 
 def _pass(
-    model: "pyo.ConcreteModel",
+    model: "gurobipy.Model",
     program: LinearProgram,
     quadratics: Sequence[Quadratic],
     square: Quadratic | None,
@@ -260,7 +260,7 @@ def _run(model: "gurobipy.Model", clock: Clock, watch: _Watch) -> None:
 
 
 def _read(
-    model: "pyo.ConcreteModel",
+    model: "gurobipy.Model",
     program: LinearProgram,
     columns: "gurobipy.MVar",
     grid: float | None,
