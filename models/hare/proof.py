@@ -110,7 +110,7 @@ def goal(instance: HareInstance, objective: float | None) -> int | None:
     time, weight = steps(instance)
     value = Fraction(objective) / (time * weight)
     whole_value = round(value)
-    if abs(value - whole_value) > max(abs(value), 1) * ROUND_OFF:
+    if abs(value - whole_value) > max(abs(value), Fraction(1)) * ROUND_OFF:
         whole_value = ceil(value)  # a schedule that waits; the next whole value below is better
     return whole_value - 1
 
