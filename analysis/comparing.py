@@ -367,6 +367,7 @@ def perform(task: Task, interrupt: threading.Event | None = None) -> dict[str, o
             task.instance,
             verified_solution(task.instance, spec, run, verified),
             engines=spec.engines,
+            written=run.proof,
             time_limit=task.time_limit,
             interrupt=interrupt,
         )

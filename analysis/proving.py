@@ -1,8 +1,9 @@
-"""Evidence for an optimum: the certificate of its bound, or a proof that nothing is better."""
+"""Evidence for an optimum: a certificate, a checked proof, a complete search, or engines' words."""
 
 import importlib
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from schedgap.analysis.bounds import meet, on_grid
@@ -12,11 +13,32 @@ from schedgap.instances.instance import Instance
 from schedgap.instances.solution import ProofKind
 from schedgap.models.family import family
 from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.proofs.tree import Proof
 
 Effort = Literal["auto", "off"] | float
 """`auto`: as long as the search took. A number: so many seconds. `off`: only say what is known."""
 
 LEAST_SECONDS = 1.0  # that `auto` allows
+TREE_SHARE = 0.7  # of the time, where two engines can be asked afterwards
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What an optimum rests on.
+
+    Attributes
+    ----------
+    kind : ProofKind or None
+        None if nothing was found.
+    data : mapping or None
+        Of the proof file, for the kind `tree`.
+    note : str
+        Why there is no proof file, for people who read the trace.
+    """
+
+    kind: ProofKind | None = None
+    data: Mapping[str, Any] | None = None
+    note: str = ""
 
 
 def with_evidence(
@@ -24,6 +46,7 @@ def with_evidence(
     solution: Solution,
     *,
     engines: tuple[str, ...],
+    written: Proof | None = None,
     effort: Effort = "auto",
     time_limit: float | None = None,
     interrupt: threading.Event | None = None,
@@ -38,6 +61,8 @@ def with_evidence(
         Unchanged if its status claims no optimality.
     engines : tuple of str
         The engines that the method used.
+    written : Proof, optional
+        By the search itself; it is checked before it is used.
     effort : "auto", "off" or float
         Time for a proof; see `Effort`.
     time_limit : float, optional
@@ -55,10 +80,10 @@ def with_evidence(
         seconds = min(seconds, max(0.0, time_limit - solution.seconds))
     if certificate_meets(instance, solution):
         return solution.with_proof("certificate")
-    data = None
+    found = Evidence()
     if family(instance.family).problem(solution.options) == "":
-        data = _proof_in_child(instance, solution, seconds, interrupt)
-    return solution.with_proof(word) if data is None else solution.with_proof("tree", data)
+        found = _evidence_in_child(instance, solution, written, seconds, interrupt)
+    return solution.with_proof(found.kind or word, found.data, found.note)
 
 
 def certificate_meets(instance: Instance, solution: Solution) -> bool:
@@ -84,43 +109,48 @@ def certificate_meets(instance: Instance, solution: Solution) -> bool:
     return meet(solution.objective, on_grid(value, grid, solution.sense), grid)
 
 
-def _proof_in_child(
+def _evidence_in_child(
     instance: Instance,
     solution: Solution,
+    written: Proof | None,
     seconds: float,
     interrupt: threading.Event | None,
-) -> Mapping[str, Any] | None:
-    """Return a proof that has been checked, or None when there is none within the time."""
+) -> Evidence:
+    """Return the evidence that a child process finds within the time."""
     from schedgap.models.proofs import excluded_value
     from schedgap.solvers.children.processes import run_child
 
     goal = excluded_value(instance, solution.objective)
     if goal is None or seconds <= 0:
-        return None
+        return Evidence()
     reply = run_child(
-        "schedgap.analysis.proving:search_proof",
+        "schedgap.analysis.proving:find_evidence",
         instance,
         goal,
         solution.schedule,
         seconds,
         solution.seed or 0,
+        written,
         limit=seconds + 1.0,
         engine="highs",
         interrupt=interrupt,
     )
-    found: Mapping[str, Any] | None = reply.value if reply.outcome == "done" else None
-    return found
+    if reply.outcome == "done":
+        found: Evidence = reply.value
+        return found
+    return Evidence(note=f"{reply.outcome}: {str(reply.error)[-200:]}")
 
 
-def search_proof(
+def find_evidence(
     send: Callable[[object], None],
     instance: Instance,
     goal: int,
     schedule: Any,
     seconds: float,
     seed: int,
-) -> Mapping[str, Any] | None:
-    """Search for a proof in this (child) process; return its data once they have been checked.
+    written: Proof | None = None,
+) -> Evidence:
+    """Look for evidence in this (child) process; proofs are checked before they are returned.
 
     Parameters
     ----------
@@ -135,18 +165,52 @@ def search_proof(
     seconds : float
         Time for the search.
     seed : int
-        Of the engine.
+        Of the engines.
+    written : Proof, optional
+        By the search itself.
     """
-    from schedgap.models.proofs import check_proof, proof_data
+    from schedgap.models.proofs import integer_program, search_again
+    from schedgap.solvers.proofs.agreement import agree
+
+    clock = Clock(seconds)
+    if written is not None and (data := _checked(instance, goal, written, clock)) is not None:
+        return Evidence("tree", data)
+    program = integer_program(instance, goal)
+    share = 1.0 if program is None else TREE_SHARE
+    proof, note = _search_tree(instance, goal, schedule, clock.share(share), seed)
+    if proof is not None and (data := _checked(instance, goal, proof, clock)) is not None:
+        return Evidence("tree", data)
+    searched = search_again(instance, goal, seconds=clock.remaining())
+    if searched is not None and searched.proved:
+        return Evidence("search", note=note)
+    if program is not None and agree(program, clock=clock, seed=seed):
+        return Evidence("engines", note=note)
+    return Evidence(note=note)
+
+
+def _search_tree(
+    instance: Instance, goal: int, schedule: Any, clock: Clock, seed: int
+) -> tuple[Proof | None, str]:
+    """Return a proof that the family's prover has found, or why there is none."""
     from schedgap.solvers.proofs.checker import RefusedError
 
-    prover = importlib.import_module(f"schedgap.models.{instance.family}.exact.prove")
+    name = f"schedgap.models.{instance.family}.exact.prove"
     try:
-        proved = prover.prove_goal(instance, goal, schedule, clock=Clock(seconds), seed=seed)
-    except RefusedError:  # too large
-        return None
-    if proved.proof is None:
-        return None
-    found = proved.proof
-    data = proof_data(instance, goal, vectors=found.vectors, cuts=found.cuts, tree=found.tree)
-    return data if check_proof(instance, data).status == "proved" else None
+        prover = importlib.import_module(name)
+        proved = prover.prove_goal(instance, goal, schedule, clock=clock, seed=seed)
+    except RefusedError as error:  # too large
+        return None, str(error)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return None, f"no proof files for family {instance.family}"
+    return proved.proof, proved.reason
+
+
+def _checked(instance: Instance, goal: int, proof: Proof, clock: Clock) -> Mapping[str, Any] | None:
+    """Return the data of a proof if the checker accepts it within the time."""
+    from schedgap.models.proofs import check_proof, proof_data
+
+    data = proof_data(instance, goal, vectors=proof.vectors, cuts=proof.cuts, tree=proof.tree)
+    verdict = check_proof(instance, data, seconds=max(LEAST_SECONDS, clock.remaining()))
+    return data if verdict.status == "proved" else None

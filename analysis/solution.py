@@ -153,7 +153,9 @@ class Solution(SolutionFile):
             copy._proof_data, copy._proof_fault = named_proof(file, self.proof)
         return copy
 
-    def with_proof(self, kind: ProofKind, data: Mapping[str, Any] | None = None) -> Self:
+    def with_proof(
+        self, kind: ProofKind, data: Mapping[str, Any] | None = None, note: str = ""
+    ) -> Self:
         """Return a copy that says what its optimality rests on.
 
         Parameters
@@ -162,8 +164,13 @@ class Solution(SolutionFile):
             See `ProofClaim`.
         data : mapping, optional
             Of the proof file, for the kind `tree`.
+        note : str
+            Why there is no proof file; goes into the trace.
         """
-        copy = self.model_copy(update={"proof": ProofClaim(kind=kind)})
+        changes: dict[str, Any] = {"proof": ProofClaim(kind=kind)}
+        if note:
+            changes["trace"] = {**self.trace, "no_proof_file": note}
+        copy = self.model_copy(update=changes)
         copy._proof_data = data
         return copy
 

@@ -69,9 +69,14 @@ def solve(
         settings=options,
     )
     check_instance(instance, spec.method)
-    solution = verified_solution(instance, spec, run_task(instance, spec, on_message))
+    run = run_task(instance, spec, on_message)
     return with_evidence(
-        instance, solution, engines=spec.engines, effort=proof, time_limit=time_limit
+        instance,
+        verified_solution(instance, spec, run),
+        engines=spec.engines,
+        written=run.proof,
+        effort=proof,
+        time_limit=time_limit,
     )
 
 

@@ -258,7 +258,7 @@ SUMMARY_COLUMNS = [
     "gap_high", "boot_low", "boot_high", "bound_mean", "seconds", "slowest", "guarantee_low",
     "guarantee_high", "holds", "exceeded", "beyond", "outside",
 ]  # fmt: skip
-PROVED = ("certificate", "tree")  # evidence that `verify` evaluates again
+PROVED = ("certificate", "tree", "search")  # evidence that `verify` evaluates again
 METHOD = SUMMARY_COLUMNS[:3]  # key of a row
 
 

@@ -18,6 +18,7 @@ from schedgap.models.family import Family, family
 from schedgap.models.method import Method, MethodResult, RunContext, SentProgress
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.results import ENGINES
+from schedgap.solvers.proofs.tree import Proof
 
 End = Literal["done", "timeout", "memory", "crash", "error"]
 Point = tuple[float, float | None, float | None]  # (seconds, objective, bound)
@@ -157,6 +158,11 @@ class MethodRun:
     seconds: float = 0.0
     start_seconds: float = 0.0
     peak_memory_mb: float | None = None
+
+    @property
+    def proof(self) -> Proof | None:
+        """The proof that the search itself has written, not checked."""
+        return None if self.result is None else self.result.proof
 
     def receive(self, message: Message, sense: str) -> None:
         """Process one message of the running method; keep a schedule or bound if it is better.

@@ -1,11 +1,11 @@
 """Verify solutions: the schedule by the family's rules, and every claim made about it."""
 
 import os
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from schedgap.analysis.bounds import contradict, meet, on_grid
+from schedgap.analysis.optimality import ProofCheck, check_claim, number
 from schedgap.analysis.solution import Solution, certificate_file, load_solution
 from schedgap.errors import ContradictionError, InputError
 from schedgap.instances.instance import Instance
@@ -13,14 +13,14 @@ from schedgap.instances.records import plain, read_json
 from schedgap.instances.solution import Sense, SolutionFile
 from schedgap.instances.verdict import ClaimStatus, Verdict, Violation
 from schedgap.models.family import Family, family
-from schedgap.models.proofs import check_proof, excluded_value
-from schedgap.solvers.engines.results import ENGINES
 
 
 def verify(
     instance: Instance,
     solution: Solution | Mapping[str, object],
     certificate: Mapping[str, object] | None = None,
+    *,
+    search: float | None = None,
 ) -> Verdict:
     """Verify that a solution obeys the rules of its family and makes no wrong claim.
 
@@ -38,6 +38,8 @@ def verify(
         A solution, the JSON data of a solution file, or those of a schedule only.
     certificate : mapping, optional
         The certificate of the bound; by default that of the solution.
+    search : float, optional
+        Seconds for a complete search, run again where optimality rests on one.
 
     Raises
     ------
@@ -82,13 +84,15 @@ def verify(
         found += evidence.violations
     proof = None
     if not found and not relaxed:
-        proof = _proof(instance, solution, objective, grid)
+        proof = check_claim(instance, solution, objective, search=search)
         found += proof.violations
     claims = _judge_claims(solution, objective, evidence, proof, found, grid)
     return Verdict(not found, objective, tuple(found), relaxed, *claims)
 
 
-def verify_file(instance: Instance, file: str | os.PathLike[str]) -> Verdict:
+def verify_file(
+    instance: Instance, file: str | os.PathLike[str], *, search: float | None = None
+) -> Verdict:
     """Verify a solution file, or a file with a schedule only.
 
     Parameters
@@ -97,6 +101,8 @@ def verify_file(instance: Instance, file: str | os.PathLike[str]) -> Verdict:
         The instance.
     file : path
         The file.
+    search : float, optional
+        As in `verify`.
 
     Raises
     ------
@@ -107,7 +113,7 @@ def verify_file(instance: Instance, file: str | os.PathLike[str]) -> Verdict:
         data = read_json(file)
         if isinstance(data, Mapping) and is_schedule(data):
             return verify(instance, data)
-        return verify(instance, load_solution(file, instance))
+        return verify(instance, load_solution(file, instance), search=search)
     except InputError as error:
         of_bound = error.path.startswith("certificate")
         named = certificate_file(file) if of_bound else file
@@ -143,17 +149,17 @@ def _claims(
         claimed is not None and objective is not None and not meet(claimed, objective)
     ):
         amount = 0.0 if claimed is None or objective is None else abs(claimed - objective)
-        message = f"the file claims {_number(claimed)}, the schedule gives {_number(objective)}"
+        message = f"the file claims {number(claimed)}, the schedule gives {number(objective)}"
         yield Violation("objective", ("objective",), amount, message)
     if bound is not None and relaxed:
         yield Violation("bound", ("bound",), 0.0, "a relaxed schedule has no bound")
     elif bound is not None and objective is not None and contradict(objective, bound, sense, grid):
-        message = f"{_number(bound)} lies past the schedule's {_number(objective)}"
+        message = f"{number(bound)} lies past the schedule's {number(objective)}"
         yield Violation("bound", ("bound",), abs(objective - bound), message)
     met = bound is not None and objective is not None and meet(objective, bound, grid)
     if status == "optimal" and not met:
         amount = 0.0 if bound is None or objective is None else abs(objective - bound)
-        message = f"'optimal' with objective {_number(objective)} and bound {_number(bound)}"
+        message = f"'optimal' with objective {number(objective)} and bound {number(bound)}"
         yield Violation("status", ("status",), amount, message)
     if status == "bound" and bound is None:
         yield Violation("status", ("status",), 0.0, "'bound' without a bound")
@@ -182,8 +188,8 @@ def _evaluated(
     if solution.bound is not None:
         short = solution.bound - reached if solution.sense == "min" else reached - solution.bound
         if short > 0 and not meet(solution.bound, reached):
-            claimed = f"the file claims {_number(solution.bound)}"
-            message = f"it gives the bound {_number(reached)}, {claimed}"
+            claimed = f"the file claims {number(solution.bound)}"
+            message = f"it gives the bound {number(reached)}, {claimed}"
             found = (Violation("certificate", ("bound",), short, message),)
     return _Evidence(str(certificate.get("kind")), reached, found)
 
@@ -192,75 +198,16 @@ def _possible(objective: float, evidence: _Evidence, sense: Sense, grid: float |
     """Raise ContradictionError if the certificate rules out the verified schedule."""
     if contradict(objective, evidence.bound, sense, grid):
         raise ContradictionError(
-            f"the certificate ({evidence.kind}) proves a bound of {_number(evidence.bound)}, which "
-            f"a verified schedule of {_number(objective)} refutes"
+            f"the certificate ({evidence.kind}) proves a bound of {number(evidence.bound)}, which "
+            f"a verified schedule of {number(objective)} refutes"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Proof:
-    """What a claim of optimality or infeasibility rests on, beside the certificate, in words."""
-
-    proved: bool
-    text: str
-    violations: tuple[Violation, ...] = ()
-
-
-def _proof(
-    instance: Instance, solution: Solution, objective: float | None, grid: float | None
-) -> _Proof:
-    """Check the proof that a solution names, or say why there is nothing to check."""
-    claim = solution.proof
-    if claim is None or solution.status not in ("optimal", "infeasible"):
-        return _Proof(False, "claimed, not checked")
-    if claim.kind in ("engine", "engines"):
-        return _Proof(False, f"{_word(solution)}, not checked")
-    if claim.kind != "tree":
-        return _Proof(False, "claimed, not checked")
-    if solution.proof_data is None:
-        fault = solution.proof_fault or "no proof file"
-        changed = (Violation("proof", ("proof", "sha256"), 0.0, fault),)
-        return _Proof(False, f"not checked: {fault}", changed if "hash" in fault else ())
-    begin = time.monotonic()
-    verdict, needed = (
-        check_proof(instance, solution.proof_data),
-        excluded_value(instance, objective),
-    )
-    reason = verdict.reason
-    if verdict.status == "proved" and (needed is None or verdict.goal < needed):
-        reason = f"/goal: it excludes values up to {verdict.goal}, needs {needed}"
-    if reason:
-        broken = Violation("proof", ("proof",), 0.0, reason)
-        return _Proof(False, f"NOT PROVED: {reason}", (broken,))
-    assert verdict.checked is not None
-    seconds = time.monotonic() - begin
-    size = f"{verdict.checked.leaves} {'leaf' if verdict.checked.leaves == 1 else 'leaves'}"
-    excluded = "there is no schedule"
-    if objective is not None:
-        low = solution.sense == "min"
-        step = 0.0 if grid is None else grid if low else -grid
-        value = f"{'<' if low else '>'}{'=' if grid else ''} {_number(objective - step)}"
-        excluded = f"no schedule has value {value}"
-    return _Proof(True, f"PROVED (tree, {size}, checked in {seconds:.1f} s; {excluded})")
-
-
-def _word(solution: Solution) -> str:
-    """Return the engines whose word an optimum is, with their versions."""
-    engines = (solution.engine or "").split("+")
-    named = ", ".join(
-        f"{engine} {solution.versions.get(ENGINES[engine][0], '')}".strip()
-        for engine in engines
-        if engine in ENGINES
-    )
-    number = "one engine's word" if len(engines) == 1 else "its engines' word"
-    return f"{number} ({named})" if named else number
 
 
 def _judge_claims(
     solution: Solution,
     objective: float | None,
     evidence: _Evidence | None,
-    proof: _Proof | None,
+    proof: ProofCheck | None,
     found: list[Violation],
     grid: float | None,
 ) -> tuple[ClaimStatus | None, ClaimStatus | None, tuple[str, ...]]:
@@ -269,7 +216,7 @@ def _judge_claims(
     bound: ClaimStatus | None = None
     lines = []
     if solution.bound is not None:
-        name = f"bound {_number(solution.bound)}"
+        name = f"bound {number(solution.bound)}"
         if broken & {"bound", "certificate"}:
             bound = "refuted"
             lines.append(f"{name}: refuted")
@@ -302,7 +249,3 @@ def _judge_claims(
             optimality = "refuted"
         lines.append(f"infeasible: {proof.text if proof else 'refuted'}")
     return bound, optimality, tuple(lines)
-
-
-def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.10g}"

@@ -13,6 +13,7 @@ from schedgap.instances.instance import Instance
 from schedgap.instances.settings import Option, parse_settings
 from schedgap.instances.solution import Kind
 from schedgap.solvers.children.clock import Clock
+from schedgap.solvers.proofs.tree import Proof
 
 __all__ = [
     "Algorithm",
@@ -225,6 +226,8 @@ class MethodResult(Generic[S_co]):
         Plain JSON data on the run.
     certificate : mapping or None
         Plain JSON data from which a checker evaluates `bound` again without the engine.
+    proof : Proof or None
+        That no schedule is better, if the search has written one.
     """
 
     schedule: S_co | None = None
@@ -234,6 +237,7 @@ class MethodResult(Generic[S_co]):
     partial: Any = None
     trace: Mapping[str, Any] = field(default_factory=dict)
     certificate: Mapping[str, Any] | None = None
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,15 @@ from typing import Any, Literal
 
 from schedgap.errors import InputError
 from schedgap.instances.instance import Instance
-from schedgap.solvers.proofs.checker import VERSION, Checked, RefusedError, check_tree, whole
+from schedgap.solvers.proofs.checker import (
+    VERSION,
+    Checked,
+    IntegerProgram,
+    RefusedError,
+    Searched,
+    check_tree,
+    whole,
+)
 
 MAX_BYTES = 256 * 2**20  # of a proof when unpacked
 KEYS = ("kind", "version", "family", "instance_sha256", "goal", "vectors", "cuts", "tree")
@@ -84,6 +92,51 @@ def excluded_value(instance: Instance, objective: float | None) -> int | None:
     owner = _family(instance)
     found: int | None = None if owner is None else owner.goal(instance, objective)
     return found
+
+
+def integer_program(instance: Instance, goal: int) -> IntegerProgram | None:
+    """Return the integer program that a proof refutes, or None where the family has another space.
+
+    Parameters
+    ----------
+    instance : Instance
+    goal : int
+        In the family's units.
+    """
+    owner = _family(instance)
+    if not hasattr(owner, "program"):
+        return None
+    try:
+        program: IntegerProgram = owner.program(instance, goal)
+    except RefusedError:  # too large
+        return None
+    return program
+
+
+def search_again(instance: Instance, goal: int, *, seconds: float) -> Searched | None:
+    """Search all schedules by the family's checker, without an engine.
+
+    Parameters
+    ----------
+    instance : Instance
+    goal : int
+        In the family's units: is there a schedule of this value or less?
+    seconds : float
+        Time limit.
+
+    Returns
+    -------
+    Searched or None
+        None where the family has no such search, or the instance is too large for it.
+    """
+    owner = _family(instance)
+    if not hasattr(owner, "search"):
+        return None
+    try:
+        searched: Searched = owner.search(instance, goal, seconds=seconds)
+    except RefusedError:  # too large
+        return None
+    return searched
 
 
 def check_proof(

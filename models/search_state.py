@@ -25,6 +25,7 @@ from schedgap.solvers.children.processes import run_child
 from schedgap.solvers.engines.confirm import WORDS, confirm
 from schedgap.solvers.engines.results import USUAL_TOLERANCES
 from schedgap.solvers.engines.solve import Program
+from schedgap.solvers.proofs.tree import Proof
 
 __all__ = ["Relay", "SearchState", "StageProgress", "StageResult", "solve_program"]
 
@@ -64,12 +65,15 @@ class StageResult:
         Plain JSON data, shown with the solution.
     value
         What later stages need of this one.
+    proof : Proof or None
+        That no schedule is better than the incumbent, if the search has written one.
     """
 
     complete: bool = False
     infeasible: bool = False
     trace: Mapping[str, Any] = field(default_factory=dict)
     value: Any = None
+    proof: Proof | None = None
 
 
 class SearchState(StageProgress[S]):
@@ -109,6 +113,8 @@ class SearchState(StageProgress[S]):
         Whether a stage proved that there is no schedule.
     proofs : list of str
         Stages whose search was exhaustive.
+    proof : Proof or None
+        Written by a stage whose search was exhaustive.
     trace : dict
         Plain JSON data of the stages, by name.
     """
@@ -135,6 +141,7 @@ class SearchState(StageProgress[S]):
         self.word = -math.inf
         self.infeasible = False
         self.proofs: list[str] = []
+        self.proof: Proof | None = None
         self._dropped = 0
         self.trace: dict[str, Any] = {}
 
@@ -206,6 +213,7 @@ class SearchState(StageProgress[S]):
             self.trace[name] = dict(report.trace)
         if report.complete:
             self.proofs.append(name)
+            self.proof = report.proof or self.proof
         if report.infeasible:
             self.infeasible = True
         if self.upper is not None and (
@@ -334,6 +342,7 @@ class SearchState(StageProgress[S]):
             note=note,
             trace=self.trace,
             certificate=certificate,
+            proof=self.proof,
         )
 
 

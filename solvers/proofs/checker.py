@@ -91,6 +91,30 @@ class SearchSpace(Protocol[R]):
 
 
 @dataclass(frozen=True, slots=True)
+class Searched:
+    """Result of a complete search for a schedule of value <= goal by a family's checker.
+
+    Attributes
+    ----------
+    complete : bool
+        Whether all schedules were considered, before the time was up.
+    better : JSON data or None
+        A schedule of value <= goal, if one was found.
+    states : int
+        Number of states visited.
+    """
+
+    complete: bool
+    better: Any = None
+    states: int = 0
+
+    @property
+    def proved(self) -> bool:
+        """Whether there is no schedule of value <= goal."""
+        return self.complete and self.better is None
+
+
+@dataclass(frozen=True, slots=True)
 class Checked:
     """Size of a checked tree."""
 

@@ -34,6 +34,9 @@ from schedgap.solvers.proofs.checker import (
     RefusedError,
     with_cuts,
 )
+from schedgap.solvers.proofs.tree import Proof
+
+__all__ = ["Proof", "Proved", "Separator", "linear_program", "prove"]
 
 Ints = NDArray[np.int64]
 
@@ -47,15 +50,6 @@ FRACTIONAL = 1e-6
 
 Separator = Callable[[Floats, Box], Sequence[Mapping[str, Any]]]
 """Takes a fractional point [j] and the box, and returns cuts as written in proof files."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """A proof: vectors of dual values, cuts, and the nodes of the tree in preorder."""
-
-    vectors: list[dict[str, Any]]
-    cuts: list[Mapping[str, Any]]
-    tree: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +160,7 @@ class _Prover:
             and all(a == 1 and program.lower[j] == 0 for j, a in entries.items())
         ]
         self.relaxation = Relaxation(
-            LinearProgram(
-                cost=self.cost,
-                lower=self.shown[0],
-                upper=self.shown[1],
-                matrix=_matrix([entries for entries, _, _ in program.rows], len(self.cost)),
-                row_lower=np.array([_side(low, -math.inf) for _, low, _ in program.rows]),
-                row_upper=np.array([_side(high, math.inf) for _, _, high in program.rows]),
-            ),
+            linear_program(program),
             seed=seed,
             options={"presolve": "off", "simplex_strategy": 1},
         )
@@ -469,6 +456,24 @@ def _renumbered(cut: Mapping[str, Any], row: Mapping[int, int]) -> dict[str, Any
             for columns, choice in cut["sets"]
         ]
     return changed
+
+
+def linear_program(program: IntegerProgram) -> LinearProgram:
+    """Return the linear relaxation of a program, for an engine.
+
+    Parameters
+    ----------
+    program : IntegerProgram
+        The program.
+    """
+    return LinearProgram(
+        cost=np.array(program.cost, float),
+        lower=np.array(program.lower, float),
+        upper=np.array(program.upper, float),
+        matrix=_matrix([entries for entries, _, _ in program.rows], len(program.cost)),
+        row_lower=np.array([_side(low, -math.inf) for _, low, _ in program.rows]),
+        row_upper=np.array([_side(high, math.inf) for _, _, high in program.rows]),
+    )
 
 
 def _matrix(rows: Sequence[Mapping[int, int]], width: int) -> "sparse.csr_array":

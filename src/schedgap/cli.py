@@ -231,6 +231,14 @@ def verify(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if a claim cannot be checked.")
     ] = False,
+    search: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            help="Run a complete search again, where optimality rests on one.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a schedule and the claims made about it.
@@ -243,7 +251,7 @@ def verify(
     from schedgap.analysis.verifying import verify_file
     from schedgap.instances.families import load
 
-    verdict = verify_file(load(instance), solution)
+    verdict = verify_file(load(instance), solution, search=search)
     show.verdict(verdict, as_json=as_json)
     raise typer.Exit(0 if (verdict.complete if strict else verdict) else 1)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import schedgap as sg
-from schedgap.analysis.proving import search_proof, with_evidence
+from schedgap.analysis.proving import find_evidence, with_evidence
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.proofs import read_proof, write_proof
@@ -89,7 +89,7 @@ def test_no_time_leaves_the_word(instance: Any, by_engine: sg.Solution) -> None:
 def test_a_proof_of_less_than_the_claim_is_refused(
     instance: Any, by_engine: sg.Solution, tmp_path: Path
 ) -> None:
-    data = search_proof(lambda message: None, instance, OPTIMUM - 2, None, 60.0, 0)
+    data = find_evidence(lambda message: None, instance, OPTIMUM - 2, None, 60.0, 0).data
     assert data is not None
     less = by_engine.with_proof("tree", data)
     verdict = sg.verify(instance, sg.load_solution(saved(less, tmp_path), instance))
