@@ -4,15 +4,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from schedgap.analysis.verifying import verify_file
-from schedgap.instances.hare import HareInstance
+from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare import proof
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
+from schedgap.models.hare.decode import to_schedule
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice
 from schedgap.models.hare.exact.prove import prove_goal
+from schedgap.models.hare.integer_time import steps
 from schedgap.models.proofs import check_proof, proof_data, write_proof
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import Checked, RefusedError, check_tree
@@ -124,3 +127,29 @@ def test_values_that_doubles_cannot_tell_apart_have_no_proof() -> None:
     instance = instance_of({"g": "k"}, [chain, other])
     with pytest.raises(RefusedError, match="too large to be summed exactly"):
         proof.HareSpace(instance, 500 * 10**12 + 500)
+
+
+def one_by_one(instance: HareInstance) -> HareSchedule:
+    """Return the schedule with one task at a time, all on the first GPU."""
+    view, whole = arrays(instance), steps(instance)
+    lengths = whole.duration[:, view.gpu_class[0]]
+    ends = int(whole.arrival.max()) + np.cumsum(lengths)
+    return to_schedule(instance, ends - lengths, np.zeros(view.tasks, dtype=np.int64))
+
+
+@settings(max_examples=20, deadline=None)
+@given(hare_instances(max_total=6))
+def test_a_search_that_improves_its_schedule_writes_a_proof(instance: HareInstance) -> None:
+    """From the schedule that runs one task after another, with every incumbent on the way."""
+    optimum = brute_force(instance)
+    goal = proof.goal(instance, optimum)
+    assert goal is not None
+    for rounding in (False, True):
+        result = BranchAndPrice(
+            instance, one_by_one(instance), clock=Clock(60), rounding=rounding
+        ).run()
+        assert result.proof is not None
+        data = as_file(Proved(result.proof))
+        checked(instance, goal, data)
+        with pytest.raises(RefusedError):
+            checked(instance, goal + 1, data)

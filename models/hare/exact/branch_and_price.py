@@ -3,10 +3,12 @@
 Each node bounds the problem within time windows by a linear program over all schedules of each job,
 linked by the capacity of each kind of GPU in each step, and solved by column generation. The bound
 is the Lagrangian bound of its prices: the cheapest schedule of each job at these prices, less the
-price of all GPUs. Prices are rounded to multiples of a power of two, so that every sum of them, and
-hence the bound, is exact. Reduced-cost fixing removes starts and barriers that no schedule better
-than the incumbent can use; a node branches on the time of a barrier, the time of a start, or the
-kind of GPU of a task.
+price of all GPUs. Prices are rounded to multiples of 2^-10, or of a larger power of two where they
+are large, so that every sum of them, and hence the bound, is exact. Reduced-cost fixing removes
+starts and barriers that no schedule better than the incumbent can use; a node branches on the time
+of a barrier, the time of a start, or the kind of GPU of a task.
+
+Each node is recorded (`proof_log.py`), so that a complete search is a proof that can be checked.
 
 A node is settled only if the Lagrangian bound of its own prices reaches the incumbent, or by
 children that together contain all its schedules. The clock may interrupt the search anywhere, by
@@ -43,6 +45,7 @@ from schedgap.models.hare.exact.job_pricing import (
     column,
     job_data,
 )
+from schedgap.models.hare.exact.proof_log import BITS, ProofLog
 from schedgap.models.hare.exact.schedule_master import ScheduleMaster, Support
 from schedgap.models.hare.integer_time import Ints, latest_completions, steps
 from schedgap.models.mechanisms.branch_and_price import (
@@ -53,6 +56,7 @@ from schedgap.models.mechanisms.branch_and_price import (
     splits,
 )
 from schedgap.solvers import Clock
+from schedgap.solvers.proofs.tree import Proof
 
 MAX_CELLS = 40_000_000  # of the tables between barriers, all jobs together
 MAX_COLUMNS = 3000  # in the master, before those out of use are dropped
@@ -66,7 +70,7 @@ _ROOT_GAP, _NODE_GAP = 0.005, 0.1  # see `_solve`
 class BranchAndPriceResult:
     """Result of a search; it is complete if `lower` meets `upper`.
 
-    `stopped` says why it is not complete; empty otherwise.
+    `stopped` says why it is not complete; empty otherwise. `proof` shows that nothing is better.
     """
 
     schedule: HareSchedule
@@ -76,6 +80,7 @@ class BranchAndPriceResult:
     nodes: int
     columns: int
     stopped: str = ""
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +114,7 @@ class _TreeNode:
     parent_bound: float = -math.inf
     branch: _Branch | None = None  # that created it; None for the root
     side: int = 0
+    number: int = 0  # in the record
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,6 +202,7 @@ class BranchAndPrice:
         self.pricer = JobPricer(max(job.span for job in self.jobs))
         self.lower, self.root, self.nodes = self.whole.critical_path_value, -math.inf, 0
         self._pseudocosts = Pseudocosts()
+        self._log = ProofLog(len(self.view.class_gpus))
         self._master = ScheduleMaster(
             self.jobs, self.view.class_size, self.horizon, dear=20.0 * max(1, self.upper)
         )
@@ -214,8 +221,9 @@ class BranchAndPrice:
     def _rounded(self, prices: Floats) -> Floats:
         """Return prices >= 0, rounded so that sums of them and of integer costs are exact.
 
-        Sums stay below 2^52 quanta, where a quantum is the power of two that the largest sum of
-        prices and costs requires. Prices that would leave no digits for the costs are capped.
+        Sums stay below 2^52 quanta, where a quantum is 2^-BITS, or the power of two that the
+        largest sum of prices and costs requires. Prices that would leave no digits for the costs
+        are capped.
         """
         prices = np.nan_to_num(np.maximum(prices, 0.0), posinf=0.0)
         costs, half = 4.0 * float(self.whole.weight.sum()) * self.horizon, LARGEST_EXACT / 2
@@ -224,7 +232,7 @@ class BranchAndPrice:
             terms = 4.0 * (float(self.capacity.sum()) + self.view.tasks * self.horizon)
             prices = np.minimum(prices, (half - costs) / terms)
             size = half
-        quantum = 2.0 ** (math.ceil(math.log2(max(1.0, size))) - 52)
+        quantum = 2.0 ** max(-BITS, math.ceil(math.log2(max(1.0, size))) - 52)
         return np.asarray(np.round(prices / quantum) * quantum)
 
     def _largest_sum(self, prices: Floats) -> float:
@@ -483,6 +491,7 @@ class BranchAndPrice:
             on_bound=self._raise_lower,
         )
         self._raise_lower(end.bound)
+        complete = self.lower >= self.upper
         return BranchAndPriceResult(
             self.schedule,
             self.upper,
@@ -490,7 +499,8 @@ class BranchAndPrice:
             self.root,
             self.nodes,
             self._master.generated,
-            "" if self.lower >= self.upper else end.stopped,
+            "" if complete else end.stopped,
+            self._log.written() if complete else None,
         )
 
     def _expand(self, node: _TreeNode) -> list[_TreeNode]:
@@ -522,6 +532,7 @@ class BranchAndPrice:
                         distance=node.branch.distance[node.side],
                     )
             if relaxation.shares is None:
+                self._log.close(node.number, relaxation.prices)
                 return []
             support = self._master.support(relaxation.shares, self.nodes)
             if all(support) and self.rounding:
@@ -529,6 +540,7 @@ class BranchAndPrice:
             if all(len(columns) == 1 for columns in support):
                 self._assemble([item for [(_, item)] in support])
             if self._closed(node.bound):
+                self._log.close(node.number, relaxation.prices)
                 return []
             branch = self._choose(support)
             if branch is not None or gap == 0:
@@ -537,17 +549,33 @@ class BranchAndPrice:
         windows = self._reduce(relaxation, node.windows)
         if branch is None:
             branch = self._any_branch(windows)
-        if branch is None:  # one schedule of each job is left
-            _, priced = self._price(relaxation.prices, windows)
-            if priced:
-                self._assemble(
-                    [column(job, one) for job, one in zip(self.jobs, priced, strict=True)]
-                )
+        if branch is None:
+            closing = self._offer_last(relaxation.prices, windows)
+            self._log.close_reduced(node.number, relaxation.prices, closing)
             return []
+        entry = branch.by, branch.job, branch.what, branch.at
+        first = self._log.split(node.number, relaxation.prices, entry)
         return [
-            _TreeNode(node.bound, child, relaxation.prices, node.bound, branch, side)
+            _TreeNode(node.bound, child, relaxation.prices, node.bound, branch, side, first + side)
             for side, child in enumerate(self._children(windows, branch))
         ]
+
+    def _offer_last(self, prices: Floats, windows: list[JobWindows]) -> Floats | None:
+        """Offer the only schedule left in some windows; return prices that show it is no better.
+
+        Without prices, the bound is its value. If it needs more GPUs than there are at some time, a
+        high price at that time rules it out. None if some job has no schedule left.
+        """
+        _, priced = self._price(prices, windows)
+        if not priced:
+            return None
+        chosen = [column(job, one) for job, one in zip(self.jobs, priced, strict=True)]
+        self._assemble(chosen)
+        closing = np.zeros(len(self.capacity))
+        used = sum(self._master.usage(n, item) for n, item in enumerate(chosen))
+        over = np.flatnonzero(used > self.capacity)
+        closing[over[:1]] = float(self.upper)
+        return closing
 
     def _raise_lower(self, bound: float) -> None:
         """Report a better bound on all open nodes; closed nodes contain nothing better."""

@@ -300,6 +300,7 @@ def branch_and_price_stage(
         complete=result.lower >= result.upper,
         trace=trace,
         value="given up" if result.stopped not in ("", OUT_OF_TIME) else None,
+        proof=result.proof,
     )
 
 
