@@ -15,7 +15,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.instance import Instance
 from schedgap.instances.settings import whole_number
 from schedgap.models.family import Family, family
-from schedgap.models.method import Method, MethodResult, RunContext, SentProgress
+from schedgap.models.method import Budget, Method, MethodResult, RunContext, SentProgress
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.results import ENGINES
 from schedgap.solvers.proofs.tree import Proof
@@ -278,6 +278,6 @@ def run_method(
     clock = Clock(limit)
     begun = time.monotonic()
     result = owner.method(method).run(
-        instance, RunContext(options, engine, clock, seed, SentProgress(send, clock))
+        instance, RunContext(options, engine, Budget(clock, seed), SentProgress(send, clock))
     )
     return result, time.monotonic() - begun

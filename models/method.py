@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Generic, Protocol
 
@@ -18,6 +18,7 @@ from schedgap.solvers.proofs.tree import Proof
 __all__ = [
     "Algorithm",
     "AlgorithmRun",
+    "Budget",
     "I",
     "Lazy",
     "Method",
@@ -179,6 +180,37 @@ class SentProgress(Progress[S_contra]):
 
 
 @dataclass(frozen=True, slots=True)
+class Budget:
+    """What a method, or a stage of it, may spend: time, randomness and threads.
+
+    Attributes
+    ----------
+    clock : Clock
+        Time limit; without one by default.
+    seed : int
+        Of all randomness.
+    threads : int
+        That an engine may use.
+    """
+
+    clock: Clock = field(default_factory=Clock)
+    seed: int = 0
+    threads: int = 1
+
+    def share(self, fraction: float, *, most: float = math.inf) -> "Budget":
+        """Return the budget with a part of the remaining time.
+
+        Parameters
+        ----------
+        fraction : float
+            Fraction of the remaining time, in [0, 1].
+        most : float
+            Upper limit in seconds.
+        """
+        return replace(self, clock=self.clock.share(fraction, most=most))
+
+
+@dataclass(frozen=True, slots=True)
 class RunContext(Generic[S_contra]):
     """What a method gets besides the instance.
 
@@ -188,22 +220,31 @@ class RunContext(Generic[S_contra]):
         Every option of the method with its value.
     engine : str or None
         None for a method without an engine, and for one that runs several in child processes.
-    clock : Clock
-        Time limit of the method.
-    seed : int
-        Of all randomness.
+    budget : Budget
+        Time limit, seed and threads of the method; also as `clock`, `seed` and `threads`.
     progress : Progress
         Where the method reports schedules and bounds as soon as it has them.
-    threads : int
-        That an engine may use.
     """
 
     options: Mapping[str, Any]
     engine: str | None
-    clock: Clock
-    seed: int
+    budget: Budget
     progress: Progress[S_contra]
-    threads: int = 1
+
+    @property
+    def clock(self) -> Clock:
+        """Time limit of the method."""
+        return self.budget.clock
+
+    @property
+    def seed(self) -> int:
+        """Seed of all randomness."""
+        return self.budget.seed
+
+    @property
+    def threads(self) -> int:
+        """Threads that an engine may use."""
+        return self.budget.threads
 
 
 @dataclass(frozen=True, slots=True)

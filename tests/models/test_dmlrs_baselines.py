@@ -8,7 +8,7 @@ from schedgap.models.dmlrs.baselines.drf import dominant_shares, drf
 from schedgap.models.dmlrs.baselines.fifo import fifo
 from schedgap.models.dmlrs.baselines.simulation import UNBOUNDED, UnfinishedJob
 from schedgap.models.dmlrs.rules import check, objective
-from schedgap.models.method import NullProgress, RunContext
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
@@ -166,6 +166,6 @@ def held_before(instance, schedule, slot):
 
 def test_the_methods_run():
     for method in (METHODS["fifo"], METHODS["drf"]):
-        call = RunContext(method.parse({}), None, Clock(10), 0, NullProgress())
+        call = RunContext(method.parse({}), None, Budget(Clock(10)), NullProgress())
         assert judged(TOY, method.run(TOY, call).schedule) > 0
     assert isinstance(TOY.jobs[0], Job)

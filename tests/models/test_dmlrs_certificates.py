@@ -16,7 +16,7 @@ from schedgap.models.dmlrs.bounds.certificate_data import (
 )
 from schedgap.models.dmlrs.bounds.certificates import KINDS, check_certificate
 from schedgap.models.dmlrs.bounds.machine_patterns import PatternMaster, evaluate_prices
-from schedgap.models.method import NullProgress, RunContext
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
@@ -140,7 +140,7 @@ class Ear(NullProgress):
 def bounded(name, instance):
     """The outcome of a method in this process; its bounds are what their certificates prove."""
     method, ear = METHODS[name], Ear()
-    found = method.run(instance, RunContext(method.parse({}), "highs", Clock(30), 0, ear))
+    found = method.run(instance, RunContext(method.parse({}), "highs", Budget(Clock(30)), ear))
     told = [(value, proof) for value, proof in ear.heard if proof is not None]
     if found.certificate is not None:
         told.append((found.bound, found.certificate))
@@ -187,7 +187,7 @@ def test_no_certificate_is_finer_than_a_checker_takes(name, monkeypatch):
     monkeypatch.setattr("schedgap.models.dmlrs.bounds.certificate_data.MAX_STEPS", 1)
     found = METHODS[name].run(
         TOY,
-        RunContext(METHODS[name].parse({}), "highs", Clock(30), seed=0, progress=NullProgress()),
+        RunContext(METHODS[name].parse({}), "highs", Budget(Clock(30)), NullProgress()),
     )
     if found.certificate is not None:
         assert check_certificate(TOY, found.certificate) == pytest.approx(found.bound, rel=1e-12)

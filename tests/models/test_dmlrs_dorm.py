@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from schedgap.models.dmlrs.baselines.dorm import DormLimits, build, dorm, read
 from schedgap.models.dmlrs.rules import check
-from schedgap.models.method import NullProgress, RunContext
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock, solve
 from strategies.dmlrs import dmlrs_instances, fits, optimum, placements, slot_choices
 from strategies.dmlrs_examples import TOY, instance_of, job
@@ -120,13 +120,17 @@ def test_the_method_hands_its_limits_on(monkeypatch):
     )
     method = METHODS["dorm"]
     for options in ({}, {"theta_f": "0.5", "theta_a": "1"}):
-        method.run(TOY, RunContext(method.parse(options), "highs", Clock(60), 0, NullProgress()))
+        method.run(
+            TOY, RunContext(method.parse(options), "highs", Budget(Clock(60)), NullProgress())
+        )
     assert heard == [DORM, DormLimits(0.5, 1.0)]
 
 
 def test_the_method_runs_and_counts_its_programs():
     """Events of the toy: two arrivals in slot 1, one in slot 2, and completions."""
     method = METHODS["dorm"]
-    outcome = method.run(TOY, RunContext(method.parse({}), "highs", Clock(60), 0, NullProgress()))
+    outcome = method.run(
+        TOY, RunContext(method.parse({}), "highs", Budget(Clock(60)), NullProgress())
+    )
     assert list(check(TOY, outcome.schedule.to_data(TOY), {})) == []
     assert 2 <= outcome.trace["programs"] <= 12 and outcome.trace["not_proved"] == 0

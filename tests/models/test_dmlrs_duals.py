@@ -15,7 +15,7 @@ from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.job_alone import alone_bound
 from schedgap.models.dmlrs.bounds.pricing_by_machine import dense_prices, dual_bound, machine_prices
 from schedgap.models.dmlrs.rules import check
-from schedgap.models.method import NullProgress, RunContext
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers.children.clock import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, instance_of, job
@@ -51,7 +51,7 @@ def test_any_prices_bound_the_optimum(instance, seed):
 def test_dual_online_bounds_the_optimum_whoever_made_the_prices(instance, of):
     method = METHODS["dual-online"]
     found = method.run(
-        instance, RunContext(method.parse({"of": of}), "highs", Clock(), 0, NullProgress())
+        instance, RunContext(method.parse({"of": of}), "highs", Budget(), NullProgress())
     )
     assert found.bound >= optimum(instance) - 1e-9
     assert check_certificate(instance, found.certificate) == found.certificate["value"]
@@ -86,7 +86,9 @@ def test_prices_of_nothing_bound_by_each_job_alone():
 @pytest.mark.parametrize("name", OF_PD_ORS)
 def test_methods_on_the_toy(name):
     method = METHODS[name]
-    call = RunContext(method.parse({}), method.choose_engine(None), Clock(30.0), 0, NullProgress())
+    call = RunContext(
+        method.parse({}), method.choose_engine(None), Budget(Clock(30.0)), NullProgress()
+    )
     found = method.run(TOY, call)
     if method.kind == "bound":
         assert found.schedule is None
@@ -101,7 +103,7 @@ def test_methods_on_the_toy(name):
 def test_methods_stop_in_time_and_know_empty_instances(name):
     method = METHODS[name]
     stopped = RunContext(
-        method.parse({}), method.choose_engine(None), Clock(0.0), 0, NullProgress()
+        method.parse({}), method.choose_engine(None), Budget(Clock(0.0)), NullProgress()
     )
     found = method.run(TOY, stopped)
     if method.kind == "bound":
@@ -110,7 +112,7 @@ def test_methods_stop_in_time_and_know_empty_instances(name):
         assert found.bound is None
         assert found.schedule.admitted == ()
         assert found.note == "stopped: 3 of 3 jobs not looked at"
-    call = RunContext(method.parse({}), method.choose_engine(None), Clock(), 0, NullProgress())
+    call = RunContext(method.parse({}), method.choose_engine(None), Budget(), NullProgress())
     nothing = method.run(instance_of([]), call)
     if method.kind == "bound":
         assert nothing.bound == 0
@@ -123,12 +125,12 @@ def test_methods_stop_in_time_and_know_empty_instances(name):
 def test_options_of_pd_ors(dp, gain):
     method = METHODS["pd-ors"]
     options = method.parse({"dp": dp, "gain": gain, "prices": "running", "delta": 0.5})
-    found = method.run(TOY, RunContext(options, "highs", Clock(), 1, NullProgress()))
+    found = method.run(TOY, RunContext(options, "highs", Budget(seed=1), NullProgress()))
     assert not list(check(TOY, found.schedule.to_data(TOY), {}))
     one = instance_of([job("j1", 1, [9.0] * 4)])
     assert (
-        method.run(one, RunContext(options, "highs", Clock(), 1, NullProgress())).schedule.value(
-            one
-        )
+        method.run(
+            one, RunContext(options, "highs", Budget(seed=1), NullProgress())
+        ).schedule.value(one)
         == 9
     )

@@ -21,7 +21,7 @@ from schedgap.models.dmlrs.exact.reduced_cost_fixing import remaining_choices
 from schedgap.models.dmlrs.heuristics.initial import initial_state
 from schedgap.models.dmlrs.programs.aggregate import JobBundle
 from schedgap.models.mechanisms.knapsack import NodeBudget
-from schedgap.models.method import NullProgress, RunContext
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import best_schedule, dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
@@ -80,7 +80,7 @@ def from_nothing(instance, few=FEW_BUNDLES, item_prices=None):
     With `few` 0 it lowers its goal by small steps.
     """
     item_prices = rents_of(instance) if item_prices is None else item_prices
-    call = RunContext({}, "highs", Clock(60), seed=0, progress=NullProgress())
+    call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
     found = initial_state(instance, call)
     if not found.closed:
         with pytest.MonkeyPatch.context() as patch:
@@ -122,10 +122,10 @@ def test_goals_that_no_schedule_reaches_lower_the_bound():
 
 
 def test_a_search_out_of_time_proves_nothing(monkeypatch):
-    call = RunContext({}, "highs", Clock(60), seed=0, progress=NullProgress())
+    call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
     found, item_prices = initial_state(TOY_2, call), rents_of(TOY_2)
     before = found.lower
-    found.call = replace(call, clock=Clock(0.0))
+    found.call = replace(call, budget=Budget(Clock(0.0)))
     monkeypatch.setattr(exact_module, "START_SECONDS", -1.0)  # so that it is begun
     assert not prove_by_targets(found, TOY_2, item_prices)
     assert found.lower == before and found.trace["left"]["bundles"] > 0
@@ -224,6 +224,6 @@ def test_a_large_instance_is_searched_only(monkeypatch):
     monkeypatch.setattr("schedgap.models.dmlrs.exact.exact.MAX_ROWS", 1)
     outcome = exact(
         TOY_2,
-        RunContext({"max_columns": 100_000}, "highs", Clock(30), seed=0, progress=NullProgress()),
+        RunContext({"max_columns": 100_000}, "highs", Budget(Clock(30)), NullProgress()),
     )
     assert isinstance(outcome.schedule, DmlrsSchedule) and outcome.bound >= 10 - 1e-9

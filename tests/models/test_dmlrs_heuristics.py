@@ -17,7 +17,7 @@ from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.dmlrs.heuristics.placing import place, slot_limits
 from schedgap.models.dmlrs.slot_options import SlotOption
 from schedgap.models.dmlrs.throughput import FULL, bundles, progress, ps_needed
-from schedgap.models.method import NullProgress, RunContext
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
@@ -181,7 +181,7 @@ def test_a_heuristic_without_a_limit_goes_on_while_it_helps(monkeypatch):
     monkeypatch.setattr(colgen_heuristic, "MOVES", 5)
     for moves, ended in ((None, "2 rounds in a row found nothing better"), (7, "after 7 moves")):
         options = {"grid": 20, "moves": moves}
-        call = RunContext(options, "highs", Clock(), seed=0, progress=NullProgress())
+        call = RunContext(options, "highs", Budget(), NullProgress())
         assert colgen_heuristic.colgen_heuristic(instance, call).trace["search_ended"] == ended
 
 

@@ -9,7 +9,7 @@ from schedgap.instances.dmlrs import arrays
 from schedgap.models.dmlrs.baselines.oasis import oasis, separated, worker_machines
 from schedgap.models.dmlrs.rules import check
 from schedgap.models.dmlrs.slot_options import SlotState, job_at_arrival
-from schedgap.models.method import NullProgress, RunContext
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum, placements
 from strategies.dmlrs_examples import TOY, TOY_2
@@ -70,5 +70,5 @@ def test_oasis_keeps_the_rules_and_is_no_better_than_the_optimum(instance, share
 
 def test_the_method_runs():
     method = METHODS["oasis"]
-    outcome = method.run(TOY, RunContext(method.parse({}), None, Clock(10), 0, NullProgress()))
+    outcome = method.run(TOY, RunContext(method.parse({}), None, Budget(Clock(10)), NullProgress()))
     assert outcome.schedule.value(TOY) == 1 and outcome.trace["payoffs"]["j2"] > 0

@@ -21,7 +21,7 @@ from schedgap.models.dmlrs.exact.reduced_cost_fixing import remaining_choices
 from schedgap.models.dmlrs.exact.slot_packings import PackingCache, best_of_slot, progress_levels
 from schedgap.models.dmlrs.heuristics.initial import initial_state
 from schedgap.models.dmlrs.programs.common_rows import candidate_jobs
-from schedgap.models.method import NullProgress, RunContext
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
 from strategies.dmlrs import best_schedule, dmlrs_instances, optimum
@@ -75,13 +75,13 @@ def decide_stopped(instance, k, item_prices, known):
     value, schedule = known_best(instance)
     ear = Judge(instance, value)
     clock = StopAt(k)
-    call = RunContext({"max_columns": 10**6}, "highs", Clock(), seed=0, progress=ear)
+    call = RunContext({"max_columns": 10**6}, "highs", Budget(), ear)
     found = initial_state(instance, call)
     if known:
         found.incumbent(schedule)
     if found.closed:
         return clock.readings_left
-    found.call = replace(call, clock=clock)
+    found.call = replace(call, budget=Budget(clock))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "FEW_BUNDLES", 0)
         patch.setattr(exact, "TARGET_STEP", 0.1)
@@ -250,7 +250,7 @@ def test_stops_at_length(instance, name, start):
 def test_a_stopped_call_hears_nothing_false_from_the_first_reading():
     """Nothing was looked at: nobody admitted, each job alone."""
     ear = Judge(TOY_2, 10.0)
-    call = RunContext({"max_columns": 10**6}, "highs", StopAt(0), seed=0, progress=NullProgress())
+    call = RunContext({"max_columns": 10**6}, "highs", Budget(StopAt(0)), NullProgress())
     found = exact.exact(TOY_2, call)
     ear.outcome(found)
     assert found.bound == 12 and found.schedule.admitted == ()

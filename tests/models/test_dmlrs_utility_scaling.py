@@ -16,7 +16,7 @@ from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.utility_sums import attained
 from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.models.dmlrs.utility_scaling import scaled_instance
-from schedgap.models.method import NullProgress, RunContext
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
@@ -38,7 +38,7 @@ def times(instance, factor):
 
 def in_process(name, instance, **settings):
     method = METHODS[name]
-    call = RunContext(method.parse({}), "highs", Clock(30), seed=0, progress=NullProgress())
+    call = RunContext(method.parse({}), "highs", Budget(Clock(30)), NullProgress())
     return method.run(instance, replace(call, **settings))
 
 

@@ -10,7 +10,7 @@ from schedgap.models.edge import rules
 from schedgap.models.edge.exact.stages import program_stage
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.programs import columns, printed, time_indexed
-from schedgap.models.method import RunContext
+from schedgap.models.method import Budget, RunContext
 from schedgap.solvers import Clock
 from strategies.edge import instance_of
 from strategies.edge_examples import TOY_A, TOY_BATCH, TOY_C
@@ -90,7 +90,7 @@ def test_what_is_dropped_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
     liar = Liar()
     monkeypatch.setattr(stages, "import_module", lambda name: liar)
-    found = initial_state(TOY_C, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
+    found = initial_state(TOY_C, RunContext({}, None, Budget(Clock(60)), Silence()))
     program_stage(found, TOY_C, "liar", "highs", clock=Clock(60), seed=0, threads=1)
     outcome = found.outcome()
     assert outcome.trace["dropped"].startswith("1 answer")
@@ -99,7 +99,7 @@ def test_what_is_dropped_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_coefficients_beyond_an_engine_s_tolerance_end_in_a_proof_or_in_none() -> None:
     """HiGHS takes a run that lacks a few of 2 x 10^8 worker-slots for a long enough one."""
-    found = initial_state(WIDE, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
+    found = initial_state(WIDE, RunContext({}, None, Budget(Clock(60)), Silence()))
     module = "schedgap.models.edge.programs.printed"
     program_stage(found, WIDE, module, "highs", clock=Clock(30), seed=0, threads=1)
     outcome = found.outcome()

@@ -11,8 +11,7 @@ from schedgap.models.edge.baselines.fifo import fifo
 from schedgap.models.edge.baselines.preemptive import preemptive
 from schedgap.models.edge.methods import METHODS
 from schedgap.models.edge.rules import check, objective
-from schedgap.models.method import RunContext
-from schedgap.solvers.children.clock import Clock
+from schedgap.models.method import Budget, RunContext
 from strategies.edge import brute_force, edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_C
 
@@ -28,7 +27,7 @@ ALL = {
 
 def solved(name, instance, **options):
     method = BY_NAME[name]
-    return method.run(instance, RunContext(method.parse(options), None, Clock(None), 0, None))
+    return method.run(instance, RunContext(method.parse(options), None, Budget(), None))
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from schedgap.models.edge.exact.targets import ObjectiveTargets
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.placements import runs_from_schedule
 from schedgap.models.edge.programs.dual import CapacityPrices, LagrangianDual, rounded, to_data
-from schedgap.models.method import RunContext
+from schedgap.models.method import Budget, RunContext
 from schedgap.solvers import Clock
 from strategies.edge import best_schedule, brute_force, edge_instances, instance_of, some_shapes
 from strategies.edge_methods import Silence
@@ -144,7 +144,7 @@ def parts_alone(instance: EdgeInstance) -> None:
     if infeasibility_reason(instance) is not None or len(jobs_by_type(instance)) < 2:
         return
     optimum = brute_force(instance)
-    found = initial_state(instance, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
+    found = initial_state(instance, RunContext({}, None, Budget(Clock(60)), Silence()))
     found.schedule, found.upper = None, None
     parts = WorkerTypeComponents(instance, found)
     assert parts.prepare(Clock(30))

@@ -19,7 +19,7 @@ from schedgap.models.edge.exact import exact
 from schedgap.models.edge.exact.targets import ObjectiveTargets
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.programs.dual import CapacityPrices
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
 from strategies.edge import brute_force, edge_instances, instance_of
@@ -97,7 +97,7 @@ def test_building_stops_at_the_limit() -> None:
     """2,000 and more runs are hardly built and solved in a second; the list is kept."""
     instance = generate("edge", preset="small", seed=2)
     clock, method = Clock(1.0), METHODS["set-packing"]
-    call = RunContext(method.parse({}), "highs", clock, seed=0, progress=Silence())
+    call = RunContext(method.parse({}), "highs", Budget(clock), Silence())
     outcome = method.run(instance, call)
     assert clock.elapsed() < 4
     assert outcome.schedule is not None and outcome.bound is not None
@@ -150,7 +150,7 @@ def targets_alone(instance: EdgeInstance, priced: bool) -> None:
     if infeasibility_reason(instance) is not None:
         return
     optimum = brute_force(instance)
-    call = RunContext({}, None, Clock(60), seed=0, progress=Silence())
+    call = RunContext({}, None, Budget(Clock(60)), Silence())
     found = initial_state(instance, call)
     view = compiled(instance)
     prices = CapacityPrices(
@@ -180,7 +180,7 @@ def test_targets_rise_one_by_one() -> None:
     """
     servers = [{"id": "s", "kind": "edge", "workers": {"gpu": 1}, "parameter_servers": {"cpu": 3}}]
     instance = instance_of([{"transfer_delay": {"s": 0}}] * 3, servers=servers, horizon=4)
-    found = initial_state(instance, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
+    found = initial_state(instance, RunContext({}, None, Budget(Clock(60)), Silence()))
     workers = np.array([[[1.0, 1.0, 0.0, 0.0]]])
     targets = ObjectiveTargets(
         instance, found, ReducedCostFixing((CapacityPrices(workers, np.zeros((1, 1, 4))),))

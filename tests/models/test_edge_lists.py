@@ -11,8 +11,7 @@ from schedgap.models.edge.heuristics.list_search import OrderAnnealing
 from schedgap.models.edge.heuristics.lists import best_list, orders, place_all
 from schedgap.models.edge.methods import METHODS
 from schedgap.models.edge.rules import check, objective
-from schedgap.models.method import RunContext
-from schedgap.solvers.children.clock import Clock
+from schedgap.models.method import Budget, RunContext
 from strategies.edge import brute_force, edge_instances, instance_of, placements
 from strategies.edge_examples import TOY_A, TOY_B, TOY_C
 
@@ -35,7 +34,7 @@ class Quiet:
 
 def solved(instance, seed=0, **options):
     (method,) = (each for each in METHODS if each.name == "list")
-    call = RunContext(method.parse(options), None, Clock(None), seed, Quiet())
+    call = RunContext(method.parse(options), None, Budget(seed=seed), Quiet())
     return method.run(instance, call), call.progress.values
 
 

@@ -13,7 +13,7 @@ from schedgap.models.edge.exact.neighborhoods import improve
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.heuristics.lists import orders, place_all
 from schedgap.models.edge.programs.dual import CapacityPrices
-from schedgap.models.method import RunContext
+from schedgap.models.method import Budget, RunContext
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 from strategies.edge import brute_force, instance_of
@@ -29,7 +29,7 @@ def prices_of(instance: EdgeInstance) -> CapacityPrices:
 
 
 def improved(instance: EdgeInstance, schedule: EdgeSchedule) -> SearchState:
-    found = initial_state(instance, RunContext({}, None, Clock(60), seed=0, progress=Silence()))
+    found = initial_state(instance, RunContext({}, None, Budget(Clock(60)), Silence()))
     found.incumbent(schedule)
     found.child(
         "neighborhoods",

@@ -12,8 +12,7 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.methods import METHODS
 from schedgap.models.elastic.modes import modes
-from schedgap.models.method import MethodResult, RunContext, check_instance
-from schedgap.solvers.children.clock import Clock
+from schedgap.models.method import Budget, MethodResult, RunContext, check_instance
 from strategies.elastic import elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, RING, TOY
 
@@ -36,7 +35,9 @@ class Silence:
 def run(name: str, instance: ElasticInstance, seed: int = 0, **options: object) -> MethodResult:
     method = BY_NAME[name]
     check_instance(instance, method)
-    return method.run(instance, RunContext(method.parse(options), None, Clock(), seed, Silence()))
+    return method.run(
+        instance, RunContext(method.parse(options), None, Budget(seed=seed), Silence())
+    )
 
 
 def value(instance: ElasticInstance, outcome: MethodResult) -> float:

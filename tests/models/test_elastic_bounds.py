@@ -26,7 +26,7 @@ from schedgap.models.elastic.methods import METHODS as ALL
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.time_windows import no_schedule
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.solvers.children.clock import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, J1, RING, TOY
@@ -47,7 +47,7 @@ class Silence:
 def run(name: str, instance: ElasticInstance, **options: object) -> MethodResult:
     method = METHODS[name]
     call = RunContext(
-        method.parse(options), method.choose_engine(None), Clock(60), seed=0, progress=Silence()
+        method.parse(options), method.choose_engine(None), Budget(Clock(60)), Silence()
     )
     return method.run(instance, call)
 

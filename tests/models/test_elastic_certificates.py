@@ -14,7 +14,7 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.bounds.certificates import KINDS, check_certificate, scale_certificate
 from schedgap.models.elastic.programs.weights import scale_back, scaled_weights, value_step
 from schedgap.models.elastic.time_windows import no_schedule
-from schedgap.models.method import RunContext
+from schedgap.models.method import Budget, RunContext
 from schedgap.solvers import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, J1, TOY
@@ -152,7 +152,7 @@ def test_exact_closed_by_bounds_alone_has_a_certificate(name: str) -> None:
     instance, heard = STOPPED[name], Heard()
     method = EXACT["exact"]
     with switched(()):
-        call = RunContext(method.parse({}), method.choose_engine(None), Clock(60), 0, heard)
+        call = RunContext(method.parse({}), method.choose_engine(None), Budget(Clock(60)), heard)
         outcome = method.run(instance, call)
     assert outcome.trace["proof"] == ["bounds meet"]
     assert outcome.certificate is not None

@@ -20,7 +20,7 @@ from schedgap.models.elastic.heuristics.initial import starting_schedule
 from schedgap.models.elastic.methods import METHODS as ALL
 from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.elastic.time_windows import no_schedule
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.solvers import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, J1, RING, TOY
@@ -44,7 +44,7 @@ def run(
 ) -> MethodResult:
     method = METHODS[name]
     call = RunContext(
-        method.parse({}), method.choose_engine(engine), Clock(limit), seed=0, progress=Silence()
+        method.parse({}), method.choose_engine(engine), Budget(Clock(limit)), Silence()
     )
     return method.run(instance, call)
 
@@ -173,7 +173,7 @@ def test_a_stopped_search_keeps_schedule_and_bound() -> None:
 def test_too_many_columns_are_refused_with_a_schedule() -> None:
     method = METHODS["paper-milp"]
     options = method.parse({"max_columns": 5})
-    outcome = method.run(TOY, RunContext(options, "highs", Clock(60), seed=0, progress=Silence()))
+    outcome = method.run(TOY, RunContext(options, "highs", Budget(Clock(60)), Silence()))
     assert "too large" in outcome.note
     assert outcome.schedule is not None
 

@@ -17,7 +17,7 @@ from schedgap.models.elastic.heuristics import list_schedules
 from schedgap.models.elastic.heuristics.neighborhood_search import relist, search
 from schedgap.models.elastic.methods import METHODS
 from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
-from schedgap.models.method import MethodResult, RunContext, check_instance
+from schedgap.models.method import Budget, MethodResult, RunContext, check_instance
 from schedgap.solvers.children.clock import Clock
 from strategies.clocks import StopAt
 from strategies.elastic import brute_force, elastic_instances, instance_of
@@ -48,7 +48,7 @@ def run(
     method = BY_NAME[name]
     check_instance(instance, method)
     call = RunContext(
-        method.parse(given), method.choose_engine(None), clock or Clock(), 0, Record()
+        method.parse(given), method.choose_engine(None), Budget(clock or Clock()), Record()
     )
     return method.run(instance, call)
 
@@ -218,7 +218,7 @@ def test_lp_guided_uses_its_time_or_says_why() -> None:
 
     def ended(clock: Clock, **settings: int) -> dict[str, Any]:
         method = BY_NAME["lp-guided"]
-        call = RunContext(method.parse(settings), "highs", clock, seed=0, progress=Record())
+        call = RunContext(method.parse(settings), "highs", Budget(clock), Record())
         outcome = method.run(instance, call)
         assert outcome.certificate is not None
         proved = check_certificate(instance, outcome.certificate)

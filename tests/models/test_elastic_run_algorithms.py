@@ -8,8 +8,7 @@ from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import rules
 from schedgap.models.elastic.methods import METHODS
-from schedgap.models.method import MethodResult, RunContext, check_instance
-from schedgap.solvers.children.clock import Clock
+from schedgap.models.method import Budget, MethodResult, RunContext, check_instance
 from strategies.elastic import instance_of
 from strategies.elastic_examples import BATCH, J1, RING, TOY
 
@@ -29,7 +28,7 @@ class Silence:
 def run(name: str, instance: ElasticInstance, **options: object) -> MethodResult:
     method = BY_NAME[name]
     check_instance(instance, method)
-    return method.run(instance, RunContext(method.parse(options), None, Clock(), 0, Silence()))
+    return method.run(instance, RunContext(method.parse(options), None, Budget(), Silence()))
 
 
 def value(instance: ElasticInstance, outcome: MethodResult) -> float:

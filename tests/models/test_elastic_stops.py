@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.mechanisms import branch_and_price
-from schedgap.models.method import RunContext
+from schedgap.models.method import Budget, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.children.processes import run_child
 from strategies.elastic import brute_force, elastic_instances, instance_of
@@ -115,7 +115,7 @@ def test_amounts_far_apart_are_not_for_floating_point(method: str) -> None:
     """HiGHS proves a bound above the optimum of the paper's program where 6e11 meets 0.01."""
     name = "huge amounts"
     instance, heard = STOPPED[name], Heard()
-    call = RunContext(EXACT[method].parse({}), "highs", Clock(60), seed=0, progress=heard)
+    call = RunContext(EXACT[method].parse({}), "highs", Budget(Clock(60)), heard)
     outcome = EXACT[method].run(instance, call)
     assert "too far apart" in outcome.note
     judge(instance, optimum_of(name), outcome, heard)

@@ -17,8 +17,7 @@ from schedgap.models.hare.baselines.sched_homo import sched_homo
 from schedgap.models.hare.baselines.srtf import srtf
 from schedgap.models.hare.methods import METHODS
 from schedgap.models.hare.rules import check, objective
-from schedgap.models.method import Algorithm, RunContext
-from schedgap.solvers.children.clock import Clock
+from schedgap.models.method import Algorithm, Budget, RunContext
 from strategies.hare import brute_force, hare_instances, instance_of
 from strategies.hare_examples import TOY, one_task
 from strategies.hare_replay import replay, sequences_of
@@ -260,7 +259,7 @@ def test_a_job_cannot_influence_decisions_before_its_arrival(name, instance, oth
     ids=lambda each: each.name,
 )
 def test_every_method_runs_with_its_defaults(method):
-    outcome = method.run(TOY, RunContext(method.parse({}), None, Clock(), 0, None))
+    outcome = method.run(TOY, RunContext(method.parse({}), None, Budget(), None))
     totals = {"gavel-fifo": 10, "srtf": 9, "sched-homo": 12, "sched-allox": 9}
     assert value(TOY, outcome.schedule) == totals[method.name]
     assert outcome.bound is None and method.online

@@ -7,7 +7,7 @@ from schedgap.instances.hare import HareInstance
 from schedgap.models.hare.exact import exact
 from schedgap.models.hare.heuristics.initial import starting_schedules
 from schedgap.models.hare.methods import METHODS
-from schedgap.models.method import NullProgress, RunContext
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 from strategies.hare import brute_force, instance_of
@@ -21,7 +21,7 @@ def sent(instance: HareInstance) -> list[float]:
         def bound(self, value: float, certificate: object = None, **more: object) -> None:
             heard.append(value)
 
-    found = SearchState(RunContext({}, None, Clock(20), 0, Ear()), lambda schedule: 0)
+    found = SearchState(RunContext({}, None, Budget(Clock(20)), Ear()), lambda schedule: 0)
     report = found.child("lagrangian", exact.lagrangian_stage, instance, engine="highs")
     assert report is not None and not report.complete and found.schedule is None
     return heard
@@ -58,7 +58,9 @@ def test_an_instance_too_large_for_exact_searches_is_searched_and_bounded(
     instance = generate("hare", preset="small", seed=4)
     first = min(schedule.value(instance) for schedule in starting_schedules(instance))
     [method] = [method for method in METHODS if method.name == "exact"]
-    outcome = method.run(instance, RunContext(method.parse({}), None, Clock(12), 0, NullProgress()))
+    outcome = method.run(
+        instance, RunContext(method.parse({}), None, Budget(Clock(12)), NullProgress())
+    )
     assert "too large" in outcome.note and outcome.bound is not None
     assert outcome.schedule is not None and outcome.schedule.value(instance) < first
     assert outcome.certificate is not None

@@ -12,7 +12,7 @@ from schedgap.instances.hare import HareInstance
 from schedgap.models.hare import rules
 from schedgap.models.hare.bounds.certificates import check_certificate
 from schedgap.models.hare.methods import METHODS as ALL
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.solvers.children.clock import Clock
 from strategies.engines import needs
 from strategies.hare import brute_force, hare_instances
@@ -46,11 +46,7 @@ def run(
 ) -> MethodResult:
     method = METHODS[name]
     call = RunContext(
-        method.parse(options),
-        method.choose_engine(engine),
-        Clock(limit),
-        seed=0,
-        progress=Silence(),
+        method.parse(options), method.choose_engine(engine), Budget(Clock(limit)), Silence()
     )
     return method.run(instance, call)
 

@@ -22,7 +22,7 @@ from schedgap.models.hare.heuristics.initial import starting_schedules
 from schedgap.models.hare.heuristics.local_search import local_search
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.methods import METHODS
-from schedgap.models.method import NullProgress, RunContext
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.hare import brute_force, instance_of, nasty_instances
 from strategies.hare_batch import answers_of
@@ -52,7 +52,7 @@ def _bounds_hold(instance: HareInstance, optimum: float) -> None:
     ):
         [method] = [method for method in METHODS if method.name == name]
         engine = next(iter(method.engines), None)
-        call = RunContext(method.parse(options), engine, Clock(20), 0, NullProgress())
+        call = RunContext(method.parse(options), engine, Budget(Clock(20)), NullProgress())
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             try:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import MethodResult, Progress, RunContext
+from schedgap.models.method import Budget, MethodResult, Progress, RunContext
 from schedgap.models.ring.bounds import class_lp
 from schedgap.models.ring.bounds.certificates import KINDS, check_certificate
 from schedgap.models.ring.bounds.elementary import (
@@ -52,7 +52,7 @@ class Bounds(Progress):
 
 def run(name: str, instance: RingInstance, clock: Clock | None = None) -> MethodResult:
     method = BY_NAME[name]
-    call = RunContext({}, method.choose_engine(None), clock or Clock(), 0, Bounds())
+    call = RunContext({}, method.choose_engine(None), Budget(clock or Clock()), Bounds())
     return method.run(instance, call)
 
 
@@ -232,7 +232,7 @@ def test_what_cannot_be_scheduled_is_proved(name: str) -> None:
 
 def test_bounds_are_told_as_they_come() -> None:
     method, told = BY_NAME["pattern-lp"], Bounds()
-    method.run(of([slots(1, 3)] * 3, [2]), RunContext({}, "highs", Clock(), 0, told))
+    method.run(of([slots(1, 3)] * 3, [2]), RunContext({}, "highs", Budget(), told))
     assert told.values == [3, 5, 6]
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Method, MethodResult, Progress, RunContext
+from schedgap.models.method import Budget, Method, MethodResult, Progress, RunContext
 from schedgap.models.ring.algorithms.fa_ffp import fa_ffp
 from schedgap.models.ring.algorithms.lbsgf import lbsgf
 from schedgap.models.ring.algorithms.limit_search import TrialCache
@@ -20,7 +20,6 @@ from schedgap.models.ring.baselines.within_limit import search_with
 from schedgap.models.ring.dispatch import Choose, Clock, dispatch, trial_schedule
 from schedgap.models.ring.methods import METHODS as ALL
 from schedgap.models.ring.rates import no_schedule, rate_table
-from schedgap.solvers.children import clock as clocks
 from strategies.ring import ring_instances, slot_by_slot
 from strategies.ring_examples import W1, W2, W3, instance_of, job
 
@@ -53,7 +52,7 @@ class Record(Progress):
 def run(
     method: Method, instance: RingInstance, seed: int = 0, told: Record | None = None, **given: Any
 ) -> MethodResult:
-    call = RunContext(method.parse(given), None, clocks.Clock(), seed, told or Record())
+    call = RunContext(method.parse(given), None, Budget(seed=seed), told or Record())
     return method.run(instance, call)
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import ScaleError
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import RunContext
+from schedgap.models.method import Budget, RunContext
 from schedgap.models.ring.exact.interval_stages import destructive_bound_stage, dispatch_in_order
 from schedgap.models.ring.heuristics.initial import initial_state
 from schedgap.models.ring.methods import METHODS
@@ -146,7 +146,7 @@ def ends_by(instance: RingInstance, horizon: int, detail: str, **more: bool) -> 
 def test_makespans_are_refuted_one_by_one(detail: str) -> None:
     """W1, from 4 up: 4, 5 and 6 are refuted, 7 is met."""
     heard = Heard()
-    found = initial_state(W1, RunContext({}, "cp-sat", Clock(60), 0, heard))
+    found = initial_state(W1, RunContext({}, "cp-sat", Budget(Clock(60)), heard))
     found.child(
         "makespans", destructive_bound_stage, W1, found.schedule, 4, detail, engine="cp-sat"
     )
@@ -172,7 +172,7 @@ def test_progress_beyond_whole_numbers_is_left_out_not_rounded() -> None:
     assert max(rate_table(instance).required_progress) == 10**13
     with pytest.raises(ScaleError, match="beyond CP-SAT's whole numbers"):
         ends_by(instance, 90_000, "sets")
-    found = initial_state(instance, RunContext({}, "cp-sat", Clock(60), 0, Heard()))
+    found = initial_state(instance, RunContext({}, "cp-sat", Budget(Clock(60)), Heard()))
     report = found.child("m", destructive_bound_stage, instance, None, 1, "sets", engine="cp-sat")
     assert report is not None and not report.infeasible and not report.complete
     assert "whole numbers" in report.trace["left_out"]

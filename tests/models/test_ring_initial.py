@@ -4,7 +4,7 @@ import pytest
 
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import RunContext
+from schedgap.models.method import Budget, RunContext
 from schedgap.models.ring.algorithms.packing import lpt_pack
 from schedgap.models.ring.bounds.certificates import check_certificate
 from schedgap.models.ring.exact import exact as recipe
@@ -33,7 +33,7 @@ def test_a_list_that_meets_the_bound_is_the_last_one(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(initial, "search_runs", never)
     monkeypatch.setattr(initial, "random_orders", never)
     instance = generate("ring", preset="paper", seed=0)
-    call = RunContext({}, None, Clock(), 0, Heard())
+    call = RunContext({}, None, Budget(), Heard())
     found = exact(instance, call)
     assert found.schedule.makespan == found.bound == rate_table(instance).longest
     assert found.certificate is not None and found.certificate["kind"] == "longest"
@@ -42,7 +42,7 @@ def test_a_list_that_meets_the_bound_is_the_last_one(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("instance", [W1, W2])
 def test_without_time_there_is_still_a_list_and_a_bound(instance: RingInstance) -> None:
-    call = RunContext({}, None, StopAt(0), 0, Heard())
+    call = RunContext({}, None, Budget(StopAt(0)), Heard())
     found = exact(instance, call)
     assert found.bound <= found.schedule.makespan <= lpt_pack(rate_table(instance)).makespan + 2
     assert check_certificate(instance, found.certificate) == found.bound
@@ -51,12 +51,12 @@ def test_without_time_there_is_still_a_list_and_a_bound(instance: RingInstance) 
 def test_lists_stop_when_time_is_up() -> None:
     """W1: all of them end in slot 8; the longest job takes 4, and nothing here shows more."""
     clock = StopAt(10**6)
-    initial_state(W1, RunContext({}, None, clock, 0, Heard()))
+    initial_state(W1, RunContext({}, None, Budget(clock), Heard()))
     needed = 10**6 - clock.readings_left
     assert needed > 60  # random orders, and runs of SJF-BCO
     for k in range(needed):
         clock = StopAt(k)
-        found = initial_state(W1, RunContext({}, None, clock, 0, Heard()))
+        found = initial_state(W1, RunContext({}, None, Budget(clock), Heard()))
         assert (found.lower, found.upper) == (4, 8) and found.certificate["kind"] == "longest"
         assert -5 <= clock.left[0] <= 0  # a few more readings until it is noticed
 
@@ -78,7 +78,7 @@ def test_a_search_says_why_it_ended() -> None:
     for name, instance, clock in (
         ("met", W2, Clock()), ("rounds", W1, Clock()), ("time", W3, StopAt(3))
     ):  # fmt: skip
-        found = initial_state(instance, RunContext({}, None, Clock(), 0, Heard()))
+        found = initial_state(instance, RunContext({}, None, Budget(), Heard()))
         known, lower = found.schedule, int(found.lower)
         report = search_stage(found, instance, known, lower, clock=clock, seed=0, threads=1)
         ends[name] = report.trace["end"]
@@ -90,14 +90,14 @@ def test_a_search_says_why_it_ended() -> None:
 def test_programs_for_too_many_ways_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a limit of 5 pairs W1 is too large for CP-SAT, and local search has all of the time."""
     monkeypatch.setattr(recipe, "MOST_PAIRS", 5)
-    found = exact(W1, RunContext({}, None, Clock(20), 0, Heard()))
+    found = exact(W1, RunContext({}, None, Budget(Clock(20)), Heard()))
     assert found.schedule.makespan == 8 and found.bound == 4
     assert found.trace["makespans"] == "left out: more than 5 pairs of job and server"
     assert found.trace["local-search"]["end"] == "all rounds are done"
 
 
 def test_a_bracket_that_is_open_has_no_outcome() -> None:
-    call = RunContext({}, None, Clock(), 0, Heard())
+    call = RunContext({}, None, Budget(), Heard())
     assert settled_result(W1, initial_state(W1, call)) is None
     closed = initial_state(W2, call)
     assert closed.upper == 6  # area 6

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.method import MethodResult, Progress, RunContext
+from schedgap.models.method import Budget, MethodResult, Progress, RunContext
 from schedgap.models.ring import rules
 from schedgap.models.ring.algorithms.packing import lpt_pack
 from schedgap.models.ring.heuristics.large_jobs_first import large_jobs_schedules
@@ -44,7 +44,7 @@ def run(
     (method,) = (method for method in METHODS if method.name == "local-search")
     told = Record(instance)
     return method.run(
-        instance, RunContext(method.parse(given), None, clock or Clock(), seed, told)
+        instance, RunContext(method.parse(given), None, Budget(clock or Clock(), seed), told)
     ), told.values
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from schedgap.errors import ContradictionError, ScaleError
-from schedgap.models.method import RunContext
+from schedgap.models.method import Budget, RunContext
 from schedgap.models.search_state import Relay, SearchState, StageResult
 from schedgap.solvers import Clock
 from schedgap.solvers.programs.arrays import LinearProgram
@@ -29,7 +29,7 @@ class Ear:
 
 def bracket(ear: Ear | None = None, limit: float | None = None, **settings: Any) -> SearchState:
     """Return a bracket whose schedules are their own values."""
-    call = RunContext({}, "highs", Clock(limit), 7, ear or Ear())
+    call = RunContext({}, "highs", Budget(Clock(limit), 7), ear or Ear())
     return SearchState(call, lambda schedule: schedule, **settings)
 
 

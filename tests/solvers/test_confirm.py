@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from schedgap.models.method import NullProgress, RunContext
+from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.models.search_state import SearchState, solve_program
 from schedgap.solvers import Clock, EngineResult, solve
 from schedgap.solvers.engines.confirm import confirm
@@ -78,7 +78,7 @@ def test_highs_is_wrong_and_is_found_out(name: str) -> None:
 @pytest.mark.parametrize("name", WRONG)
 def test_a_complete_search_is_believed_when_two_agree(name: str) -> None:
     optimum = WRONG[name][1]
-    call = RunContext({}, "highs", Clock(60), 0, NullProgress())
+    call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
     found = SearchState(call, lambda schedule: schedule)
     program = stored(name)
     found.solve(program, lambda values: program.objective(values))
@@ -163,7 +163,7 @@ def test_a_bound_that_is_proved_needs_no_second_answer() -> None:
 
 
 def test_an_unconfirmed_bound_closes_nothing() -> None:
-    call = RunContext({}, "highs", Clock(60), 0, NullProgress())
+    call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
     found = SearchState(call, lambda schedule: schedule)
     found.bound(3.0, {"kind": "proved"})
     found.bound(5.0, confirmed=False)
@@ -182,7 +182,7 @@ def test_an_unconfirmed_bound_closes_nothing() -> None:
 
 
 def test_the_first_certificate_of_a_bound_is_kept() -> None:
-    call = RunContext({}, "highs", Clock(60), 0, NullProgress())
+    call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
     found = SearchState(call, lambda schedule: schedule)
     found.bound(3.0)
     found.bound(3.0, {"kind": "late"})

@@ -4,7 +4,7 @@ from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import METHODS as TABLE
-from schedgap.models.method import MethodResult, NullProgress, RunContext
+from schedgap.models.method import Budget, MethodResult, NullProgress, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.children.processes import run_child
 
@@ -17,7 +17,7 @@ def outcome(
     """Run a method in this process."""
     method = METHODS[name]
     engine = method.choose_engine(chosen)
-    call = RunContext(method.parse(options), engine, Clock(limit), seed=0, progress=NullProgress())
+    call = RunContext(method.parse(options), engine, Budget(Clock(limit)), NullProgress())
     return method.run(instance, call)
 
 

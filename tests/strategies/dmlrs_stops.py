@@ -12,7 +12,7 @@ from schedgap.models.dmlrs import rules
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.exact import exact
 from schedgap.models.dmlrs.heuristics import column_choice, initial, search_stages
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 from strategies.clocks import StopAt
 from strategies.dmlrs import best_schedule
@@ -119,7 +119,7 @@ def stop_everywhere(
         nonlocal tried
         clock = StopAt(k)
         call = RunContext(
-            method.parse(options or {}), method.choose_engine(None), clock, seed=0, progress=judge
+            method.parse(options or {}), method.choose_engine(None), Budget(clock), judge
         )
         judge.outcome(method.run(instance, call))
         tried += 1

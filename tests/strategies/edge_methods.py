@@ -5,7 +5,7 @@ from typing import Any
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.methods import METHODS as ALL
-from schedgap.models.method import MethodResult, RunContext, check_instance
+from schedgap.models.method import Budget, MethodResult, RunContext, check_instance
 from schedgap.solvers import Clock
 from schedgap.solvers.children.processes import run_child
 
@@ -42,11 +42,7 @@ def outcome(
     method = KNOWN[name]
     check_instance(instance, method)
     call = RunContext(
-        method.parse(options),
-        method.choose_engine(chosen),
-        Clock(limit),
-        seed=0,
-        progress=Silence(),
+        method.parse(options), method.choose_engine(chosen), Budget(Clock(limit)), Silence()
     )
     return method.run(instance, call)
 

@@ -23,7 +23,7 @@ from schedgap.models.edge.heuristics import initial
 from schedgap.models.edge.heuristics.lists import orders, place_all
 from schedgap.models.edge.methods import METHODS
 from schedgap.models.mechanisms import restricted_master
-from schedgap.models.method import MethodResult, NullProgress, RunContext, SentProgress
+from schedgap.models.method import Budget, MethodResult, NullProgress, RunContext, SentProgress
 from schedgap.models.search_state import SearchState, StageResult
 from schedgap.solvers import Clock
 from schedgap.solvers.loops.column_generation import generate_columns
@@ -189,7 +189,7 @@ def stopped(
     witness = Witness(instance, _optimum(instance))
     chosen = EXACT[method]
     name = None if chosen.runs_children else engine
-    call = RunContext(chosen.parse({}), name, clock, seed=0, progress=witness)
+    call = RunContext(chosen.parse({}), name, Budget(clock), witness)
     with mock.patch.object(SearchState, "child", inline(engine)), starts(kind):
         outcome = chosen.run(instance, call)
     witness.outcome(outcome)
@@ -238,7 +238,7 @@ def hard(count: int, **settings: Any) -> list[EdgeInstance]:
     """Return draws whose lists do not meet the bound of each job alone, all different."""
     found = []
     for instance in drawn(edge_instances(placeable=True, **settings), 12 * count):
-        call = RunContext({}, None, StopAt(10**9), seed=0, progress=NullProgress())
+        call = RunContext({}, None, Budget(StopAt(10**9)), NullProgress())
         begun = initial.initial_state(instance, call)
         if not begun.closed and instance not in found:
             found.append(instance)

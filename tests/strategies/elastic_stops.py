@@ -21,7 +21,7 @@ from schedgap.models.elastic.modes import modes
 from schedgap.models.elastic.programs.columns import schedule_of
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.time_windows import no_schedule
-from schedgap.models.method import MethodResult, RunContext, SentProgress
+from schedgap.models.method import Budget, MethodResult, RunContext, SentProgress
 from schedgap.models.search_state import SearchState, StageResult
 from schedgap.solvers import Clock
 from strategies.clocks import StopAt
@@ -157,7 +157,7 @@ def stopped(
 ) -> bool:
     """Run an exact method that is stopped at the k-th reading; True when it ended before."""
     method, clock, heard = EXACT[name], StopAt(k), Heard()
-    call = RunContext(method.parse({}), method.choose_engine(engine), clock, seed=0, progress=heard)
+    call = RunContext(method.parse({}), method.choose_engine(engine), Budget(clock), heard)
     judge(instance, optimum, method.run(instance, call), heard)
     return clock.readings_left > 0
 

@@ -7,7 +7,7 @@ from typing import Any
 from schedgap.instances.hare import HareInstance
 from schedgap.models.hare import rules
 from schedgap.models.hare.methods import METHODS
-from schedgap.models.method import RunContext
+from schedgap.models.method import Budget, RunContext
 from schedgap.solvers import Clock
 from schedgap.solvers.children.processes import run_child
 from strategies.hare import instance_of
@@ -97,7 +97,9 @@ def solve_batch(
     answers = []
     for instance in instances:
         progress = Silent()
-        outcome = method.run(instance, RunContext(options, engine, Clock(seconds), 0, progress))
+        outcome = method.run(
+            instance, RunContext(options, engine, Budget(Clock(seconds)), progress)
+        )
         objective, violations = None, []
         if outcome.schedule is not None:
             data = outcome.schedule.to_data(instance)

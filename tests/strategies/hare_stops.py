@@ -14,7 +14,7 @@ from schedgap.models.hare.exact.branch_and_price import BranchAndPrice
 from schedgap.models.hare.heuristics.initial import starting_schedule
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.methods import METHODS
-from schedgap.models.method import Method, MethodResult, RunContext
+from schedgap.models.method import Budget, Method, MethodResult, RunContext
 from schedgap.models.search_state import SearchState, StageResult
 from schedgap.solvers.children.processes import run_child
 from strategies.clocks import StopAt
@@ -90,7 +90,7 @@ class Judge:
 
     def call(self, clock: Any, options: Mapping[str, Any] | None = None) -> RunContext:
         """Return a call of a method that this judge hears."""
-        return RunContext(options or {}, "highs", clock, 0, self)
+        return RunContext(options or {}, "highs", Budget(clock), self)
 
 
 def whole_bracket(instance: HareInstance, call: RunContext) -> SearchState:
@@ -149,7 +149,7 @@ def method_at(
     options = method.parse(settings)
     judge = Judge(instance, optimum, **options)
     clock = StopAt(k)
-    call = RunContext(options, next(iter(method.engines), None), clock, 0, judge)
+    call = RunContext(options, next(iter(method.engines), None), Budget(clock), judge)
     judge.outcome(method.run(instance, call))
     return clock
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Method, MethodResult, RunContext
+from schedgap.models.method import Budget, Method, MethodResult, RunContext
 from schedgap.models.ring import rules
 from schedgap.models.ring.methods import METHODS
 from schedgap.solvers.children.clock import Clock
@@ -43,7 +43,7 @@ def run(
     """Return a method's result after checking schedule and bound."""
     clock = Clock(seconds) if clock is None else clock
     call = RunContext(
-        method.parse(options), method.choose_engine(engine), clock, seed, heard or Heard()
+        method.parse(options), method.choose_engine(engine), Budget(clock, seed), heard or Heard()
     )
     outcome = method.run(instance, call)
     if outcome.schedule is not None:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import Method, MethodResult, RunContext
+from schedgap.models.method import Budget, Method, MethodResult, RunContext
 from schedgap.models.ring import rules
 from schedgap.models.ring.algorithms.packing import pack
 from schedgap.models.ring.bounds.certificates import check_certificate
@@ -142,7 +142,7 @@ def attempt(
     """Run a method whose time is up at the k-th reading; return result and number of readings."""
     method, witness = METHODS[name], Witness(instance, best)
     clock = StopAt(k, limit=seconds)
-    call = RunContext(method.parse(options), method.choose_engine(None), clock, 0, witness)
+    call = RunContext(method.parse(options), method.choose_engine(None), Budget(clock), witness)
     outcome = method.run(instance, call)
     witness.judge(outcome)
     return outcome, k - clock.readings_left

@@ -41,7 +41,7 @@ from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.programs.whole_numbers import rounded_integers
 from schedgap.models.elastic.time_windows import windows
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.search_state import SearchState, StageProgress, StageResult, solve_program
 from schedgap.solvers import Clock
 
@@ -317,7 +317,9 @@ def list_stage(
         Receives schedules and bounds.
     """
     options = {"block": None, "moves": None}
-    result = lp_guided(instance, RunContext(options, "highs", clock, seed, progress, threads))
+    result = lp_guided(
+        instance, RunContext(options, "highs", Budget(clock, seed, threads), progress)
+    )
     if result.bound is not None:
         progress.bound(result.bound, result.certificate)
     return StageResult(trace={"bound": result.bound} | dict(result.trace))

@@ -36,7 +36,7 @@ def lagrangian_bound(instance: HareInstance, call: RunContext) -> MethodResult:
     """
     path_bound, path_certificate = critical_certificate(instance)
     call.progress.bound(path_bound, path_certificate)
-    solution = solve_fluid(instance, replace(call, clock=call.clock.share(0.5)))
+    solution = solve_fluid(instance, replace(call, budget=call.budget.share(0.5)))
     steps, grid = call.options["steps"], solution.model.grid
     first = lagrangian.GpuPrices(grid, fluid.capacity_prices(solution.model, solution.duals))
     begin = call.clock.elapsed()

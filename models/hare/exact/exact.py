@@ -27,7 +27,7 @@ from schedgap.models.hare.heuristics.local_search import local_search
 from schedgap.models.hare.integer_time import Synchronization, steps
 from schedgap.models.hare.programs import intervals
 from schedgap.models.mechanisms.branch_and_price import OUT_OF_TIME
-from schedgap.models.method import MethodResult, NullProgress, RunContext
+from schedgap.models.method import Budget, MethodResult, NullProgress, RunContext
 from schedgap.models.search_state import (
     Relay,
     SearchState,
@@ -159,9 +159,9 @@ def _without_grid(
             f"rounded down to {float(down.weight_step):g}"
         )
     if not state.closed and down is not None:
-        share = call.clock.share(ROUNDED_SHARE)
+        share = call.budget.share(ROUNDED_SHARE)
         progress = _RoundedProgress(state, down)
-        inner = exact(down.instance, replace(call, progress=progress, clock=share))
+        inner = exact(down.instance, replace(call, progress=progress, budget=share))
         state.trace["rounded_down"] = dict(inner.trace)
     if not state.closed:
         _lagrangian(instance, state, call.clock)
@@ -328,7 +328,7 @@ def lagrangian_stage(
 
     progress = Relay(state, to_grid)
     result = lagrangian_bound(
-        instance, RunContext(LAGRANGIAN, "highs", clock, seed, progress, threads)
+        instance, RunContext(LAGRANGIAN, "highs", Budget(clock, seed, threads), progress)
     )
     if result.bound is not None:
         progress.bound(result.bound, result.certificate)

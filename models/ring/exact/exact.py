@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.ring.bounds.solve_bounds import run_pattern_lp
 from schedgap.models.ring.exact.interval_stages import (
     destructive_bound_stage,
@@ -132,7 +132,7 @@ def pattern_bound_stage(
     state : StageProgress
         Receiver of the bounds.
     """
-    call = RunContext({}, "highs", clock, seed, state, threads)
+    call = RunContext({}, "highs", Budget(clock, seed, threads), state)
     result = run_pattern_lp(instance, call)
     if result.certificate is not None:
         state.bound(result.certificate["value"], result.certificate)

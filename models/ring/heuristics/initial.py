@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import wraps
 
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.method import MethodResult, NullProgress, RunContext
+from schedgap.models.method import Budget, MethodResult, NullProgress, RunContext
 from schedgap.models.ring.algorithms.packing import longest_first, pack, random_orders
 from schedgap.models.ring.algorithms.sjf_bco import search_runs
 from schedgap.models.ring.bounds.elementary import width_dff
@@ -33,7 +33,7 @@ def starting_schedule(
 
     The instance must not be refuted by `no_schedule`.
     """
-    call = RunContext({}, None, Clock() if clock is None else clock, seed, NullProgress())
+    call = RunContext({}, None, Budget(Clock() if clock is None else clock, seed), NullProgress())
     schedule: RingSchedule | None = initial_state(instance, call).schedule
     return schedule
 
