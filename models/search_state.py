@@ -1,8 +1,8 @@
 """Incumbent and bound of a running method, and the stages that close the gap between them.
 
-A stage is a function `stage(progress, ..., clock=, seed=, threads=) -> StageResult`. It reports
-every better schedule and bound to `progress` at once, so that they survive when it is stopped. Run
-by `SearchState.child`, it has a process of its own, because two engines cannot share one.
+A stage is a function `stage(progress, ..., budget=) -> StageResult`. It reports every better
+schedule and bound to `progress` at once, so that they survive when it is stopped. Run by
+`SearchState.child`, it has a process of its own, because two engines cannot share one.
 """
 
 import math
@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from schedgap.errors import ContradictionError
 from schedgap.models.method import (
+    Budget,
     MethodResult,
     NullProgress,
     Progress,
@@ -85,7 +86,7 @@ class SearchState(StageProgress[S]):
     Parameters
     ----------
     call : RunContext
-        Of the method: its clock, seed, threads and progress.
+        Of the method: its budget and progress.
     measure : callable
         Value of a schedule, for example in whole time steps; less is better.
     to_objective : callable
@@ -228,7 +229,14 @@ class SearchState(StageProgress[S]):
         return report
 
     def solve(
-        self, program: Program, read: Callable[[Any], S | None], **settings: Any
+        self,
+        program: Program,
+        read: Callable[[Any], S | None],
+        *,
+        real: Callable[[float], float] = float,
+        grid: float | None = None,
+        start: object = None,
+        options: Mapping[str, object] | None = None,
     ) -> EngineResult:
         """Solve one program of the whole problem with the method's engine, in this process.
 
@@ -236,22 +244,23 @@ class SearchState(StageProgress[S]):
         ----------
         program : LinearProgram, Pyomo model, CP-SAT or cvxpy program
             As `schedgap.solvers.engines.solve` takes it.
-        read : callable
+        read, real : callable
             As in `solve_program`.
-        **settings
-            `real`, `grid`, `start` and `options` as in `solve_program`.
+        grid, start, options
+            As in `schedgap.solvers.engines.solve`.
         """
-        call, engine = self.call, self.call.engine or "highs"
+        engine = self.call.engine or "highs"
         self.phase(f"solving with {engine}")
         result, report = solve_program(
             self,
             program,
             engine,
-            clock=call.clock,
-            seed=call.seed,
-            threads=call.threads,
+            budget=self.call.budget,
             read=read,
-            **settings,
+            real=real,
+            grid=grid,
+            start=start,
+            options=options,
         )
         self.trace |= report.trace
         self.take("complete search", replace(report, trace={}))
@@ -262,7 +271,7 @@ class SearchState(StageProgress[S]):
         name: str,
         stage: Callable[..., StageResult],
         *args: Any,
-        clock: Clock | None = None,
+        budget: Budget | None = None,
         engine: str | None = None,
         **kwargs: Any,
     ) -> StageResult | None:
@@ -276,8 +285,8 @@ class SearchState(StageProgress[S]):
             A function at the top level of its module, which the child imports.
         *args, **kwargs
             Further arguments of the stage; they are pickled.
-        clock : Clock or None
-            Time limit of the stage; None for all the time that the method has left.
+        budget : Budget or None
+            What the stage may spend; None for all the time that the method has left.
         engine : str or None
             The engine that the stage loads.
 
@@ -287,18 +296,16 @@ class SearchState(StageProgress[S]):
             None when the stage was stopped at a limit or crashed; the schedules and bounds that it
             had reported remain.
         """
-        clock = self.call.clock if clock is None else clock
+        budget = self.call.budget if budget is None else budget
         reply = run_child(
             f"{__name__}:_run",
             stage,
             self.lower,
             *args,
-            limit=None if clock.limit is None else clock.remaining(),
+            limit=None if budget.clock.limit is None else budget.clock.remaining(),
             on_message=self._receive,
             engine=engine,
-            clock=clock,
-            seed=self.call.seed,
-            threads=self.call.threads,
+            budget=budget,
             **kwargs,
         )
         if isinstance(reply.error, Exception):
@@ -351,10 +358,12 @@ def solve_program(
     program: Program,
     engine: str,
     *,
-    clock: Clock,
+    budget: Budget,
     read: Callable[[Any], S | None],
     real: Callable[[float], float] = float,
-    **settings: Any,
+    grid: float | None = None,
+    start: object = None,
+    options: Mapping[str, object] | None = None,
 ) -> tuple[EngineResult, StageResult]:
     """Solve one program in this process; schedules and bounds are reported at once.
 
@@ -370,15 +379,15 @@ def solve_program(
         As `schedgap.solvers.engines.solve` takes it.
     engine : str
         Its name.
-    clock : Clock
-        Time limit.
+    budget : Budget
+        What the engine may spend.
     read : callable
         From an engine's values to a schedule, or None for one that breaks a rule. A Pyomo model
         holds its values itself; `read` is called with None.
     real : callable
         From a bound of the program to the units of `progress`.
-    **settings
-        `seed`, `threads`, `grid`, `start`, `options` of `schedgap.solvers.engines.solve`.
+    grid, start, options
+        As in `schedgap.solvers.engines.solve`.
     """
 
     def better(objective: float, values: object) -> None:
@@ -386,12 +395,17 @@ def solve_program(
             progress.incumbent(read(values))
 
     exact = engine not in WORDS
-    usual = USUAL_TOLERANCES.get(engine, {})
-    settings["options"] = {**usual, **(settings.get("options") or {})} or None
+    settings: dict[str, Any] = {
+        "clock": budget.clock,
+        "seed": budget.seed,
+        "threads": budget.threads,
+        "grid": grid,
+        "start": start,
+        "options": {**USUAL_TOLERANCES.get(engine, {}), **(options or {})} or None,
+    }
     result = solve(
         program,
         engine,
-        clock=clock,
         on_incumbent=better,
         on_bound=lambda bound: progress.bound(real(bound), confirmed=exact),
         **settings,
@@ -401,9 +415,7 @@ def solve_program(
     trace: dict[str, Any] = {"engine_says": result.log, "seconds": round(result.seconds, 3)}
     proved = result.bound is not None and progress.lower >= real(result.bound)
     if not exact and not proved and result.status in ("optimal", "infeasible"):
-        result, said = confirm(
-            program, engine, result, clock=clock, on_incumbent=better, **settings
-        )
+        result, said = confirm(program, engine, result, on_incumbent=better, **settings)
         trace["asked_again"] = said
         if result.objective is not None and "differently" in said:
             progress.incumbent(read(result.values))

@@ -11,6 +11,7 @@ PLAIN = {
     "cls",
     "instance",
     "call",
+    "budget",
     "clock",
     "seed",
     "threads",

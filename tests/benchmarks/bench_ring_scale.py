@@ -14,6 +14,7 @@ from rich.table import Table
 
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
+from schedgap.models.method import Budget
 from schedgap.models.ring.algorithms.packing import lpt_pack
 from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
 from schedgap.models.ring.bounds.elementary import width_dff
@@ -44,7 +45,7 @@ def measure(preset: str, seed: int) -> dict[str, float]:
     packed, _ = timed(lambda: int(lpt_pack(table).makespan))
     paper, paper_seconds = timed(lambda: sjf_bco(instance).schedule)
     bound, bound_seconds = timed(lambda: pattern_bound(table, lower, packed, Clock(120)))
-    found, seconds = timed(lambda: local_search(table, bound, packed, 0, clock=Clock(60)))
+    found, seconds = timed(lambda: local_search(table, bound, packed, budget=Budget(Clock(60))))
     return {
         "free bounds": lower,
         "pattern-lp": bound,

@@ -91,7 +91,7 @@ def test_what_is_dropped_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     liar = Liar()
     monkeypatch.setattr(stages, "import_module", lambda name: liar)
     found = initial_state(TOY_C, RunContext({}, None, Budget(Clock(60)), Silence()))
-    program_stage(found, TOY_C, "liar", "highs", clock=Clock(60), seed=0, threads=1)
+    program_stage(found, TOY_C, "liar", "highs", budget=Budget(Clock(60)))
     outcome = found.outcome()
     assert outcome.trace["dropped"].startswith("1 answer")
     assert outcome.bound == 6 and found.upper in (None, 6)
@@ -101,7 +101,7 @@ def test_coefficients_beyond_an_engine_s_tolerance_end_in_a_proof_or_in_none() -
     """HiGHS takes a run that lacks a few of 2 x 10^8 worker-slots for a long enough one."""
     found = initial_state(WIDE, RunContext({}, None, Budget(Clock(60)), Silence()))
     module = "schedgap.models.edge.programs.printed"
-    program_stage(found, WIDE, module, "highs", clock=Clock(30), seed=0, threads=1)
+    program_stage(found, WIDE, module, "highs", budget=Budget(Clock(30)))
     outcome = found.outcome()
     assert found.lower <= 6 <= (found.upper or 6)
     data = outcome.schedule.to_data(WIDE)

@@ -21,6 +21,7 @@ from schedgap.models.edge.programs.dual import (
     rounded,
     to_data,
 )
+from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from strategies.edge import best_schedule, brute_force, edge_instances, some_shapes
@@ -160,7 +161,7 @@ def relaxation(instance: EdgeInstance) -> float:
 
 def solved(instance: EdgeInstance) -> column_generation.RelaxationBound:
     view = compiled(instance)
-    return solve_bound(view, slots=view.slots, clock=Clock(60))
+    return solve_bound(view, slots=view.slots, budget=Budget(Clock(60)))
 
 
 @pytest.mark.parametrize(("instance", "optimum"), EXAMPLES)
@@ -184,7 +185,9 @@ def holds(instance: EdgeInstance) -> None:
     # With a known schedule, and with fewer slots, it is a bound all the same.
     assert schedule is not None
     known = runs_from_schedule(instance, schedule)
-    fewer = solve_bound(view, slots=max(1, view.slots // 2), clock=Clock(60), first_runs=known)
+    fewer = solve_bound(
+        view, slots=max(1, view.slots // 2), budget=Budget(Clock(60)), first_runs=known
+    )
     assert fewer.bound is not None and fewer.bound <= sign * optimum
 
 

@@ -147,9 +147,9 @@ def parts_alone(instance: EdgeInstance) -> None:
     found = initial_state(instance, RunContext({}, None, Budget(Clock(60)), Silence()))
     found.schedule, found.upper = None, None
     parts = WorkerTypeComponents(instance, found)
-    assert parts.prepare(Clock(30))
+    assert parts.prepare(Budget(Clock(30)))
     if not found.closed:
-        parts.close_gaps(Clock(30), ObjectiveTargets(instance, found, parts.fixing()))
+        parts.close_gaps(Budget(Clock(30)), ObjectiveTargets(instance, found, parts.fixing()))
     own = [brute_force(restricted_to(instance, jobs)) for jobs in jobs_by_type(instance).values()]
     if math.inf in own:
         assert found.infeasible and optimum == math.inf

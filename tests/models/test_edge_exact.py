@@ -157,9 +157,9 @@ def targets_alone(instance: EdgeInstance, priced: bool) -> None:
         np.zeros((*view.workers.shape, view.slots)), np.zeros((*view.ps.shape, view.slots))
     )
     if priced:
-        relaxed = solve_bound(view, slots=view.slots, clock=call.clock)
+        relaxed = solve_bound(view, slots=view.slots, budget=call.budget)
         prices = relaxed.prices or prices
-    ObjectiveTargets(instance, found, ReducedCostFixing((prices,))).close_gap(call.clock)
+    ObjectiveTargets(instance, found, ReducedCostFixing((prices,))).close_gap(call.budget)
     if optimum == math.inf:
         assert found.infeasible and found.upper is None
     else:
@@ -187,7 +187,7 @@ def test_targets_rise_one_by_one() -> None:
     )
     bounds = [found.lower]
     while not found.closed:
-        targets.advance(Clock(30))
+        targets.advance(Budget(Clock(30)))
         bounds.append(found.lower)
         assert found.lower <= 3
     assert bounds[0] == 0 and found.lower == found.upper == 3

@@ -23,7 +23,7 @@ from strategies.edge_methods import Silence
 
 def prices_of(instance: EdgeInstance) -> CapacityPrices:
     view = compiled(instance)
-    found = solve_bound(view, slots=view.slots, clock=Clock(60)).prices
+    found = solve_bound(view, slots=view.slots, budget=Budget(Clock(60))).prices
     assert found is not None
     return found
 
@@ -37,7 +37,7 @@ def improved(instance: EdgeInstance, schedule: EdgeSchedule) -> SearchState:
         instance,
         schedule,
         ReducedCostFixing((prices_of(instance),)),
-        clock=Clock(30),
+        budget=Budget(Clock(30)),
         engine="cp-sat",
     )
     return found

@@ -19,6 +19,7 @@ from schedgap.models.edge.placements import runs_from_schedule, schedule_from_ru
 from schedgap.models.edge.programs import time_indexed
 from schedgap.models.edge.programs.dual import CapacityPrices, rounded
 from schedgap.models.edge.rules import check, objective
+from schedgap.models.method import Budget
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.engines.highs import Relaxation
 from strategies.edge import best_schedule, brute_force, edge_instances, instance_of, some_shapes
@@ -88,7 +89,7 @@ def test_shapes_cut_the_relaxation() -> None:
     mode_starts = [g for g in view.mode_starts() if g.mode.colocated and g.mode.workers == 3]
     kept = RemainingStarts(tuple(mode_starts), 0.0, 9.0)
     plain = time_indexed.build(instance, mode_starts, symmetry=False).program
-    found = tighten(None, instance, kept, 3, clock=Clock(60), seed=0, threads=1)
+    found = tighten(None, instance, kept, 3, budget=Budget(Clock(60)))
     assert found.trace["relaxation"] == pytest.approx(4 / 3 * 0 + 4 / 3 * 1 + 1 / 3 * 2)
     assert found.trace["cut"] == pytest.approx(0 + 1 + 2)
     assert sum(price.sum() for price in found.value.cut_prices.values()) > 0
@@ -107,7 +108,7 @@ def test_prices_with_shapes_are_no_weaker(instance: EdgeInstance) -> None:
         return
     view = compiled(instance)
     kept = remaining_starts(view, [zero_prices(instance)], int(optimum) + 3)
-    report = tighten(None, instance, kept, view.slots, clock=Clock(60), seed=0, threads=1)
+    report = tighten(None, instance, kept, view.slots, budget=Budget(Clock(60)))
     cut = remaining_starts(view, [zero_prices(instance), report.value], int(optimum) + 1)
     assert cut.bound <= optimum and not cut.is_empty
     assert {run.mode_start for run in runs_from_schedule(instance, schedule)} <= set(

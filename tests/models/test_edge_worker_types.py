@@ -22,6 +22,7 @@ from schedgap.models.edge.bounds.worker_types import (
 from schedgap.models.edge.decisions import compiled, infeasibility_reason
 from schedgap.models.edge.placements import runs_from_schedule
 from schedgap.models.edge.programs.dual import rounded
+from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 from strategies.edge import best_schedule, brute_force, edge_instances
 from strategies.edge_examples import TOY_A, TOY_B, TOY_C
@@ -32,7 +33,10 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 def type_bound(instance: EdgeInstance, block: int = 1) -> float:
     """Solve, and evaluate the certificate."""
     view = compiled(instance)
-    found = [solve_type(view, u, clock=Clock(60), block=block, gap=1e-6) for u in used_types(view)]
+    found = [
+        solve_type(view, u, budget=Budget(Clock(60)), block=block, gap=1e-6)
+        for u in used_types(view)
+    ]
     bound = sum_of_bounds([each.bound for each in found])
     assert certified_bound(instance, certificate(instance, found)) == bound
     return bound
@@ -54,7 +58,7 @@ def holds(instance: EdgeInstance, block: int) -> None:
         bound = type_bound(instance, block)
         assert job_bound(view) <= bound <= optimum
         if optimum < math.inf:
-            exact = solve_bound(view, slots=view.slots, clock=Clock(60)).bound
+            exact = solve_bound(view, slots=view.slots, budget=Budget(Clock(60))).bound
             assert exact is not None and bound <= math.ceil(exact - 1e-6) + len(used_types(view))
 
 

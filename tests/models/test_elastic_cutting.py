@@ -21,6 +21,7 @@ from schedgap.models.elastic.programs.columns import ElasticRun, fits_together, 
 from schedgap.models.elastic.programs.compact import enumerate_runs
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.time_windows import no_schedule
+from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 from strategies.elastic import best_schedule, elastic_instances, instance_of
 
@@ -53,7 +54,7 @@ def test_two_jobs_on_a_server_for_one_and_a_half_are_cut_apart() -> None:
     clique = CliqueCut(tuple(pool.runs[i] for i in first))
     for each in (cut, clique):
         assert each.row(pool, pool.cost) @ shares == pytest.approx(1.5 * each.limit)
-    found = tighten(pool, 10, clock=Clock(60))
+    found = tighten(pool, 10, budget=Budget(Clock(60)))
     assert found.bound == pytest.approx(5)
 
 
@@ -114,7 +115,9 @@ def holds_an_optimum(instance: ElasticInstance) -> None:
     if not runs:
         return
     told: list[list[ElasticRun]] = []
-    found = tighten(RunPool(instance, runs), optimum + 1e-6, clock=Clock(60), on_runs=told.append)
+    found = tighten(
+        RunPool(instance, runs), optimum + 1e-6, budget=Budget(Clock(60)), on_runs=told.append
+    )
     assert found.bound <= optimum + 1e-9 * max(1, abs(optimum))
     index = {run: i for i, run in enumerate(found.pool.runs)}
     placed = [
@@ -168,7 +171,7 @@ def branched(instance: ElasticInstance) -> int:
         left,
         most,
         next_better=better,
-        clock=Clock(60),
+        budget=Budget(Clock(60)),
         on_bound=bounds.append,
     )
     assert found.complete
@@ -178,7 +181,7 @@ def branched(instance: ElasticInstance) -> int:
     assert found.lower == pytest.approx(optimum, rel=1e-6, abs=1e-6)
     assert all(bound <= optimum + 1e-6 for bound in bounds)
     best = next_better_value(optimum, step)
-    nothing = branch_and_cut(left, best, next_better=better, clock=Clock(60))
+    nothing = branch_and_cut(left, best, next_better=better, budget=Budget(Clock(60)))
     assert nothing.complete
     assert nothing.runs is None
     return found.nodes

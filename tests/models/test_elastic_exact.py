@@ -97,12 +97,12 @@ def enumerated(instance: ElasticInstance, prices: SlotPrices) -> None:
     optimum = sign * brute_force(instance)
     clock, gap = Clock(60), None
     while True:
-        remaining = enumerate_and_cut(instance, prices, upper, gap=gap, clock=clock)
+        remaining = enumerate_and_cut(instance, prices, upper, gap=gap, budget=Budget(clock))
         assert remaining.tightened is not None or remaining.complete
         found = (
             None
             if remaining.tightened is None
-            else branch_remaining(instance, remaining, clock=clock)
+            else branch_remaining(instance, remaining, budget=Budget(clock))
         )
         if found is not None and found.runs is not None:
             data = schedule_of(instance, found.runs).to_data(instance)
@@ -153,7 +153,9 @@ def test_the_prices_of_the_relaxation_lead_to_the_optimum_at_length(
 def enumerate_from_lp(instance: ElasticInstance) -> None:
     if no_schedule(instance):
         return
-    lp = schedule_lp.solve_lp(instance, starting_schedule(instance), pooled=True, clock=Clock(60))
+    lp = schedule_lp.solve_lp(
+        instance, starting_schedule(instance), pooled=True, budget=Budget(Clock(60))
+    )
     assert lp.prices is not None
     if lp.infeasible:
         assert brute_force(instance) == math.inf

@@ -193,7 +193,7 @@ def test_the_search_keeps_rules_and_seed_and_never_makes_worse(
 ) -> None:
     first = list_schedules.wspt_list(instance)
     assert first is not None
-    solved = solve_coarse(instance, block=2, clock=Clock())
+    solved = solve_coarse(instance, block=2, budget=Budget())
     assert solved.prices is not None
     guide = list_schedules.guide(instance, solved.prices)
     met = [schedule_of(instance, first).value(instance)]

@@ -32,7 +32,7 @@ SLACK = 1e-9  # relative, of sums of doubles
 
 def _schedules_hold(instance: HareInstance, optimum: float) -> None:
     found = [
-        local_search(instance, clock=Clock(), moves=20),
+        local_search(instance, budget=Budget(), moves=20),
         *starting_schedules(instance),
         *(baseline(instance) for baseline in (gavel_fifo, srtf, sched_allox, sched_homo)),
     ]
@@ -106,7 +106,7 @@ def test_a_tree_of_nasty_numbers_is_right_or_refuses(instance: HareInstance) -> 
     start = gavel_fifo(instance)
     try:
         found = branch_and_price.BranchAndPrice(
-            instance, start, clock=Clock(), rounding=False
+            instance, start, budget=Budget(), rounding=False
         ).run()
     except ValueError:
         assert branch_and_price.refusal(

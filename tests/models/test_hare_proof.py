@@ -16,6 +16,7 @@ from schedgap.models.hare.decode import to_schedule
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice
 from schedgap.models.hare.exact.prove import prove_goal
 from schedgap.models.hare.integer_time import steps
+from schedgap.models.method import Budget
 from schedgap.models.proofs import check_proof, proof_data, write_proof
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import Checked, RefusedError, check_tree
@@ -25,7 +26,7 @@ from strategies.hare import brute_force, hare_instances, instance_of
 
 def proved(instance: HareInstance, optimum: float) -> Proved:
     """Return what the prover says, from an optimal schedule."""
-    search = BranchAndPrice(instance, list_wspt(instance), clock=Clock(60))
+    search = BranchAndPrice(instance, list_wspt(instance), budget=Budget(Clock(60)))
     result = search.run()
     schedule = result.schedule.to_data(instance)
     goal = proof.goal(instance, optimum)
@@ -146,7 +147,7 @@ def test_a_search_that_improves_its_schedule_writes_a_proof(instance: HareInstan
     assert goal is not None
     for rounding in (False, True):
         result = BranchAndPrice(
-            instance, one_by_one(instance), clock=Clock(60), rounding=rounding
+            instance, one_by_one(instance), budget=Budget(Clock(60)), rounding=rounding
         ).run()
         assert result.proof is not None
         data = as_file(Proved(result.proof))

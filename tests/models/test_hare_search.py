@@ -19,6 +19,7 @@ from schedgap.models.hare.heuristics.dispatch import (
     workload,
 )
 from schedgap.models.hare.heuristics.local_search import PlanSearch, local_search
+from schedgap.models.method import Budget
 from schedgap.solvers.children.clock import Clock
 from strategies.hare import brute_force, hare_instances, instance_of
 from strategies.hare_examples import FIGURE_4, THREE_UNIT_TASKS, TOY, TWO_GPUS, UNLIKE_ROUNDS
@@ -125,7 +126,7 @@ def test_what_is_placed_is_never_below_the_least_value_foreseen(instance, split,
     [(THREE_UNIT_TASKS, 6.4), (UNLIKE_ROUNDS, 2), (FIGURE_4, 11), (TWO_GPUS, 807), (TOY, 8)],
 )
 def test_the_worked_examples_are_solved(instance, optimum):
-    schedule = local_search(instance, clock=ENDLESS, moves=300)
+    schedule = local_search(instance, budget=Budget(ENDLESS), moves=300)
     assert schedule.value(instance) == pytest.approx(optimum)
 
 
@@ -141,8 +142,7 @@ def test_every_improvement_is_valid_and_better_and_the_first_is_the_list_schedul
     seen = []
     last = local_search(
         instance,
-        clock=ENDLESS,
-        seed=seed,
+        budget=Budget(ENDLESS, seed),
         moves=15,
         gpu_rule=gpu_rule,
         on_improvement=lambda *pair: seen.append(pair),
@@ -186,7 +186,7 @@ def reached(seeds, moves):
     for seed in seeds:
         instance = tiny(seed)
         optimum = brute_force(instance)
-        value = local_search(instance, clock=ENDLESS, moves=moves).value(instance)
+        value = local_search(instance, budget=Budget(ENDLESS), moves=moves).value(instance)
         assert value >= optimum - 1e-9
         optimal += value <= optimum + 1e-9
     return optimal
@@ -204,7 +204,7 @@ def test_with_more_moves_all_of_many_tiny_instances_are_solved():
 def test_a_seed_repeats_the_search_and_another_one_changes_it():
     instance = generate("hare", preset="medium", seed=3)
     first, again, other = (
-        local_search(instance, clock=ENDLESS, moves=60, seed=seed) for seed in (5, 5, 6)
+        local_search(instance, budget=Budget(ENDLESS, seed), moves=60) for seed in (5, 5, 6)
     )
     assert first.start.tolist() == again.start.tolist() and first.gpu.tolist() == again.gpu.tolist()
     assert first.start.tolist() != other.start.tolist()
@@ -212,7 +212,7 @@ def test_a_seed_repeats_the_search_and_another_one_changes_it():
 
 def test_more_moves_help():
     instance = generate("hare", preset="medium", seed=3)
-    none, many = (local_search(instance, clock=ENDLESS, moves=moves) for moves in (0, 300))
+    none, many = (local_search(instance, budget=Budget(ENDLESS), moves=moves) for moves in (0, 300))
     assert many.value(instance) < none.value(instance)
 
 
@@ -226,8 +226,10 @@ def test_the_search_ends_at_the_critical_path_bound():
             times | {"training_time": {"g1": 9, "g2": 3}, "arrival": 1, "weight": 2},
         ],
     )
-    assert local_search(instance, clock=ENDLESS).value(instance) == 10  # moves without limit
-    search = PlanSearch(instance, "finish", ENDLESS, seed=0)
+    assert (
+        local_search(instance, budget=Budget(ENDLESS)).value(instance) == 10
+    )  # moves without limit
+    search = PlanSearch(instance, "finish", Budget(ENDLESS))
     decoded = search.decode(next(search.first_plans()))
     for _ in range(50):  # no job loses anything, and still there are neighbors
         assert sorted(search.neighbor(decoded)[0].order) == [0, 1]
@@ -241,14 +243,14 @@ def test_times_without_a_common_step_are_placed_all_the_same():
         for n in range(5)
     ]
     instance = instance_of({"g1": "fast", "g2": "slow", "g3": "slow"}, jobs)
-    schedule = local_search(instance, clock=ENDLESS, moves=100)
+    schedule = local_search(instance, budget=Budget(ENDLESS), moves=100)
     assert violations(instance, schedule) == []
     assert schedule.value(instance) <= list_wspt(instance).value(instance)
 
 
 def test_the_first_plan_at_full_scale():
     instance = generate("hare", preset="paper", seed=0)
-    schedule = local_search(instance, clock=ENDLESS, moves=1)
+    schedule = local_search(instance, budget=Budget(ENDLESS), moves=1)
     assert violations(instance, schedule) == []
     # Holes and patience are worth far more than the list rule's order alone (3.2 times here).
     assert schedule.value(instance) < 0.5 * list_wspt(instance).value(instance)
@@ -256,11 +258,11 @@ def test_the_first_plan_at_full_scale():
 
 def test_the_clock_is_respected():
     clock = Clock(0.5)
-    local_search(generate("hare", preset="medium", seed=0), clock=clock)
+    local_search(generate("hare", preset="medium", seed=0), budget=Budget(clock))
     assert clock.elapsed() < 30  # a busy machine may stall, a search that never looks takes more
 
 
 def test_an_expired_clock_leaves_the_list_schedule():
     instance = generate("hare", preset="medium", seed=0)
-    schedule = local_search(instance, clock=Clock(0))
+    schedule = local_search(instance, budget=Budget(Clock(0)))
     assert schedule.start.tolist() == list_wspt(instance).start.tolist()

@@ -13,7 +13,7 @@ from schedgap.models.hare.exact import branch_and_price, exact
 from schedgap.models.hare.heuristics import initial
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.methods import METHODS
-from schedgap.solvers import Clock
+from schedgap.models.method import Budget
 from strategies.clocks import StopAt
 from strategies.hare import brute_force, instance_of
 from strategies.hare_batch import tiny_instances
@@ -66,7 +66,7 @@ def test_an_integral_program_closes_nothing_before_its_columns_are_complete() ->
         for rounding in (False, True):
             schedule = start(INTEGRAL_TOO_EARLY)
             found = branch_and_price.BranchAndPrice(
-                INTEGRAL_TOO_EARLY, schedule, clock=Clock(), rounding=rounding
+                INTEGRAL_TOO_EARLY, schedule, budget=Budget(), rounding=rounding
             ).run()
             assert (found.lower, found.upper, found.stopped) == (4799, 4799, "")
 
@@ -102,7 +102,7 @@ def test_local_search_stopped_anywhere_offers_schedules_only() -> None:
         for k in range(1, 40, 3):
             judge = Judge(instance, optimum)
             found = whole_bracket(instance, judge.call(StopAt(k)))
-            exact._search(instance, found, found.call.clock, 20)
+            exact._search(instance, found, found.call.budget, 20)
             judge.outcome(found.outcome())
             assert found.schedule is not None and found.lower == float("-inf")
 
@@ -114,7 +114,7 @@ def test_prices_of_gpu_time_stopped_anywhere_prove_what_they_claim() -> None:
             judge = Judge(instance, optimum)
             clock = StopAt(k)
             found = whole_bracket(instance, judge.call(clock))
-            exact.lagrangian_stage(found, instance, clock=clock, seed=0, threads=1)
+            exact.lagrangian_stage(found, instance, budget=Budget(clock))
             outcome = found.outcome()
             assert outcome.bound is not None and outcome.certificate is not None
             judge.outcome(outcome)

@@ -80,7 +80,7 @@ def test_a_search_says_why_it_ended() -> None:
     ):  # fmt: skip
         found = initial_state(instance, RunContext({}, None, Budget(), Heard()))
         known, lower = found.schedule, int(found.lower)
-        report = search_stage(found, instance, known, lower, clock=clock, seed=0, threads=1)
+        report = search_stage(found, instance, known, lower, budget=Budget(clock))
         ends[name] = report.trace["end"]
     assert ends == {
         "met": "the bound is met", "rounds": "all rounds are done", "time": "time is up"

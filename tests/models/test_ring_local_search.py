@@ -116,7 +116,7 @@ def test_a_cluster_of_a_million_gpus_is_left_to_others() -> None:
     """Twenty-one jobs, with too many lanes to search."""
     jobs = [job(f"j{n}", 1, 14) for n in range(21)]
     table = rate_table(instance_of(jobs, [100_000] * 10))
-    assert local_search(table, 0, 2, 0, orders=0, clock=Clock()) is None
+    assert local_search(table, 0, 2, orders=0, budget=Budget()) is None
 
 
 def test_a_seed_repeats_it() -> None:
@@ -133,8 +133,8 @@ def test_it_stops_with_the_clock() -> None:
 
 
 def test_a_target_that_is_known_is_not_looked_for() -> None:
-    assert local_search(rate_table(W2), 6, 6, 0, clock=Clock()) is None
-    found = local_search(rate_table(W2), 6, 61, 0, clock=Clock())
+    assert local_search(rate_table(W2), 6, 6, budget=Budget()) is None
+    found = local_search(rate_table(W2), 6, 61, budget=Budget())
     assert found is not None and found.makespan == 6
 
 

@@ -102,7 +102,7 @@ def test_a_stage_in_a_process_of_its_own() -> None:
 
 def test_what_a_stage_had_found_survives_it() -> None:
     found = bracket()
-    assert found.child("endless", endless, clock=Clock(0.5)) is None
+    assert found.child("endless", endless, budget=Budget(Clock(0.5))) is None
     assert found.schedule == 9
     assert str(found.outcome().trace["endless"]).startswith("timeout")
 

@@ -146,7 +146,7 @@ def test_no_stop_makes_a_word_of_one_engine_a_proof() -> None:
     for k in [*range(1, 60), 10**6]:
         heard = Heard()
         _, report = solve_program(
-            heard, program, "highs", clock=StopAt(k), read=program.objective,
+            heard, program, "highs", budget=Budget(StopAt(k)), read=program.objective,
             options={"mip_feasibility_tolerance": 1e-6},
         )  # fmt: skip
         assert all(value <= optimum + 1e-6 for value, confirmed in heard.bounds if confirmed)
@@ -158,7 +158,9 @@ def test_no_stop_makes_a_word_of_one_engine_a_proof() -> None:
 def test_a_bound_that_is_proved_needs_no_second_answer() -> None:
     program = knapsack([3, 5, 7, 11], 15)
     heard = Heard(lower=-15.0)
-    _, report = solve_program(heard, program, "highs", clock=Clock(20), read=program.objective)
+    _, report = solve_program(
+        heard, program, "highs", budget=Budget(Clock(20)), read=program.objective
+    )
     assert report.complete and "asked_again" not in report.trace
 
 

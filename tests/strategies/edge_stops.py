@@ -69,7 +69,7 @@ def inline(engine_here: str) -> Callable[..., StageResult | None]:
         name: str,
         stage: Callable[..., StageResult],
         *args: Any,
-        clock: Any = None,
+        budget: Budget | None = None,
         engine: str | None = None,
         **kwargs: Any,
     ) -> StageResult | None:
@@ -79,12 +79,7 @@ def inline(engine_here: str) -> Callable[..., StageResult | None]:
         _in_stage.append(True)
         try:
             report: StageResult = stage(
-                line,
-                *args,
-                clock=found.call.clock if clock is None else clock,
-                seed=found.call.seed,
-                threads=1,
-                **kwargs,
+                line, *args, budget=found.call.budget if budget is None else budget, **kwargs
             )
         except KilledError:
             return None

@@ -11,6 +11,7 @@ from schedgap.models.elastic.heuristics.initial import known_windows, starting_s
 from schedgap.models.elastic.programs import compact, intervals, time_indexed_intervals
 from schedgap.models.elastic.programs.columns import fits_together, runs_from, schedule_of
 from schedgap.models.elastic.programs.weights import scaled_weights
+from schedgap.models.method import Budget
 from schedgap.solvers import Clock, solve
 from strategies.clocks import StopAt
 
@@ -81,7 +82,7 @@ def stopped(
         for k in range(1, 8):
             kept = Kept()
             report = interval_stage(
-                kept, larger, starting_schedule(larger), clock=StopAt(k), seed=0, threads=1
+                kept, larger, starting_schedule(larger), budget=Budget(StopAt(k))
             )
             values = [value / larger.jobs[0].weight for value in kept.bounds]
             bounds = [value * instance.jobs[0].weight for value in values]

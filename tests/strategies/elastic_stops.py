@@ -56,20 +56,17 @@ def in_this_process(
     name: str,
     stage: Callable[..., StageResult],
     *args: Any,
-    clock: Clock | None = None,
+    budget: Budget | None = None,
     engine: str | None = None,
     **kwargs: Any,
 ) -> StageResult | None:
     """Run a stage of HiGHS here, for `SearchState.child`; one of CP-SAT ends with nothing."""
     if engine == "cp-sat":
         return None
-    call = self.call
     report: StageResult = stage(
         SentProgress(self._receive, Clock(), self.lower),
         *args,
-        clock=call.clock if clock is None else clock,
-        seed=call.seed,
-        threads=call.threads,
+        budget=self.call.budget if budget is None else budget,
         **kwargs,
     )
     return self.take(name, report)

@@ -147,7 +147,7 @@ def tree_batch(
     for instance in instances:
         heard: list[int] = []
         tree = BranchAndPrice(
-            instance, starting_schedule(instance), clock=Clock(), on_bound=heard.append
+            instance, starting_schedule(instance), budget=Budget(), on_bound=heard.append
         )
         result = tree.run()
         answers.append((result.upper, result.lower, heard))

@@ -116,7 +116,7 @@ def tree_at(
     tree = BranchAndPrice(
         instance,
         start,
-        clock=clock,
+        budget=Budget(clock),
         rounding=rounding,
         on_incumbent=found.incumbent,
         on_bound=found.bound,

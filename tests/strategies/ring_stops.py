@@ -42,10 +42,7 @@ def _stage(
     if end := settled_result(instance, found):
         return end
     lower = int(found.lower)
-    report = stage(
-        found, instance, found.schedule, lower, detail,
-        clock=call.clock, seed=call.seed, threads=call.threads,
-    )  # fmt: skip
+    report = stage(found, instance, found.schedule, lower, detail, budget=call.budget)
     found.take("stage", report)
     assert found.closed or not report.complete
     return settled_result(instance, found) or found.outcome()

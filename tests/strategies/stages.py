@@ -3,25 +3,27 @@
 import time
 
 from schedgap.errors import ScaleError
+from schedgap.models.method import Budget
 from schedgap.models.search_state import StageProgress, StageResult
-from schedgap.solvers import Clock
 
 
-def both(found: StageProgress, by: float, *, clock: Clock, seed: int, threads: int) -> StageResult:
+def both(found: StageProgress, by: float, *, budget: Budget) -> StageResult:
     """Report the incumbent 9 and the bound `by`."""
     found.incumbent(9.0)
     found.bound(by)
-    assert clock.limit == 30
-    return StageResult(complete=True, trace={"seed": seed, "threads": threads}, value="kept")
+    assert budget.clock.limit == 30
+    return StageResult(
+        complete=True, trace={"seed": budget.seed, "threads": budget.threads}, value="kept"
+    )
 
 
-def endless(found: StageProgress, *, clock: Clock, seed: int, threads: int) -> StageResult:
+def endless(found: StageProgress, *, budget: Budget) -> StageResult:
     """Report an incumbent, then hang."""
     found.incumbent(9.0)
     time.sleep(60)
     return StageResult()
 
 
-def failing(found: StageProgress, *, clock: Clock, seed: int, threads: int) -> StageResult:
+def failing(found: StageProgress, *, budget: Budget) -> StageResult:
     """Raise an error of a method."""
     raise ScaleError("too fine")

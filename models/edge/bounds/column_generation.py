@@ -25,7 +25,7 @@ from schedgap.models.edge.placements import PlacedRun
 from schedgap.models.edge.programs import dual
 from schedgap.models.edge.programs.dual import CapacityPrices, LagrangianDual
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
-from schedgap.solvers import Clock
+from schedgap.models.method import Budget
 from schedgap.solvers.loops.column_generation import ColumnGenerationResult, Columns
 from schedgap.solvers.programs.builder import Entries
 
@@ -72,10 +72,8 @@ def solve_bound(
     view: CompiledInstance,
     *,
     slots: int,
-    clock: Clock,
+    budget: Budget,
     first_runs: Sequence[PlacedRun] = (),
-    seed: int = 0,
-    threads: int = 1,
     gap: float = 1e-6,
     first_prices: CapacityPrices | None = None,
     on_bound: Callable[[float, CapacityPrices], None] | None = None,
@@ -127,11 +125,11 @@ def solve_bound(
         first_duals = master.duals(first_prices, np.minimum(least, artificial_cost))
     solution = master.program.solve(
         pricing,
-        clock=clock,
+        clock=budget.clock,
         gap=gap,
         duals=first_duals,
-        seed=seed,
-        threads=threads,
+        seed=budget.seed,
+        threads=budget.threads,
         on_bound=None if on_bound is None else lambda bound, at: on_bound(bound, master.prices(at)),
     )
     bound = solution.bound

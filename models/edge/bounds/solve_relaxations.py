@@ -36,10 +36,8 @@ def type_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
     call.progress.phase("generating columns by worker type")
     bounds = worker_types.solve_types(
         view,
-        clock=call.clock.share(0.9),
+        budget=call.budget.share(0.9),
         block=call.options["block"],
-        seed=call.seed,
-        threads=call.threads,
         on_better=lambda bounds: call.progress.bound(
             worker_types.whole_bound(view, bounds), worker_types.certificate(instance, bounds)
         ),

@@ -33,7 +33,7 @@ from schedgap.models.edge.algorithms.cheapest_schedule import Floats, Ints
 from schedgap.models.edge.decisions import CompiledInstance, CompiledJob, compiled
 from schedgap.models.edge.programs.dual import LARGEST, CapacityPrices, rounded
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
-from schedgap.solvers import Clock
+from schedgap.models.method import Budget
 from schedgap.solvers.programs.builder import Entries
 
 KIND = "type-bound"
@@ -299,11 +299,9 @@ def solve_type(
     view: CompiledInstance,
     worker_type: int,
     *,
-    clock: Clock,
+    budget: Budget,
     block: int = BLOCK,
     gap: float = GAP,
-    seed: int = 0,
-    threads: int = 1,
     on_better: Callable[[TypeBound], None] = lambda better: None,
 ) -> TypeBound:
     """Bound the jobs of one worker type by column generation.
@@ -372,10 +370,10 @@ def solve_type(
 
     solution = master.solve(
         pricing,
-        clock=clock,
+        clock=budget.clock,
         gap=gap,
-        seed=seed,
-        threads=threads,
+        seed=budget.seed,
+        threads=budget.threads,
         duals=np.zeros(master.height),  # the first bound is that of all jobs alone
         on_bound=report,
     )
@@ -392,10 +390,8 @@ def solve_type(
 def solve_types(
     view: CompiledInstance,
     *,
-    clock: Clock,
+    budget: Budget,
     block: int = BLOCK,
-    seed: int = 0,
-    threads: int = 1,
     on_better: Callable[[Sequence[TypeBound]], None] = lambda better: None,
 ) -> list[TypeBound]:
     """Bound all worker types, that with the highest load last, which gets the remaining time.
@@ -417,10 +413,8 @@ def solve_types(
         bound = solve_type(
             view,
             worker_type,
-            clock=clock.share(1.0 / (len(types) - k)),
+            budget=budget.share(1.0 / (len(types) - k)),
             block=block,
-            seed=seed,
-            threads=threads,
             on_better=lambda better, done=done: on_better(_by_type([*done, better])),  # type: ignore[misc]
         )
         bounds = _by_type([*bounds, bound])

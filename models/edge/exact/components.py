@@ -31,9 +31,8 @@ from schedgap.models.edge.exact.targets import FEW_JOBS, ObjectiveTargets
 from schedgap.models.edge.heuristics.initial import initial_state
 from schedgap.models.edge.placements import runs_from_schedule, schedule_from_runs
 from schedgap.models.edge.programs.dual import CapacityPrices
-from schedgap.models.method import NullProgress
+from schedgap.models.method import Budget, NullProgress
 from schedgap.models.search_state import SearchState
-from schedgap.solvers import Clock
 
 LIST_SHARE, SEARCH_SHARE, PRICE_SHARE = 0.05, 0.1, 0.6  # of the remaining time of one component
 SEARCH_SECONDS = 2.0
@@ -159,7 +158,7 @@ class WorkerTypeComponents:
             if schedule is not None:
                 whole.incumbent(schedule)
 
-    def prepare(self, clock: Clock) -> bool:
+    def prepare(self, budget: Budget) -> bool:
         """Take the first steps with each component: lists, CP-SAT, prices.
 
         Returns
@@ -169,7 +168,7 @@ class WorkerTypeComponents:
         """
         count = len(self._components)
         for k, component in enumerate(self._components):
-            state, own = component.state, clock.share(1 / (count - k))
+            state, own = component.state, budget.share(1 / (count - k))
             if not state.closed:
                 search_lists(component.instance, state, own.share(LIST_SHARE))
             if not state.closed and len(component.jobs) <= FEW_JOBS:
@@ -179,7 +178,7 @@ class WorkerTypeComponents:
             self.update_whole()
             if self._whole.closed:
                 return True
-            state, own = component.state, clock.share(1 / (count - k))
+            state, own = component.state, budget.share(1 / (count - k))
             limit = own.share(PRICE_SHARE)
             upper = self._upper_limit(component)
             prices = price(component.instance, state, limit, upper, component.types)
@@ -197,7 +196,7 @@ class WorkerTypeComponents:
         whole = self._whole
         return math.inf if whole.upper is None else whole.upper - self.bound + component.state.lower
 
-    def close_gaps(self, clock: Clock, targets: ObjectiveTargets) -> None:
+    def close_gaps(self, budget: Budget, targets: ObjectiveTargets) -> None:
         """Try targets of all components in turn until all gaps are closed or time is up.
 
         If their schedules cannot be merged, some time goes to better schedules of the whole.
@@ -208,19 +207,19 @@ class WorkerTypeComponents:
             Those of the whole.
         """
         whole, improved = self._whole, False
-        while not whole.closed and not clock.expired():
+        while not whole.closed and not budget.clock.expired():
             still_open = [component for component in self._components if component.is_open]
             if not still_open:
                 return
-            if self._incompatible and not improved and clock.spent() > COMPONENTS_FIRST:
+            if self._incompatible and not improved and budget.clock.spent() > COMPONENTS_FIRST:
                 improved = True
                 targets.fixing = replace(targets.fixing, components=self.fixing().components)
-                targets.improve(clock.share(JOINT_SHARE))
+                targets.improve(budget.share(JOINT_SHARE))
                 continue
             component = min(still_open, key=lambda component: component.seconds)
             assert component.targets is not None
             since = time.monotonic()
-            component.targets.advance(clock, 1 / len(still_open), alone=len(still_open) == 1)
+            component.targets.advance(budget, 1 / len(still_open), alone=len(still_open) == 1)
             component.seconds += time.monotonic() - since
             self.update_whole()
 

@@ -53,18 +53,18 @@ def exact(instance: EdgeInstance, call: RunContext) -> MethodResult:
 
 def _search(instance: EdgeInstance, state: SearchState) -> str:
     """Search until the gap is closed or time is up; return a note for the user."""
-    clock = state.call.clock
+    budget = state.call.budget
     few, places = len(instance.jobs) <= FEW_JOBS, _places(instance)
     several_types = len(jobs_by_type(instance)) > 1
     if places <= FEW_PLACES:  # here CP-SAT proves optimality at once, if ever
-        search_intervals(instance, state, clock.share(FIRST_SHARE, most=EARLY_SECONDS))
+        search_intervals(instance, state, budget.share(FIRST_SHARE, most=EARLY_SECONDS))
     if not state.closed:
-        search_lists(instance, state, clock.share(LIST_SHARE))
+        search_lists(instance, state, budget.share(LIST_SHARE))
     if not state.closed and places > FEW_PLACES and (few or not several_types):
-        search_intervals(instance, state, clock.share(FIRST_SHARE, most=FIRST_SECONDS))
+        search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     types: tuple[TypeBound, ...] = ()
     if not state.closed:
-        types = bound_types(instance, state, clock.share(TYPE_SHARE))
+        types = bound_types(instance, state, budget.share(TYPE_SHARE))
     if not state.closed and places > MAX_PLACES:
         return _lists_only(instance, state, types)
     priced = False
@@ -72,8 +72,8 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
         priced = _by_components(instance, state, types)
     if not state.closed and not priced:
         _at_once(instance, state, types)
-    if not state.closed and not clock.expired():
-        search_intervals(instance, state, clock)
+    if not state.closed and not budget.clock.expired():
+        search_intervals(instance, state, budget)
     return ""
 
 
@@ -82,14 +82,14 @@ def _certify(instance: EdgeInstance, state: SearchState) -> None:
     if state.infeasible or state.call.clock.expired():
         return
     seconds = max(PROOF_SECONDS, state.call.clock.elapsed())
-    clock = state.call.clock.share(PROOF_SHARE, most=seconds)
-    prices = price(instance, state, clock)
+    budget = state.call.budget.share(PROOF_SHARE, most=seconds)
+    prices = price(instance, state, budget)
     if prices is None or state.certificate is not None or instance.is_batch:
         return
     targets = ObjectiveTargets(instance, state, ReducedCostFixing((prices,)))
     targets.report_price_bound()
-    if state.certificate is None and not clock.expired():
-        targets.tighten(clock)
+    if state.certificate is None and not budget.clock.expired():
+        targets.tighten(budget)
 
 
 def _places(instance: EdgeInstance) -> int:
@@ -101,46 +101,46 @@ def _places(instance: EdgeInstance) -> int:
 
 def _at_once(instance: EdgeInstance, state: SearchState, types: Sequence[TypeBound]) -> None:
     """Close the gap of all jobs together, if there are prices."""
-    clock = state.call.clock
-    prices = price(instance, state, clock.share(PRICE_SHARE), types=types)
+    budget = state.call.budget
+    prices = price(instance, state, budget.share(PRICE_SHARE), types=types)
     if prices is None or state.closed:
         return
     targets = ObjectiveTargets(instance, state, ReducedCostFixing((prices,)))
-    targets.tighten(clock)
-    targets.close_gap(clock)
+    targets.tighten(budget)
+    targets.close_gap(budget)
 
 
 def _by_components(instance: EdgeInstance, state: SearchState, types: Sequence[TypeBound]) -> bool:
     """Close the gap by components, then of all jobs together; return False without prices."""
-    clock, components = state.call.clock, WorkerTypeComponents(instance, state, types)
-    if not components.prepare(clock.share(PREPARE_SHARE)):
+    budget, components = state.call.budget, WorkerTypeComponents(instance, state, types)
+    if not components.prepare(budget.share(PREPARE_SHARE)):
         return False
     if state.closed:
         return True
     targets = ObjectiveTargets(instance, state, components.fixing())
-    components.close_gaps(clock, targets)
+    components.close_gaps(budget, targets)
     targets.fixing = replace(targets.fixing, components=components.fixing().components)
-    if not (state.closed or clock.expired()):
-        targets.tighten(clock)  # the PSs bind, which only the relaxation of the whole contains
-    targets.close_gap(clock)
+    if not (state.closed or budget.clock.expired()):
+        targets.tighten(budget)  # the PSs bind, which only the relaxation of the whole contains
+    targets.close_gap(budget)
     return True
 
 
 def _batch(instance: EdgeInstance, state: SearchState) -> str:
     """Solve a batch by CP-SAT, bound it, and search again; return a note for the user."""
-    clock = state.call.clock
+    budget = state.call.budget
     small = _places(instance) <= MAX_PLACES
     if small:
-        search_intervals(instance, state, clock.share(0.5))
+        search_intervals(instance, state, budget.share(0.5))
     if not state.closed:
-        price(instance, state, clock.share(0.5))
-    if small and not state.closed and not clock.expired():
-        search_intervals(instance, state, clock)
+        price(instance, state, budget.share(0.5))
+    if small and not state.closed and not budget.clock.expired():
+        search_intervals(instance, state, budget)
     return "" if small else "too large for an exact search"
 
 
 def _lists_only(instance: EdgeInstance, state: SearchState, types: Sequence[TypeBound]) -> str:
     """Anneal lists, ordered by the relaxations of worker types, until time is up."""
     starts = {job: start for bound in types for job, start in bound.starts.items()}
-    search_lists(instance, state, state.call.clock, starts, endless=True)
+    search_lists(instance, state, state.call.budget, starts, endless=True)
     return "too large for an exact search: lists to the end of the time"

@@ -23,8 +23,9 @@ from schedgap.models.edge.placements import (
     valid_schedule,
 )
 from schedgap.models.edge.programs import intervals
+from schedgap.models.method import Budget
 from schedgap.models.search_state import StageProgress, StageResult
-from schedgap.solvers import Clock, solve
+from schedgap.solvers import solve
 from schedgap.solvers.engines.confirm import confirm
 
 FIRST_SIZE = 5  # free jobs
@@ -41,9 +42,7 @@ def improve(
     fixing: ReducedCostFixing,
     stream: int = 0,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Improve a schedule until time is up or many neighbourhoods bring no improvement.
 
@@ -60,12 +59,12 @@ def improve(
     stream : int
         Different values choose different neighbourhoods.
     """
-    view, random = compiled(instance), np.random.default_rng([seed, stream])
+    view, random = compiled(instance), np.random.default_rng([budget.seed, stream])
     runs = {run.job: run for run in runs_from_schedule(instance, schedule)}
     size, failed, tried = FIRST_SIZE, 0, 0
     upper = schedule.value(instance)
     remaining = fixing.remaining_starts(view, upper)
-    while not clock.expired() and failed < PATIENCE * len(runs) and not remaining.is_empty:
+    while not budget.clock.expired() and failed < PATIENCE * len(runs) and not remaining.is_empty:
         size = max(2, min(size, len(runs)))
         free = _choose(instance, list(runs.values()), size, random)
         starts = [start for start in remaining.mode_starts if start.job in free]
@@ -79,14 +78,14 @@ def improve(
             upper=upper - 1,
         )
         settings: dict[str, Any] = {
-            "seed": seed + tried,
-            "threads": threads,
+            "seed": budget.seed + tried,
+            "threads": budget.threads,
             "grid": 1,
             "start": intervals.start(model, instance, schedule),
         }
-        result = solve(model, "cp-sat", clock=clock.share(1.0, most=MAX_SECONDS), **settings)
+        result = solve(model, "cp-sat", clock=budget.clock.share(1.0, most=MAX_SECONDS), **settings)
         if result.status == "infeasible" and not rest:
-            result, _ = confirm(model, "cp-sat", result, clock=clock, **settings)
+            result, _ = confirm(model, "cp-sat", result, clock=budget.clock, **settings)
         tried, failed = tried + 1, failed + 1
         better = None
         if result.values is not None:

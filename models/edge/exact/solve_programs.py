@@ -48,13 +48,14 @@ def _solve_in_child(instance: EdgeInstance, state: SearchState, module: ModuleTy
     call = state.call
     engine = call.engine or "highs"
     call.progress.phase(f"solving with {engine}")
+    spare = max(SPARE_SHARE, SPARE_SECONDS / (1 + call.clock.remaining()))
     state.child(
         "complete search",
         program_stage,
         instance,
         module.__name__,
         engine,
-        clock=call.clock.share(1 - max(SPARE_SHARE, SPARE_SECONDS / (1 + call.clock.remaining()))),
+        budget=call.budget.share(1 - spare),
         engine=engine,
     )
 
@@ -133,9 +134,7 @@ def cg_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
     relaxation = column_generation.solve_bound(
         view,
         slots=slots,
-        clock=call.clock,
-        seed=call.seed,
-        threads=call.threads,
+        budget=call.budget,
         on_bound=report,
     )
     if relaxation.infeasible:

@@ -21,8 +21,8 @@ from schedgap.models.edge.placements import runs_from_schedule, valid_schedule
 from schedgap.models.edge.programs import intervals, time_indexed
 from schedgap.models.edge.programs.dual import CapacityPrices, to_data
 from schedgap.models.mechanisms.dual_feasible_functions import SuperadditiveFunction
+from schedgap.models.method import Budget
 from schedgap.models.search_state import StageProgress, StageResult, solve_program
-from schedgap.solvers import Clock
 
 
 def search_stage(
@@ -31,9 +31,7 @@ def search_stage(
     schedule: EdgeSchedule | None,
     lower: float,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Solve the interval model by CP-SAT.
 
@@ -55,9 +53,7 @@ def search_stage(
         found,
         model,
         "cp-sat",
-        clock=clock,
-        seed=seed,
-        threads=threads,
+        budget=budget,
         read=lambda values: valid_schedule(instance, intervals.read(model, instance, values)),
         real=lambda bound: sign * bound,
         grid=1,
@@ -71,9 +67,7 @@ def program_stage(
     module: str,
     engine: str,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Build and solve a program; a stage because building cannot be interrupted otherwise.
 
@@ -100,9 +94,7 @@ def program_stage(
         found,
         model.program if is_arrays else model,
         engine,
-        clock=clock,
-        seed=seed,
-        threads=threads,
+        budget=budget,
         read=read,
         real=lambda bound: bound if is_arrays else sense(instance) * bound,
         grid=1,
@@ -116,9 +108,7 @@ def price_stage(
     slots: int,
     types: Sequence[TypeBound] = (),
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Solve the relaxation of (4) by column generation.
 
@@ -150,11 +140,9 @@ def price_stage(
     relaxation = solve_bound(
         view,
         slots=slots,
-        clock=clock,
         first_runs=() if schedule is None else runs_from_schedule(instance, schedule),
         first_prices=server_prices(view, types, slots) if types else None,
-        seed=seed,
-        threads=threads,
+        budget=budget,
         on_bound=report,
     )
     starts: dict[int, float] = {}
@@ -166,9 +154,7 @@ def price_stage(
     return StageResult(infeasible=relaxation.infeasible, trace=trace, value=value)
 
 
-def type_stage(
-    found: StageProgress, instance: EdgeInstance, *, clock: Clock, seed: int, threads: int
-) -> StageResult:
+def type_stage(found: StageProgress, instance: EdgeInstance, *, budget: Budget) -> StageResult:
     """Bound the jobs of each worker type; `value` is the list of these bounds.
 
     Parameters
@@ -182,7 +168,7 @@ def type_stage(
         if (bound := whole_bound(view, bounds)) > found.lower:
             found.bound(bound, certificate(instance, bounds))
 
-    bounds = solve_types(view, clock=clock, seed=seed, threads=threads, on_better=report)
+    bounds = solve_types(view, budget=budget, on_better=report)
     trace = {"by_type": {instance.worker_types[each.worker_type]: each.bound for each in bounds}}
     return StageResult(trace=trace, value=bounds)
 
@@ -196,9 +182,7 @@ def target_stage(
     schedule: EdgeSchedule | None,
     engine: str,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Decide whether a schedule with an objective up to a target exists, and find the best one.
 
@@ -248,9 +232,7 @@ def target_stage(
         found,
         program,
         engine,
-        clock=clock,
-        seed=seed,
-        threads=threads,
+        budget=budget,
         read=read,
         real=lambda bound: min(target + 1.0, bound),
         grid=1,

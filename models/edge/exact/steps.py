@@ -16,8 +16,8 @@ from schedgap.models.edge.exact.stages import price_stage, search_stage, type_st
 from schedgap.models.edge.heuristics.list_search import OrderAnnealing
 from schedgap.models.edge.heuristics.lists import best_list
 from schedgap.models.edge.programs.dual import CapacityPrices
+from schedgap.models.method import Budget
 from schedgap.models.search_state import SearchState
-from schedgap.solvers import Clock
 
 LIST_SHARE = 0.1  # of the remaining time, for lists ordered by the relaxation
 MOVES = 40, 100  # of the annealing, for each job: without and with an order from the relaxation
@@ -26,7 +26,7 @@ MOVES = 40, 100  # of the annealing, for each job: without and with an order fro
 def search_lists(
     instance: EdgeInstance,
     state: SearchState,
-    clock: Clock,
+    budget: Budget,
     starts: Mapping[int, float] | None = None,
     *,
     endless: bool = False,
@@ -45,10 +45,10 @@ def search_lists(
     state.call.progress.phase("lists")
 
     def stop() -> bool:
-        return state.closed or clock.expired()
+        return state.closed or budget.clock.expired()
 
     order = best_list(instance, starts, stop=stop)[1]
-    search = OrderAnnealing(instance, order, seed=state.call.seed)
+    search = OrderAnnealing(instance, order, seed=budget.seed)
     if search.complete:
         state.incumbent(search.schedule())
     moves = MOVES[starts is not None] * len(instance.jobs)
@@ -59,7 +59,9 @@ def search_lists(
         moves *= 2
 
 
-def bound_types(instance: EdgeInstance, state: SearchState, clock: Clock) -> tuple[TypeBound, ...]:
+def bound_types(
+    instance: EdgeInstance, state: SearchState, budget: Budget
+) -> tuple[TypeBound, ...]:
     """Bound the jobs of each worker type with merged servers; return these bounds.
 
     Parameters
@@ -68,11 +70,11 @@ def bound_types(instance: EdgeInstance, state: SearchState, clock: Clock) -> tup
         Receives the bound on all jobs.
     """
     state.call.progress.phase("bound by worker types")
-    report = state.child("type-bound", type_stage, instance, clock=clock, engine="highs")
+    report = state.child("type-bound", type_stage, instance, budget=budget, engine="highs")
     return () if report is None else tuple(report.value)
 
 
-def search_intervals(instance: EdgeInstance, state: SearchState, clock: Clock) -> None:
+def search_intervals(instance: EdgeInstance, state: SearchState, budget: Budget) -> None:
     """Solve the interval model by CP-SAT.
 
     Parameters
@@ -87,7 +89,7 @@ def search_intervals(instance: EdgeInstance, state: SearchState, clock: Clock) -
         instance,
         state.schedule,
         state.lower,
-        clock=clock,
+        budget=budget,
         engine="cp-sat",
     )
 
@@ -95,7 +97,7 @@ def search_intervals(instance: EdgeInstance, state: SearchState, clock: Clock) -
 def price(
     instance: EdgeInstance,
     state: SearchState,
-    clock: Clock,
+    budget: Budget,
     upper: float = 0.0,
     types: Sequence[TypeBound] = (),
 ) -> CapacityPrices | None:
@@ -131,13 +133,13 @@ def price(
         state.schedule,
         slots,
         types,
-        clock=clock,
+        budget=budget,
         engine="highs",
     )
     if report is None or report.value is None:
         return None
     prices, starts = report.value
     if not instance.is_batch and not state.closed:
-        search_lists(instance, state, clock.share(LIST_SHARE), starts)
+        search_lists(instance, state, budget.share(LIST_SHARE), starts)
     assert isinstance(prices, CapacityPrices)
     return prices

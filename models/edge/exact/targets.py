@@ -30,8 +30,8 @@ from schedgap.models.edge.exact.neighborhoods import improve
 from schedgap.models.edge.exact.stages import target_stage
 from schedgap.models.edge.exact.steps import search_intervals
 from schedgap.models.edge.exact.tightening import tighten
+from schedgap.models.method import Budget
 from schedgap.models.search_state import SearchState
-from schedgap.solvers import Clock
 
 TARGET_SHARE, TARGET_SECONDS = 0.05, 3.0  # for a target and an engine; doubled where both fail
 MIN_SECONDS = 1.0  # a child process takes a good part of that to start
@@ -82,19 +82,19 @@ class ObjectiveTargets:
         self._failed_searches = 0  # in a row
         self._decided_by = ""  # engine
 
-    def close_gap(self, clock: Clock) -> None:
+    def close_gap(self, budget: Budget) -> None:
         """Try targets until the gap is closed, or time is up."""
-        while not (self.state.closed or self.stuck or clock.expired()):
-            self.advance(clock)
-        self.check(clock)
+        while not (self.state.closed or self.stuck or budget.clock.expired()):
+            self.advance(budget)
+        self.check(budget)
 
-    def tighten(self, clock: Clock) -> None:
+    def tighten(self, budget: Budget) -> None:
         """Add prices with cuts from the relaxation over the modes and starts that matter most.
 
         Repeated if the bound has come close to the value for which these were chosen: a larger
         value needs more of them.
         """
-        own, base = clock.share(CUT_SHARE), self.state.lower
+        own, base = budget.share(CUT_SHARE), self.state.lower
         for _ in range(PASSES):
             near, cut_bound = self._cut(base, own)
             self.report_price_bound()
@@ -104,7 +104,7 @@ class ObjectiveTargets:
                 return
             base = cut_bound
 
-    def _cut(self, base: float, clock: Clock) -> tuple[int, float | None]:
+    def _cut(self, base: float, budget: Budget) -> tuple[int, float | None]:
         """Add cuts over starts of schedules below a value near `base`; return value and bound."""
         state = self.state
         for part in NEAR:
@@ -124,7 +124,7 @@ class ObjectiveTargets:
             self.instance,
             remaining,
             self.fixing.prices[0].slots,
-            clock=clock,
+            budget=budget,
             engine="highs",
         )
         if report is None or report.value is None:
@@ -147,7 +147,7 @@ class ObjectiveTargets:
             proof = None if self.fixing.components else certificate(self.fixing.prices, upper)
             state.bound(math.ceil(bound), proof)
 
-    def advance(self, clock: Clock, weight: float = 1.0, *, alone: bool = True) -> None:
+    def advance(self, budget: Budget, weight: float = 1.0, *, alone: bool = True) -> None:
         """Try one target, or improve the incumbent.
 
         Parameters
@@ -160,7 +160,7 @@ class ObjectiveTargets:
         state = self.state
         is_far = state.upper is not None and state.upper - state.lower > FAR * state.lower
         if is_far and not self._few and not self._failed_searches:
-            self.improve(clock.share(FAR_SHARE * weight))
+            self.improve(budget.share(FAR_SHARE * weight))
             return
         if state.lower > self._worst:
             state.infeasible = True
@@ -185,12 +185,12 @@ class ObjectiveTargets:
         state.trace["goal"] = {"value": target, "groups": count}
         if math.isfinite(remaining.slack):
             state.trace["goal"]["slack"] = remaining.slack
-        before, self._decided_by = clock.remaining(), ""
+        before, self._decided_by = budget.clock.remaining(), ""
         for k, engine in enumerate(self._engines[:1] if is_last else self._engines):
-            budget = self._budget(clock, 1.0 if is_last else weight, is_last)
+            own = self._share(budget, 1.0 if is_last else weight, is_last)
             if not is_last and not k:
-                budget = self._budget(clock, FIRST_ENGINE * weight)
-            if self._decide(remaining, target, budget, engine):
+                own = self._share(budget, FIRST_ENGINE * weight)
+            if self._decide(remaining, target, own, engine):
                 self._decided_by = engine
                 break
             if self._step > 1 and not is_last:
@@ -198,42 +198,42 @@ class ObjectiveTargets:
                 return
         if self._decided_by:
             self._engines.sort(key=self._decided_by.__ne__)  # next time this engine comes first
-            if before - clock.remaining() <= QUICK * weight * before:
+            if before - budget.clock.remaining() <= QUICK * weight * before:
                 self._step *= 2
             return
         self._step, self._doublings = 1, self._doublings + 1
-        if clock.expired():
+        if budget.clock.expired():
             return
-        self.improve(self._budget(clock, weight).share(0.5**self._failed_searches))
+        self.improve(self._share(budget, weight).share(0.5**self._failed_searches))
 
-    def check(self, clock: Clock) -> None:
+    def check(self, budget: Budget) -> None:
         """Let the other engine confirm the last target, if one engine alone has refuted it."""
         state = self.state
         if not (state.closed and self._decided_by) or state.upper is None:
             return
         remaining = self._remaining(int(state.upper))
         if not remaining.is_empty:
-            budget = clock.share(CHECK_SHARE, most=CHECK_SECONDS)
+            own = budget.share(CHECK_SHARE, most=CHECK_SECONDS)
             other = next(name for name in self._engines if name != self._decided_by)
-            self._decide(remaining, int(state.upper) - 1, budget, other)
+            self._decide(remaining, int(state.upper) - 1, own, other)
 
     def _remaining(self, upper: int) -> RemainingStarts:
         return self.fixing.remaining_starts(compiled(self.instance), upper)
 
-    def _budget(self, clock: Clock, weight: float, last: bool = False) -> Clock:
-        """Return the time for one engine and one target."""
+    def _share(self, budget: Budget, weight: float, last: bool = False) -> Budget:
+        """Return the budget of one engine for one target."""
         if last:
-            return clock.share(LAST_SHARE, most=LAST_SECONDS * 2**self._doublings)
+            return budget.share(LAST_SHARE, most=LAST_SECONDS * 2**self._doublings)
         share = min(0.5, TARGET_SHARE * weight * 2**self._doublings)
         most = TARGET_SECONDS * weight * 2**self._doublings
-        return clock.share(1.0, most=max(MIN_SECONDS, min(share * clock.remaining(), most)))
+        return budget.share(1.0, most=max(MIN_SECONDS, min(share * budget.clock.remaining(), most)))
 
-    def improve(self, clock: Clock) -> None:
+    def improve(self, budget: Budget) -> None:
         """Look for a first schedule by CP-SAT, or for better ones by large neighbourhoods."""
         state, upper = self.state, self.state.upper
         self._searches += 1
         if upper is None:
-            search_intervals(self.instance, state, clock)
+            search_intervals(self.instance, state, budget)
         else:
             state.call.progress.phase("large neighborhoods")
             state.child(
@@ -243,12 +243,12 @@ class ObjectiveTargets:
                 state.schedule,
                 self.fixing,
                 self._searches,
-                clock=clock,
+                budget=budget,
                 engine="cp-sat",
             )
         self._failed_searches = 0 if state.upper != upper else self._failed_searches + 1
 
-    def _decide(self, remaining: RemainingStarts, target: int, clock: Clock, engine: str) -> bool:
+    def _decide(self, remaining: RemainingStarts, target: int, budget: Budget, engine: str) -> bool:
         """Look for a schedule with an objective up to a target; return whether that is decided."""
         state = self.state
         report = state.child(
@@ -260,7 +260,7 @@ class ObjectiveTargets:
             self.fixing.cut_prices,
             state.schedule,
             engine,
-            clock=clock,
+            budget=budget,
             engine=engine,
         )
         return report is not None and bool(report.value)

@@ -21,8 +21,8 @@ from schedgap.models.mechanisms.dual_feasible_functions import (
     SuperadditiveFunction,
     SuperadditiveSeparator,
 )
+from schedgap.models.method import Budget
 from schedgap.models.search_state import StageProgress, StageResult
-from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.sparse import sparse
 
@@ -37,9 +37,7 @@ def tighten(
     remaining: RemainingStarts,
     slots: int,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Solve the relaxation over the remaining modes and starts, and add violated cuts.
 
@@ -60,22 +58,24 @@ def tighten(
     """
     view = compiled(instance)
     model = time_indexed.build(instance, remaining.mode_starts, symmetry=False, cut_prices={})
-    relaxation = Relaxation(model.program, threads=threads, seed=seed)
-    entries, separator = model.worker_entries(view), SuperadditiveSeparator(seed=seed)
-    result = relaxation.solve(clock)
+    relaxation = Relaxation(model.program, threads=budget.threads, seed=budget.seed)
+    entries, separator = model.worker_entries(view), SuperadditiveSeparator(seed=budget.seed)
+    result = relaxation.solve(budget.clock)
     trace = {"relaxation": result.objective}
     duals, added, priced = result.duals, _AddedCuts(), 0  # `duals` cover the first `priced` cuts
     for _ in range(ROUNDS):
         if result.values is None:
             break
-        violated = violated_cuts(entries, result.values, view.workers, slots, separator, clock)
+        violated = violated_cuts(
+            entries, result.values, view.workers, slots, separator, budget.clock
+        )
         if not violated:
             break
         for function, wanted in violated.items():
             rows = cut_rows(entries, function, view.workers, wanted)
             _add_rows(relaxation, rows, len(model.kind))
             added.append((function, rows.cells))
-        result = relaxation.solve(clock)
+        result = relaxation.solve(budget.clock)
         if result.duals is None:
             break
         duals, priced = result.duals, len(added)

@@ -28,7 +28,7 @@ from schedgap.models.elastic.bounds.volume import contended_slots
 from schedgap.models.elastic.placement import Floats
 from schedgap.models.elastic.time_windows import shortest
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
-from schedgap.solvers.children.clock import Clock
+from schedgap.models.method import Budget
 from schedgap.solvers.loops.column_generation import Columns
 from schedgap.solvers.programs.builder import Entries
 
@@ -130,10 +130,8 @@ def solve_coarse(
     instance: ElasticInstance,
     *,
     block: int | None,
-    clock: Clock,
+    budget: Budget,
     pools: int = 1,
-    seed: int = 0,
-    threads: int = 1,
     on_bound: OnProved | None = None,
     per_job: int = 3,
     gap: float = 1e-6,
@@ -167,13 +165,12 @@ def solve_coarse(
     start = None
     if len(pricer.capacity) > 1:
         rough = solve_coarse(
-            instance, block=block, clock=clock, seed=seed, threads=threads, on_bound=on_bound,
-            gap=max(gap, ROUGH),
-        )  # fmt: skip
+            instance, block=block, budget=budget, on_bound=on_bound, gap=max(gap, ROUGH)
+        )
         if rough.prices is not None:
             repeated = np.repeat(rough.prices.price, len(pricer.capacity), axis=0)
             prices = BlockPrices(block, rows.slots, pricer.pool, repeated)
-            if (priced := pricer.price_jobs(prices, per_job, clock)) is not None:
+            if (priced := pricer.price_jobs(prices, per_job, budget.clock)) is not None:
                 least, runs, sums = priced
                 start = rows.duals(prices, least)
                 if first := [(j, run) for j in pricer.jobs for run in runs[j]]:
@@ -181,7 +178,7 @@ def solve_coarse(
 
     def pricing(duals: Floats) -> Priced | None:
         prices = rows.prices(duals)
-        if (priced := pricer.price_jobs(prices, per_job, clock)) is None:
+        if (priced := pricer.price_jobs(prices, per_job, budget.clock)) is None:
             return None
         least, runs, sums = priced
         improving = [(j, run) for j in pricer.jobs for run in runs[j] if run.cost < duals[j] - 1e-9]
@@ -193,7 +190,13 @@ def solve_coarse(
             on_bound(bound, coarse_certificate(rows.prices(duals)))
 
     solution = rows.master.solve(
-        pricing, clock=clock, seed=seed, threads=threads, on_bound=proved, duals=start, gap=gap
+        pricing,
+        clock=budget.clock,
+        seed=budget.seed,
+        threads=budget.threads,
+        on_bound=proved,
+        duals=start,
+        gap=gap,
     )
     return CoarseLpResult(
         bound=solution.bound,

@@ -32,7 +32,7 @@ from schedgap.models.elastic.bounds.schedule_lp import OnProved
 from schedgap.models.elastic.modes import cluster
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
-from schedgap.solvers.children.clock import Clock
+from schedgap.models.method import Budget
 from schedgap.solvers.loops.column_generation import Columns
 from schedgap.solvers.programs.builder import Entries
 
@@ -115,9 +115,7 @@ def solve_configurations(
     instance: ElasticInstance,
     *,
     block: int | None,
-    clock: Clock,
-    seed: int = 0,
-    threads: int = 1,
+    budget: Budget,
     gap: float = 1e-6,
     on_bound: OnProved | None = None,
 ) -> ConfigurationLpResult:
@@ -143,15 +141,13 @@ def solve_configurations(
     is that of its demand.
     """
     pricer, demand = ContainerPricer(instance), containers(cluster(instance))
-    rough = solve_coarse(
-        instance, block=block, clock=clock, seed=seed, threads=threads, on_bound=on_bound, gap=ROUGH
-    )
+    rough = solve_coarse(instance, block=block, budget=budget, on_bound=on_bound, gap=ROUGH)
     if rough.prices is None:
         return ConfigurationLpResult(None, None, None, None, rough.rounds, 0)
     start = ContainerPrices(rough.prices.block, rough.prices.slots, demand @ rough.prices.price[0])
     rows = _ConfigurationMaster(pricer, start.block, start.slots, len(demand))
     # The first columns: cheapest runs and most valuable configurations at these prices.
-    if (priced := pricer.price_jobs(start, clock)) is None:
+    if (priced := pricer.price_jobs(start, budget.clock)) is None:
         return ConfigurationLpResult(rough.bound, None, rough.prices, None, rough.rounds, 0)
     least, runs = priced
     values, chosen = pricer.best_configurations(start)
@@ -162,7 +158,7 @@ def solve_configurations(
 
     def pricing(duals: Floats) -> Priced | None:
         prices = rows.prices(duals)
-        if (priced := pricer.price_jobs(prices, clock)) is None:
+        if (priced := pricer.price_jobs(prices, budget.clock)) is None:
             return None
         least, runs = priced
         values, chosen = pricer.best_configurations(prices)
@@ -174,9 +170,14 @@ def solve_configurations(
             on_bound(bound, configuration_certificate(rows.prices(duals)))
 
     solution = rows.master.solve(
-        pricing, clock=clock, seed=seed, threads=threads, on_bound=proved,
-        duals=rows.duals(start, least, values), gap=gap,
-    )  # fmt: skip
+        pricing,
+        clock=budget.clock,
+        seed=budget.seed,
+        threads=budget.threads,
+        on_bound=proved,
+        duals=rows.duals(start, least, values),
+        gap=gap,
+    )
     return ConfigurationLpResult(
         bound=rough.bound if solution.bound is None else solution.bound,
         prices=None if solution.duals is None else rows.prices(solution.duals),

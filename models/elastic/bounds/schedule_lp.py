@@ -33,8 +33,7 @@ from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.programs.columns import ElasticRun, run_of, runs_from
 from schedgap.models.elastic.time_windows import windows
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
-from schedgap.models.method import MethodResult
-from schedgap.solvers.children.clock import Clock
+from schedgap.models.method import Budget, MethodResult
 from schedgap.solvers.loops.column_generation import ColumnGenerationResult, Columns
 from schedgap.solvers.programs.builder import Entries
 
@@ -260,10 +259,8 @@ def solve_lp(
     schedule: ElasticSchedule | None,
     *,
     pooled: bool,
-    clock: Clock,
+    budget: Budget,
     slots: int | None = None,
-    seed: int = 0,
-    threads: int = 1,
     gap: float = 1e-6,
     on_bound: OnProved | None = None,
 ) -> ScheduleLpResult:
@@ -306,7 +303,12 @@ def solve_lp(
             on_bound(bound, certificate(kind, rows.prices(duals)))
 
     solution = rows.master.solve(
-        pricing, clock=clock, gap=gap, seed=seed, threads=threads, on_bound=proved
+        pricing,
+        clock=budget.clock,
+        seed=budget.seed,
+        threads=budget.threads,
+        on_bound=proved,
+        gap=gap,
     )
     infeasible = False
     if solution.bound is not None and not instance.is_batch and instance.last_end is not None:

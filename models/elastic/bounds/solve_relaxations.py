@@ -56,9 +56,7 @@ def _by_columns(
         instance,
         start,
         pooled=kind == "pooled-lp",
-        clock=call.clock,
-        seed=call.seed,
-        threads=call.threads,
+        budget=call.budget,
         on_bound=_on_bound(instance, call),
     )
     if lp.infeasible:
@@ -88,9 +86,7 @@ def pooled_lp_coarse_bound(instance: ElasticInstance, call: RunContext) -> Metho
         instance,
         block=call.options["block"],
         pools=call.options["pools"],
-        clock=call.clock,
-        seed=call.seed,
-        threads=call.threads,
+        budget=call.budget,
         on_bound=_on_bound(instance, call),
         gap=_GAP if call.options["pools"] == 1 else _LOOSE_GAP,
     )
@@ -109,9 +105,7 @@ def configuration_lp_bound(instance: ElasticInstance, call: RunContext) -> Metho
         lp = configuration_lp.solve_configurations(
             instance,
             block=call.options["block"],
-            clock=call.clock,
-            seed=call.seed,
-            threads=call.threads,
+            budget=call.budget,
             on_bound=_on_bound(instance, call),
             gap=_LOOSE_GAP,
         )

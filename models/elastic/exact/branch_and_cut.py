@@ -25,7 +25,7 @@ from schedgap.models.mechanisms.branch_and_price import (
     best_first,
     splits,
 )
-from schedgap.solvers import Clock
+from schedgap.models.method import Budget
 from schedgap.solvers.engines.results import OnBound
 
 SHARE = 1e-6  # below it, a run counts as not used
@@ -58,9 +58,7 @@ def branch_and_cut(
     most: float,
     *,
     next_better: Callable[[float], float],
-    clock: Clock,
-    seed: int = 0,
-    threads: int = 1,
+    budget: Budget,
     on_runs: Callable[[list[ElasticRun]], None] | None = None,
     on_bound: OnBound | None = None,
 ) -> TreeResult:
@@ -106,9 +104,7 @@ def branch_and_cut(
             target,
             near=parent.reduced[node.allowed],
             rows=None if parent.rows is None else parent.rows.of(node.allowed),
-            clock=clock,
-            seed=seed,
-            threads=threads,
+            budget=budget,
             on_runs=offer,
         )
         nodes += 1
@@ -128,7 +124,7 @@ def branch_and_cut(
         _PoolNode(root.bound, root, allowed),
         branch,
         is_closed=lambda bound: bound > target,
-        clock=clock,
+        clock=budget.clock,
         on_bound=report,
     )
     value = math.inf if incumbent is None else value_of(instance, incumbent)

@@ -24,7 +24,7 @@ from schedgap.models.elastic.exact.run_pool import Mask, RunPool
 from schedgap.models.elastic.exact.slot_cuts import SlotCut, SlotSeparator
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.programs.columns import ElasticRun
-from schedgap.solvers import Clock
+from schedgap.models.method import Budget
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.loops.cliques import heavy_cliques
 from schedgap.solvers.programs.arrays import LinearProgram
@@ -133,12 +133,10 @@ def tighten(
     pool: RunPool,
     most: float,
     *,
-    clock: Clock,
+    budget: Budget,
     near: Floats | None = None,
     rows: PoolRows | None = None,
     cuts: Sequence[PoolCut] = (),
-    seed: int = 0,
-    threads: int = 1,
     on_runs: Callable[[list[ElasticRun]], None] | None = None,
 ) -> TightenedPool:
     """Tighten the relaxation over a pool of runs by cuts.
@@ -160,14 +158,14 @@ def tighten(
         Receives an integral solution of the relaxation, which is a schedule up to tolerances.
     """
     near = pool.cost if near is None else near
-    master = _PoolMaster(pool, near, most, seed, threads, rows)
+    master = _PoolMaster(pool, near, most, budget, rows)
     best = TightenedPool(pool, np.zeros(len(pool)), np.zeros(master.jobs), -np.inf, 0.0)
     if master.lacks_a_job():
         return replace(best, value=np.inf)
     master.add(cuts, near)
-    separator = SlotSeparator(pool, seed=seed)
+    separator = SlotSeparator(pool, seed=budget.seed)
     history: list[float] = []
-    while (solution := master.solve(clock)) is not None:
+    while (solution := master.solve()) is not None:
         shares, duals = solution
         # The dual values prove a bound on the schedules of the pool, whatever the solution is.
         current = master.prove(shares, duals, len(history))
@@ -180,10 +178,10 @@ def tighten(
             if on_runs is not None:
                 on_runs(current.taken())
             break
-        new_cuts: list[PoolCut] = list(separator.separate(pool, shares, clock))
+        new_cuts: list[PoolCut] = list(separator.separate(pool, shares, budget.clock))
         if len(new_cuts) < FEW_CUTS:
             new_cuts += _cliques(pool, shares)
-        if not new_cuts or clock.expired() or _stalls(history, most):
+        if not new_cuts or budget.clock.expired() or _stalls(history, most):
             break
         master.add(new_cuts, current.reduced)
         # A schedule of value <= most has no run whose reduced cost exceeds most - bound.
@@ -222,13 +220,12 @@ class _PoolMaster:
         pool: RunPool,
         near: Floats,
         most: float,
-        seed: int,
-        threads: int,
+        budget: Budget,
         rows: PoolRows | None,
     ) -> None:
         self.pool, self.jobs = pool, len(pool.instance.jobs)
         self.batch = pool.instance.is_batch
-        self._settings = most, seed, threads
+        self._most, self._budget = most, budget
         if rows is None:
             cells, capacities = pool.capacity_rows()
             matrix = sparse.vstack([pool.job_rows(), cells], format="csc")
@@ -250,8 +247,8 @@ class _PoolMaster:
                 row_lower=lower,
                 row_upper=rows.upper,
             ),
-            seed=seed,
-            threads=threads,
+            seed=budget.seed,
+            threads=budget.threads,
         )
 
     def add(self, cuts: Sequence[PoolCut], first: Floats) -> None:
@@ -278,12 +275,12 @@ class _PoolMaster:
         matrix = rows.matrix.tocsr()[np.flatnonzero(used)].tocsc()[:, np.flatnonzero(kept)]
         alive = tuple(cut for cut, use in zip(rows.cuts, chosen, strict=True) if use)
         rows_left = PoolRows(matrix, rows.upper[used], alive)
-        return _PoolMaster(self.pool.keep(kept), near[kept], *self._settings, rows_left)
+        return _PoolMaster(self.pool.keep(kept), near[kept], self._most, self._budget, rows_left)
 
-    def solve(self, clock: Clock) -> tuple[Floats, Floats] | None:
+    def solve(self) -> tuple[Floats, Floats] | None:
         """Return a solution [i] and dual values [row], optimal over the pool; None out of time."""
         while True:
-            result = self._relaxation.solve(clock)
+            result = self._relaxation.solve(self._budget.clock)
             if result.values is None or result.duals is None:
                 return None
             duals = np.asarray(result.duals)

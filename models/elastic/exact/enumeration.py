@@ -39,7 +39,7 @@ from schedgap.models.elastic.exact.run_pool import RunPool
 from schedgap.models.elastic.programs.columns import ElasticRun
 from schedgap.models.elastic.programs.weights import VALUE_TOLERANCE, value_step
 from schedgap.models.elastic.time_windows import windows
-from schedgap.solvers import Clock
+from schedgap.models.method import Budget
 from schedgap.solvers.engines.results import OnBound
 
 FEW_RUNS, MAX_RUNS = 20_000, 200_000  # largest number of runs at first, and at all
@@ -105,12 +105,10 @@ def enumerate_and_cut(
     prices: SlotPrices,
     upper: float | None,
     *,
-    clock: Clock,
+    budget: Budget,
     lower: float = -math.inf,
     gap: float | None = None,
     cuts: Sequence[PoolCut] = (),
-    seed: int = 0,
-    threads: int = 1,
     on_schedule: OnSchedule | None = None,
     on_bound: OnBound | None = None,
 ) -> RemainingRuns:
@@ -151,17 +149,19 @@ def enumerate_and_cut(
         if lower > target + 1e-9 * max(1.0, abs(target)):
             return RemainingRuns(lower, target, target, gap, final=True, target=target)
         limit = FEW_RUNS if few else MAX_RUNS
-        enumerated = reduced.enumerate_runs(gap + reduced.margin, span, clock, limit)
-        if not enumerated.complete and few and not clock.expired():
+        enumerated = reduced.enumerate_runs(gap + reduced.margin, span, budget.clock, limit)
+        if not enumerated.complete and few and not budget.clock.expired():
             gap = max(SHRINK * gap, smallest)
             few = gap > smallest
             continue
         count = len(enumerated.runs)
         if not enumerated.complete:
-            note = "out of time" if clock.expired() else "too many runs of small reduced cost"
+            note = (
+                "out of time" if budget.clock.expired() else "too many runs of small reduced cost"
+            )
             return RemainingRuns(lower, gap=gap, columns=count, note=note)
         few = False
-        tightened = _tighten(reduced, enumerated, most, cuts, clock, seed, threads, on_schedule)
+        tightened = _tighten(reduced, enumerated, most, cuts, budget, on_schedule)
         cuts = _cuts(tightened) if tightened is not None and tightened.rows is not None else cuts
         if tightened is not None and tightened.bound <= most:
             lower = max(lower, _round_up(min(tightened.bound, reach), step))
@@ -181,9 +181,7 @@ def _tighten(
     enumerated: EnumeratedRuns,
     most: float,
     cuts: Sequence[PoolCut],
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
     on_schedule: OnSchedule | None,
 ) -> TightenedPool | None:
     """Tighten the relaxation over the enumerated runs; None when a job has no run."""
@@ -205,11 +203,9 @@ def _tighten(
     tightened = tighten(
         pool,
         most,
-        clock=clock,
+        budget=budget,
         near=plain.reduced,
         cuts=cuts,
-        seed=seed,
-        threads=threads,
         on_runs=on_runs,
     )
     return tightened if tightened.bound > plain.bound else plain
@@ -219,10 +215,8 @@ def branch_remaining(
     instance: ElasticInstance,
     remaining: RemainingRuns,
     *,
-    clock: Clock,
+    budget: Budget,
     most: float = math.inf,
-    seed: int = 0,
-    threads: int = 1,
     on_schedule: OnSchedule | None = None,
     on_bound: OnBound | None = None,
 ) -> TreeResult:
@@ -254,9 +248,7 @@ def branch_remaining(
         remaining.tightened,
         min(most, remaining.most),
         next_better=lambda value: next_better_value(value, step),
-        clock=clock,
-        seed=seed,
-        threads=threads,
+        budget=budget,
         on_runs=on_schedule,
         on_bound=report,
     )

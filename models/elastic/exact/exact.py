@@ -15,7 +15,6 @@ on the set partitioning formulation with additional cuts. Mathematical Programmi
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +42,6 @@ from schedgap.models.elastic.programs.whole_numbers import rounded_integers
 from schedgap.models.elastic.time_windows import windows
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.search_state import SearchState, StageProgress, StageResult, solve_program
-from schedgap.solvers import Clock
 
 # Shares of the remaining time, and upper limits in seconds.
 LP_SHARE = 0.4  # column generation
@@ -74,9 +72,9 @@ def exact(instance: ElasticInstance, call: RunContext) -> MethodResult:
 
 def _search(instance: ElasticInstance, state: SearchState) -> str:
     """Run the stages until the gap is closed; return why it is not."""
-    clock, size = state.call.clock, _interval_size(instance, state)
+    budget, size = state.call.budget, _interval_size(instance, state)
     if size <= FIRST_SIZE:
-        _intervals(instance, state, clock.share(FIRST_SHARE, most=FIRST_SECONDS))
+        _intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     if _over(state):
         return ""
     slots = schedule_lp.priced_slots(instance, state.schedule)
@@ -86,21 +84,21 @@ def _search(instance: ElasticInstance, state: SearchState) -> str:
         note = f"too large to enumerate: {starts} modes x slots, at most {MAX_MODE_STARTS}"
     many = starts > FEW_MODE_STARTS  # the relaxation over runs takes long
     if many:
-        _coarse(instance, state, clock if note and size > MAX_SIZE else clock.share(LIST_SHARE))
+        _coarse(instance, state, budget if note and size > MAX_SIZE else budget.share(LIST_SHARE))
     if not note and not _over(state):
         note = _by_prices(instance, state, size)
     if not _over(state) and not many:
-        _coarse(instance, state, clock if size > MAX_SIZE else clock.share(LIST_SHARE))
+        _coarse(instance, state, budget if size > MAX_SIZE else budget.share(LIST_SHARE))
     if not _over(state) and size <= MAX_SIZE:
-        _intervals(instance, state, clock)
+        _intervals(instance, state, budget)
     return note
 
 
-def _coarse(instance: ElasticInstance, state: SearchState, clock: Clock) -> None:
+def _coarse(instance: ElasticInstance, state: SearchState, budget: Budget) -> None:
     """Run the stage whose bound and schedules scale to large instances."""
     state.call.progress.phase("lists by a coarser relaxation")
     name, stage = ("coarse", coarse_stage) if instance.is_batch else ("lp-guided", list_stage)
-    state.child(name, stage, instance, clock=clock, engine="highs")
+    state.child(name, stage, instance, budget=budget, engine="highs")
 
 
 def _over(state: SearchState) -> bool:
@@ -109,18 +107,18 @@ def _over(state: SearchState) -> bool:
 
 def _by_prices(instance: ElasticInstance, state: SearchState, interval_size: float) -> str:
     """Price, enumerate, cut and branch; return why that did not close the gap."""
-    clock = state.call.clock
-    prices = _price(instance, state, clock.share(LP_SHARE))
+    budget = state.call.budget
+    prices = _price(instance, state, budget.share(LP_SHARE))
     if prices is None or state.closed:
         return "no prices in time"
-    remaining, note = _narrow(instance, state, prices, None, (), clock.share(NARROW_SHARE))
+    remaining, note = _narrow(instance, state, prices, None, (), budget.share(NARROW_SHARE))
     if interval_size <= MAX_SIZE and not _over(state):
-        _intervals(instance, state, clock.share(CP_SAT_SHARE, most=CP_SAT_SECONDS))
+        _intervals(instance, state, budget.share(CP_SAT_SHARE, most=CP_SAT_SECONDS))
     while remaining is not None and not _over(state):
         if not _branch(instance, state, remaining):
             return "the search of the remaining runs was not completed"
         gap = GROWTH * remaining.gap
-        remaining, note = _narrow(instance, state, prices, gap, remaining.cuts, clock)
+        remaining, note = _narrow(instance, state, prices, gap, remaining.cuts, budget)
     return note
 
 
@@ -130,7 +128,7 @@ def _narrow(
     prices: SlotPrices,
     gap: float | None,
     cuts: Sequence[PoolCut],
-    clock: Clock,
+    budget: Budget,
 ) -> tuple[RemainingRuns | None, str]:
     """Enumerate and cut; return the runs to branch on, or None and why there are none."""
     state.call.progress.phase("enumerating and cutting runs")
@@ -142,7 +140,7 @@ def _narrow(
         state.upper,
         gap,
         cuts,
-        clock=clock,
+        budget=budget,
         engine="highs",
     )
     if result is None:
@@ -175,20 +173,20 @@ def _value(instance: ElasticInstance, schedule: ElasticSchedule | None) -> float
     return None if schedule is None else schedule.value(instance)
 
 
-def _price(instance: ElasticInstance, state: SearchState, clock: Clock) -> SlotPrices | None:
+def _price(instance: ElasticInstance, state: SearchState, budget: Budget) -> SlotPrices | None:
     """Solve the relaxation, and let its prices guide list schedules; return the prices."""
     call = state.call
     call.progress.phase("generating columns")
     report = state.child(
-        "schedule-lp", price_stage, instance, state.schedule, clock=clock, engine="highs"
+        "schedule-lp", price_stage, instance, state.schedule, budget=budget, engine="highs"
     )
     if report is None or report.infeasible:
         return None
     prices, runs = report.value
     if prices is not None and not state.closed:
         call.progress.phase("lists by prices")
-        clock = call.clock.share(GUIDED_SHARE, most=GUIDED_SECONDS)
-        state.trace["lists"] = _guided(instance, state, prices, runs, clock, call.seed)
+        budget = call.budget.share(GUIDED_SHARE, most=GUIDED_SECONDS)
+        state.trace["lists"] = _guided(instance, state, prices, runs, budget)
     return prices  # type: ignore[no-any-return]
 
 
@@ -197,8 +195,7 @@ def _guided(
     state: SearchState,
     prices: SlotPrices,
     shares: Sequence[tuple[ElasticRun, float]],
-    clock: Clock,
-    seed: int,
+    budget: Budget,
 ) -> int:
     """Offer list schedules by mean ends in the relaxation, at its prices; then perturb them.
 
@@ -218,9 +215,9 @@ def _guided(
     # First lists: by mean ends, at several factors of the prices. Then both are drawn at random,
     # around the mean ends or the ends in the best list so far.
     price = prices.per_demand(instance)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(budget.seed)
     lists = failures = 0
-    while not clock.expired() and not state.closed and failures < LISTS * len(jobs):
+    while not budget.clock.expired() and not state.closed and failures < LISTS * len(jobs):
         perturbed = dict(mean_end)
         factor = GUIDES[lists % len(GUIDES)]
         if lists >= len(GUIDES):
@@ -229,7 +226,7 @@ def _guided(
             perturbed = {j: end + scale * random.standard_normal() for j, end in mean_end.items()}
             factor = random.choice(GUIDES) * random.uniform(0.5, 1.2)
         order = sorted(jobs, key=lambda j: (perturbed[j], j))
-        runs = priced_list_schedule(instance, order, factor * price, stop=clock.expired)
+        runs = priced_list_schedule(instance, order, factor * price, stop=budget.clock.expired)
         lists, failures = lists + 1, failures + 1
         before = state.upper
         if runs is not None:
@@ -241,9 +238,9 @@ def _guided(
     return lists
 
 
-def _intervals(instance: ElasticInstance, state: SearchState, clock: Clock) -> None:
+def _intervals(instance: ElasticInstance, state: SearchState, budget: Budget) -> None:
     state.call.progress.phase("CP-SAT on intervals")
-    state.child("cp-sat", interval_stage, instance, state.schedule, clock=clock, engine="cp-sat")
+    state.child("cp-sat", interval_stage, instance, state.schedule, budget=budget, engine="cp-sat")
 
 
 def price_stage(
@@ -251,9 +248,7 @@ def price_stage(
     instance: ElasticInstance,
     schedule: ElasticSchedule | None,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Solve the relaxation over pools of servers; the value is its prices and its runs.
 
@@ -268,14 +263,12 @@ def price_stage(
         instance,
         schedule,
         pooled=True,
-        clock=clock,
-        seed=seed,
-        threads=threads,
+        budget=budget,
         on_bound=progress.bound,
     )
     trace = {
         "bound": lp.bound,
-        "seconds": round(clock.elapsed(), 3),
+        "seconds": round(budget.clock.elapsed(), 3),
         "master": lp.result.objective,
         "rounds": lp.result.rounds,
         "columns": len(lp.result.tags),
@@ -284,7 +277,7 @@ def price_stage(
 
 
 def coarse_stage(
-    progress: StageProgress, instance: ElasticInstance, *, clock: Clock, seed: int, threads: int
+    progress: StageProgress, instance: ElasticInstance, *, budget: Budget
 ) -> StageResult:
     """Solve the relaxation over configurations, or over one pool if servers have too many of them.
 
@@ -293,21 +286,20 @@ def coarse_stage(
     progress : StageProgress
         Receives bounds.
     """
-    settings: dict[str, Any] = {"clock": clock, "seed": seed, "threads": threads}
     lp: coarse_lp.CoarseLpResult | configuration_lp.ConfigurationLpResult
     try:
         lp = configuration_lp.solve_configurations(
-            instance, block=None, on_bound=progress.bound, **settings
+            instance, block=None, budget=budget, on_bound=progress.bound
         )
     except ScaleError:
         lp = coarse_lp.solve_coarse(
-            instance, block=COARSE_BLOCK, on_bound=progress.bound, **settings
+            instance, block=COARSE_BLOCK, budget=budget, on_bound=progress.bound
         )
     return StageResult(trace={"bound": lp.bound, "rounds": lp.rounds, "columns": lp.columns})
 
 
 def list_stage(
-    progress: StageProgress, instance: ElasticInstance, *, clock: Clock, seed: int, threads: int
+    progress: StageProgress, instance: ElasticInstance, *, budget: Budget
 ) -> StageResult:
     """Run `lp-guided`.
 
@@ -317,9 +309,7 @@ def list_stage(
         Receives schedules and bounds.
     """
     options = {"block": None, "moves": None}
-    result = lp_guided(
-        instance, RunContext(options, "highs", Budget(clock, seed, threads), progress)
-    )
+    result = lp_guided(instance, RunContext(options, "highs", budget, progress))
     if result.bound is not None:
         progress.bound(result.bound, result.certificate)
     return StageResult(trace={"bound": result.bound} | dict(result.trace))
@@ -330,9 +320,7 @@ def interval_stage(
     instance: ElasticInstance,
     schedule: ElasticSchedule | None,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Search with CP-SAT on intervals, between the bound of `progress` and the incumbent.
 
@@ -361,11 +349,9 @@ def interval_stage(
         progress,
         model,
         "cp-sat",
-        clock=clock,
-        seed=seed,
-        threads=threads,
+        budget=budget,
         grid=1,
-        options={"interleave_search": True} if threads == 1 else None,  # neighbourhoods, too
+        options={"interleave_search": True} if budget.threads == 1 else None,  # neighbourhoods, too
         start=None if schedule is None else intervals.start(model, instance, schedule),
         read=lambda values: intervals.read(model, instance, values),
         real=lambda bound: bound * whole.step,
@@ -381,9 +367,7 @@ def narrow_stage(
     gap: float | None,
     cuts: Sequence[PoolCut],
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Enumerate the runs between the bound of the prices and the incumbent, and cut.
 
@@ -407,9 +391,7 @@ def narrow_stage(
         lower=progress.lower,
         gap=gap,
         cuts=cuts,
-        clock=clock,
-        seed=seed,
-        threads=threads,
+        budget=budget,
         on_schedule=lambda runs: progress.incumbent(schedule_of(instance, runs)),
         on_bound=progress.bound,
     )
@@ -420,7 +402,7 @@ def narrow_stage(
         "columns": result.columns,
         "left": 0 if result.tightened is None else len(result.tightened.pool),
         "note": result.note,
-        "seconds": round(clock.elapsed(), 3),
+        "seconds": round(budget.clock.elapsed(), 3),
     }
     return StageResult(
         complete=result.complete,
@@ -441,9 +423,7 @@ def branch_stage(
     remaining: RemainingRuns,
     upper: float | None,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Branch over the remaining runs; the value is whether a better schedule needs other runs.
 
@@ -463,9 +443,7 @@ def branch_stage(
         instance,
         remaining,
         most=target,
-        clock=clock,
-        seed=seed,
-        threads=threads,
+        budget=budget,
         on_schedule=lambda runs: progress.incumbent(schedule_of(instance, runs)),
         on_bound=progress.bound,
     )
@@ -480,7 +458,7 @@ def branch_stage(
     trace = {
         "runs": len(remaining.tightened.pool),
         "nodes": result.nodes,
-        "seconds": round(clock.elapsed(), 3),
+        "seconds": round(budget.clock.elapsed(), 3),
     }
     return StageResult(
         complete=result.complete and exhaustive,

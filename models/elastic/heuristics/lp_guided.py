@@ -63,16 +63,14 @@ def _relaxation(
             best.append((bound, certificate))
             call.progress.bound(bound, certificate)
 
-    clock = call.clock.share(_LP_SHARE)
-    settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
-    settings |= {"block": call.options["block"], "on_bound": keep}
+    budget, block = call.budget.share(_LP_SHARE), call.options["block"]
     try:
-        lp = solve_configurations(instance, clock=clock, gap=_GAP, **settings)
+        lp = solve_configurations(instance, block=block, budget=budget, gap=_GAP, on_bound=keep)
         rough, fine = lp.rough, lp.prices
         if lp.bound is not None and fine is not None:
             keep(lp.bound, configuration_certificate(fine))
     except ScaleError:
-        coarse = solve_coarse(instance, clock=clock, gap=_GAP, **settings)
+        coarse = solve_coarse(instance, block=block, budget=budget, gap=_GAP, on_bound=keep)
         rough, fine = coarse.prices, None
     return best[-1], None if rough is None else list_schedules.guide(instance, rough, fine)
 

@@ -55,7 +55,7 @@ from schedgap.models.mechanisms.branch_and_price import (
     best_first,
     splits,
 )
-from schedgap.solvers import Clock
+from schedgap.models.method import Budget
 from schedgap.solvers.proofs.tree import Proof
 
 MAX_CELLS = 40_000_000  # of the tables between barriers, all jobs together
@@ -166,10 +166,8 @@ class BranchAndPrice:
     ----------
     start : HareSchedule
         The first incumbent.
-    clock : Clock
-        Stops the search.
-    seed : int
-        Seed of the list schedules that are drawn.
+    budget : Budget
+        Its clock stops the search; list schedules are drawn with its seed.
     rounding : bool
         Look for better schedules at every node, in addition to integral solutions.
     on_incumbent, on_bound : callable or None
@@ -181,16 +179,15 @@ class BranchAndPrice:
         instance: HareInstance,
         start: HareSchedule,
         *,
-        clock: Clock,
-        seed: int = 0,
+        budget: Budget,
         rounding: bool = True,
         on_incumbent: Callable[[HareSchedule], None] | None = None,
         on_bound: Callable[[int], None] | None = None,
     ) -> None:
-        self.instance, self.clock, self.rounding = instance, clock, rounding
+        self.instance, self.clock, self.rounding = instance, budget.clock, rounding
         self.view, self.whole = arrays(instance), steps(instance)
         self._on_incumbent, self._on_bound = on_incumbent, on_bound
-        self._random = np.random.default_rng(seed)
+        self._random = np.random.default_rng(budget.seed)
         begin = to_steps(instance, start)
         self.schedule = to_schedule(instance, begin, start.gpu)
         self.upper = value_of(instance, begin, start.gpu)

@@ -66,19 +66,21 @@ def exact(instance: HareInstance, call: RunContext) -> MethodResult:
         return _large(instance, state, synchronization)
     if synchronization == "fixed":
         return _fixed(instance, state)
-    _search(instance, state, call.clock.share(SEARCH_SHARE, most=SEARCH_SECONDS), MOVES)
+    _search(instance, state, call.budget.share(SEARCH_SHARE, most=SEARCH_SECONDS), MOVES)
     if state.closed:
         return state.outcome()
-    clock = call.clock.share(CP_SAT_SHARE, most=CP_SAT_SECONDS)
-    if _cp_sat(instance, state, clock, synchronization):
+    budget = call.budget.share(CP_SAT_SHARE, most=CP_SAT_SECONDS)
+    if _cp_sat(instance, state, budget, synchronization):
         # A second proof, of another kind, while it is cheap.
-        _branch_and_price(instance, state, call.clock.share(0.5, most=2.0 + clock.elapsed()))
+        _branch_and_price(
+            instance, state, call.budget.share(0.5, most=2.0 + budget.clock.elapsed())
+        )
         return state.outcome()
     if pricing_table_size(instance, int(state.upper or 0)) > LARGE_TABLES:
-        _lagrangian(instance, state, call.clock.share(LAGRANGIAN_SHARE, most=LAGRANGIAN_SECONDS))
-    if _branch_and_price(instance, state, call.clock):
-        _search(instance, state, call.clock.share(0.5), 10 * MOVES)
-        _cp_sat(instance, state, call.clock, synchronization)
+        _lagrangian(instance, state, call.budget.share(LAGRANGIAN_SHARE, most=LAGRANGIAN_SECONDS))
+    if _branch_and_price(instance, state, call.budget):
+        _search(instance, state, call.budget.share(0.5), 10 * MOVES)
+        _cp_sat(instance, state, call.budget, synchronization)
     return state.outcome()
 
 
@@ -89,25 +91,25 @@ def _large(
 
     Without a time limit, the search takes as long as the bound, and at least `MIN_SEARCH`.
     """
-    clock = state.call.clock
+    budget = state.call.budget
     share = LAGRANGIAN_LARGE if synchronization == "relaxed" else 1.0
-    _lagrangian(instance, state, clock.share(share))
+    _lagrangian(instance, state, budget.share(share))
     if synchronization == "relaxed" and not state.closed:
-        if clock.limit is None:
-            clock = Clock(max(clock.elapsed(), MIN_SEARCH))
-        _search(instance, state, clock, MOVES)
+        if budget.clock.limit is None:
+            budget = replace(budget, clock=Clock(max(budget.clock.elapsed(), MIN_SEARCH)))
+        _search(instance, state, budget, MOVES)
     return state.outcome(f"too large for an exact search: over {MAX_TASKS} tasks")
 
 
 def _fixed(instance: HareInstance, state: SearchState) -> MethodResult:
     """Solve the scale-fixed variant by CP-SAT, and bound it by the relaxed variant."""
     call = state.call
-    if _cp_sat(instance, state, call.clock.share(0.3, most=10.0), "fixed"):
+    if _cp_sat(instance, state, call.budget.share(0.3, most=10.0), "fixed"):
         return state.outcome()
     relaxed = initial_state(instance, replace(call, progress=NullProgress()), "relaxed")
-    _branch_and_price(instance, relaxed, call.clock.share(0.3, most=20.0))
+    _branch_and_price(instance, relaxed, call.budget.share(0.3, most=20.0))
     state.bound(relaxed.lower, relaxed.certificate)
-    _cp_sat(instance, state, call.clock, "fixed")
+    _cp_sat(instance, state, call.budget, "fixed")
     return state.outcome()
 
 
@@ -149,7 +151,7 @@ def _without_grid(
     for schedule in starting_schedules(instance, synchronization):
         state.incumbent(schedule)
     if not state.closed and synchronization == "relaxed":
-        _search(instance, state, call.clock.share(SEARCH_SHARE, most=SEARCH_SECONDS), MOVES)
+        _search(instance, state, call.budget.share(SEARCH_SHARE, most=SEARCH_SECONDS), MOVES)
     down = rounded_down(instance)
     if down is None:
         note = f"{reason}; the finest possible steps are longer than a task"
@@ -164,20 +166,19 @@ def _without_grid(
         inner = exact(down.instance, replace(call, progress=progress, budget=share))
         state.trace["rounded_down"] = dict(inner.trace)
     if not state.closed:
-        _lagrangian(instance, state, call.clock)
+        _lagrangian(instance, state, call.budget)
     return state.outcome(note)
 
 
 # --- stages --------------------------------------------------------------------------------------
 
 
-def _search(instance: HareInstance, state: SearchState, clock: Clock, moves: int) -> None:
+def _search(instance: HareInstance, state: SearchState, budget: Budget, moves: int) -> None:
     """Run the local search, with a number of moves per task."""
     state.call.progress.phase("local search")
     schedule = local_search(
         instance,
-        clock=clock,
-        seed=state.call.seed,
+        budget=budget,
         moves=moves * arrays(instance).tasks,
         on_improvement=lambda schedule, value: state.incumbent(schedule),
     )
@@ -185,7 +186,7 @@ def _search(instance: HareInstance, state: SearchState, clock: Clock, moves: int
 
 
 def _cp_sat(
-    instance: HareInstance, state: SearchState, clock: Clock, synchronization: Synchronization
+    instance: HareInstance, state: SearchState, budget: Budget, synchronization: Synchronization
 ) -> bool:
     """Run CP-SAT in a child process; return whether its search was complete."""
     state.call.progress.phase("CP-SAT")
@@ -196,7 +197,7 @@ def _cp_sat(
         state.schedule,
         state.lower,
         synchronization,
-        clock=clock,
+        budget=budget,
         engine="cp-sat",
     )
     return result is not None and result.complete
@@ -209,9 +210,7 @@ def cp_sat_stage(
     lower: int,
     synchronization: Synchronization,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Search with CP-SAT from a schedule and a bound.
 
@@ -233,9 +232,7 @@ def cp_sat_stage(
         state,
         model,
         "cp-sat",
-        clock=clock,
-        threads=threads,
-        seed=seed,
+        budget=budget,
         grid=1,
         start=intervals.start(instance, schedule, synchronization=synchronization),
         read=lambda values: intervals.read(values, instance),
@@ -243,7 +240,7 @@ def cp_sat_stage(
     return result
 
 
-def _branch_and_price(instance: HareInstance, state: SearchState, clock: Clock) -> bool:
+def _branch_and_price(instance: HareInstance, state: SearchState, budget: Budget) -> bool:
     """Run branch and price in a child process; return whether it gave up before its time limit."""
     state.call.progress.phase("branch and price")
     result = state.child(
@@ -251,7 +248,7 @@ def _branch_and_price(instance: HareInstance, state: SearchState, clock: Clock) 
         branch_and_price_stage,
         instance,
         state.schedule,
-        clock=clock,
+        budget=budget,
         engine="highs",
     )
     return result is not None and result.value == "given up"
@@ -262,9 +259,7 @@ def branch_and_price_stage(
     instance: HareInstance,
     schedule: HareSchedule,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Run branch and price from a schedule.
 
@@ -281,8 +276,7 @@ def branch_and_price_stage(
     search = BranchAndPrice(
         instance,
         schedule,
-        clock=clock,
-        seed=seed,
+        budget=budget,
         on_incumbent=state.incumbent,
         on_bound=state.bound,
     )
@@ -292,7 +286,7 @@ def branch_and_price_stage(
         "root_bound": root,
         "nodes": result.nodes,
         "columns": result.columns,
-        "seconds": round(clock.elapsed(), 3),  # since the method was called
+        "seconds": round(budget.clock.elapsed(), 3),  # since the method was called
     }
     if result.stopped:
         trace["stopped"] = result.stopped
@@ -304,14 +298,14 @@ def branch_and_price_stage(
     )
 
 
-def _lagrangian(instance: HareInstance, state: SearchState, clock: Clock) -> None:
+def _lagrangian(instance: HareInstance, state: SearchState, budget: Budget) -> None:
     """Run the method `lagrangian` in a child process."""
     state.call.progress.phase("pricing GPU time")
-    state.child("lagrangian", lagrangian_stage, instance, clock=clock, engine="highs")
+    state.child("lagrangian", lagrangian_stage, instance, budget=budget, engine="highs")
 
 
 def lagrangian_stage(
-    state: StageProgress, instance: HareInstance, *, clock: Clock, seed: int, threads: int
+    state: StageProgress, instance: HareInstance, *, budget: Budget
 ) -> StageResult:
     """Compute the Lagrangian bound; better bounds are sent at once.
 
@@ -327,9 +321,7 @@ def lagrangian_stage(
         return bound if scale is None else math.ceil(bound / scale * (1 - 1e-9) - 1e-6)
 
     progress = Relay(state, to_grid)
-    result = lagrangian_bound(
-        instance, RunContext(LAGRANGIAN, "highs", Budget(clock, seed, threads), progress)
-    )
+    result = lagrangian_bound(instance, RunContext(LAGRANGIAN, "highs", budget, progress))
     if result.bound is not None:
         progress.bound(result.bound, result.certificate)
     return StageResult(trace={"bound": result.bound})

@@ -9,6 +9,7 @@ from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.models.hare import proof
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice, refusal
 from schedgap.models.hare.integer_time import steps
+from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved
@@ -38,7 +39,7 @@ def prove_goal(
     if proof.steps(instance)[0] != steps(instance).step:
         raise RefusedError("/goal", "times have no common step")
     start = HareSchedule.from_data(instance, schedule)
-    search = BranchAndPrice(instance, start, clock=clock, seed=seed, rounding=False)
+    search = BranchAndPrice(instance, start, budget=Budget(clock, seed), rounding=False)
     if reason := refusal(instance, search.upper):
         raise RefusedError("/goal", reason)
     result = search.run()

@@ -21,8 +21,7 @@ from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.models.hare.algorithms.algorithm_1 import GpuRule
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.heuristics.dispatch import PartialSchedule, Slot, to_schedule, workload
-from schedgap.models.method import MethodResult, RunContext
-from schedgap.solvers.children.clock import Clock
+from schedgap.models.method import Budget, MethodResult, RunContext
 
 # Price of time on a GPU that is the fastest for every task, in mean weights of a job. With 0 a
 # batch never waits for a cheaper GPU.
@@ -66,11 +65,11 @@ class PlanSearch:
         Whether batches prefer slots by their ends or by their starts.
     """
 
-    def __init__(self, instance: HareInstance, gpu_rule: GpuRule, clock: Clock, seed: int) -> None:
+    def __init__(self, instance: HareInstance, gpu_rule: GpuRule, budget: Budget) -> None:
         split = instance.number_of_tasks <= SPLIT
         self.work = work = workload(instance, split=split)
         self.by_end = gpu_rule == "finish"
-        self.clock, self.rng = clock, Random(seed)
+        self.clock, self.rng = budget.clock, Random(budget.seed)
         self.stride = max(1, len(work.batches) // CHECKPOINTS)
         classes = range(len(work.capacity))
         mean = sum(work.weight) / work.jobs
@@ -186,8 +185,7 @@ class PlanSearch:
 def local_search(
     instance: HareInstance,
     *,
-    clock: Clock,
-    seed: int = 0,
+    budget: Budget,
     moves: int | None = None,
     gpu_rule: GpuRule = "finish",
     on_improvement: OnImprovement = lambda schedule, value: None,
@@ -196,11 +194,9 @@ def local_search(
 
     Parameters
     ----------
-    clock : Clock
-        Limit of the search; the schedule of `list_wspt` is always computed (0.3 s for 24,000
-        tasks).
-    seed : int
-        The same seed with an endless clock gives the same schedule.
+    budget : Budget
+        Limit of the search, though the schedule of `list_wspt` is always computed (0.3 s for 24,000
+        tasks), and its seed. The same seed with an endless clock gives the same schedule.
     moves : int or None
         Maximum number of neighbours to try, >= 0; None ends after `PATIENCE` kicks without
         improvement.
@@ -214,7 +210,7 @@ def local_search(
     Ours: iterated local search with first improvement; never worse than `list_wspt`. It ends early
     if it reaches the critical-path bound.
     """
-    search = PlanSearch(instance, gpu_rule, clock, seed)
+    search = PlanSearch(instance, gpu_rule, budget)
     work, rng = search.work, search.rng
     incumbent = list_wspt(instance, gpu_rule)
     value = incumbent.value(instance)
@@ -235,7 +231,7 @@ def local_search(
     report(best)
     current, tried, stalled, kicks, patience = best, 0, 0, 0, PATIENCE
     path_bound = PartialSchedule(work).lower_bound()
-    while best.value > path_bound and tried != moves and not clock.expired():
+    while best.value > path_bound and tried != moves and not budget.clock.expired():
         tried += 1
         if stalled > STALL * len(work.batches):  # kick: accept the next few moves at any cost
             current, stalled, kicks = best, 0, rng.randint(1, 4)
@@ -261,8 +257,7 @@ def run_local_search(instance: HareInstance, call: RunContext) -> MethodResult:
     call.progress.phase("searching")
     schedule = local_search(
         instance,
-        clock=call.clock,
-        seed=call.seed,
+        budget=call.budget,
         moves=moves,
         gpu_rule=call.options["gpu_rule"],
         on_improvement=call.progress.incumbent,

@@ -38,10 +38,8 @@ def limit_bound(instance: RingInstance, call: RunContext) -> MethodResult:
         bounds,
         load_limit.build(table, loads),
         "highs",
-        clock=call.clock,
+        budget=call.budget,
         read=lambda values: None,
-        threads=call.threads,
-        seed=call.seed,
         grid=1,
     )
     trace |= {"exact": report.complete, **report.trace}

@@ -14,12 +14,12 @@ from itertools import islice, product
 
 from schedgap.errors import UsageError
 from schedgap.instances.ring import RingInstance, RingSchedule, Run
+from schedgap.models.method import Budget
 from schedgap.models.ring.exact.gpu_numbers import Numbering, StoppedError, least_load, overlaps
 from schedgap.models.ring.heuristics.initial import starting_schedule
 from schedgap.models.ring.programs.load_limit import estimated_loads
 from schedgap.models.ring.rates import NEVER, rate_table
 from schedgap.models.ring.simulator import Placement, feasible_ends, schedule_of
-from schedgap.solvers.children.clock import Clock
 
 MOST_PLANS = 200_000  # combinations of starts and placements
 
@@ -56,7 +56,7 @@ def unsupported_reason(instance: RingInstance) -> str | None:
     return f"more than {MOST_PLANS} starts and placements: for tiny instances only"
 
 
-def latest_end(instance: RingInstance, seed: int = 0, *, clock: Clock | None = None) -> int:
+def latest_end(instance: RingInstance, *, budget: Budget | None = None) -> int:
     """Return a slot by which an optimal schedule ends: the makespan of a first schedule.
 
     Raises
@@ -64,7 +64,7 @@ def latest_end(instance: RingInstance, seed: int = 0, *, clock: Clock | None = N
     UsageError
         If there are more than `MOST_PLANS` starts and placements up to that slot.
     """
-    first = starting_schedule(instance, seed, clock=clock)
+    first = starting_schedule(instance, budget=budget)
     latest = instance.horizon if first is None else first.makespan
     if count_plans(instance, latest) > MOST_PLANS:
         raise UsageError(

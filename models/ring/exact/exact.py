@@ -26,7 +26,6 @@ from schedgap.models.ring.programs.concurrent_sets import concurrent_sets
 from schedgap.models.ring.programs.intervals import MOST_SETS, Detail
 from schedgap.models.ring.rates import rate_table, unless_refuted
 from schedgap.models.search_state import SearchState, StageProgress, StageResult
-from schedgap.solvers import Clock
 
 MOST_PAIRS = 300_000  # jobs x servers for which CP-SAT models are built
 MANY_JOBS = 40  # from here on, schedules without spreading are searched with CP-SAT
@@ -51,7 +50,7 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
         "pattern-lp",
         pattern_bound_stage,
         instance,
-        clock=call.clock.share(BOUND_SHARE, most=BOUND_SECONDS),
+        budget=call.budget.share(BOUND_SHARE, most=BOUND_SECONDS),
         engine="highs",
     )
     if end := settled_result(instance, state):
@@ -70,7 +69,7 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
         orders=30 if many else 200,
         moves=2000 if many else 200,
         rounds=20 if many else 2,
-        clock=call.clock.share(share, most=most),
+        budget=call.budget.share(share, most=most),
     )
     if state.closed:
         return state.outcome()
@@ -79,8 +78,8 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
         return state.outcome()
     if many:
         call.progress.phase("jobs inside single servers")
-        clock = call.clock.share(SINGLE_SERVER_SHARE)
-        _run_cp_sat(instance, state, "inside", single_server_stage, clock)
+        budget = call.budget.share(SINGLE_SERVER_SHARE)
+        _run_cp_sat(instance, state, "inside", single_server_stage, budget)
     details: tuple[Detail, ...] = ("free", "pairs")
     if _large_jobs_prevail(instance):
         details = (*details, "sets")
@@ -88,11 +87,11 @@ def exact(instance: RingInstance, call: RunContext) -> MethodResult:
         if not state.closed:
             name = _NAMES[detail]
             call.progress.phase(name)
-            clock = call.clock.share(RELAX_SHARE, most=RELAX_SECONDS)
-            _run_cp_sat(instance, state, name, relaxation_stage, clock, detail)
+            budget = call.budget.share(RELAX_SHARE, most=RELAX_SECONDS)
+            _run_cp_sat(instance, state, name, relaxation_stage, budget, detail)
     if not state.closed:
         call.progress.phase("refuting makespans")
-        _run_cp_sat(instance, state, "makespans", destructive_bound_stage, call.clock, details[-1])
+        _run_cp_sat(instance, state, "makespans", destructive_bound_stage, call.budget, details[-1])
     return state.outcome()
 
 
@@ -114,16 +113,16 @@ def _run_cp_sat(
     state: SearchState,
     name: str,
     stage: Callable[..., StageResult],
-    clock: Clock,
+    budget: Budget,
     *more: Detail,
 ) -> None:
     """Run a stage with CP-SAT in a child process, from the present incumbent and bound."""
     lower = int(state.lower)
-    state.child(name, stage, instance, state.schedule, lower, *more, clock=clock, engine="cp-sat")
+    state.child(name, stage, instance, state.schedule, lower, *more, budget=budget, engine="cp-sat")
 
 
 def pattern_bound_stage(
-    state: StageProgress, instance: RingInstance, *, clock: Clock, seed: int, threads: int
+    state: StageProgress, instance: RingInstance, *, budget: Budget
 ) -> StageResult:
     """Run `pattern-lp`, the linear relaxations, as a stage.
 
@@ -132,8 +131,8 @@ def pattern_bound_stage(
     state : StageProgress
         Receiver of the bounds.
     """
-    call = RunContext({}, "highs", Budget(clock, seed, threads), state)
+    call = RunContext({}, "highs", budget, state)
     result = run_pattern_lp(instance, call)
     if result.certificate is not None:
         state.bound(result.certificate["value"], result.certificate)
-    return StageResult(trace={"bound": result.bound, "seconds": round(clock.elapsed(), 3)})
+    return StageResult(trace={"bound": result.bound, "seconds": round(budget.clock.elapsed(), 3)})

@@ -12,12 +12,13 @@ resource-constrained project scheduling. European Journal of Operational Researc
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
 from schedgap.errors import ContradictionError, ScaleError
 from schedgap.instances.ring import RingInstance, RingSchedule
+from schedgap.models.method import Budget
 from schedgap.models.ring.dispatch import ClusterState, Ints, dispatch, trial_schedule
 from schedgap.models.ring.programs import intervals
 from schedgap.models.ring.programs.intervals import Detail
@@ -25,17 +26,19 @@ from schedgap.models.ring.programs.jobs_as_intervals import Plan
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.simulator import Placement, schedule_of
 from schedgap.models.search_state import StageProgress, StageResult
-from schedgap.solvers import Clock, EngineResult, solve
+from schedgap.solvers import EngineResult, solve
 from schedgap.solvers.engines.confirm import confirm
+
+P = ParamSpec("P")
 
 STEP_SHARE = 0.3  # of the remaining time, for each makespan
 
 
-def _skip_if_out_of_range(stage: Callable[..., StageResult]) -> Callable[..., StageResult]:
+def _skip_if_out_of_range(stage: Callable[P, StageResult]) -> Callable[P, StageResult]:
     """Make a stage return with an explanation if numbers of its program are too large."""
 
     @wraps(stage)
-    def guarded(*args: object, **kwargs: object) -> StageResult:
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> StageResult:
         try:
             return stage(*args, **kwargs)
         except ScaleError as error:
@@ -52,9 +55,7 @@ def relaxation_stage(
     lower: int,
     detail: Detail,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Minimise the makespan in an interval program, and simulate its plans.
 
@@ -79,8 +80,12 @@ def relaxation_stage(
         offer_plan(state, instance, *plan_of(values))
 
     settings: dict[str, Any] = {
-        "clock": clock, "threads": threads, "seed": seed, "grid": 1, "on_incumbent": better
-    }  # fmt: skip
+        "clock": budget.clock,
+        "seed": budget.seed,
+        "threads": budget.threads,
+        "grid": 1,
+        "on_incumbent": better,
+    }
     result = solve(
         program.model,
         "cp-sat",
@@ -103,7 +108,7 @@ def relaxation_stage(
         trace={
             "value": result.objective,
             "bound": result.bound,
-            "seconds": round(clock.elapsed(), 3),
+            "seconds": round(budget.clock.elapsed(), 3),
         },
         value=result.bound if done else None,
     )
@@ -115,9 +120,7 @@ def single_server_stage(
     incumbent: RingSchedule | None,
     lower: int,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Search for schedules that spread only jobs no server can host, by bisection.
 
@@ -135,16 +138,14 @@ def single_server_stage(
     """
     low, high = lower, instance.horizon + 1 if incumbent is None else incumbent.makespan
     target, asked = lower, 0
-    while low < high and not clock.expired():
+    while low < high and not budget.clock.expired():
         asked += 1
         _, plan = _ask(
             instance,
             target,
             "free",
             incumbent,
-            clock.share(STEP_SHARE),
-            seed,
-            threads,
+            budget.share(STEP_SHARE),
             one_server=True,
         )
         better = None if plan is None else offer_plan(state, instance, *plan)
@@ -153,7 +154,7 @@ def single_server_stage(
         else:
             low = target + 1
         target = (low + high - 1) // 2
-    return StageResult(trace={"asked": asked, "seconds": round(clock.elapsed(), 3)})
+    return StageResult(trace={"asked": asked, "seconds": round(budget.clock.elapsed(), 3)})
 
 
 @_skip_if_out_of_range
@@ -164,9 +165,7 @@ def destructive_bound_stage(
     lower: int,
     detail: Detail,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> StageResult:
     """Refute one makespan after another until the bound meets the incumbent.
 
@@ -188,17 +187,17 @@ def destructive_bound_stage(
     """
     refuted = asked = 0
     if incumbent is None:
-        result, plan = _ask(instance, instance.horizon, "sets", None, clock, seed, threads)
+        result, plan = _ask(instance, instance.horizon, "sets", None, budget)
         if result.status == "infeasible":
             return StageResult(complete=True, infeasible=True)
         incumbent = None if plan is None else offer_plan(state, instance, *plan)
         if incumbent is None:
-            return StageResult(trace={"asked": 1, "seconds": round(clock.elapsed(), 3)})
+            return StageResult(trace={"asked": 1, "seconds": round(budget.clock.elapsed(), 3)})
     share, at_bound = STEP_SHARE, True  # at_bound: the target is the bound, not the incumbent
-    while lower < incumbent.makespan and not clock.expired():
+    while lower < incumbent.makespan and not budget.clock.expired():
         target = lower if at_bound else incumbent.makespan - 1
         asked += 1
-        result, plan = _ask(instance, target, detail, incumbent, clock.share(share), seed, threads)
+        result, plan = _ask(instance, target, detail, incumbent, budget.share(share))
         better = None if plan is None else offer_plan(state, instance, *plan)
         if better is not None and better.makespan < incumbent.makespan:
             incumbent = better
@@ -214,7 +213,7 @@ def destructive_bound_stage(
             if not at_bound:
                 share = min(1.0, 2 * share)
             at_bound = not at_bound
-    trace = {"asked": asked, "refuted": refuted, "seconds": round(clock.elapsed(), 3)}
+    trace = {"asked": asked, "refuted": refuted, "seconds": round(budget.clock.elapsed(), 3)}
     return StageResult(complete=lower >= incumbent.makespan, trace=trace)
 
 
@@ -223,9 +222,7 @@ def _ask(
     horizon: int,
     detail: Detail,
     incumbent: RingSchedule | None,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
     *,
     one_server: bool = False,
 ) -> tuple[EngineResult, Plan | None]:
@@ -234,7 +231,12 @@ def _ask(
     if program is None:
         return EngineResult("infeasible", None, None), None
     hints = None if incumbent is None else program.start_from(incumbent)
-    settings: dict[str, Any] = {"clock": clock, "threads": threads, "seed": seed, "start": hints}
+    settings: dict[str, Any] = {
+        "clock": budget.clock,
+        "seed": budget.seed,
+        "threads": budget.threads,
+        "start": hints,
+    }
     result = solve(program.model, "cp-sat", **settings)
     if result.status == "infeasible":
         result, _ = confirm(program.model, "cp-sat", result, **settings)

@@ -23,7 +23,7 @@ def complete_pool(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `complete-pool`: (10)-(13) over all schedules."""
     engine = call.engine or "highs"
     call.progress.phase("collecting schedules")
-    latest = all_schedules.latest_end(instance, call.seed, clock=call.clock)
+    latest = all_schedules.latest_end(instance, budget=call.budget)
     pool = all_schedules.complete_pool(instance, latest, call.clock.expired)
     if pool is None:
         return MethodResult(note="stopped before the pool was complete")
@@ -69,7 +69,7 @@ def _pool_limit_bound(instance: RingInstance, call: RunContext) -> MethodResult:
     enumeration; the program over the best schedules is solved too, and gives the same value.
     """
     call.progress.phase("collecting schedules")
-    latest = all_schedules.latest_end(instance, call.seed, clock=call.clock)
+    latest = all_schedules.latest_end(instance, budget=call.budget)
     found = all_schedules.limit_pool(instance, latest, call.clock.expired)
     if found is None:
         return MethodResult(note="stopped before the pool was complete")

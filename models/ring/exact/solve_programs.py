@@ -86,9 +86,7 @@ def pair_contention(instance: RingInstance, call: RunContext) -> MethodResult:
         initial.schedule,
         lower,
         "pairs",
-        clock=call.clock,
-        seed=call.seed,
-        threads=call.threads,
+        budget=call.budget,
     )
     if report.infeasible:
         return MethodResult(infeasible=True, note="complete search", trace=dict(report.trace))

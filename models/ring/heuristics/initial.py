@@ -21,19 +21,18 @@ from schedgap.models.ring.rates import (
     unless_refuted,
 )
 from schedgap.models.search_state import SearchState
-from schedgap.solvers.children.clock import Clock
 
 _SHARE, _SECONDS = 0.2, 30.0  # of the remaining time, for the list algorithms
 
 
 def starting_schedule(
-    instance: RingInstance, seed: int = 0, *, clock: Clock | None = None
+    instance: RingInstance, *, budget: Budget | None = None
 ) -> RingSchedule | None:
     """Return the best of a few list schedules, or None if none ends within the horizon.
 
     The instance must not be refuted by `no_schedule`.
     """
-    call = RunContext({}, None, Budget(Clock() if clock is None else clock, seed), NullProgress())
+    call = RunContext({}, None, budget or Budget(), NullProgress())
     schedule: RingSchedule | None = initial_state(instance, call).schedule
     return schedule
 

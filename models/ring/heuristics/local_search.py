@@ -15,7 +15,7 @@ from collections.abc import Callable
 from random import Random
 
 from schedgap.instances.ring import RingInstance, RingSchedule
-from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.ring.algorithms.packing import lpt_pack
 from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.dispatch import NO_PLACE, trial_schedule
@@ -94,12 +94,11 @@ def local_search(
     table: RateTable,
     lower: int,
     upper: int,
-    seed: int,
     *,
     orders: int = 30,
     moves: int = 2000,
     rounds: int = 2,
-    clock: Clock,
+    budget: Budget,
     on_better: Callable[[PlacedSchedule], None] = lambda schedule: None,
 ) -> PlacedSchedule | None:
     """Return the best schedule with a makespan below `upper`, or None if none was found.
@@ -118,7 +117,7 @@ def local_search(
         Moves per job and target in the first round; r times as many in round r.
     rounds : int
         Number of rounds, in each of which the search begins anew.
-    clock : Clock
+    budget : Budget
         Each part of the search has a share of the remaining time; without a limit, the result
         depends on the seed alone.
     on_better : callable
@@ -139,7 +138,7 @@ def local_search(
     def take_lanes(lanes: LaneAssignment) -> None:
         take(lanes.schedule())
 
-    rng = Random(seed)
+    rng, clock = Random(budget.seed), budget.clock
     if len(table.size) * len(table.server_gpus) * upper <= _MOST_PROFILE_CELLS:
         tries = orders * len(table.size)
         order_search(table, lower, upper, rng, tries=tries, clock=clock.share(0.5), on_better=take)
@@ -197,9 +196,7 @@ def run_local_search(instance: RingInstance, call: RunContext) -> MethodResult:
         instance,
         state.schedule,
         lower,
-        clock=call.clock,
-        seed=call.seed,
-        threads=call.threads,
+        budget=call.budget,
         **call.options,
     )
     if state.schedule is None:
@@ -215,9 +212,7 @@ def search_stage(
     incumbent: RingSchedule | None,
     lower: int,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
     **options: int,
 ) -> StageResult:
     """Look for schedules that are better than the incumbent, by `local_search`.
@@ -249,18 +244,17 @@ def search_stage(
         table,
         lower,
         instance.horizon + 1 if incumbent is None else incumbent.makespan,
-        seed,
-        clock=clock,
+        budget=budget,
         on_better=offer,
         **options,
     )
     makespans = [schedule.makespan for schedule in (best, incumbent) if schedule is not None]
     if makespans and min(makespans) <= lower:
         end = "the bound is met"
-    elif clock.expired():
+    elif budget.clock.expired():
         end = "time is up"
     elif _has_too_many_lanes(table):
         end = "too many jobs and GPUs to move jobs between lanes"
     else:
         end = "all rounds are done"
-    return StageResult(trace={"seconds": round(clock.elapsed(), 3), "end": end})
+    return StageResult(trace={"seconds": round(budget.clock.elapsed(), 3), "end": end})
