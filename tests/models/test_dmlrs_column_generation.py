@@ -9,6 +9,7 @@ from schedgap.errors import InputError
 from schedgap.models.dmlrs.bounds.certificate_data import price_certificate
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.column_generation import generate, grid_bound, resource_prices
+from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
@@ -20,7 +21,7 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 @settings(max_examples=40, **QUIET)
 @given(dmlrs_instances(), st.sampled_from([3, 20, 3000]))
 def test_bounds_hold_and_meet_the_master(instance, grid):
-    found = generate(instance, grid=grid, clock=Clock(30))
+    found = generate(instance, grid=grid, budget=Budget(Clock(30)))
     assert found.end == "closed" and -found.bound >= optimum(instance) - 1e-6
     assert found.bound == pytest.approx(found.objective, rel=1e-5, abs=1e-5)
     again = grid_bound(instance, resource_prices(instance, found.prices), grid)

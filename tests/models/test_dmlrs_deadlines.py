@@ -13,6 +13,7 @@ from schedgap.models.dmlrs.exact.bin_completion import OutOfTimeError
 from schedgap.models.dmlrs.exact.deadlines import CompletionCut, DeadlineOracle
 from schedgap.models.dmlrs.exact.slot_packings import PackingCache, best_of_slot, progress_levels
 from schedgap.models.dmlrs.throughput import first_completions
+from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 from strategies.dmlrs import best_schedule, dmlrs_instances, plain_work, slot_choices
 from strategies.dmlrs_examples import TOY, instance_of, job
@@ -22,7 +23,7 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 def asked(instance):
     """An answer from rents that are the parts of the work."""
-    return DeadlineOracle(PackingCache(instance, Clock(60)), offers_of(instance), Clock(60), 0)
+    return DeadlineOracle(PackingCache(instance, Clock(60)), offers_of(instance), Budget(Clock(60)))
 
 
 def offers_of(instance):
@@ -153,6 +154,8 @@ def test_two_jobs_want_one_machine():
 
 def test_out_of_time_there_is_no_answer():
     slots = PackingCache(TOY, Clock(0.0))
-    assert DeadlineOracle(slots, offers_of(TOY), Clock(30), 0).check({0: 4, 1: 4, 2: 4}) is None
+    assert (
+        DeadlineOracle(slots, offers_of(TOY), Budget(Clock(30))).check({0: 4, 1: 4, 2: 4}) is None
+    )
     with pytest.raises(OutOfTimeError):
         slots.fits([own.items[-1] for own in progress_levels(TOY).values()])

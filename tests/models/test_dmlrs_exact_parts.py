@@ -33,7 +33,7 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 def rents_of(instance):
     """The item prices of the best bound."""
     prices = np.zeros((instance.horizon, len(instance.resources)))
-    return generate_patterns(instance, prices, clock=Clock(30))
+    return generate_patterns(instance, prices, budget=Budget(Clock(30)))
 
 
 @st.composite

@@ -126,11 +126,11 @@ def test_a_choice_of_columns_leaves_out_what_does_not_fit():
     """TOY_2: one machine for j1 in 1-2 or j3 in 2-3, worth 3 or 9; j1 then fits in 1 and 4: 1."""
     two = SlotOption(0.0, 2, True, {})
     columns = [JobColumn(0, 2, {1: two, 2: two}), JobColumn(1, 3, {2: two, 3: two})]
-    settings = {"clock": Clock(30), "seed": 0, "threads": 1}
-    board = schedule_from_columns(TOY_2, columns, free(TOY_2), 1.0, **settings)
+    budget = Budget(Clock(30))
+    board = schedule_from_columns(TOY_2, columns, free(TOY_2), 1.0, budget=budget)
     assert sorted(board.plans) == [0, 1] and board.value() == 10
     nobody = schedule_from_columns(
-        TOY_2, columns[:1], free(TOY_2) + 99, 0.4, **settings
+        TOY_2, columns[:1], free(TOY_2) + 99, 0.4, budget=budget
     )  # no room; too dear
     assert nobody.plans == {}
 
@@ -138,7 +138,7 @@ def test_a_choice_of_columns_leaves_out_what_does_not_fit():
 @settings(max_examples=30, **QUIET)
 @given(dmlrs_instances(max_jobs=4))
 def test_columns_are_completed(instance):
-    for column in generate(instance, grid=3, clock=Clock(30)).tags:
+    for column in generate(instance, grid=3, budget=Budget(Clock(30))).tags:
         whole = with_full_work(instance, column)
         if whole is None:
             continue
@@ -192,7 +192,7 @@ def test_a_seed_repeats_the_search():
         insert_by_density(board, free(TOY), clock=Clock())
         steps = []
         last = improve(
-            board, free(TOY), moves=40, clock=Clock(), seed=seed,
+            board, free(TOY), moves=40, budget=Budget(seed=seed),
             on_better=lambda better, steps=steps: steps.append(better.value()),
         )  # fmt: skip
         assert steps == sorted(set(steps)) and last.value() == steps[-1] > board.value()

@@ -131,7 +131,7 @@ def test_rents_stopped_anywhere_prove_a_bound(instance, price):
         item_prices = generate_patterns(
             instance,
             prices,
-            clock=StopAt(k),
+            budget=Budget(StopAt(k)),
             on_bound=lambda bound, rent, heard=heard: heard.append(bound),
         )
         assert all(bound >= best_value * (1 - 1e-12) for bound in heard)
@@ -188,7 +188,7 @@ def test_deadlines_stopped_anywhere_cut_no_schedule_off(instance, data):
     offers = {i: PatternMaster(instance).options(i, np.ones((instance.horizon, 99))) for i in able}
     for k in (0, 3, 12, 30, WHOLE):
         clock = StopAt(k)
-        known = DeadlineOracle(PackingCache(instance, clock), offers, clock, 0)
+        known = DeadlineOracle(PackingCache(instance, clock), offers, Budget(clock))
         answer = known.check(due)
         if isinstance(answer, CompletionCut):
             assert sum(answer.weight.get((i, f), 0.0) for i, f in done.items()) <= answer.upper

@@ -30,7 +30,7 @@ from schedgap.models.dmlrs.algorithms.dynamic_program import CheapestPlans, on_g
 from schedgap.models.dmlrs.slot_options import SlotOption, job_at_arrival
 from schedgap.models.dmlrs.throughput import bundles, first_completions, mode_limits
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
-from schedgap.solvers.children.clock import Clock
+from schedgap.models.method import Budget
 from schedgap.solvers.loops.column_generation import ColumnGenerationResult
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -114,10 +114,8 @@ def generate(
     instance: DmlrsInstance,
     *,
     grid: int,
-    clock: Clock,
+    budget: Budget,
     prices: Floats | None = None,
-    seed: int = 0,
-    threads: int = 1,
     on_bound: Callable[[float, Floats], None] | None = None,
 ) -> ColumnGenerationResult:
     """Solve the master; its `bound` and `prices` are those of minus the sum of utilities.
@@ -153,7 +151,7 @@ def generate(
         columns: list[JobColumn] = []
         payoffs = []
         for i in jobs:
-            if clock.expired():
+            if budget.clock.expired():
                 return None
             plans = cheapest(instance, i, at, grid)
             payoffs.append(payoff(instance, i, plans.cost))
@@ -179,10 +177,10 @@ def generate(
 
     return master.solve(
         pricing,
-        clock=clock,
+        clock=budget.clock,
         duals=None if prices is None else master.duals({capacity: -prices}),
-        seed=seed,
-        threads=threads,
+        seed=budget.seed,
+        threads=budget.threads,
     ).result
 
 

@@ -48,6 +48,7 @@ from schedgap.models.dmlrs.throughput import (
 )
 from schedgap.models.mechanisms.knapsack import SAFE, NodeBudget, Option, multiple_choice_knapsack
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
+from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 
 MIN_PRICE = 1e-9  # smaller prices, and smaller gains of a column, count as 0
@@ -303,9 +304,7 @@ def generate_patterns(
     instance: DmlrsInstance,
     prices: Floats,
     *,
-    clock: Clock,
-    seed: int = 0,
-    threads: int = 1,
+    budget: Budget,
     on_bound: Callable[[float, Floats], None] | None = None,
 ) -> ItemPrices | None:
     """Return the best item prices that column generation finds; None if time was up before any.
@@ -323,7 +322,7 @@ def generate_patterns(
     def pricing(duals: Floats) -> Priced | None:
         price = prices_at_most(layout.item_rows, duals)
         price = np.where(price > MIN_PRICE, price, 0.0)
-        evaluation = evaluate_prices(layout, price, clock)
+        evaluation = evaluate_prices(layout, price, budget.clock)
         if evaluation is None:
             return None
         if not best or evaluation.item_prices.bound < best[0].bound:
@@ -347,11 +346,11 @@ def generate_patterns(
 
     layout.master.solve(
         pricing,
-        clock=clock,
+        clock=budget.clock,
         gap=RELATIVE_GAP,
         duals=layout.master.duals({layout.item_rows: -(prices @ (layout.demand / 1000).T)}),
-        seed=seed,
-        threads=threads,
+        seed=budget.seed,
+        threads=budget.threads,
     )
     return best[0] if best else None
 

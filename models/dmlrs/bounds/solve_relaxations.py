@@ -95,10 +95,8 @@ def colgen(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     generated = column_generation.generate(
         instance,
         grid=grid,
-        clock=call.clock,
+        budget=call.budget,
         prices=prices,
-        seed=call.seed,
-        threads=call.threads,
         on_bound=lambda bound, prices_then: call.progress.bound(
             bound, price_certificate(prices_then, grid)
         ),

@@ -45,6 +45,7 @@ from schedgap.models.dmlrs.exact.slot_packings import (
 from schedgap.models.dmlrs.programs.aggregate import JobBundle
 from schedgap.models.dmlrs.programs.common_rows import candidate_jobs
 from schedgap.models.dmlrs.slot_options import SlotOption, job_at_arrival
+from schedgap.models.method import Budget
 from schedgap.solvers import Clock, solve
 from schedgap.solvers.engines.results import USUAL_TOLERANCES
 from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
@@ -89,20 +90,18 @@ class DeadlineOracle:
         Decides which bundles fit together.
     options : mapping
         Prices to begin with: the options of each job, slot by slot from its arrival on.
-    clock : Clock
-        Time budget of all checks.
-    seed : int
-        Random seed of HiGHS.
+    budget : Budget
+        Time of all checks, and random seed of HiGHS.
     """
 
     def __init__(
         self,
         slots: PackingCache,
         options: Mapping[int, Sequence[Sequence[SlotOption]]],
-        clock: Clock,
-        seed: int,
+        budget: Budget,
     ) -> None:
-        self.instance, self.slots, self.clock, self.seed = slots.instance, slots, clock, seed
+        self.instance, self.slots = slots.instance, slots
+        self.clock, self.seed = budget.clock, budget.seed
         instance = self.instance
         self.levels = progress_levels(instance)
         self.jobs = {job.index: job for job in candidate_jobs(instance)}

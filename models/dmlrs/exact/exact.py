@@ -71,7 +71,6 @@ def exact(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     if started is None or state.closed:
         return state.outcome()
     prices, partial = started
-    settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
     prices, partial = column_stage(
         state, instance, prices, partial, grid=GRID, moves=moves // 2, time_share=SEARCH_TIME
     )
@@ -83,15 +82,13 @@ def exact(instance: DmlrsInstance, call: RunContext) -> MethodResult:
     decided: bool = state.closed
     if not large and not decided:
         call.progress.phase("generating patterns")
-        clock = call.clock.share(PATTERN_TIME)
         item_prices = generate_patterns(
             instance,
             prices,
-            clock=clock,
+            budget=call.budget.share(PATTERN_TIME),
             on_bound=lambda bound, at_prices: report_bound(
                 state, instance, bound, item_price_certificate(at_prices)
             ),
-            **settings,
         )
         decided = state.closed or (
             item_prices is not None and prove_by_targets(state, instance, item_prices)

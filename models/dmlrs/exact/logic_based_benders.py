@@ -83,7 +83,7 @@ def lbbd(
     complete = {j: y[var] for j, var in variables if var in y}
     to_bound = to_bound or (lambda bound: -attained(instance, ENGINE_TOLERANCE - bound))
     packings = PackingCache(instance, call.clock)
-    oracle = None if options is None else DeadlineOracle(packings, options, call.clock, call.seed)
+    oracle = None if options is None else DeadlineOracle(packings, options, call.budget)
     cuts: set[tuple[JobBundle, ...]] = set()
 
     def separate(values: Floats) -> Rows | None:

@@ -17,7 +17,8 @@ from schedgap.models.dmlrs.heuristics.density import insert_by_density
 from schedgap.models.dmlrs.heuristics.partial_schedule import BASE_PRICE, PartialSchedule
 from schedgap.models.dmlrs.heuristics.placing import place
 from schedgap.models.dmlrs.throughput import FULL, bundles, mode_limits, progress
-from schedgap.solvers import Clock, solve
+from schedgap.models.method import Budget
+from schedgap.solvers import solve
 from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.builder import ProgramBuilder
 
@@ -84,9 +85,7 @@ def schedule_from_columns(
     prices: Floats,
     share: float,
     *,
-    clock: Clock,
-    seed: int,
-    threads: int,
+    budget: Budget,
 ) -> PartialSchedule:
     """Return the partial schedule of the best columns found, completed greedily.
 
@@ -103,13 +102,13 @@ def schedule_from_columns(
         Share of the capacity that the columns may use, in (0, 1].
     """
     program = restricted_master(instance, columns, share)
-    result = solve(program, "highs", clock=clock, seed=seed, threads=threads)
+    result = solve(program, "highs", clock=budget.clock, seed=budget.seed, threads=budget.threads)
     partial = PartialSchedule(instance)
     if result.values is not None:
         chosen = np.flatnonzero(result.values > 0.5)
         for k in chosen[np.argsort(program.cost[chosen], kind="stable")].tolist():
             _place_column(partial, columns[k], prices)
-    insert_by_density(partial, prices, clock=clock)
+    insert_by_density(partial, prices, clock=budget.clock)
     return partial
 
 

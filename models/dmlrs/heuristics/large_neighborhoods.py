@@ -21,7 +21,7 @@ import numpy as np
 from schedgap.instances.dmlrs.compiled import Floats
 from schedgap.models.dmlrs.heuristics.density import densities
 from schedgap.models.dmlrs.heuristics.partial_schedule import PartialSchedule
-from schedgap.solvers.children.clock import Clock
+from schedgap.models.method import Budget
 
 MAX_REMOVED = 8
 PRICE_SHARES = 0.0, 0.3, 0.6, 1.0  # shares of the prices at which jobs are inserted
@@ -35,8 +35,7 @@ def improve(
     prices: Floats,
     *,
     moves: int,
-    clock: Clock,
-    seed: int,
+    budget: Budget,
     on_better: Callable[[PartialSchedule], None],
     target: float = math.inf,
 ) -> PartialSchedule:
@@ -55,13 +54,13 @@ def improve(
     target : float
         Bound on the value; the search ends when it is attained.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(budget.seed)
     density = densities(partial.instance)
     candidates = np.flatnonzero(density > 0).tolist()
     best, best_value = partial, partial.value()
     value = best_value
     for move in range(moves if candidates else 0):
-        if clock.expired() or best_value >= target - 1e-9 * max(1.0, target):
+        if budget.clock.expired() or best_value >= target - 1e-9 * max(1.0, target):
             break
         neighbour = partial.copy()
         for i in _jobs_to_remove(neighbour, random):
@@ -72,7 +71,7 @@ def improve(
         for i in sorted(unscheduled, key=lambda i: -noisy[i]):
             neighbour.insert(i, insertion_prices)
         neighbour_value = neighbour.value()
-        left = 1 - max(move / moves, clock.spent())
+        left = 1 - max(move / moves, budget.clock.spent())
         temperature = INITIAL_TEMPERATURE * best_value * left
         if neighbour_value >= value + temperature * math.log(max(1e-12, random.random())):
             partial, value = neighbour, neighbour_value

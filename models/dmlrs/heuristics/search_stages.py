@@ -3,6 +3,7 @@
 They join relaxations, heuristics and the search state of a method.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
@@ -43,10 +44,11 @@ def fluid_stage(
         Prices [t, r] and the best partial schedule; None if time ran out in the fluid program.
     """
     call = state.call
-    settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
     call.progress.phase("solving the fluid program")
     relaxation = fluid.compact(instance)
-    result = solve(relaxation.program, "highs", clock=call.clock, **settings)
+    result = solve(
+        relaxation.program, "highs", clock=call.clock, seed=call.seed, threads=call.threads
+    )
     if result.duals is None:
         state.trace["fluid"] = result.status
         return None
@@ -94,7 +96,6 @@ def column_stage(
         The prices of the best bound by columns, if there is one, and the best partial schedule.
     """
     call = state.call
-    settings: dict[str, Any] = {"seed": call.seed, "threads": call.threads}
     checkable = not is_too_fine(instance, grid)
 
     def certificate(prices_then: Floats) -> dict[str, Any] | None:
@@ -104,12 +105,11 @@ def column_stage(
     columns = column_generation.generate(
         instance,
         grid=grid,
-        clock=call.clock.share(time_share),
+        budget=call.budget.share(time_share),
         prices=prices,
         on_bound=lambda bound, prices_then: report_bound(
             state, instance, bound, certificate(prices_then)
         ),
-        **settings,
     )
     usable = [
         usable_column
@@ -121,8 +121,8 @@ def column_stage(
         if state.closed or call.clock.expired():
             break
         call.progress.phase(f"choosing columns for {share:.0%} of the capacity")
-        clock = call.clock.share(CHOICE_TIME, most=CHOICE_SECONDS)
-        chosen = schedule_from_columns(instance, usable, prices, share, clock=clock, **settings)
+        budget = call.budget.share(CHOICE_TIME, most=CHOICE_SECONDS)
+        chosen = schedule_from_columns(instance, usable, prices, share, budget=budget)
         state.incumbent(chosen.schedule())
         improved = neighborhood_stage(state, chosen, prices, moves=moves, time_share=CHOICE_TIME)
         partial = max(partial, improved, key=PartialSchedule.value)
@@ -163,16 +163,15 @@ def neighborhood_stage(
     if state.closed:
         return partial
     call.progress.phase("large neighborhoods")
-    clock = call.clock.share(min(time_share, MAX_TIME_SHARE))
+    budget = call.budget.share(min(time_share, MAX_TIME_SHARE))
     better = improve(
         partial,
         prices,
         moves=moves,
-        clock=clock,
-        seed=call.seed + seed_offset,
+        budget=replace(budget, seed=budget.seed + seed_offset),
         on_better=lambda better: state.incumbent(better.schedule()),
         target=-state.lower,
     )
-    ended = "out of time" if clock.expired() else f"after {moves} moves"
+    ended = "out of time" if budget.clock.expired() else f"after {moves} moves"
     state.trace["search_ended"] = "closed" if state.closed else ended
     return better
