@@ -12,6 +12,7 @@ from schedgap.errors import InputError
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import ProofKind
 from schedgap.models.family import family
+from schedgap.models.method import Budget
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.proofs.tree import Proof
 
@@ -177,7 +178,7 @@ def find_evidence(
         return Evidence("tree", data)
     program = integer_program(instance, goal)
     share = 1.0 if program is None else TREE_SHARE
-    proof, note = _search_tree(instance, goal, schedule, clock.share(share), seed)
+    proof, note = _search_tree(instance, goal, schedule, Budget(clock.share(share), seed))
     if proof is not None and (data := _checked(instance, goal, proof, clock)) is not None:
         return Evidence("tree", data)
     searched = search_again(instance, goal, seconds=clock.remaining())
@@ -189,7 +190,7 @@ def find_evidence(
 
 
 def _search_tree(
-    instance: Instance, goal: int, schedule: Any, clock: Clock, seed: int
+    instance: Instance, goal: int, schedule: Any, budget: Budget
 ) -> tuple[Proof | None, str]:
     """Return a proof that the family's prover has found, or why there is none."""
     from schedgap.solvers.proofs.checker import RefusedError
@@ -197,7 +198,7 @@ def _search_tree(
     name = f"schedgap.models.{instance.family}.exact.prove"
     try:
         prover = importlib.import_module(name)
-        proved = prover.prove_goal(instance, goal, schedule, clock=clock, seed=seed)
+        proved = prover.prove_goal(instance, goal, schedule, budget=budget)
     except RefusedError as error:  # too large
         return None, str(error)
     except ModuleNotFoundError as error:

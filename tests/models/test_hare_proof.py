@@ -31,7 +31,7 @@ def proved(instance: HareInstance, optimum: float) -> Proved:
     schedule = result.schedule.to_data(instance)
     goal = proof.goal(instance, optimum)
     assert goal is not None
-    return prove_goal(instance, goal, schedule, clock=Clock(60))
+    return prove_goal(instance, goal, schedule, budget=Budget(Clock(60)))
 
 
 def as_file(found: Proved) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models import proofs
 from schedgap.models.edge.exact.prove import prove_goal
+from schedgap.models.method import Budget
 from schedgap.models.proofs import check_proof, excluded_value, proof_data, read_proof, write_proof
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import RefusedError
@@ -34,7 +35,7 @@ def instance() -> EdgeInstance:
 def proof(instance: EdgeInstance) -> dict[str, Any]:
     goal = excluded_value(instance, OPTIMUM)
     assert goal == OPTIMUM - 1
-    proved = prove_goal(instance, goal, clock=Clock(120))
+    proved = prove_goal(instance, goal, budget=Budget(Clock(120)))
     assert proved.proof is not None
     found = proved.proof
     return proof_data(instance, goal, vectors=found.vectors, cuts=found.cuts, tree=found.tree)

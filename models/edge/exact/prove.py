@@ -5,13 +5,13 @@ Joins that program to the shared prover and its separation of cover cuts.
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge import proof
-from schedgap.solvers import Clock
+from schedgap.models.method import Budget
 from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, prove
 
 
 def prove_goal(
-    instance: EdgeInstance, goal: int, schedule: object = None, *, clock: Clock, seed: int = 0
+    instance: EdgeInstance, goal: int, schedule: object = None, *, budget: Budget
 ) -> Proved:
     """Look for a proof that no schedule has a value of `goal` or less.
 
@@ -21,6 +21,8 @@ def prove_goal(
         Minimised value, from `proof.goal`.
     schedule : object
         JSON data of the schedule that is claimed to be optimal; not used.
+    budget : Budget
+        Time for the search, and seed of the engine.
 
     Raises
     ------
@@ -28,4 +30,4 @@ def prove_goal(
         If the program is too large to be written down.
     """
     program = proof.program(instance, goal)
-    return prove(program, clock=clock, separate=[CoverSeparator(program)], seed=seed)
+    return prove(program, clock=budget.clock, separate=[CoverSeparator(program)], seed=budget.seed)

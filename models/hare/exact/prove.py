@@ -10,14 +10,11 @@ from schedgap.models.hare import proof
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice, refusal
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.method import Budget
-from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved
 
 
-def prove_goal(
-    instance: HareInstance, goal: int, schedule: Any, *, clock: Clock, seed: int = 0
-) -> Proved:
+def prove_goal(instance: HareInstance, goal: int, schedule: Any, *, budget: Budget) -> Proved:
     """Look for a proof that no schedule has a value of `goal` or less.
 
     Parameters
@@ -27,9 +24,8 @@ def prove_goal(
         As `proof.goal` gives it.
     schedule : JSON data
         The schedule that is claimed to be optimal, of value `goal` + 1.
-    clock : Clock
-    seed : int
-        Of the list schedules of the search, which are not drawn here.
+    budget : Budget
+        Time for the search; nothing is drawn at random.
 
     Raises
     ------
@@ -39,7 +35,7 @@ def prove_goal(
     if proof.steps(instance)[0] != steps(instance).step:
         raise RefusedError("/goal", "times have no common step")
     start = HareSchedule.from_data(instance, schedule)
-    search = BranchAndPrice(instance, start, budget=Budget(clock, seed), rounding=False)
+    search = BranchAndPrice(instance, start, budget=budget, rounding=False)
     if reason := refusal(instance, search.upper):
         raise RefusedError("/goal", reason)
     result = search.run()
