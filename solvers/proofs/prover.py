@@ -16,6 +16,7 @@ non-convex problems using ordered sets of variables", OR 69 (1970): branching on
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ FEW_FIXED = 0.03  # fixing is stored only if it fixes this fraction of the open 
 STRONG_CANDIDATES, STRONG_ITERATIONS = 8, 60
 ROOT_ROUNDS, NODE_ROUNDS = 20, 2  # rounds of cuts
 FRACTIONAL = 1e-6
+COST_BITS = 20  # of the largest cost in the engine, whose tolerances are absolute
 
 Separator = Callable[[Floats, Box], Sequence[Mapping[str, Any]]]
 """Takes a fractional point [j] and the box, and returns cuts as written in proof files."""
@@ -97,7 +99,7 @@ def prove(
     clock : Clock
         Time budget.
     separate : sequence of callables
-        Separators, called in turn at nodes with a fractional point.
+        Separators, called in turn at nodes with an open point, fractional or not.
     kinds : mapping
         Functions that derive the cuts, by kind; cuts that cannot be derived are not added.
     seed : int
@@ -143,7 +145,10 @@ class _Prover:
         self.vectors: list[dict[str, Any]] = []
         self.numbers: dict[tuple[Any, ...], int] = {}
         self.cuts: list[Mapping[str, Any]] = []
-        self.cost = np.array([float(c) for c in program.cost])
+        most = max((abs(c) for c in program.cost), default=0)
+        self.shift = max(0, most.bit_length() - COST_BITS)
+        self.cost = np.array([self._scaled(c) for c in program.cost])
+        self.goal = self._scaled(program.goal)
         self.shown = np.array(program.lower, float), np.array(program.upper, float)
         self.choices = [
             np.array(list(entries), dtype=np.int64)
@@ -164,6 +169,10 @@ class _Prover:
             seed=seed,
             options={"presolve": "off", "simplex_strategy": 1},
         )
+
+    def _scaled(self, number: int) -> float:
+        """Return a cost, or a sum of costs, in the unit of the engine."""
+        return float(Fraction(number, 1 << self.shift))
 
     def run(self) -> Proof:
         """Return the proof; raise _StoppedError if none is found."""
@@ -193,11 +202,13 @@ class _Prover:
         if result.duals is None or result.values is None or result.objective is None:
             raise _StoppedError(f"the relaxation ended {result.status}")
         value, point = result.objective, np.asarray(result.values)
-        goal = self.program.goal
+        goal = self.goal
         if value > goal - 1e-9 * max(1.0, abs(goal)) and self._close(node, result.duals, True):
             return []
         fraction = np.abs(point - np.round(point))
         if not (fraction > FRACTIONAL).any():
+            if self._cut(point, node.box):
+                return [node]
             return self._refuse_integral(point)
         limit = NODE_ROUNDS if node.depth else ROOT_ROUNDS
         gains = node.rounds < 2 or value - node.before > 0.02 * (goal - value)
@@ -244,7 +255,7 @@ class _Prover:
                 return False
             prices = prices / size
         for bits in BITS:
-            vector = self._rounded(prices, bits, 1 << bits if objective else 0)
+            vector = self._rounded(prices, bits, objective)
             if self._closes(vector, node.box):
                 self.tree.append({"v": self._kept(vector)})
                 return True
@@ -254,13 +265,19 @@ class _Prover:
         excess = self.space.excess(box, vector)
         return excess is None or excess > 0
 
-    def _rounded(self, prices: Floats, bits: int, o: int) -> dict[str, Any]:
-        """Return a vector of dual values rounded to integers, without those of absent sides."""
+    def _rounded(self, prices: Floats, bits: int, objective: bool) -> dict[str, Any]:
+        """Return a vector of dual values rounded to integers, without those of absent sides.
+
+        With the objective, dual values are those of scaled costs.
+        """
         whole = np.round(prices * 2.0**bits)
         rows = self.space.program.rows
+        o, lift = (
+            (1 << max(0, bits - self.shift), max(0, self.shift - bits)) if objective else (0, 0)
+        )
         entries = []
         for i in np.flatnonzero(whole).tolist():
-            y = int(whole[i])
+            y = int(whole[i]) << lift
             if rows[i][1 if y > 0 else 2] is not None:
                 entries.append([i, y])
         return {"o": o, "d": entries}
@@ -317,7 +334,7 @@ class _Prover:
         """Apply reduced-cost fixing, choose a branch, and return its parts."""
         basis, box, entry = self.relaxation.basis, node.box, {}
         vector = node.vector
-        trial = self._rounded(duals, FIXING_BITS, 1 << FIXING_BITS)
+        trial = self._rounded(duals, FIXING_BITS, True)
         if self._closes(trial, box):
             self.tree.append({"v": self._kept(trial)})
             return []
@@ -369,7 +386,7 @@ class _Prover:
         self, candidates: Sequence[list[Any]], box: Box, basis: Any, value: float
     ) -> list[Any]:
         """Return the candidate with the largest gain by a few pivots (strong branching)."""
-        needed = max(self.program.goal - value, 1e-6)
+        needed = max(self.goal - value, 1e-6)
         best, chosen = -1.0, candidates[0]
         for branch in candidates[:STRONG_CANDIDATES] if len(candidates) > 1 else ():
             score = 1.0

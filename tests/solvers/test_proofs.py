@@ -195,6 +195,43 @@ def test_a_hundred_thousand_tamperings(block: int) -> None:
         hold_tampering_to_the_truth(seed, 100)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_costs_of_many_digits_are_proved_like_small_ones(seed: int) -> None:
+    program, best = draw(random.Random(seed))
+    unit = 7**40 + 1
+    large = IntegerProgram(
+        [c * unit for c in program.cost], program.lower, program.upper, program.rows, 0
+    )
+    goal = 10**6 if best is None else best * unit - 1
+    attempted = attempt(with_goal(large, goal))
+    assert attempted.reason == ""
+    checked(with_goal(large, goal), as_file(attempted))
+    if best is not None:
+        answered = attempt(with_goal(large, best * unit))
+        assert answered.proof is None
+        assert answered.better is not None
+        assert sum(c * v for c, v in zip(large.cost, answered.better, strict=True)) == best * unit
+
+
+def test_rows_that_are_derived_when_needed_exclude_whole_points_too() -> None:
+    """The program allows all of three items; a kind of cut of its own, only two of them."""
+    program = IntegerProgram([-1] * 3, [0] * 3, [1] * 3, [], -3)
+    assert prove(program, clock=Clock(60)).better == (1, 1, 1)
+
+    def two(program: IntegerProgram, data: object) -> checker.Row:
+        return {0: 1, 1: 1, 2: 1}, None, 2
+
+    kinds = {"two": two}
+    attempted = prove(
+        program, clock=Clock(60), separate=[lambda point, box: [{"why": "two"}]], kinds=kinds
+    )
+    data = as_file(attempted)
+    assert data["cuts"] == [{"why": "two"}]
+    assert check_tree(ProgramSpace(with_cuts(program, data["cuts"], kinds)), data).leaves == 1
+    with pytest.raises(RefusedError, match="no kind of cut"):
+        checked(program, data)
+
+
 def test_a_leaf_that_is_open_says_where_and_by_how_much() -> None:
     program = knapsack_claim()
     data: dict[str, Any] = {"vectors": [{"o": 1, "d": []}], "cuts": [], "tree": [{"v": 0}]}
