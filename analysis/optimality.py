@@ -8,7 +8,7 @@ from schedgap.errors import ContradictionError
 from schedgap.instances.instance import Instance
 from schedgap.instances.verdict import Violation
 from schedgap.models.family import family
-from schedgap.models.proofs import check_proof, excluded_value, search_again
+from schedgap.models.proofs import check_proof, excluded_value, proof_width, search_again
 from schedgap.solvers.engines.results import ENGINES
 
 
@@ -122,9 +122,9 @@ def _excluded(instance: Instance, solution: Solution, objective: float | None) -
     if objective is None:
         return "there is no schedule"
     grid, low = family(instance.family).grid(instance), solution.sense == "min"
-    step = 0.0 if grid is None else grid if low else -grid
-    relation = f"{'<' if low else '>'}{'=' if grid else ''}"
-    return f"no schedule has value {relation} {number(objective - step)}"
+    step = (grid or 0.0) + proof_width(instance) * abs(objective)
+    value = number(objective - step if low else objective + step)
+    return f"no schedule has value {'<' if low else '>'}{'=' if step else ''} {value}"
 
 
 def _word(solution: Solution) -> str:

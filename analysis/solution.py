@@ -22,7 +22,7 @@ from schedgap.instances.records import (
 from schedgap.instances.solution import EXIT_CODES, ProofClaim, ProofKind, SolutionFile
 from schedgap.instances.verdict import outside
 from schedgap.models.family import family
-from schedgap.models.proofs import MAX_BYTES, proof_file, read_proof, write_proof
+from schedgap.models.proofs import MAX_BYTES, proof_file, proof_width, read_proof, write_proof
 
 Progress = tuple[tuple[float, float | None, float | None], ...]  # (seconds, objective, bound)
 
@@ -167,7 +167,8 @@ class Solution(SolutionFile):
         note : str
             Why there is no proof file; goes into the trace.
         """
-        changes: dict[str, Any] = {"proof": ProofClaim(kind=kind)}
+        width = proof_width(self._instance) if kind == "tree" else 0.0
+        changes: dict[str, Any] = {"proof": ProofClaim(kind=kind, within=width)}
         if note:
             changes["trace"] = {**self.trace, "no_proof_file": note}
         copy = self.model_copy(update=changes)

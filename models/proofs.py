@@ -94,6 +94,18 @@ def excluded_value(instance: Instance, objective: float | None) -> int | None:
     return found
 
 
+def proof_width(instance: Instance) -> float:
+    """Return by how much a schedule may be better than one that is proved optimal, relatively.
+
+    0 where values are whole, so that the next better one is excluded.
+
+    Parameters
+    ----------
+    instance : Instance
+    """
+    return float(getattr(_family(instance), "WITHIN", 0))
+
+
 def integer_program(instance: Instance, goal: int) -> IntegerProgram | None:
     """Return the integer program that a proof refutes, or None where the family has another space.
 

@@ -177,3 +177,13 @@ def test_that_there_is_no_schedule_is_proved_too(tmp_path: Path) -> None:
     assert verdict.optimality_status == "checked"
     assert verdict.claims[-1].startswith("infeasible: PROVED (tree, ")
     assert verdict.claims[-1].endswith("; there is no schedule)")
+
+
+def test_an_optimum_between_whole_values_is_proved_within_a_width(tmp_path: Path) -> None:
+    instance = sg.generate("dmlrs", preset="small", seed=103)
+    solution = sg.solve(instance, "cp-sat", time_limit=60, proof=30.0)
+    assert solution.proof is not None
+    assert (solution.proof.kind, solution.proof.within) == ("tree", 5e-7)
+    verdict = sg.verify(instance, sg.load_solution(saved(solution, tmp_path), instance))
+    assert verdict.optimality_status == "checked"
+    assert verdict.claims[-1].endswith("no schedule has value >= 72.77123912)")
