@@ -59,9 +59,8 @@ def _size(program: IntegerProgram) -> int:
 
 
 def _highs_refutes(program: IntegerProgram, clock: Clock, seed: int) -> bool:
-    relaxed = linear_program(program)
-    width = len(relaxed.cost)
-    arrays = replace(relaxed, cost=np.zeros(width), integer=np.ones(width, bool))
+    width = len(program.cost)
+    arrays = replace(linear_program(program, np.zeros(width)), integer=np.ones(width, bool))
     return solve_arrays(arrays, clock=clock, seed=seed).status == "infeasible"
 
 

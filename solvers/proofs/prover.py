@@ -150,13 +150,6 @@ class _Prover:
         self.cost = np.array([self._scaled(c) for c in program.cost])
         self.goal = self._scaled(program.goal)
         self.shown = np.array(program.lower, float), np.array(program.upper, float)
-        self.choices = [
-            np.array(list(entries), dtype=np.int64)
-            for entries, _, high in program.rows
-            if high == 1
-            and len(entries) > 1
-            and all(a == 1 and program.lower[j] == 0 for j, a in entries.items())
-        ]
         self.choice_rows = [
             i
             for i, (entries, _, high) in enumerate(program.rows)
@@ -164,8 +157,9 @@ class _Prover:
             and len(entries) > 1
             and all(a == 1 and program.lower[j] == 0 for j, a in entries.items())
         ]
+        self.choices = [np.array(list(program.rows[i][0])) for i in self.choice_rows]
         self.relaxation = Relaxation(
-            linear_program(program),
+            linear_program(program, self.cost),
             seed=seed,
             options={"presolve": "off", "simplex_strategy": 1},
         )
@@ -475,16 +469,18 @@ def _renumbered(cut: Mapping[str, Any], row: Mapping[int, int]) -> dict[str, Any
     return changed
 
 
-def linear_program(program: IntegerProgram) -> LinearProgram:
+def linear_program(program: IntegerProgram, cost: Floats) -> LinearProgram:
     """Return the linear relaxation of a program, for an engine.
 
     Parameters
     ----------
     program : IntegerProgram
         The program.
+    cost : array [j]
+        In the unit of the engine.
     """
     return LinearProgram(
-        cost=np.array(program.cost, float),
+        cost=cost,
         lower=np.array(program.lower, float),
         upper=np.array(program.upper, float),
         matrix=_matrix([entries for entries, _, _ in program.rows], len(program.cost)),

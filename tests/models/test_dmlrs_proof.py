@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import proof
 from schedgap.models.dmlrs.exact.prove import prove_goal
+from schedgap.models.method import Budget
 from schedgap.models.proofs import check_proof, proof_data
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.prover import Proved
@@ -30,13 +31,13 @@ def hold_to_enumeration(instance: DmlrsInstance) -> None:
     optimum, _ = best_schedule(instance)
     goal = proof.goal(instance, optimum)
     assert goal is not None
-    proved = prove_goal(instance, goal, clock=Clock(60))
+    proved = prove_goal(instance, goal, budget=Budget(Clock(60)))
     assert proved.reason == ""
     data = as_file(instance, goal, proved)
     assert check_proof(instance, data).status == "proved"
     # The program holds the optimal schedule: the claim that there is none is answered by it.
     reached = -math.floor(Fraction(optimum) * (1 - Fraction(1, 10**15)) * proof.units(instance))
-    false = prove_goal(instance, reached, clock=Clock(60))
+    false = prove_goal(instance, reached, budget=Budget(Clock(60)))
     assert false.proof is None
     assert false.better is not None
     assert check_proof(instance, data | {"goal": reached}).status == "refused"

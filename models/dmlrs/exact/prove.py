@@ -20,6 +20,7 @@ import numpy as np
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import proof
 from schedgap.models.dmlrs.proof import Bundle
+from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
@@ -33,7 +34,7 @@ VIOLATION = 1e-3  # relative
 
 
 def prove_goal(
-    instance: DmlrsInstance, goal: int, schedule: object = None, *, clock: Clock, seed: int = 0
+    instance: DmlrsInstance, goal: int, schedule: object = None, *, budget: Budget
 ) -> Proved:
     """Look for a proof that no schedule has a value of `goal` or less.
 
@@ -43,6 +44,8 @@ def prove_goal(
         Minimised value, from `proof.goal`.
     schedule : object
         JSON data of the schedule that is claimed to be optimal; not used.
+    budget : Budget
+        Time and seed of the engine.
 
     Raises
     ------
@@ -50,8 +53,14 @@ def prove_goal(
         If the program is too large to be written down.
     """
     model = proof.Model(instance, goal)
-    separate = [SlotSeparator(model, clock)]
-    return prove(model.program, clock=clock, separate=separate, kinds=model.kinds, seed=seed)
+    separate = [SlotSeparator(model, budget.clock)]
+    return prove(
+        model.program,
+        clock=budget.clock,
+        separate=separate,
+        kinds=model.kinds,
+        seed=budget.seed,
+    )
 
 
 Worth = dict[Bundle, int]
