@@ -277,7 +277,6 @@ def run_method(
     owner: Family = importlib.import_module(module).FAMILY
     clock = Clock(limit)
     begun = time.monotonic()
-    result = owner.method(method).run(
-        instance, RunContext(options, engine, Budget(clock, seed), SentProgress(send, clock))
-    )
+    call = RunContext(options, engine, Budget(clock, seed), SentProgress(send, clock))
+    result = owner.run(owner.method(method), instance, call)
     return result, time.monotonic() - begun

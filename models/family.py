@@ -11,7 +11,7 @@ from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Sense
 from schedgap.instances.verdict import Violation
 from schedgap.models.figure import Experiment
-from schedgap.models.method import I, Method, S
+from schedgap.models.method import I, Method, MethodResult, RunContext, S
 from schedgap.models.paper import Paper
 
 
@@ -78,6 +78,9 @@ class Family(Generic[I, S]):
     problem : callable
         From a method's options to the name of the variant that it solves; "" is the instance as it
         stands. A bound of one variant is never used for another.
+    refute : callable
+        From an instance and a method's options to one line on why there is no schedule, or None.
+        It is asked before every method that proves infeasibility.
     omitted_rules : callable
         The rules of the program that a schedule declares it omits (a preemptive baseline). Such a
         schedule has no bound and is never the best known one.
@@ -107,6 +110,9 @@ class Family(Generic[I, S]):
     chart: Callable[[I, Any], Chart]
     grid: Callable[[I], float | None] = field(default=lambda instance: None)
     problem: Callable[[Mapping[str, Any]], str] = field(default=lambda options: "")
+    refute: Callable[[I, Mapping[str, Any]], str | None] = field(
+        default=lambda instance, options: None
+    )
     omitted_rules: Callable[[Any], tuple[str, ...]] = field(default=lambda schedule: ())
     metrics: Callable[[I, Any], Mapping[str, float]] = field(default=lambda instance, schedule: {})
     null_schedule: Callable[[I], Mapping[str, Any] | None] = field(default=lambda instance: None)
@@ -129,6 +135,22 @@ class Family(Generic[I, S]):
                 return method
         known = ", ".join([*self.aliases, *(method.name for method in self.methods)])
         raise UsageError(f"family {self.name} has no method '{name}': choose one of {known}")
+
+    def run(self, method: Method[I, S], instance: I, call: RunContext[S]) -> MethodResult[S]:
+        """Run a method in this process, unless `refute` shows that there is no schedule.
+
+        Parameters
+        ----------
+        method : Method
+            One of the family's.
+        instance : Instance
+            Of the family.
+        call : RunContext
+            Options, engine, budget and progress of the method.
+        """
+        if method.proves_infeasible and (reason := self.refute(instance, call.options)):
+            return MethodResult(infeasible=True, note=reason)
+        return method.run(instance, call)
 
 
 def family(name: str) -> Family:

@@ -326,7 +326,7 @@ class Method(Generic[I, S]):
         `kind` is exact, bound, algorithm or baseline; `summary` is one line for tables; `source`
         says where the paper describes the method.
     run : callable
-        From an instance and a `RunContext` to a `MethodResult`.
+        From an instance and a `RunContext` to a `MethodResult`; called by `Family.run`.
     ours : bool
         Whether the method is this package's own, not the paper's.
     engines : tuple of str
@@ -339,6 +339,9 @@ class Method(Generic[I, S]):
         Whether it sees a job only from its arrival on.
     seeded : bool
         Whether the seed can change the answer.
+    proves_infeasible : bool
+        Whether the method solves the family's problem, so that it has no answer where the family's
+        `refute` has a reason; False for one that leaves out rules.
     unsupported_reason : callable
         From an instance to one line on why the method cannot solve it, or None.
     """
@@ -354,6 +357,7 @@ class Method(Generic[I, S]):
     options: tuple[Option, ...] = ()
     online: bool = False
     seeded: bool = False
+    proves_infeasible: bool = True
     unsupported_reason: Callable[[I], str | None] = field(default=lambda instance: None)
 
     def parse(self, settings: Mapping[str, object]) -> dict[str, Any]:

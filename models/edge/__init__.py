@@ -6,6 +6,8 @@ from schedgap.models.edge.methods import ALIASES, METHODS
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy
 
+_no_schedule = Lazy("schedgap.models.edge.decisions:infeasibility_reason")
+
 FAMILY: Family[EdgeInstance, EdgeSchedule] = Family(
     name="edge",
     title=EdgeInstance.title,
@@ -17,6 +19,7 @@ FAMILY: Family[EdgeInstance, EdgeSchedule] = Family(
     objective=rules.objective,
     chart=Lazy("schedgap.models.edge.gantt:chart"),
     grid=lambda instance: 1.0,
+    refute=lambda instance, options: _no_schedule(instance),
     omitted_rules=rules.omitted_rules,
     metrics=rules.metrics,
     check_certificate=Lazy("schedgap.models.edge.bounds.certificates:check_certificate"),

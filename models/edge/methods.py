@@ -46,15 +46,20 @@ def _a_online(name: str, summary: str, *, ours: bool = True) -> Method:
 def _policy(
     name: str, function: str, summary: str, *options: Option, proves: bool = True
 ) -> Method:
-    """Return the method for a policy of the paper; `proves` as in `algorithms.unplaced`."""
+    """Return the method for a policy of the paper.
+
+    `proves` is False where it relaxes the program, so that a job which cannot end in time in the
+    program may still run.
+    """
     return _method(
         name,
         "baseline",
-        partial(_at("algorithms.unplaced:run_policy"), _at(function), proves=proves),
+        partial(_at("algorithms.unplaced:run_policy"), _at(function)),
         summary,
         "Section VI; completed by us",
         options=options,
         online=True,
+        proves_infeasible=proves,
     )
 
 

@@ -6,6 +6,8 @@ from schedgap.models.elastic.methods import ALIASES, METHODS
 from schedgap.models.family import Family
 from schedgap.models.method import Lazy
 
+_no_schedule = Lazy("schedgap.models.elastic.time_windows:no_schedule")
+
 FAMILY: Family[ElasticInstance, ElasticSchedule] = Family(
     name="elastic",
     title=ElasticInstance.title,
@@ -17,6 +19,7 @@ FAMILY: Family[ElasticInstance, ElasticSchedule] = Family(
     objective=rules.objective,
     chart=Lazy("schedgap.models.elastic.gantt:chart"),
     grid=Lazy("schedgap.models.elastic.programs.weights:value_step"),
+    refute=lambda instance, options: _no_schedule(instance),
     omitted_rules=rules.omitted_rules,
     metrics=rules.metrics,
     check_certificate=Lazy("schedgap.models.elastic.bounds.certificates:check_certificate"),

@@ -15,16 +15,9 @@ def _at(name: str) -> Lazy:
     return Lazy(f"schedgap.models.elastic.{name}")
 
 
-def _run(name: str, **settings: object) -> Callable[[ElasticInstance, RunContext], MethodResult]:
-    """Return the method that runs a function, unless no schedule exists."""
-    method = partial(_at(name), **settings) if settings else _at(name)
-    return partial(_at("algorithms.closed_horizon:unless_infeasible"), method)
-
-
 def _in_time(name: str) -> Callable[[ElasticInstance, RunContext], MethodResult]:
     """Return the method that runs an algorithm which ignores a closed horizon."""
-    method = partial(_at("algorithms.closed_horizon:run_within_horizon"), _at(name))
-    return partial(_at("algorithms.closed_horizon:unless_infeasible"), method)
+    return partial(_at("algorithms.closed_horizon:run_within_horizon"), _at(name))
 
 
 def _needs_completion(instance: ElasticInstance) -> str | None:
@@ -101,7 +94,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "exact",
         "exact",
-        _run("exact.exact:exact"),
+        _at("exact.exact:exact"),
         "column generation, reduced-cost enumeration of runs, cutting planes, then branch and cut",
         "(8), (9)",
         ours=True,
@@ -112,7 +105,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "cp-sat",
         "exact",
-        _run("exact.solve_programs:cp_sat"),
+        _at("exact.solve_programs:cp_sat"),
         "one interval for each job, with a variable demand on each server",
         "(2), (7)",
         ours=True,
@@ -122,7 +115,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "time-indexed",
         "exact",
-        _run("exact.solve_programs:time_indexed"),
+        _at("exact.solve_programs:time_indexed"),
         "time-indexed program: one copy of the placement for each job, mode and start; no big-M",
         "(2), (7)",
         ours=True,
@@ -133,7 +126,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "compact-exponential",
         "exact",
-        _run("exact.solve_programs:compact_exponential"),
+        _at("exact.solve_programs:compact_exponential"),
         "the paper's compact-exponential program: one column for each run of each job",
         "(8), (17)",
         engines=("cp-sat", "highs", "gurobi"),
@@ -143,7 +136,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "paper-milp",
         "exact",
-        _run("exact.solve_programs:paper_milp"),
+        _at("exact.solve_programs:paper_milp"),
         "the paper's program, linearised: modes for the rates, big-M rows for running jobs",
         "(2), (15); (7), (16)",
         engines=("highs", "gurobi"),
@@ -153,7 +146,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "paper-miqcp",
         "exact",
-        _run("exact.solve_programs:paper_miqcp"),
+        _at("exact.solve_programs:paper_miqcp"),
         "the paper's program with its products as printed; tiny instances, for teaching",
         "(2), (15); (7), (16)",
         engines=("gurobi",),
@@ -164,7 +157,9 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "schedule-lp",
         "bound",
-        _run("bounds.solve_relaxations:schedule_lp_bound", starting_schedule=_STARTING_SCHEDULE),
+        partial(
+            _at("bounds.solve_relaxations:schedule_lp_bound"), starting_schedule=_STARTING_SCHEDULE
+        ),
         "linear relaxation over all runs of all jobs by column generation; prices by server and "
         "slot",
         "(8), (9)",
@@ -174,7 +169,9 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "pooled-lp",
         "bound",
-        _run("bounds.solve_relaxations:pooled_lp_bound", starting_schedule=_STARTING_SCHEDULE),
+        partial(
+            _at("bounds.solve_relaxations:pooled_lp_bound"), starting_schedule=_STARTING_SCHEDULE
+        ),
         "as schedule-lp, with equal servers pooled: fewer prices",
         "(8), (9)",
         ours=True,
@@ -183,7 +180,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "pooled-lp-coarse",
         "bound",
-        _run("bounds.solve_relaxations:pooled_lp_coarse_bound"),
+        _at("bounds.solve_relaxations:pooled_lp_coarse_bound"),
         "as schedule-lp, with few pools of servers and prices by block of slots; for full scale",
         "(8), (9)",
         ours=True,
@@ -196,7 +193,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "configuration-lp",
         "bound",
-        _run("bounds.solve_relaxations:configuration_lp_bound"),
+        _at("bounds.solve_relaxations:configuration_lp_bound"),
         "servers filled by whole configurations of workers and PSs; prices by block of slots; "
         "for full scale",
         "(8), (9)",
@@ -207,7 +204,9 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "dual-lp",
         "bound",
-        _run("bounds.solve_relaxations:dual_lp_bound", starting_schedule=_STARTING_SCHEDULE),
+        partial(
+            _at("bounds.solve_relaxations:dual_lp_bound"), starting_schedule=_STARTING_SCHEDULE
+        ),
         "the dual program with a row for every run; small instances",
         "(9), (18)",
         engines=("highs", "gurobi"),
@@ -218,7 +217,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "job-alone",
         "bound",
-        _run("bounds.job_alone:job_alone_bound"),
+        _at("bounds.job_alone:job_alone_bound"),
         "each job by itself in its fastest mode",
         "(2f), (2j)",
         ours=True,
@@ -236,7 +235,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "a-online",
         "algorithm",
-        _run("algorithms.a_online:solve_a_online", weight_bound=_WEIGHT_BOUND),
+        partial(_at("algorithms.a_online:solve_a_online"), weight_bound=_WEIGHT_BOUND),
         "batches at doubling times, admitted by rising prices and served in a later window",
         "Algorithms 1-7",
         options=(
@@ -250,7 +249,9 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "a-online-compact",
         "algorithm",
-        _run("algorithms.a_online:solve_a_online", weight_bound=_WEIGHT_BOUND, compact=True),
+        partial(
+            _at("algorithms.a_online:solve_a_online"), weight_bound=_WEIGHT_BOUND, compact=True
+        ),
         "a-online without idle windows: a batch starts when the one before has ended",
         "Algorithms 1-7, Section 4.2 (terminating a round)",
         ours=True,
@@ -271,7 +272,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "wspt-list",
         "algorithm",
-        _run("heuristics.list_schedules:solve_wspt_list"),
+        _at("heuristics.list_schedules:solve_wspt_list"),
         "list scheduling by weight over least volume, each job at its earliest end",
         "list scheduling",
         ours=True,
@@ -280,7 +281,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "lp-guided",
         "algorithm",
-        _run("heuristics.lp_guided:lp_guided"),
+        _at("heuristics.lp_guided:lp_guided"),
         "list scheduling in the order of a linear relaxation, then large neighbourhood search",
         "(8), (9); large neighborhoods",
         ours=True,
@@ -320,7 +321,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "antman",
         "baseline",
-        _run("baselines.antman:solve_antman"),
+        _at("baselines.antman:solve_antman"),
         "guaranteed jobs displace opportunistic ones (preemptive)",
         "Section 7, (iii); completed by us",
         options=(
@@ -356,7 +357,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "a-online-fixed-type",
         "baseline",
-        _run("baselines.a_online_fixed_type:a_online_fixed_type"),
+        _at("baselines.a_online_fixed_type:a_online_fixed_type"),
         "a-online with one worker type for all jobs",
         "Section 7, Fig. 9",
         options=(
@@ -368,7 +369,7 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
     Method(
         "a-online-fixed-number",
         "baseline",
-        _run("baselines.a_online_fixed_number:a_online_fixed_number"),
+        _at("baselines.a_online_fixed_number:a_online_fixed_number"),
         "a-online with one number of workers for all jobs",
         "Section 7, Fig. 10",
         options=(WORKERS,),

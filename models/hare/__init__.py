@@ -23,6 +23,7 @@ FAMILY: "Family[HareInstance, HareSchedule]" = Family(
     objective=rules.objective,
     chart=Lazy("schedgap.models.hare.gantt:chart"),
     problem=lambda options: "fixed" if options.get("synchronization") == "fixed" else "",
+    refute=Lazy("schedgap.models.hare.integer_time:no_schedule"),
     grid=grid,
     check_certificate=Lazy("schedgap.models.hare.bounds.certificates:check_certificate"),
     programs=methods.PROGRAMS,

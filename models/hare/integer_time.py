@@ -4,10 +4,11 @@ All times are multiples of one step. Hence every start of a left-shifted schedul
 the step, and with weights that are multiples of a weight step its objective lies on a grid.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,3 +160,21 @@ def identical_jobs(instance: HareInstance) -> list[tuple[int, ...]]:
         )
         groups.setdefault(key, []).append(n)
     return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def no_schedule(instance: HareInstance, options: Mapping[str, Any]) -> str | None:
+    """Return why no schedule exists; None if there is one.
+
+    Parameters
+    ----------
+    options : mapping
+        Of a method. A round of the variant `synchronization`="fixed" must start together, on one
+        GPU for each task; the relaxed variant always has a schedule.
+    """
+    if options.get("synchronization") != "fixed":
+        return None
+    view = arrays(instance)
+    widest = int(np.diff(view.round_tasks).max())
+    if widest <= view.gpus:
+        return None
+    return f"a round of {widest} tasks cannot start together on {view.gpus} GPUs"

@@ -6,6 +6,8 @@ from schedgap.models.method import Lazy
 from schedgap.models.ring import methods, paper, rules
 from schedgap.models.ring.methods import ALIASES, METHODS
 
+_no_schedule = Lazy("schedgap.models.ring.rates:no_schedule")
+
 FAMILY: Family[RingInstance, RingSchedule] = Family(
     name="ring",
     title=RingInstance.title,
@@ -17,6 +19,7 @@ FAMILY: Family[RingInstance, RingSchedule] = Family(
     objective=rules.objective,
     chart=Lazy("schedgap.models.ring.gantt:chart"),
     grid=lambda instance: 1.0,
+    refute=lambda instance, options: _no_schedule(instance),
     metrics=Lazy("schedgap.models.ring.simulator:metrics"),
     check_certificate=Lazy("schedgap.models.ring.bounds.certificates:check_certificate"),
     programs=methods.PROGRAMS,

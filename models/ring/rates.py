@@ -10,7 +10,7 @@ by how much a schedule can change an execution time.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, wraps
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,7 +205,7 @@ def rate_table(instance: RingInstance) -> RateTable:
 def no_schedule(instance: RingInstance) -> str | None:
     """Return the reason why no schedule can exist, in one line, or None if none is evident.
 
-    Every method asks this first. The reasons: a job asks for more GPUs than there are, a job makes
+    Asked before every method. The reasons: a job asks for more GPUs than there are, a job makes
     no progress at all, or the bounds `job-alone` and `area` exceed the horizon.
     """
     table = rate_table(instance)
@@ -227,24 +227,6 @@ def past_horizon(instance: RingInstance, bound: float) -> str:
         Lower bound on the makespan, in slots.
     """
     return f"every schedule takes {bound:.0f} slots or more, the horizon is {instance.horizon}"
-
-
-def unless_refuted(method: RunMethod) -> RunMethod:
-    """Decorate a method to return an infeasible result at once where `no_schedule` has a reason.
-
-    Parameters
-    ----------
-    method : callable
-        (instance, call) -> result, for instances that are not refuted.
-    """
-
-    @wraps(method)
-    def guarded(instance: RingInstance, call: RunContext) -> MethodResult:
-        if reason := no_schedule(instance):
-            return MethodResult(infeasible=True, note=reason)
-        return method(instance, call)
-
-    return guarded
 
 
 @dataclass(frozen=True, slots=True)

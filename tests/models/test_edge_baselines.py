@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge import FAMILY
 from schedgap.models.edge.baselines.batch_sche import batch_sche
 from schedgap.models.edge.baselines.drf import drf
 from schedgap.models.edge.baselines.fifo import fifo
@@ -27,7 +28,7 @@ ALL = {
 
 def solved(name, instance, **options):
     method = BY_NAME[name]
-    return method.run(instance, RunContext(method.parse(options), None, Budget(), None))
+    return FAMILY.run(method, instance, RunContext(method.parse(options), None, Budget(), None))
 
 
 @pytest.mark.parametrize(

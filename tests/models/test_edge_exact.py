@@ -98,7 +98,7 @@ def test_building_stops_at_the_limit() -> None:
     instance = generate("edge", preset="small", seed=2)
     clock, method = Clock(1.0), METHODS["set-packing"]
     call = RunContext(method.parse({}), "highs", Budget(clock), Silence())
-    outcome = method.run(instance, call)
+    outcome = FAMILY.run(method, instance, call)
     assert clock.elapsed() < 4
     assert outcome.schedule is not None and outcome.bound is not None
 

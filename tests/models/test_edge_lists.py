@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
+from schedgap.models.edge import FAMILY
 from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule, PsUsage
 from schedgap.models.edge.heuristics.earliest_end import earliest_run
 from schedgap.models.edge.heuristics.list_search import OrderAnnealing
@@ -35,7 +36,7 @@ class Quiet:
 def solved(instance, seed=0, **options):
     (method,) = (each for each in METHODS if each.name == "list")
     call = RunContext(method.parse(options), None, Budget(seed=seed), Quiet())
-    return method.run(instance, call), call.progress.values
+    return FAMILY.run(method, instance, call), call.progress.values
 
 
 def value_of(partial: EdgePartialSchedule) -> int:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import rules
+from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.methods import METHODS
 from schedgap.models.elastic.modes import modes
 from schedgap.models.method import Budget, MethodResult, RunContext, check_instance
@@ -35,8 +35,8 @@ class Silence:
 def run(name: str, instance: ElasticInstance, seed: int = 0, **options: object) -> MethodResult:
     method = BY_NAME[name]
     check_instance(instance, method)
-    return method.run(
-        instance, RunContext(method.parse(options), None, Budget(seed=seed), Silence())
+    return FAMILY.run(
+        method, instance, RunContext(method.parse(options), None, Budget(seed=seed), Silence())
     )
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic import FAMILY
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.bounds.coarse_prices import BlockPrices, PoolPricer, server_pools
 from schedgap.models.elastic.bounds.configurations import configurations, containers
@@ -49,7 +50,7 @@ def run(name: str, instance: ElasticInstance, **options: object) -> MethodResult
     call = RunContext(
         method.parse(options), method.choose_engine(None), Budget(Clock(60)), Silence()
     )
-    return method.run(instance, call)
+    return FAMILY.run(method, instance, call)
 
 
 def bounds_of(instance: ElasticInstance) -> dict[str, MethodResult]:

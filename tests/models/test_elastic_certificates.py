@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic import FAMILY
 from schedgap.models.elastic.bounds.certificates import KINDS, check_certificate, scale_certificate
 from schedgap.models.elastic.programs.weights import scale_back, scaled_weights, value_step
 from schedgap.models.elastic.time_windows import no_schedule
@@ -153,7 +154,7 @@ def test_exact_closed_by_bounds_alone_has_a_certificate(name: str) -> None:
     method = EXACT["exact"]
     with switched(()):
         call = RunContext(method.parse({}), method.choose_engine(None), Budget(Clock(60)), heard)
-        outcome = method.run(instance, call)
+        outcome = FAMILY.run(method, instance, call)
     assert outcome.trace["proof"] == ["bounds meet"]
     assert outcome.certificate is not None
     optimum, step = brute_force(instance), value_step(instance)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import rules
+from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.bounds import schedule_lp
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.bounds.schedule_lp import SlotPrices
@@ -46,7 +46,7 @@ def run(
     call = RunContext(
         method.parse({}), method.choose_engine(engine), Budget(Clock(limit)), Silence()
     )
-    return method.run(instance, call)
+    return FAMILY.run(method, instance, call)
 
 
 def check(instance: ElasticInstance, outcome: MethodResult) -> None:
@@ -175,7 +175,7 @@ def test_a_stopped_search_keeps_schedule_and_bound() -> None:
 def test_too_many_columns_are_refused_with_a_schedule() -> None:
     method = METHODS["paper-milp"]
     options = method.parse({"max_columns": 5})
-    outcome = method.run(TOY, RunContext(options, "highs", Budget(Clock(60)), Silence()))
+    outcome = FAMILY.run(method, TOY, RunContext(options, "highs", Budget(Clock(60)), Silence()))
     assert "too large" in outcome.note
     assert outcome.schedule is not None
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import rules
+from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.bounds.coarse_lp import solve_coarse
 from schedgap.models.elastic.heuristics import list_schedules
@@ -50,7 +50,7 @@ def run(
     call = RunContext(
         method.parse(given), method.choose_engine(None), Budget(clock or Clock()), Record()
     )
-    return method.run(instance, call)
+    return FAMILY.run(method, instance, call)
 
 
 def value(instance: ElasticInstance, outcome: MethodResult) -> float:
@@ -219,7 +219,7 @@ def test_lp_guided_uses_its_time_or_says_why() -> None:
     def ended(clock: Clock, **settings: int) -> dict[str, Any]:
         method = BY_NAME["lp-guided"]
         call = RunContext(method.parse(settings), "highs", Budget(clock), Record())
-        outcome = method.run(instance, call)
+        outcome = FAMILY.run(method, instance, call)
         assert outcome.certificate is not None
         proved = check_certificate(instance, outcome.certificate)
         assert proved == pytest.approx(outcome.bound, rel=1e-6)

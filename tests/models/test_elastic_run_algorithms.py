@@ -6,7 +6,7 @@ import pytest
 
 from schedgap.errors import UsageError
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import rules
+from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.methods import METHODS
 from schedgap.models.method import Budget, MethodResult, RunContext, check_instance
 from strategies.elastic import instance_of
@@ -28,7 +28,9 @@ class Silence:
 def run(name: str, instance: ElasticInstance, **options: object) -> MethodResult:
     method = BY_NAME[name]
     check_instance(instance, method)
-    return method.run(instance, RunContext(method.parse(options), None, Budget(), Silence()))
+    return FAMILY.run(
+        method, instance, RunContext(method.parse(options), None, Budget(), Silence())
+    )
 
 
 def value(instance: ElasticInstance, outcome: MethodResult) -> float:

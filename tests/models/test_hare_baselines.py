@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from schedgap.instances.hare import HareInstance, arrays
+from schedgap.models.hare import FAMILY
 from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
@@ -259,7 +260,7 @@ def test_a_job_cannot_influence_decisions_before_its_arrival(name, instance, oth
     ids=lambda each: each.name,
 )
 def test_every_method_runs_with_its_defaults(method):
-    outcome = method.run(TOY, RunContext(method.parse({}), None, Budget(), None))
+    outcome = FAMILY.run(method, TOY, RunContext(method.parse({}), None, Budget(), None))
     totals = {"gavel-fifo": 10, "srtf": 9, "sched-homo": 12, "sched-allox": 9}
     assert value(TOY, outcome.schedule) == totals[method.name]
     assert outcome.bound is None and method.online

@@ -10,6 +10,7 @@ import pytest
 
 from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance
+from schedgap.models.hare import FAMILY
 from schedgap.models.hare.bounds.certificates import check_certificate
 from schedgap.models.hare.methods import METHODS
 from schedgap.models.method import Budget, NullProgress, RunContext
@@ -37,7 +38,9 @@ def certificate_of(name: str, instance: HareInstance = INSTANCE) -> dict[str, An
     if "cells" in options:
         options["cells"] = 6
     engine = next(iter(method.engines), None)
-    outcome = method.run(instance, RunContext(options, engine, Budget(Clock(60)), NullProgress()))
+    outcome = FAMILY.run(
+        method, instance, RunContext(options, engine, Budget(Clock(60)), NullProgress())
+    )
     assert outcome.certificate is not None
     certificate: dict[str, Any] = json.loads(json.dumps(outcome.certificate))
     assert check_certificate(instance, certificate) == outcome.bound
@@ -147,6 +150,6 @@ def test_weights_far_apart_leave_no_method_without_a_bound() -> None:
 def test_a_bound_without_time_has_prices_of_0(name: str) -> None:
     method = METHODS[name]
     call = RunContext(method.parse({}), "highs", Budget(Clock(0)), NullProgress())
-    outcome = method.run(INSTANCE, call)
+    outcome = FAMILY.run(method, INSTANCE, call)
     assert outcome.bound == pytest.approx(2 * 6 + 2) and "prices are 0" in outcome.note
     assert check_certificate(INSTANCE, outcome.certificate or {}) == outcome.bound

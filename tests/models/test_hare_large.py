@@ -4,6 +4,7 @@ import pytest
 
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
+from schedgap.models.hare import FAMILY
 from schedgap.models.hare.exact import exact
 from schedgap.models.hare.heuristics.initial import starting_schedules
 from schedgap.models.hare.methods import METHODS
@@ -58,8 +59,8 @@ def test_an_instance_too_large_for_exact_searches_is_searched_and_bounded(
     instance = generate("hare", preset="small", seed=4)
     first = min(schedule.value(instance) for schedule in starting_schedules(instance))
     [method] = [method for method in METHODS if method.name == "exact"]
-    outcome = method.run(
-        instance, RunContext(method.parse({}), None, Budget(Clock(12)), NullProgress())
+    outcome = FAMILY.run(
+        method, instance, RunContext(method.parse({}), None, Budget(Clock(12)), NullProgress())
     )
     assert "too large" in outcome.note and outcome.bound is not None
     assert outcome.schedule is not None and outcome.schedule.value(instance) < first

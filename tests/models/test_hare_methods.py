@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import UsageError
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare import rules
+from schedgap.models.hare import FAMILY, rules
 from schedgap.models.hare.bounds.certificates import check_certificate
 from schedgap.models.hare.methods import METHODS as ALL
 from schedgap.models.method import Budget, MethodResult, RunContext
@@ -48,7 +48,7 @@ def run(
     call = RunContext(
         method.parse(options), method.choose_engine(engine), Budget(Clock(limit)), Silence()
     )
-    return method.run(instance, call)
+    return FAMILY.run(method, instance, call)
 
 
 def value(instance: HareInstance, outcome: MethodResult) -> float:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 import schedgap as sg
 from schedgap.errors import ScaleError
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare import rules
+from schedgap.models.hare import FAMILY, rules
 from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
 from schedgap.models.hare.baselines.sched_allox import sched_allox
 from schedgap.models.hare.baselines.sched_homo import sched_homo
@@ -56,7 +56,7 @@ def _bounds_hold(instance: HareInstance, optimum: float) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             try:
-                outcome = method.run(instance, call)
+                outcome = FAMILY.run(method, instance, call)
             except ScaleError:  # HiGHS takes no coefficients of 1e15
                 assert name == "relaxed-prefix"
                 continue

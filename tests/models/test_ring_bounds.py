@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from schedgap.errors import InputError
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget, MethodResult, Progress, RunContext
+from schedgap.models.ring import FAMILY
 from schedgap.models.ring.bounds import class_lp
 from schedgap.models.ring.bounds.certificates import KINDS, check_certificate
 from schedgap.models.ring.bounds.elementary import (
@@ -53,7 +54,7 @@ class Bounds(Progress):
 def run(name: str, instance: RingInstance, clock: Clock | None = None) -> MethodResult:
     method = BY_NAME[name]
     call = RunContext({}, method.choose_engine(None), Budget(clock or Clock()), Bounds())
-    return method.run(instance, call)
+    return FAMILY.run(method, instance, call)
 
 
 def slots(gpus: int, count: int, size: float = 0.0) -> Any:
@@ -232,7 +233,7 @@ def test_what_cannot_be_scheduled_is_proved(name: str) -> None:
 
 def test_bounds_are_told_as_they_come() -> None:
     method, told = BY_NAME["pattern-lp"], Bounds()
-    method.run(of([slots(1, 3)] * 3, [2]), RunContext({}, "highs", Budget(), told))
+    FAMILY.run(method, of([slots(1, 3)] * 3, [2]), RunContext({}, "highs", Budget(), told))
     assert told.values == [3, 5, 6]
 
 

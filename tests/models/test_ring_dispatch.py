@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget, Method, MethodResult, Progress, RunContext
+from schedgap.models.ring import FAMILY
 from schedgap.models.ring.algorithms.fa_ffp import fa_ffp
 from schedgap.models.ring.algorithms.lbsgf import lbsgf
 from schedgap.models.ring.algorithms.limit_search import TrialCache
@@ -53,7 +54,7 @@ def run(
     method: Method, instance: RingInstance, seed: int = 0, told: Record | None = None, **given: Any
 ) -> MethodResult:
     call = RunContext(method.parse(given), None, Budget(seed=seed), told or Record())
-    return method.run(instance, call)
+    return FAMILY.run(method, instance, call)
 
 
 def test_an_order_is_kept_strictly() -> None:

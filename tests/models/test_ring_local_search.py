@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schedgap.instances.ring import RingInstance, RingSchedule
 from schedgap.models.method import Budget, MethodResult, Progress, RunContext
-from schedgap.models.ring import rules
+from schedgap.models.ring import FAMILY, rules
 from schedgap.models.ring.algorithms.packing import lpt_pack
 from schedgap.models.ring.heuristics.large_jobs_first import large_jobs_schedules
 from schedgap.models.ring.heuristics.local_search import local_search
@@ -43,8 +43,10 @@ def run(
 ) -> tuple[MethodResult, list[float]]:
     (method,) = (method for method in METHODS if method.name == "local-search")
     told = Record(instance)
-    return method.run(
-        instance, RunContext(method.parse(given), None, Budget(clock or Clock(), seed), told)
+    return FAMILY.run(
+        method,
+        instance,
+        RunContext(method.parse(given), None, Budget(clock or Clock(), seed), told),
     ), told.values
 
 

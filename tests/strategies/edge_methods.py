@@ -3,6 +3,7 @@
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge import FAMILY
 from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.methods import METHODS as ALL
 from schedgap.models.method import Budget, MethodResult, RunContext, check_instance
@@ -44,7 +45,7 @@ def outcome(
     call = RunContext(
         method.parse(options), method.choose_engine(chosen), Budget(Clock(limit)), Silence()
     )
-    return method.run(instance, call)
+    return FAMILY.run(method, instance, call)
 
 
 def run(

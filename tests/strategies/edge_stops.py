@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.edge import rules
+from schedgap.models.edge import FAMILY, rules
 from schedgap.models.edge.bounds.certificates import check_certificate
 from schedgap.models.edge.exact import components, exact, steps
 from schedgap.models.edge.heuristics import initial
@@ -186,7 +186,7 @@ def stopped(
     name = None if chosen.runs_children else engine
     call = RunContext(chosen.parse({}), name, Budget(clock), witness)
     with mock.patch.object(SearchState, "child", inline(engine)), starts(kind):
-        outcome = chosen.run(instance, call)
+        outcome = FAMILY.run(chosen, instance, call)
     witness.outcome(outcome)
     return outcome, witness
 

@@ -10,7 +10,7 @@ import pytest
 
 from schedgap.analysis.bounds import on_grid
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic import rules
+from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.exact import cutting_planes, enumeration, exact
 from schedgap.models.elastic.exact.slot_cuts import SlotSeparator
@@ -155,7 +155,7 @@ def stopped(
     """Run an exact method that is stopped at the k-th reading; True when it ended before."""
     method, clock, heard = EXACT[name], StopAt(k), Heard()
     call = RunContext(method.parse({}), method.choose_engine(engine), Budget(clock), heard)
-    judge(instance, optimum, method.run(instance, call), heard)
+    judge(instance, optimum, FAMILY.run(method, instance, call), heard)
     return clock.readings_left > 0
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from schedgap.instances.hare import HareInstance
-from schedgap.models.hare import rules
+from schedgap.models.hare import FAMILY, rules
 from schedgap.models.hare.methods import METHODS
 from schedgap.models.method import Budget, RunContext
 from schedgap.solvers import Clock
@@ -97,8 +97,8 @@ def solve_batch(
     answers = []
     for instance in instances:
         progress = Silent()
-        outcome = method.run(
-            instance, RunContext(options, engine, Budget(Clock(seconds)), progress)
+        outcome = FAMILY.run(
+            method, instance, RunContext(options, engine, Budget(Clock(seconds)), progress)
         )
         objective, violations = None, []
         if outcome.schedule is not None:

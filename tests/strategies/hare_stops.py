@@ -6,7 +6,7 @@ from typing import Any
 from schedgap.analysis.bounds import on_grid
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.instances.hare.scale import grid
-from schedgap.models.hare import rules
+from schedgap.models.hare import FAMILY, rules
 from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
 from schedgap.models.hare.baselines.srtf import srtf
 from schedgap.models.hare.bounds.certificates import check_certificate
@@ -150,7 +150,7 @@ def method_at(
     judge = Judge(instance, optimum, **options)
     clock = StopAt(k)
     call = RunContext(options, next(iter(method.engines), None), Budget(clock), judge)
-    judge.outcome(method.run(instance, call))
+    judge.outcome(FAMILY.run(method, instance, call))
     return clock
 
 

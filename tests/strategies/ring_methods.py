@@ -4,7 +4,7 @@ from typing import Any
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget, Method, MethodResult, RunContext
-from schedgap.models.ring import rules
+from schedgap.models.ring import FAMILY, rules
 from schedgap.models.ring.methods import METHODS
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.children.processes import run_child
@@ -45,7 +45,7 @@ def run(
     call = RunContext(
         method.parse(options), method.choose_engine(engine), Budget(clock, seed), heard or Heard()
     )
-    outcome = method.run(instance, call)
+    outcome = FAMILY.run(method, instance, call)
     if outcome.schedule is not None:
         data = outcome.schedule.to_data(instance)
         assert list(rules.check(instance, data, {})) == []

@@ -6,7 +6,7 @@ from typing import Any
 
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget, Method, MethodResult, RunContext
-from schedgap.models.ring import rules
+from schedgap.models.ring import FAMILY, rules
 from schedgap.models.ring.algorithms.packing import pack
 from schedgap.models.ring.bounds.certificates import check_certificate
 from schedgap.models.ring.dispatch import Trial, dispatch
@@ -14,7 +14,7 @@ from schedgap.models.ring.exact.interval_stages import destructive_bound_stage, 
 from schedgap.models.ring.heuristics import initial
 from schedgap.models.ring.heuristics.initial import initial_state, settled_result
 from schedgap.models.ring.methods import METHODS as ALL
-from schedgap.models.ring.rates import RateTable, no_schedule
+from schedgap.models.ring.rates import RateTable
 from schedgap.models.search_state import StageResult
 from schedgap.solvers.children.processes import run_child
 from strategies.clocks import LONG, StopAt
@@ -36,8 +36,6 @@ def _stage(
     instance: RingInstance,
     call: RunContext,
 ) -> MethodResult:
-    if reason := no_schedule(instance):
-        return MethodResult(infeasible=True, note=reason)
     found = initial_state(instance, call)
     if end := settled_result(instance, found):
         return end
@@ -140,7 +138,7 @@ def attempt(
     method, witness = METHODS[name], Witness(instance, best)
     clock = StopAt(k, limit=seconds)
     call = RunContext(method.parse(options), method.choose_engine(None), Budget(clock), witness)
-    outcome = method.run(instance, call)
+    outcome = FAMILY.run(method, instance, call)
     witness.judge(outcome)
     return outcome, k - clock.readings_left
 

@@ -31,7 +31,7 @@ from schedgap.models.edge.algorithms.a_maxsche import (
     variant_of,
 )
 from schedgap.models.edge.algorithms.unplaced import complete_or_partial
-from schedgap.models.edge.decisions import infeasibility_reason, no_batches
+from schedgap.models.edge.decisions import no_batches
 from schedgap.models.method import AlgorithmRun, MethodResult, RunContext
 from schedgap.models.online import Arriving
 
@@ -181,7 +181,5 @@ def run_variant(name: str, instance: EdgeInstance, call: RunContext) -> MethodRe
     name : str
         One of `a_maxsche.VARIANTS`.
     """
-    if reason := infeasibility_reason(instance):
-        return MethodResult(infeasible=True, note=reason)
     run = a_online(instance, variant=name)
     return complete_or_partial(instance, run.schedule, {"rounds": run.trace["rounds"]})

@@ -13,7 +13,6 @@ from schedgap.models.edge.algorithms.a_maxsche import (
 from schedgap.models.edge.algorithms.a_online import JobStream, run_rounds
 from schedgap.models.edge.algorithms.guarantees import exact_batches
 from schedgap.models.edge.algorithms.unplaced import complete_or_partial
-from schedgap.models.edge.decisions import infeasibility_reason
 from schedgap.models.edge.programs import intervals
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import solve
@@ -24,8 +23,6 @@ _MAX_CELLS, _SECONDS_PER_CELL = 200_000, 2e-4
 
 def a_online_exact_batch(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run A_online with CP-SAT for every batch, each in an equal share of the remaining time."""
-    if reason := infeasibility_reason(instance):
-        return MethodResult(infeasible=True, note=reason)
     variant = VARIANTS["a-online-any"]
     network = Network.of(instance, variant)
     rounds = (instance.horizon - 1).bit_length()

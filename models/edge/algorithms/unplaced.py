@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule
-from schedgap.models.edge.decisions import infeasibility_reason
 from schedgap.models.edge.placements import reported_sums
 from schedgap.models.method import MethodResult, RunContext
 
@@ -30,11 +29,7 @@ def complete_or_partial(
 
 
 def run_policy(
-    function: Callable[..., EdgeSchedule],
-    instance: EdgeInstance,
-    call: RunContext,
-    *,
-    proves: bool = True,
+    function: Callable[..., EdgeSchedule], instance: EdgeInstance, call: RunContext
 ) -> MethodResult:
     """Run a policy as a method.
 
@@ -42,10 +37,5 @@ def run_policy(
     ----------
     function : callable
         From the instance and its options to a schedule, perhaps without some jobs.
-    proves : bool
-        Whether a job that cannot end in time proves infeasibility. False for policies that ignore
-        transfer delays, with which such a job may still run.
     """
-    if proves and (reason := infeasibility_reason(instance)):
-        return MethodResult(infeasible=True, note=reason)
     return complete_or_partial(instance, function(instance, **call.options))

@@ -7,7 +7,7 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds import worker_types
 from schedgap.models.edge.bounds.certificates import check_certificate
 from schedgap.models.edge.bounds.job_alone import alone, job_bound
-from schedgap.models.edge.decisions import compiled, infeasibility_reason
+from schedgap.models.edge.decisions import compiled
 from schedgap.models.method import MethodResult, RunContext
 
 
@@ -29,8 +29,6 @@ def proved(
 
 def type_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run `type-bound`: relaxations by worker type with merged servers."""
-    if reason := infeasibility_reason(instance):
-        return MethodResult(infeasible=True, note=reason)
     view = compiled(instance)
     call.progress.bound(float(job_bound(view)), {"kind": "job-bound"})
     call.progress.phase("generating columns by worker type")
@@ -54,13 +52,9 @@ def type_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
 
 def job_alone(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run `job-alone`: each job alone on the network."""
-    if reason := infeasibility_reason(instance):
-        return MethodResult(infeasible=True, note=reason)
     return proved(instance, {"kind": "job-bound"})
 
 
 def srpt_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run `srpt-bound`: one preemptive machine for each worker type."""
-    if reason := infeasibility_reason(instance):
-        return MethodResult(infeasible=True, note=reason)
     return proved(instance, {"kind": "srpt-bound"}, job_bound=alone(instance))

@@ -20,7 +20,7 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.bounds.decomposition import jobs_by_type
 from schedgap.models.edge.bounds.reduced_cost_fixing import ReducedCostFixing
 from schedgap.models.edge.bounds.worker_types import TypeBound
-from schedgap.models.edge.decisions import compiled, infeasibility_reason
+from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.exact.components import WorkerTypeComponents
 from schedgap.models.edge.exact.steps import bound_types, price, search_intervals, search_lists
 from schedgap.models.edge.exact.targets import FEW_JOBS, ObjectiveTargets
@@ -40,8 +40,6 @@ MAX_PLACES = 3_000  # jobs x servers with their workers, for one search of CP-SA
 
 def exact(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run `exact`."""
-    if reason := infeasibility_reason(instance):
-        return MethodResult(infeasible=True, note=reason)
     state = initial_state(instance, call)
     note = ""
     if not state.closed:

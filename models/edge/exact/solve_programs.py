@@ -11,7 +11,7 @@ from schedgap.models.edge.bounds import column_generation
 from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.bounds.reduced_cost_fixing import last_slot
 from schedgap.models.edge.bounds.solve_relaxations import proved
-from schedgap.models.edge.decisions import CompiledInstance, compiled, infeasibility_reason, sense
+from schedgap.models.edge.decisions import CompiledInstance, compiled, sense
 from schedgap.models.edge.exact.stages import program_stage
 from schedgap.models.edge.heuristics.initial import best_list_schedule, initial_state
 from schedgap.models.edge.placements import count_runs, valid_schedule
@@ -33,8 +33,6 @@ def _solved(
 
     `refusal` says why the program is too large, or returns an empty string.
     """
-    if reason := infeasibility_reason(instance):
-        return MethodResult(infeasible=True, note=reason)
     state = initial_state(instance, call)
     if not state.closed:
         if note := refusal():
@@ -82,10 +80,9 @@ def set_packing(instance: EdgeInstance, call: RunContext) -> MethodResult:
         If there are more runs than `max_columns`.
     """
     limit = call.options["max_columns"]
-    if infeasibility_reason(instance) is None:
-        count = count_runs(compiled(instance), limit)
-        if count > limit:
-            raise UsageError(f"{count} runs of the jobs or more: max_columns={limit}")
+    count = count_runs(compiled(instance), limit)
+    if count > limit:
+        raise UsageError(f"{count} runs of the jobs or more: max_columns={limit}")
     return _solved(
         instance, call, lambda: "", lambda state: _solve_in_child(instance, state, columns)
     )
@@ -114,8 +111,6 @@ def cp_sat(instance: EdgeInstance, call: RunContext) -> MethodResult:
 
 def cg_bound(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Solve the linear relaxation of (4) by column generation."""
-    if reason := infeasibility_reason(instance):
-        return MethodResult(infeasible=True, note=reason)
     view, sign = compiled(instance), sense(instance)
     alone = job_bound(view)
     call.progress.bound(float(sign * alone), {"kind": "job-bound"})

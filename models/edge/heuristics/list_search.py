@@ -18,7 +18,7 @@ import numpy as np
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
 from schedgap.models.edge.algorithms.unplaced import complete_or_partial
 from schedgap.models.edge.baselines.partial_schedule import EdgePartialSchedule, FreeWorkerProfile
-from schedgap.models.edge.decisions import compiled, infeasibility_reason
+from schedgap.models.edge.decisions import compiled
 from schedgap.models.edge.heuristics.earliest_end import earliest_run
 from schedgap.models.edge.heuristics.lists import best_list, orders, place_all
 from schedgap.models.edge.placements import schedule_from_runs
@@ -225,8 +225,6 @@ class OrderAnnealing:
 
 def list_search(instance: EdgeInstance, call: RunContext) -> MethodResult:
     """Run `list`: the best of several orders improved by annealing, or the order of arrival."""
-    if reason := infeasibility_reason(instance):
-        return MethodResult(infeasible=True, note=reason)
     if call.options["order"] == "arrival":
         partial = place_all(instance, orders(instance)["arrival"])
         return complete_or_partial(instance, partial.schedule())

@@ -1,30 +1,14 @@
-"""Results of methods where no schedule exists, or where an algorithm ignores a closed horizon."""
+"""Results of algorithms that ignore a closed horizon."""
 
 from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic import rules, time_windows
+from schedgap.models.elastic import rules
 from schedgap.models.method import MethodResult, RunContext
 
 _MAX_SHOWN = 20  # violations reported in a trace
-
-
-def unless_infeasible(
-    method: Callable[[ElasticInstance, RunContext], MethodResult],
-    instance: ElasticInstance,
-    call: RunContext,
-) -> MethodResult:
-    """Run a method, unless some single job shows that no schedule exists.
-
-    Parameters
-    ----------
-    method : callable
-        The method.
-    """
-    reason = time_windows.no_schedule(instance)
-    return MethodResult(infeasible=True, note=reason) if reason else method(instance, call)
 
 
 def result_within_horizon(

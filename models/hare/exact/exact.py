@@ -21,7 +21,6 @@ from schedgap.models.hare.exact.branch_and_price import (
     refusal,
 )
 from schedgap.models.hare.exact.rounded_instance import RoundedInstance, rounded_down
-from schedgap.models.hare.exact.solve_programs import no_schedule
 from schedgap.models.hare.heuristics.initial import initial_state, starting_schedules
 from schedgap.models.hare.heuristics.local_search import local_search
 from schedgap.models.hare.integer_time import Synchronization, steps
@@ -53,8 +52,6 @@ MAX_TASKS = 5000  # for complete searches
 def exact(instance: HareInstance, call: RunContext) -> MethodResult:
     """Run the method `exact` within the time limit of a call."""
     synchronization: Synchronization = call.options["synchronization"]
-    if proof := no_schedule(instance, synchronization):
-        return proof
     try:
         steps(instance)
     except ScaleError as error:

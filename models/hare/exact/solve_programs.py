@@ -6,8 +6,6 @@ Joins `programs/` to the initial search state and to the engines.
 import math
 from dataclasses import replace
 
-import numpy as np
-
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare.bounds.certificates import certify
 from schedgap.models.hare.decode import to_steps
@@ -22,24 +20,6 @@ MAX_ROWS = 2_000_000  # big-M rows or intervals; building more takes minutes
 MAX_ENTRIES = 30_000_000  # nonzeros of the time-indexed program
 
 
-def no_schedule(instance: HareInstance, synchronization: str) -> MethodResult | None:
-    """Return a proof of infeasibility if a round must start together and has more tasks than GPUs.
-
-    Parameters
-    ----------
-    synchronization : "relaxed" or "fixed"
-        Variant of the problem; the relaxed one always has a schedule.
-    """
-    view = arrays(instance)
-    widest = int(np.diff(view.round_tasks).max())
-    if synchronization == "fixed" and widest > view.gpus:
-        return MethodResult(
-            infeasible=True,
-            note=f"a round of {widest} tasks cannot start together on {view.gpus} GPUs",
-        )
-    return None
-
-
 def _round_up(bound: float) -> int:
     """Return the smallest grid value that an engine's bound permits, within its tolerance."""
     return math.ceil(bound - 1e-6 * max(1.0, abs(bound)))
@@ -50,12 +30,9 @@ def _initial(
 ) -> SearchState | MethodResult:
     """Return the search state to start from, or the result if there is nothing to solve.
 
-    There is nothing to solve if the instance is infeasible, the program too large, or the initial
-    bounds meet.
+    There is nothing to solve if the program is too large, or the initial bounds meet.
     """
     synchronization = call.options["synchronization"]
-    if proof := no_schedule(instance, synchronization):
-        return proof
     steps(instance)  # ScaleError before any other refusal
     if size > MAX_ROWS:
         return MethodResult(note=f"too large: {what}, at most {MAX_ROWS} are built")

@@ -16,7 +16,7 @@ from schedgap.models.ring.dispatch import (
     trial_result,
     trial_schedule,
 )
-from schedgap.models.ring.rates import RateTable, rate_table, unless_refuted
+from schedgap.models.ring.rates import RateTable, rate_table
 
 
 def pack(job: int, cluster: ClusterState, most_servers: float = math.inf) -> Ints | None:
@@ -138,13 +138,11 @@ def random_orders(
     return best
 
 
-@unless_refuted
 def run_lpt_pack(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `lpt-pack`."""
     return trial_result(instance, lpt_pack(rate_table(instance)), {})
 
 
-@unless_refuted
 def run_random_orders(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `random-orders`."""
 

@@ -31,7 +31,7 @@ from schedgap.models.ring.dispatch import (
     Ints,
     trial_schedule,
 )
-from schedgap.models.ring.rates import RateTable, no_schedule, rate_table, unless_refuted
+from schedgap.models.ring.rates import RateTable, no_schedule, rate_table
 
 Kappa = int | Literal["all"]
 
@@ -181,7 +181,6 @@ def smallest_first(table: RateTable) -> list[int]:
     return sorted(range(len(table.size)), key=table.size.__getitem__)
 
 
-@unless_refuted
 def run_sjf_bco(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `sjf-bco`."""
 

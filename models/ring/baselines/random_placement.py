@@ -6,7 +6,7 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.baselines.within_limit import Order, job_order
 from schedgap.models.ring.dispatch import Choose, ClusterState, Ints, Trial, dispatch, trial_result
-from schedgap.models.ring.rates import RateTable, rate_table, unless_refuted
+from schedgap.models.ring.rates import RateTable, rate_table
 
 
 def random_choice(rng: np.random.Generator) -> Choose:
@@ -51,7 +51,6 @@ def random_placement(table: RateTable, seed: int, order: Order = "list") -> Tria
     return dispatch(table, job_order(table, order), choose, limit=table.horizon)
 
 
-@unless_refuted
 def run_random(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `random`."""
     trial = random_placement(rate_table(instance), call.seed, call.options["order"])

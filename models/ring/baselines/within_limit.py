@@ -20,7 +20,7 @@ from schedgap.models.ring.algorithms.limit_search import (
 )
 from schedgap.models.ring.algorithms.sjf_bco import smallest_first
 from schedgap.models.ring.dispatch import Choose
-from schedgap.models.ring.rates import RateTable, RunMethod, rate_table, unless_refuted
+from schedgap.models.ring.rates import RateTable, RunMethod, rate_table
 
 Order = Literal["list", "sjf"]
 
@@ -72,7 +72,6 @@ def limit_search_method(choose: Choose) -> RunMethod:
         Choice of GPUs, as for `dispatch`.
     """
 
-    @unless_refuted
     def run(instance: RingInstance, call: RunContext) -> MethodResult:
         result = search_with(
             rate_table(instance),

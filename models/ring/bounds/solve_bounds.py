@@ -12,7 +12,7 @@ from schedgap.models.ring.algorithms.packing import lpt_pack
 from schedgap.models.ring.bounds import class_lp
 from schedgap.models.ring.bounds.elementary import width_dff
 from schedgap.models.ring.bounds.pattern_lp import Refutation, pattern_bound
-from schedgap.models.ring.rates import past_horizon, rate_table, unless_refuted
+from schedgap.models.ring.rates import past_horizon, rate_table
 from schedgap.solvers import solve
 
 _SEARCH_SHARE = 0.9  # of the remaining time; the rest is for the last makespan and its proof
@@ -23,7 +23,6 @@ def _proved(bound: float, certificate: dict[str, object], **trace: object) -> Me
     return MethodResult(bound=value, certificate=certificate | {"value": value}, trace=trace)
 
 
-@unless_refuted
 def run_job_alone(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `job-alone`: max_j d_j."""
     best = rate_table(instance).best_slots
@@ -31,7 +30,6 @@ def run_job_alone(instance: RingInstance, call: RunContext) -> MethodResult:
     return _proved(best[longest], {"kind": "longest", "job": instance.jobs[longest].id})
 
 
-@unless_refuted
 def run_area(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `area`: ceil(sum_j G_j d_j / N)."""
     return _proved(rate_table(instance).area, {"kind": "area"})

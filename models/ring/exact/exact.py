@@ -24,7 +24,7 @@ from schedgap.models.ring.heuristics.initial import initial_state, settled_resul
 from schedgap.models.ring.heuristics.local_search import search_stage
 from schedgap.models.ring.programs.concurrent_sets import concurrent_sets
 from schedgap.models.ring.programs.intervals import MOST_SETS, Detail
-from schedgap.models.ring.rates import rate_table, unless_refuted
+from schedgap.models.ring.rates import rate_table
 from schedgap.models.search_state import SearchState, StageProgress, StageResult
 
 MOST_PAIRS = 300_000  # jobs x servers for which CP-SAT models are built
@@ -39,7 +39,6 @@ LARGE_JOBS_WORK = 0.8  # share of the work from which jobs that no server can ho
 _NAMES = {"free": "contention-free", "pairs": "pair-contention", "sets": "meetings"}
 
 
-@unless_refuted
 def exact(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `exact`."""
     call.progress.phase("bounds and list schedules")

@@ -11,14 +11,12 @@ from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.ring.bounds.solve_load_limit import limit_bound
 from schedgap.models.ring.exact import all_schedules
 from schedgap.models.ring.programs import schedule_pool as pools
-from schedgap.models.ring.rates import unless_refuted
 from schedgap.models.ring.simulator import schedule_metrics
 from schedgap.solvers import solve
 
 NO_PLAN = "no start and placement of all jobs is feasible"
 
 
-@unless_refuted
 def complete_pool(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `complete-pool`: (10)-(13) over all schedules."""
     engine = call.engine or "highs"
@@ -54,7 +52,6 @@ def complete_pool(instance: RingInstance, call: RunContext) -> MethodResult:
     )
 
 
-@unless_refuted
 def theta_feasible(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `theta-feasible`: the least limit of (14)-(16) with the estimates of (15)."""
     if call.options["form"] == "pool":

@@ -15,7 +15,6 @@ from schedgap.models.ring.heuristics.initial import (
     settled_result,
 )
 from schedgap.models.ring.programs import intervals, printed
-from schedgap.models.ring.rates import unless_refuted
 from schedgap.models.ring.simulator import schedule_of
 from schedgap.models.search_state import SearchState
 
@@ -71,7 +70,6 @@ def rar_ddls_cp(instance: RingInstance, call: RunContext, state: SearchState) ->
     return state.outcome()
 
 
-@unless_refuted
 def pair_contention(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `pair-contention`: the interval program with contention between pairs only."""
     initial = initial_state(instance, replace(call, progress=NullProgress()))

@@ -18,7 +18,6 @@ from schedgap.models.ring.rates import (
     RunMethod,
     past_horizon,
     rate_table,
-    unless_refuted,
 )
 from schedgap.models.search_state import SearchState
 
@@ -101,7 +100,6 @@ def from_initial_state(
         (instance, call, state) -> result.
     """
 
-    @unless_refuted
     @wraps(search)
     def method(instance: RingInstance, call: RunContext) -> MethodResult:
         state = initial_state(instance, call)

@@ -22,7 +22,7 @@ from schedgap.models.ring.dispatch import NO_PLACE, trial_schedule
 from schedgap.models.ring.heuristics.large_jobs_first import large_jobs_schedules
 from schedgap.models.ring.heuristics.serial_schedules import PlacedSchedule, order_search
 from schedgap.models.ring.heuristics.server_lanes import LaneAssignment
-from schedgap.models.ring.rates import RateTable, past_horizon, rate_table, unless_refuted
+from schedgap.models.ring.rates import RateTable, past_horizon, rate_table
 from schedgap.models.ring.simulator import schedule_metrics, schedule_of
 from schedgap.models.search_state import SearchState, StageProgress, StageResult
 from schedgap.solvers.children.clock import Clock
@@ -178,7 +178,6 @@ def _target_clock(clock: Clock) -> Clock:
     return clock.share(min(1.0, max(_TARGET_SHARE, least)))
 
 
-@unless_refuted
 def run_local_search(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run method `local-search` between the closed-form bounds and the schedule of `lpt-pack`."""
     table = rate_table(instance)
