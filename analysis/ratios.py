@@ -8,7 +8,7 @@ from schedgap.analysis.bounds import contradict, meet, tighter
 from schedgap.analysis.folder import TaskRecord
 from schedgap.analysis.solution import Solution
 from schedgap.errors import UsageError
-from schedgap.instances.solution import Sense, SolutionFile
+from schedgap.instances.solution import CHECKABLE, Sense, SolutionFile
 from schedgap.models.family import family
 
 
@@ -127,17 +127,26 @@ def _best(values: Iterable[float], sense: Sense) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """Best schedule and best bound of one instance, among all records of one problem."""
+    """Best schedule and best bound of one instance, among all records of one problem.
+
+    `checkable`: the bound has a certificate, or a proof, that `verify` evaluates again.
+    """
 
     best: float | None
     best_by: str
     bound: float | None
     bound_by: str
+    checkable: bool = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether schedule and bound meet, so that the schedule is optimal if the bound holds."""
+        return self.best is not None and self.bound is not None and meet(self.best, self.bound)
 
     @property
     def proved(self) -> bool:
-        """Whether schedule and bound meet, so that the optimum is proved."""
-        return self.best is not None and self.bound is not None and meet(self.best, self.bound)
+        """Whether they meet, and the bound is no engine's word."""
+        return self.closed and self.checkable
 
 
 def brackets(records: Iterable[TaskRecord]) -> dict[tuple[str, str], Bracket]:
@@ -169,7 +178,19 @@ def _bracket(group: Sequence[TaskRecord]) -> Bracket:
             best, best_by = solution.objective, record.label
         if solution.bound is not None and tighter(bound, solution.bound, solution.sense) != bound:
             bound, bound_by = solution.bound, record.label
-    return Bracket(best, best_by, bound, bound_by)
+    checkable = bound is not None and any(_shows(record, bound) for record in group)
+    return Bracket(best, best_by, bound, bound_by, checkable)
+
+
+def _shows(record: TaskRecord, bound: float) -> bool:
+    """Return whether a record names evidence for a bound that `verify` evaluates again."""
+    solution = record.solution
+    if solution is None or solution.bound is None or record.relaxed:
+        return False
+    if not meet(bound, solution.bound):
+        return False
+    claim = solution.proof
+    return record.certificate is not None or (claim is not None and claim.kind in CHECKABLE)
 
 
 def objective_ratio(solution: SolutionFile, bracket: Bracket) -> RatioInterval | None:
@@ -204,7 +225,7 @@ def bound_ratio(solution: SolutionFile, bracket: Bracket) -> RatioInterval | Non
     if bracket.best is None:
         return RatioInterval(low, math.inf)
     high = divide(bracket.best, solution.bound, solution.sense)
-    return RatioInterval(high, high) if bracket.proved else RatioInterval(low, max(low, high))
+    return RatioInterval(high, high) if bracket.closed else RatioInterval(low, max(low, high))
 
 
 def contradictions(records: Sequence[TaskRecord]) -> list[str]:

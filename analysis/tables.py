@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from schedgap.analysis.folder import FAILURES, TaskRecord
 from schedgap.analysis.ratios import RatioInterval, bound_ratio, objective_ratio
 from schedgap.analysis.stored import KIND_ORDER, StoredRun
+from schedgap.instances.solution import CHECKABLE
 from schedgap.models.family import family
 
 TIME_SHIFT = 1.0  # shift of the geometric mean of times, in seconds
@@ -221,7 +222,7 @@ def summary(run: StoredRun, *, by_preset: bool = True) -> pd.DataFrame:
         "tasks": ran,
         "solved": scheduled,
         "optimal": records["status"] == "optimal",
-        "proved": (records["status"] == "optimal") & records["proof"].isin(PROVED),
+        "proved": (records["status"] == "optimal") & records["proof"].isin(CHECKABLE),
         "incomplete": (records["outcome"] == "done") & ~scheduled & (records["kind"] != "bound"),
         "failed": records["outcome"].isin(FAILURES),
         "skipped": ~ran,
@@ -258,7 +259,6 @@ SUMMARY_COLUMNS = [
     "gap_high", "boot_low", "boot_high", "bound_mean", "seconds", "slowest", "guarantee_low",
     "guarantee_high", "holds", "exceeded", "beyond", "outside",
 ]  # fmt: skip
-PROVED = ("certificate", "tree", "search")  # evidence that `verify` evaluates again
 METHOD = SUMMARY_COLUMNS[:3]  # key of a row
 
 

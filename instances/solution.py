@@ -16,6 +16,7 @@ EXIT_CODES: dict[Status, int] = {
 
 
 ProofKind = Literal["certificate", "tree", "search", "engines", "engine", "none"]
+CHECKABLE: tuple[ProofKind, ...] = ("certificate", "tree", "search")  # `verify` evaluates it again
 
 
 class ProofClaim(Record):

@@ -1,6 +1,7 @@
 """Headline of the report: what was run, how well the optima are known, what failed."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 
 from schedgap.analysis.ratios import divide
@@ -14,6 +15,9 @@ from schedgap.analysis.report.words import (
     tightness,
     times_the_optimum,
 )
+from schedgap.instances.solution import CHECKABLE
+
+VARIANT = "solved only as a variant of the problem"
 
 
 def headline(report: ReportData) -> tuple[str, list[str]]:
@@ -47,28 +51,32 @@ def _instances(report: ReportData, names: Iterable[str]) -> list[str]:
 def _known(report: ReportData, names: Iterable[str]) -> str:
     """Return a text on how well the optima are known, from all methods together."""
     gaps: list[float | None] = []
-    infeasible = variants = 0
-    statuses: dict[str, set[str]] = {}
+    counts: Counter[str] = Counter()
+    infeasible: dict[str, bool] = {}  # by instance; whether one of the claims can be checked
     senses = {}
     for each in report.results:
-        if each.record.solution is not None and not each.record.problem:
-            statuses.setdefault(each.record.instance.sha256, set()).add(each.record.solution.status)
-        senses[each.record.instance.sha256] = each.record.sense
+        sha256, solution = each.record.instance.sha256, each.record.solution
+        senses[sha256] = each.record.sense
+        if solution is not None and solution.status == "infeasible" and not each.record.problem:
+            checkable = solution.proof is not None and solution.proof.kind in CHECKABLE
+            infeasible[sha256] = infeasible.get(sha256, False) or checkable
     for sha256 in _instances(report, names):
         bracket = report.run.brackets.get((sha256, ""))
         if bracket is None:
-            variants += 1
+            counts[VARIANT] += 1
+        elif bracket.best is None and sha256 in infeasible:
+            counts["proved infeasible" if infeasible[sha256] else "infeasible without a proof"] += 1
         elif bracket.best is None:
-            proved = "infeasible" in statuses.get(sha256, set())
-            infeasible += proved
-            gaps += [] if proved else [None]
-        elif bracket.proved:
+            gaps.append(None)
+        elif bracket.closed and not bracket.proved:
+            counts["optimal without a proof"] += 1
+        elif bracket.closed:
             gaps.append(1.0)
         elif bracket.bound is None:
             gaps.append(math.inf)
         else:
             gaps.append(divide(bracket.best, bracket.bound, senses[sha256]))
-    return tightness(gaps, infeasible, variants)
+    return tightness(gaps, counts)
 
 
 def _algorithms(report: ReportData, name: str) -> str:

@@ -1,8 +1,9 @@
 """Numbers and sentences of the report; ends of intervals are rounded outwards."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from types import MappingProxyType
 
 UNKNOWN = "–"
 
@@ -93,7 +94,9 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def tightness(gaps: Sequence[float | None], infeasible: int = 0, variants: int = 0) -> str:
+def tightness(
+    gaps: Sequence[float | None], others: Mapping[str, int] = MappingProxyType({})
+) -> str:
     """Return a text, for the end of a sentence, on how well the optima are known.
 
     Parameters
@@ -101,10 +104,8 @@ def tightness(gaps: Sequence[float | None], infeasible: int = 0, variants: int =
     gaps : sequence of float or None
         For each instance, best schedule / best bound (or its inverse): 1 if the optimum is proved,
         infinite if there is no bound, None if there is no schedule.
-    infeasible : int
-        Number of further instances that were proved infeasible.
-    variants : int
-        Number of further instances of which only a variant of the problem was solved.
+    others : mapping
+        Number of further instances, by what is said of them.
     """
     within = [gap for gap in gaps if gap is not None and 1 < gap < math.inf]
     close = f"within {percent_above(max(within))} of the optimum" if within else ""
@@ -113,10 +114,9 @@ def tightness(gaps: Sequence[float | None], infeasible: int = 0, variants: int =
         (len(within), close),
         (sum(gap is not None and math.isinf(gap) for gap in gaps), "without a bound"),
         (sum(gap is None for gap in gaps), "without a schedule"),
-        (infeasible, "proved infeasible"),
-        (variants, "solved only as a variant of the problem"),
+        *((number, what) for what, number in others.items()),
     )
-    total = len(gaps) + infeasible + variants
+    total = len(gaps) + sum(others.values())
     if total == 1:
         return next(what for number, what in numbers if number)
     return listing(

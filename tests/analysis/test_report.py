@@ -25,7 +25,7 @@ from strategies.hare_examples import THREE_UNIT_TASKS
 HOSTILE = "</script><script>document.title='pwned'</script><img src=x onerror=alert(1)>\"'&%{x}"
 
 
-def store(run, instance, method, *, objective=None, bound=None, place=0, **more):
+def store(run, instance, method, *, objective=None, bound=None, place=0, proof="tree", **more):
     """Put one record into a run folder, as a comparison would."""
     folder = Folder(run)
     folder.create()
@@ -39,7 +39,7 @@ def store(run, instance, method, *, objective=None, bound=None, place=0, **more)
         "instance_sha256": instance.sha256, "method": method, "engine": None, "kind": kind,
         "options": {}, "seed": None, "status": status, "sense": sense, "objective": objective,
         "bound": bound, "seconds": 0.25, "schedule": None if objective is None else schedule,
-        "trace": {}, "versions": {},
+        "trace": {}, "versions": {}, "proof": {"kind": proof},
     }  # fmt: skip
     key = f"{instance.sha256[:8]}-{method}"
     folder.store(
@@ -237,6 +237,15 @@ def test_infeasible_instances_are_counted_apart(tmp_path):
     assert headline(collect(Run(tmp_path)))[0] == (
         "2 instances of toy: 1 proved optimal and 1 proved infeasible."
     )
+
+
+@pytest.mark.parametrize(("proof", "said"), [("engine", False), ("engines", False),
+                                             ("none", False), ("certificate", True)])  # fmt: skip
+def test_an_optimum_without_a_proof_is_not_called_proved(tmp_path, proof, said):
+    store(tmp_path, toy(2), "scan", kind="exact", objective=2.0, bound=2.0, status="optimal",
+          proof=proof)  # fmt: skip
+    end = "proved optimal" if said else "optimal without a proof"
+    assert headline(collect(Run(tmp_path)))[0] == f"1 instance of toy: {end}."
 
 
 def test_an_empty_run_has_a_page(tmp_path):
