@@ -2,6 +2,8 @@
 
 import copy
 import gzip
+import importlib
+import inspect
 import json
 import re
 import subprocess
@@ -176,3 +178,16 @@ def test_the_proof_that_the_documentation_reads_by_hand_is_one() -> None:
     proof["vectors"][0]["d"] = [[0, -5]]
     with pytest.raises(RefusedError, match=r"/tree/\d/v: the leaf is open by 13 units"):
         names["check_tree"](names["ProgramSpace"](names["program"]), proof)
+
+
+PROVERS = sorted(
+    path.parents[1].name for path in Path(proofs.__file__).parent.glob("*/exact/prove.py")
+)
+
+
+@pytest.mark.parametrize("name", PROVERS)
+def test_all_provers_are_called_alike(name: str) -> None:
+    """They are imported by the name of the family, so that no type checker sees the call."""
+    prover = importlib.import_module(f"schedgap.models.{name}.exact.prove")
+    inspect.signature(prover.prove_goal).bind(object(), 1, {}, budget=Budget())
+    assert {"edge", "hare"} <= set(PROVERS)
