@@ -122,7 +122,7 @@ def _excluded(instance: Instance, solution: Solution, objective: float | None) -
     if objective is None:
         return "there is no schedule"
     grid, low = family(instance.family).grid(instance), solution.sense == "min"
-    step = (grid or 0.0) + proof_width(instance) * abs(objective)
+    step = (grid or 0.0) + proof_width(instance, objective) * abs(objective)
     value = number(objective - step if low else objective + step)
     return f"no schedule has value {'<' if low else '>'}{'=' if step else ''} {value}"
 

@@ -167,7 +167,7 @@ class Solution(SolutionFile):
         note : str
             Why there is no proof file; goes into the trace.
         """
-        width = proof_width(self._instance) if kind == "tree" else 0.0
+        width = proof_width(self._instance, self.objective) if kind == "tree" else 0.0
         changes: dict[str, Any] = {"proof": ProofClaim(kind=kind, within=width)}
         if note:
             changes["trace"] = {**self.trace, "no_proof_file": note}

@@ -94,16 +94,19 @@ def excluded_value(instance: Instance, objective: float | None) -> int | None:
     return found
 
 
-def proof_width(instance: Instance) -> float:
+def proof_width(instance: Instance, objective: float | None) -> float:
     """Return by how much a schedule may be better than one that is proved optimal, relatively.
 
-    0 where values are whole, so that the next better one is excluded.
+    0 where a grid tells values apart, so that the next better one is excluded.
 
     Parameters
     ----------
     instance : Instance
+    objective : float or None
+        Of the schedule claimed optimal; None for the claim that there is none.
     """
-    return float(getattr(_family(instance), "WITHIN", 0))
+    width = getattr(_family(instance), "within", None)
+    return 0.0 if width is None or objective is None else float(width(instance, objective))
 
 
 def integer_program(instance: Instance, goal: int) -> IntegerProgram | None:

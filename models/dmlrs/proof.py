@@ -100,6 +100,17 @@ def goal(instance: DmlrsInstance, objective: float | None) -> int | None:
     return -max(1, math.ceil(least))
 
 
+def within(instance: DmlrsInstance, objective: float) -> Fraction:
+    """Return the relative width `WITHIN`, by which a better schedule is left open.
+
+    Parameters
+    ----------
+    objective : float
+        Not used.
+    """
+    return WITHIN
+
+
 def units(instance: DmlrsInstance) -> int:
     """Return the number of units in a utility of 1, a power of two."""
     numbers = {u for job in instance.jobs for u in _utilities(instance, job)}
