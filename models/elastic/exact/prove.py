@@ -1,0 +1,329 @@
+"""Write a proof of optimality: refute every better value over the program of `proof.py`.
+
+Column generation prices the capacities, and the runs that are too expensive at these prices leave
+the program. Branch and cut with cliques, cuts of one server in one slot, and covers refutes the
+rest.
+
+References
+----------
+R. Baldacci, N. Christofides, A. Mingozzi, "An exact algorithm for the vehicle routing problem based
+on the set partitioning formulation with additional cuts", Mathematical Programming 115 (2008).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic.proof import Column, Model
+from schedgap.models.mechanisms.configurations import FacetSeparator, maximal_configurations
+from schedgap.models.method import Budget
+from schedgap.solvers.engines.highs import Relaxation
+from schedgap.solvers.loops.cliques import heavy_cliques
+from schedgap.solvers.programs.arrays import Floats, LinearProgram
+from schedgap.solvers.programs.sparse import sparse
+from schedgap.solvers.proofs.checker import Box
+from schedgap.solvers.proofs.covers import CoverSeparator
+from schedgap.solvers.proofs.prover import Proved, Separator, prove
+
+FEW_RUNS = 1500  # runs and starts that need no prices
+PRICE_BITS = 16  # of the largest price
+MAX_ROUNDS = 60  # of column generation
+MAX_VISITED, MAX_CONFIGURATIONS = 100_000, 5_000  # of a server
+MAX_SUPPORT, MAX_CLIQUES, MAX_MEMBERS = 300, 60, 2000
+VIOLATION = 0.02
+MAX_DENOMINATOR = 60  # of the coefficients of cuts
+
+
+def prove_goal(
+    instance: ElasticInstance, goal: int, schedule: object = None, *, budget: Budget
+) -> Proved:
+    """Look for a proof that no schedule has a value of `goal` or less.
+
+    Parameters
+    ----------
+    goal : int
+        Minimised value, from `proof.goal`.
+    schedule : object
+        JSON data of the schedule that is claimed to be optimal; not used.
+    budget : Budget
+        Time for the search, and seed of the engine.
+
+    Raises
+    ------
+    RefusedError
+        If the program is too large to be written down.
+    """
+    model, pools = Model(instance, goal), list[dict[str, Any]]()
+    if sum(len(own) for runs in model.starts for own in runs) > FEW_RUNS:
+        pools = [_prices(model, budget)]
+        model.reduce(pools[0])
+    model.write()
+    separate: list[Separator] = [
+        _SlotSeparator(model, budget),
+        _CliqueSeparator(model),
+        CoverSeparator(model.program),
+    ]
+    proved = prove(
+        model.program,
+        clock=budget.clock,
+        separate=separate,
+        kinds=model.kinds,
+        seed=budget.seed,
+    )
+    if proved.proof is not None and pools:
+        with_pools = replace(proved.proof, vectors=[*proved.proof.vectors, *pools])
+        proved = replace(proved, proof=with_pools)
+    return proved
+
+
+# --- prices --------------------------------------------------------------------------------------
+
+
+def _prices(model: Model, budget: Budget) -> dict[str, Any]:
+    """Return prices of the capacities by column generation, as a vector of a proof file."""
+    pricer = _Pricer(model)
+    most = 10.0 * max(1.0, abs(float(model.goal)))  # of artificial columns
+    jobs = len(model.jobs)
+    height = jobs + len(pricer.limit) * pricer.slots
+    low = np.full(height, -np.inf)
+    if not model.is_batch:
+        low[:jobs] = 1.0
+    high = np.concatenate([np.ones(jobs), np.repeat(pricer.limit, pricer.slots)])
+    master = Relaxation(
+        LinearProgram(
+            cost=np.full(jobs, 0.0 if model.is_batch else most),
+            lower=np.zeros(jobs),
+            upper=np.full(jobs, np.inf),
+            matrix=sparse.eye_array(height, jobs, format="csr"),
+            row_lower=low,
+            row_upper=high,
+        ),
+        seed=budget.seed,
+    )
+    price = best = np.zeros((len(pricer.limit), pricer.slots))
+    bound = -np.inf
+    for _ in range(MAX_ROUNDS):
+        value, columns = pricer.evaluate(price)
+        if value > bound:
+            bound, best = value, price
+        if not columns:
+            break
+        master.add_columns(*pricer.entries(columns, height))
+        result = master.solve(budget.clock)
+        if result.duals is None or result.objective is None:
+            break
+        price = np.maximum(0.0, -np.asarray(result.duals)[jobs:].reshape(price.shape))
+        if result.objective - bound < 1e-7 * max(1.0, abs(bound)):
+            break
+    return pricer.vector(best)
+
+
+class _Pricer:
+    """Prices all runs at all starts by sums over time; rows are scaled to moderate amounts."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        resources = len(model.capacity[0])
+        limit = np.array(model.capacity, dtype=np.float64).reshape(-1)
+        self.scale = np.maximum(1.0, limit / 1000)
+        self.limit = limit / self.scale
+        self.slots = max(job.end for job in model.jobs)
+        self.known: set[Column] = set()
+        # By job and duration: numbers of the runs, and what they use [k, h r].
+        self.groups: list[list[tuple[int, list[int], Floats]]] = []
+        for job in model.jobs:
+            by: dict[int, list[int]] = {}
+            for k, run in enumerate(job.runs):
+                by.setdefault(run.duration, []).append(k)
+            groups = []
+            for d, numbers in by.items():
+                use = np.zeros((len(numbers), len(limit)))
+                for at, k in enumerate(numbers):
+                    for (h, r), amount in job.runs[k].use:
+                        use[at, h * resources + r] = amount
+                groups.append((d, numbers, use / self.scale))
+            self.groups.append(groups)
+
+    def evaluate(self, price: Floats) -> tuple[float, list[Column]]:
+        """Return the bound of prices [h r, t], and the cheapest runs of each job not known yet."""
+        until = np.concatenate([np.zeros((len(price), 1)), np.cumsum(price, axis=1)], axis=1)
+        bound, found = -float((price.sum(axis=1) * self.limit).sum()), list[Column]()
+        for j, (job, groups) in enumerate(zip(self.model.jobs, self.groups, strict=True)):
+            least, best = 0.0 if self.model.is_batch else np.inf, list[tuple[float, Column]]()
+            for d, numbers, use in groups:
+                start = np.arange(job.first, job.end - d + 1)
+                if not len(start):
+                    continue
+                cost = use @ (until[:, start + d - 1] - until[:, start - 1])  # [k, start]
+                cost += -job.weight if self.model.is_batch else job.weight * (start + d)
+                cheapest = cost.argmin(axis=0)
+                own = cost[cheapest, np.arange(len(start))]
+                least = min(least, float(own.min()))
+                best += [
+                    (float(own[i]), Column(j, numbers[cheapest[i]], int(start[i])))
+                    for i in np.argsort(own, kind="stable")[:5].tolist()
+                ]
+            bound += least
+            best = sorted(item for item in best if item[1] not in self.known)[:8]
+            found += [column for cost_, column in best if cost_ < least + 2 * abs(least) + 1]
+        return bound, found
+
+    def entries(self, columns: Sequence[Column], height: int) -> tuple[Any, ...]:
+        """Return costs, bounds and entries of columns for the master."""
+        self.known |= set(columns)
+        jobs, resources = len(self.model.jobs), len(self.model.capacity[0])
+        rows, numbers, values = list[int](), list[int](), list[float]()
+        for i, column in enumerate(columns):
+            run = self.model.jobs[column.job].runs[column.run]
+            rows.append(column.job)
+            numbers.append(i)
+            values.append(1.0)
+            for (h, r), amount in run.use:
+                cell = h * resources + r
+                first = jobs + cell * self.slots + column.start - 1
+                rows += range(first, first + run.duration)
+                numbers += [i] * run.duration
+                values += [amount / self.scale[cell]] * run.duration
+        matrix = sparse.csc_array((values, (rows, numbers)), shape=(height, len(columns)))
+        cost = np.array([float(self.model.cost(column)) for column in columns])
+        return cost, np.zeros(len(columns)), np.full(len(columns), np.inf), matrix
+
+    def vector(self, price: Floats) -> dict[str, Any]:
+        """Return prices [h r, t] as whole numbers."""
+        resources = len(self.model.capacity[0])
+        unit = price / self.scale[:, None]
+        bits = max(0, PRICE_BITS - int(np.frexp(unit.max(initial=0.0))[1]))
+        whole = np.round(unit * 2.0**bits).astype(object)
+        cells = [
+            [int(c) // resources, int(c) % resources, int(t) + 1, int(whole[c, t])]
+            for c, t in np.argwhere(whole > 0)
+        ]
+        return {"o": 1 << bits, "p": cells}
+
+
+# --- cuts ----------------------------------------------------------------------------------------
+
+
+class _CliqueSeparator:
+    """Separates cliques: columns of which at most one can be 1, extended by others.
+
+    Parameters
+    ----------
+    model : Model
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.near = model.conflicts.near
+
+    def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
+        """Return violated cliques.
+
+        Parameters
+        ----------
+        point : array [j]
+            A fractional solution.
+        box : (lower, upper)
+            Bounds of the columns; not used.
+        """
+        support = np.argsort(-point, kind="stable")[:MAX_SUPPORT]
+        support = support[(point[support] > 1e-6) & (point[support] < 1 - 1e-6)]
+        if not len(support):
+            return []
+        near = [self.near(j) for j in support.tolist()]
+        adjacent = np.array([[own >> j & 1 for j in support.tolist()] for own in near], dtype=bool)
+        cliques = heavy_cliques(adjacent, point[support], above=1 + VIOLATION)
+        return [
+            {"why": "clique", "columns": self._extended([int(support[v]) for v in clique])}
+            for clique in cliques[:MAX_CLIQUES]
+        ]
+
+    def _extended(self, clique: list[int]) -> list[int]:
+        """Return a clique with further columns, the cheapest first."""
+        left = -1
+        for j in clique:
+            left &= self.near(j)
+        found = list(clique)
+        while left and len(found) < MAX_MEMBERS:
+            j = (left & -left).bit_length() - 1
+            found.append(j)
+            left &= self.near(j)
+        return sorted(found)
+
+
+class _SlotSeparator:
+    """Separates facets of what fits on one server in one slot.
+
+    Parameters
+    ----------
+    model : Model
+    budget : Budget
+    """
+
+    def __init__(self, model: Model, budget: Budget) -> None:
+        self.clock = budget.clock
+        first = len(model.jobs)
+        slots: dict[tuple[int, int], list[int]] = {}
+        for i, (h, _, t) in enumerate(model.cells, first):
+            slots.setdefault((h, t), []).append(i)
+        self.slots = []
+        separators: dict[Any, FacetSeparator | None] = {}
+        for rows in slots.values():
+            amounts: dict[int, list[int]] = {}
+            for k, i in enumerate(rows):
+                for j, a in model.program.rows[i][0].items():
+                    amounts.setdefault(j, [0] * len(rows))[k] = a
+            kinds = sorted({tuple(own) for own in amounts.values()})
+            room = [model.program.rows[i][2] for i in rows]
+            key = tuple(kinds), tuple(room)
+            if key not in separators:
+                found = maximal_configurations(
+                    np.array(kinds, dtype=float), np.array(room, dtype=float), at_most=MAX_VISITED
+                )
+                separators[key] = None
+                if found is not None and 0 < len(found) <= MAX_CONFIGURATIONS:
+                    separators[key] = FacetSeparator(found, seed=budget.seed)
+            if (separator := separators[key]) is not None:
+                at = {kind: k for k, kind in enumerate(kinds)}
+                columns = np.array(list(amounts), dtype=np.int64)
+                kind_of = np.array([at[tuple(own)] for own in amounts.values()], dtype=np.int64)
+                self.slots.append((rows, kinds, columns, kind_of, separator))
+
+    def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
+        """Return a violated cut of each server and slot that has one.
+
+        Parameters
+        ----------
+        point : array [j]
+            A fractional solution.
+        box : (lower, upper)
+            Bounds of the columns; not used.
+        """
+        found = []
+        facets: dict[Any, Any] = {}
+        for rows, kinds, columns, kind_of, separator in self.slots:
+            share = point[columns]
+            total = np.zeros(len(kinds))
+            np.add.at(total, kind_of, share)
+            if share.sum() <= 1 + 1e-6 or np.abs(total - np.round(total)).max() < 1e-6:
+                continue
+            key = id(separator), np.round(total, 9).tobytes()
+            if key not in facets:
+                facets[key] = separator.separate(total, self.clock)
+            if facets[key] is not None:
+                worth = _whole(facets[key][0])
+                pairs = [[list(kind), int(w)] for kind, w in zip(kinds, worth, strict=True) if w]
+                found.append({"why": "slot", "rows": rows, "worth": pairs})
+        return found
+
+
+def _whole(coefficients: Floats) -> Floats:
+    """Return small whole numbers in nearly the same proportion."""
+    largest = coefficients.max()
+    for by in range(1, MAX_DENOMINATOR + 1):
+        scaled = coefficients * by
+        if np.abs(scaled - np.round(scaled)).max() < 1e-6 and largest * by > 0.5:
+            return np.asarray(np.round(scaled))
+    return np.asarray(np.round(coefficients / largest * MAX_DENOMINATOR))

@@ -1,0 +1,649 @@
+"""Proofs of optimality: the integer program that a proof for an elastic instance refutes.
+
+Written from the paper's constraints and the instance alone, like `rules.py`; it shares no code with
+the programs that the searches solve, so that a referee can compare the two. It is about schedules
+without preemption.
+
+Lemma (runs). A run is a duration with what it uses of each resource on each server. Any run of a
+schedule can be replaced by one with PSs on one server only: (2i) limits the PSs of each server by
+themselves, so the PSs of the others can go, as can those that (2i) does not ask for. If all is on
+one server then, the run needs no more slots than before. So it suffices to list all numbers of
+workers by server, each with every server for the PSs, for as many slots as (2f) asks for; and of
+two runs the one that is no shorter and uses no less everywhere can be left out.
+
+Lemma (windows). Move every job to the left as long as it fits. Before a job that starts after its
+arrival, a job runs; so no slot after the last arrival is idle, and all jobs end within the sum of
+their durations after it. In a schedule of value <= goal, a job costs at most the goal less what all
+others cost alone, which bounds its end.
+
+Lemma (pool). Let prices p >= 0 of a unit of each capacity in each slot be given, L_j the least cost
+of job j plus what its run pays (or 0 for a job that may be left out), and L = sum L_j - sum p C.
+A schedule with a run of job j at price L_j + x has a value of at least L + x. So a run with
+x > goal - L is in no schedule of value <= goal.
+
+Amounts count as the decimal numbers that the file shows, in whole units. Where the unit is no
+divisor, demands and weights are rounded such that no schedule is lost.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from schedgap.instances.elastic.instance import ElasticInstance, Job
+from schedgap.solvers.proofs.checker import (
+    CUTS,
+    Cut,
+    IntegerProgram,
+    ProgramSpace,
+    RefusedError,
+    Row,
+    whole,
+    with_cuts,
+)
+
+MAX_SERVERS = 50
+MAX_CELLS = 2_000_000  # placements times servers times resources
+MAX_WORKERS = 1000  # of a job
+MAX_KEPT = 1000  # runs of a job
+MAX_RUNS = 2_000_000  # runs times starts, before the pools
+MAX_COLUMNS = 100_000
+MAX_ENTRIES = 4_000_000
+MAX_STATES = 50_000  # amounts in use on one server, for a cut
+MAX_UNITS = 10**6  # a demand or weight is at most this many units, unless it is rounded
+ROUNDED_UNITS = 10**9  # as many are the largest capacity, weight, if rounded
+TOLERANCE = Fraction(1, 10**6)  # of the rules, in worker-slots, bandwidth and capacity
+ROUNDING = Fraction(1, 10**12)  # relative: the rules evaluate sums and products in doubles
+WIDTH = Fraction(5, 10**7)  # relative, of an objective whose weights are rounded
+
+
+class Run(NamedTuple):
+    """How a job can run: slots, and units of (server, resource) in use."""
+
+    duration: int
+    use: tuple[tuple[tuple[int, int], int], ...]
+
+
+class JobRuns(NamedTuple):
+    """One job: first slot, largest start + duration, cost, and how it can run."""
+
+    first: int
+    end: int
+    weight: int
+    runs: list[Run]
+
+
+class Column(NamedTuple):
+    """A run of a job from a start slot."""
+
+    job: int
+    run: int
+    start: int
+
+
+def within(instance: ElasticInstance, objective: float) -> float:
+    """Return by how much, relative, a better value may remain that a proof does not exclude.
+
+    Parameters
+    ----------
+    instance : ElasticInstance
+    objective : float
+        Of the schedule that is claimed to be optimal.
+    """
+    return 0.0 if _is_whole(instance, objective) else float(WIDTH)
+
+
+def goal(instance: ElasticInstance, objective: float | None) -> int | None:
+    """Return the largest value that a proof of optimality excludes, in units of weight.
+
+    Parameters
+    ----------
+    instance : ElasticInstance
+    objective : float or None
+        Of the schedule that is claimed to be optimal; None claims that there is none.
+    """
+    if objective is None:
+        return None if instance.is_batch else _no_schedule_above(instance)
+    value = Fraction(objective) / _weight_unit(instance) * (-1 if instance.is_batch else 1)
+    if _is_whole(instance, objective):
+        return round(value) - 1
+    below = math.floor(value - WIDTH * abs(value))
+    return min(below, -1) if instance.is_batch else below  # each job of a batch is worth a unit
+
+
+def _no_schedule_above(instance: ElasticInstance) -> int | None:
+    """Return a value that the schedules of the lemma on windows do not exceed."""
+    try:
+        runs = _all_runs(instance)
+    except RefusedError:
+        return None
+    return _latest(instance, runs) * sum(_weights(instance))
+
+
+def space(instance: ElasticInstance, goal: int, proof: Mapping[str, Any]) -> ProgramSpace:
+    """Return the set that a proof shows to be empty: the schedules of value <= goal.
+
+    Parameters
+    ----------
+    instance : ElasticInstance
+    goal : int
+        From `goal`.
+    proof : mapping
+        Vectors with a key `p` are pools; its `cuts` are derived again.
+    """
+    model = Model(instance, goal)
+    vectors = proof.get("vectors")
+    for k, vector in enumerate(vectors if isinstance(vectors, list) else []):
+        if isinstance(vector, Mapping) and "p" in vector:
+            try:
+                model.reduce(vector)
+            except RefusedError as error:
+                raise RefusedError(f"/vectors/{k}{error.where}", error.why) from None
+    model.write()
+    return ProgramSpace(with_cuts(model.program, proof.get("cuts"), model.kinds))
+
+
+def program(instance: ElasticInstance, goal: int) -> IntegerProgram:
+    """Return the program without pools and cuts.
+
+    Parameters
+    ----------
+    goal : int
+        From `goal`.
+
+    Raises
+    ------
+    RefusedError
+        If it is too large to be written down.
+    """
+    model = Model(instance, goal)
+    model.write()
+    return model.program
+
+
+class Model:
+    """The program with a solution of cost <= goal for every schedule of value <= goal.
+
+    Parameters
+    ----------
+    instance : ElasticInstance
+    goal : int
+        From `goal`.
+
+    Attributes
+    ----------
+    jobs : list of JobRuns
+    starts : list
+        [job][run] first slots.
+    columns : list of Column
+    cells : list of tuple of int
+        (h, r, t) of each row after those of the jobs.
+    program : IntegerProgram
+    kinds : mapping
+        The kinds of cuts.
+
+    Raises
+    ------
+    RefusedError
+        If it is too large to be written down.
+    """
+
+    program: IntegerProgram
+    conflicts: "_Conflicts"
+    kinds: Mapping[str, Cut]
+
+    def __init__(self, instance: ElasticInstance, goal: int) -> None:
+        self.is_batch, self.goal = instance.is_batch, goal
+        self.capacity = _units(instance).capacity
+        self.jobs = windows(instance, goal)
+        self.columns: list[Column] = []
+        self.cells: list[tuple[int, int, int]] = []
+        starts = [
+            [range(job.first, job.end - run.duration + 1) for run in job.runs] for job in self.jobs
+        ]
+        if sum(len(own) for runs in starts for own in runs) > MAX_RUNS:
+            raise RefusedError("/model", "the program is too large to be written down")
+        self.starts = [[list(own) for own in runs] for runs in starts]
+
+    def cost(self, column: Column) -> int:
+        """Return the coefficient of a column in the minimised value.
+
+        Parameters
+        ----------
+        column : Column
+        """
+        job = self.jobs[column.job]
+        end = column.start + job.runs[column.run].duration
+        return -job.weight if self.is_batch else job.weight * end
+
+    def reduce(self, pool: Mapping[str, Any]) -> None:
+        """Leave out the starts of runs that are too expensive, by the lemma on pools.
+
+        Parameters
+        ----------
+        pool : mapping
+            `{"o": o, "p": [[h, r, t, price], ...]}`: o times the objective, and prices of a unit of
+            resource r on server h in slot t, which starts from 1; h and r from 0.
+        """
+        o, last = whole(pool.get("o"), "/o"), max(job.end for job in self.jobs)
+        cells = pool.get("p")
+        if o < 0 or not isinstance(cells, list):
+            raise RefusedError("/o", "needs a number >= 0 and a list of prices")
+        price: dict[tuple[int, int], dict[int, int]] = {}
+        paid = 0
+        for cell in cells:
+            if not isinstance(cell, list) or len(cell) != 4:
+                raise RefusedError("/p", "needs [server, resource, slot, price]")
+            h, r, t, p = (whole(number, "/p") for number in cell)
+            inside = 0 <= h < len(self.capacity) and 0 <= r < len(self.capacity[0])
+            if not inside or not 1 <= t <= last or p < 0 or t in price.get((h, r), ()):
+                raise RefusedError("/p", "no such price, or a second one")
+            price.setdefault((h, r), {})[t] = p
+            paid += p * self.capacity[h][r]
+        until = {}  # price of a unit up to slot t
+        for key, own in price.items():
+            until[key] = sums = [0]
+            for t in range(1, last + 1):
+                sums.append(sums[-1] + own.get(t, 0))
+        costs = [
+            [self._costs(j, k, own, o, until) for k, own in enumerate(runs)]
+            for j, runs in enumerate(self.starts)
+        ]
+        absent = [0] if self.is_batch else []
+        least = [min([*absent, *(c for own in runs for c in own)], default=0) for runs in costs]
+        slack = o * self.goal - sum(least) + paid
+        self.starts = [
+            [
+                [t for t, c in zip(own, prices, strict=True) if c - bound <= slack]
+                for own, prices in zip(runs, priced, strict=True)
+            ]
+            for runs, priced, bound in zip(self.starts, costs, least, strict=True)
+        ]
+
+    def _costs(
+        self, j: int, k: int, starts: list[int], o: int, until: Mapping[tuple[int, int], list[int]]
+    ) -> list[int]:
+        """Return the costs and prices of a run by start."""
+        d = self.jobs[j].runs[k].duration
+        total = [o * self.cost(Column(j, k, t)) for t in starts]
+        for key, amount in self.jobs[j].runs[k].use:
+            if (sums := until.get(key)) is not None:
+                total = [
+                    c + amount * (sums[t + d - 1] - sums[t - 1])
+                    for c, t in zip(total, starts, strict=True)
+                ]
+        return total
+
+    def write(self) -> None:
+        """Write the program over the runs at the starts that are left."""
+        rows: list[Row] = []
+        usage: dict[tuple[int, int, int], dict[int, int]] = {}  # h, r, t
+        entries = 0
+        for j, runs in enumerate(self.starts):
+            first = len(self.columns)
+            found = [Column(j, k, t) for k, own in enumerate(runs) for t in own]
+            found.sort(key=lambda c: (c.start + self.jobs[c.job].runs[c.run].duration, c))
+            self.columns += found
+            rows.append((dict.fromkeys(range(first, len(self.columns)), 1),
+                         None if self.is_batch else 1, 1))  # (2a), (7a)  # fmt: skip
+            for i, column in enumerate(found, first):
+                run = self.jobs[j].runs[column.run]
+                entries += run.duration * len(run.use)
+                if len(self.columns) > MAX_COLUMNS or entries > MAX_ENTRIES:
+                    raise RefusedError("/model", "the program is too large to be written down")
+                for (h, r), amount in run.use:
+                    for t in range(column.start, column.start + run.duration):
+                        usage.setdefault((h, r, t), {})[i] = amount
+        for cell, own in sorted(usage.items()):
+            most = dict[int, int]()  # of each job
+            for i, amount in own.items():
+                j = self.columns[i].job
+                most[j] = max(most.get(j, 0), amount)
+            limit = self.capacity[cell[0]][cell[1]]
+            if sum(most.values()) > limit:  # else it holds by itself
+                rows.append((own, None, limit))  # (2h)
+                self.cells.append(cell)
+        width = len(self.columns)
+        cost = [self.cost(column) for column in self.columns]
+        self.program = IntegerProgram(cost, [0] * width, [1] * width, rows, self.goal)
+        slot = _SlotCut([column.job for column in self.columns])
+        self.conflicts = _Conflicts(self.program)
+        self.kinds = {**CUTS, "clique": self.conflicts, "slot": slot}
+
+
+# --- what a job can do ---------------------------------------------------------------------------
+
+
+class _Units(NamedTuple):
+    """Amounts in whole units of each resource."""
+
+    worker: list[list[int]]  # [m][r]
+    ps: list[list[int]]  # [p][r]
+    capacity: list[list[int]]  # [h][r]
+
+
+def _units(instance: ElasticInstance) -> _Units:
+    """Return demands rounded down, and capacities with the tolerance of V13."""
+    worker = [list[int]() for _ in instance.worker_types]
+    ps = [list[int]() for _ in instance.ps_types]
+    capacity = [list[int]() for _ in instance.servers]
+    types = [kind.demand for kind in instance.worker_types]
+    types += [kind.demand for kind in instance.ps_types]
+    for r in instance.resources:
+        demands = [_decimal(demand.get(r, 0.0)) for demand in types]
+        limits = [
+            (_decimal(c) + TOLERANCE + 2 * Fraction(math.ulp(c))) * (1 + ROUNDING)
+            for c in (server.capacity.get(r, 0.0) for server in instance.servers)
+        ]
+        unit = _step(demands)
+        if max(demands) > MAX_UNITS * unit:
+            unit = max(limits) / ROUNDED_UNITS
+        amounts = [math.floor(demand / unit) for demand in demands]
+        for own, amount in zip([*worker, *ps], amounts, strict=True):
+            own.append(amount)
+        for room, limit in zip(capacity, limits, strict=True):
+            room.append(math.floor(limit / unit))
+    return _Units(worker, ps, capacity)
+
+
+def _all_runs(instance: ElasticInstance) -> list[list[Run]]:
+    """Return the runs of each job on the empty servers that the first lemma leaves."""
+    units = _units(instance)
+    cells = len(instance.servers) * len(instance.resources)
+    if len(instance.servers) > MAX_SERVERS:
+        raise RefusedError("/model", f"more than {MAX_SERVERS} servers")
+    most = MAX_CELLS // (cells * len(instance.jobs))
+    return [_runs(instance, units, job, most) for job in instance.jobs]
+
+
+def _runs(instance: ElasticInstance, units: _Units, job: Job, most: int) -> list[Run]:
+    found = dict[tuple[int, ...], int]()
+    limits = [limit for room in units.capacity for limit in room]
+    slots: dict[tuple[int, int, int, bool], int] = {}
+    for number, (m, y, p, n, s) in enumerate(_placements(instance, units, job)):
+        if number >= most:
+            raise RefusedError("/model", "too many placements to be listed")
+        use = [
+            y[h] * units.worker[m][r] + (s * units.ps[p][r] if h == n else 0)
+            for h, room in enumerate(units.capacity)
+            for r in range(len(room))
+        ]
+        if all(a <= b for a, b in zip(use, limits, strict=True)):
+            workers = sum(y)
+            kind = m, p, workers, workers == (max(y) if instance.is_ring else y[n])
+            if kind not in slots:
+                slots[kind] = _duration(instance, job, *kind)
+            key = tuple(use)
+            found[key] = min(slots[kind], found.get(key, slots[kind]))
+    return _undominated(found, len(instance.resources))
+
+
+def _placements(
+    instance: ElasticInstance, units: _Units, job: Job
+) -> Iterator[tuple[int, tuple[int, ...], int, int, int]]:
+    """Yield the worker type, workers by server, and type, server and number of the PSs."""
+    for m, worker in enumerate(instance.worker_types):
+        if worker.id not in job.train_time:
+            continue
+        needed: dict[tuple[int, int], int] = {}  # PSs by type and workers on other servers
+        limits = [_fit(room, units.worker[m]) for room in units.capacity]
+        if min(job.chunks, sum(limits)) > MAX_WORKERS:
+            raise RefusedError("/model", f"a job could use more than {MAX_WORKERS} workers")
+        for y in _numbers(job.chunks, limits):
+            if instance.is_ring:
+                yield m, y, -1, -1, 0
+                continue
+            assert isinstance(job.update_time, dict)
+            for p, kind in enumerate(instance.ps_types):
+                for n in range(len(y)) if kind.id in job.update_time else ():
+                    key = p, sum(y) - y[n]
+                    if key not in needed:
+                        needed[key] = _ps_needed(instance, m, *key)
+                    yield m, y, p, n, needed[key]
+
+
+def _numbers(most: int, limits: list[int]) -> Iterator[tuple[int, ...]]:
+    """Yield the numbers of workers by server, from 1 to `most` in all."""
+    ys: list[int] = [0] * len(limits)
+
+    def rest(h: int, left: int) -> Iterator[tuple[int, ...]]:
+        if h == len(limits):
+            if left < most:
+                yield tuple(ys)
+            return
+        for y in range(min(left, limits[h]) + 1):
+            ys[h] = y
+            yield from rest(h + 1, left - y)
+
+    return rest(0, most)
+
+
+def _fit(room: list[int], demand: list[int]) -> int:
+    """Return how many containers fit on a server; as many as the largest instance could ask for."""
+    return min((limit // a for limit, a in zip(room, demand, strict=True) if a), default=10**9)
+
+
+def _ps_needed(instance: ElasticInstance, m: int, p: int, away: int) -> int:
+    """Return the number of PSs on a server that (2i) asks for; V11."""
+    b = _decimal(instance.worker_types[m].demand[instance.bandwidth_resource])
+    B = _decimal(instance.ps_types[p].demand[instance.bandwidth_resource])
+    sent = b * away * (1 - ROUNDING) - TOLERANCE * (1 + ROUNDING)
+    return max(1, math.ceil(sent / B))
+
+
+def _duration(
+    instance: ElasticInstance, job: Job, m: int, p: int, workers: int, central: bool
+) -> int:
+    """Return the least number of slots that the rules accept: (1) or (14), (2f), V10."""
+    worker = instance.worker_types[m]
+    slots = _decimal(job.train_time[worker.id])
+    exchange = Fraction(0)
+    if not central:
+        b = _decimal(worker.demand[instance.bandwidth_resource])
+        exchange = 2 * _decimal(job.gradient_size) / b
+    if isinstance(job.update_time, dict):
+        slots += _decimal(job.update_time[instance.ps_types[p].id]) + exchange
+    else:
+        slots += (_decimal(job.update_time) + exchange) * (workers - 1) / workers
+    needed = job.work * slots * (1 - ROUNDING) - TOLERANCE * (1 + ROUNDING)
+    return max(1, math.ceil(needed / workers))
+
+
+def _undominated(found: Mapping[tuple[int, ...], int], resources: int) -> list[Run]:
+    """Return the runs without those that are no shorter and use no less than another one."""
+    # Amounts side by side in one number, each below a free bit: b - a + free has all free bits if
+    # no amount of a is larger.
+    bits = 1 + max((a.bit_length() for use in found for a in use), default=0)
+    free = sum(1 << (k * bits + bits - 1) for k in range(max(map(len, found), default=0)))
+    kept: list[tuple[int, Run]] = []
+    for use, slots in sorted(found.items(), key=lambda item: (item[1], sum(item[0]), item[0])):
+        packed = sum(a << k * bits for k, a in enumerate(use))
+        if all((packed + free - other) & free != free for other, _ in kept):
+            cells = ((divmod(k, resources), a) for k, a in enumerate(use) if a)
+            kept.append((packed, Run(slots, tuple(cells))))
+        if len(kept) > MAX_KEPT:
+            raise RefusedError("/model", "too many placements to be listed")
+    return [run for _, run in kept]
+
+
+# --- windows and weights -------------------------------------------------------------------------
+
+
+def windows(instance: ElasticInstance, goal: int) -> list[JobRuns]:
+    """Return the runs of each job and the window of its lemma."""
+    runs = _all_runs(instance)
+    weights, last = _weights(instance), _latest(instance, runs)
+    least = [
+        job.arrival + min((run.duration for run in own), default=0)
+        for job, own in zip(instance.jobs, runs, strict=True)
+    ]
+    slack = goal - sum(w * end for w, end in zip(weights, least, strict=True))
+    jobs = []
+    for job, own, weight, end in zip(instance.jobs, runs, weights, least, strict=True):
+        if not instance.is_batch and weight:
+            jobs.append(JobRuns(job.arrival, min(last, end + slack // weight), weight, own))
+        else:
+            jobs.append(JobRuns(job.arrival, last, weight, own))
+    return jobs
+
+
+def _latest(instance: ElasticInstance, runs: list[list[Run]]) -> int:
+    """Return an upper limit on start + duration of all jobs."""
+    durations = (max((run.duration for run in own), default=0) for own in runs)
+    last = max(job.arrival for job in instance.jobs) + sum(durations)
+    return last if instance.last_end is None else min(last, instance.last_end)
+
+
+def _weights(instance: ElasticInstance) -> list[int]:
+    """Return the weights in units; of a value to be minimised, rounded down."""
+    unit = _weight_unit(instance)
+    sign = -1 if instance.is_batch else 1
+    return [sign * math.floor(sign * _decimal(job.weight) / unit) for job in instance.jobs]
+
+
+def _weight_unit(instance: ElasticInstance) -> Fraction:
+    """Return the largest unit of which all weights are multiples, or a coarser one."""
+    weights = [_decimal(job.weight) for job in instance.jobs]
+    unit = _step(weights)
+    return unit if max(weights) <= MAX_UNITS * unit else max(weights) / ROUNDED_UNITS
+
+
+def _is_whole(instance: ElasticInstance, objective: float) -> bool:
+    """Return whether objective values are whole numbers of units that doubles can hold."""
+    unit = _weight_unit(instance)
+    exact = all((_decimal(job.weight) / unit).denominator == 1 for job in instance.jobs)
+    return exact and abs(Fraction(objective)) < 2**52 * unit
+
+
+def _step(numbers: Sequence[Fraction]) -> Fraction:
+    whole = math.lcm(*(number.denominator for number in numbers))
+    step = math.gcd(*(int(number * whole) for number in numbers))
+    return Fraction(step, whole) if step else Fraction(1)
+
+
+def _decimal(number: float) -> Fraction:
+    """Return a number as the decimal that the file shows."""
+    return Fraction(repr(float(number)))
+
+
+# --- cuts ----------------------------------------------------------------------------------------
+
+
+class _Conflicts:
+    """Derives cliques: at most one of columns that pairwise exceed some row.
+
+    Data: `columns`, a list of columns.
+    """
+
+    def __init__(self, program: IntegerProgram) -> None:
+        self._rows_of: list[list[int]] = [[] for _ in program.cost]
+        for i, (entries, _, _) in enumerate(program.rows):
+            for j in entries:
+                self._rows_of[j].append(i)
+        self._rows = tuple(program.rows)
+        self._over: dict[tuple[int, int], int] = {}  # by row and coefficient
+        self._known: dict[int, int] = {}
+
+    def __call__(self, program: IntegerProgram, data: Mapping[str, Any]) -> Row:
+        """Return a row of at most one of the columns."""
+        given = data.get("columns")
+        if not isinstance(given, list) or not all(
+            0 <= whole(j, "/columns") < len(self._rows_of) for j in given
+        ):
+            raise RefusedError("/columns", "needs a list of columns")
+        members = 0
+        for j in given:
+            members |= 1 << j
+        for j in given:
+            if members & ~self.near(j) != 1 << j:
+                raise RefusedError("/columns", f"column {j} does not exclude all the others")
+        return dict.fromkeys(given, 1), None, 1
+
+    def near(self, j: int) -> int:
+        """Return the columns that cannot be 1 together with a column, as bits; without itself.
+
+        Parameters
+        ----------
+        j : int
+            A column.
+        """
+        if j not in self._known:
+            found = 0
+            for i in self._rows_of[j]:
+                entries, _, high = self._rows[i]
+                key = i, entries[j]
+                if key not in self._over and high is not None:
+                    self._over[key] = sum(1 << k for k, a in entries.items() if a + key[1] > high)
+                found |= self._over.get(key, 0)
+            self._known[j] = found & ~(1 << j)
+        return self._known[j]
+
+
+class _SlotCut:
+    """Derives cuts from some rows together: the most that one column of each job can be worth.
+
+    Data: `rows`, rows with coefficients >= 0 and an upper side, such as those of one server in one
+    slot; `worth`, pairs of an amount in each of these rows and a whole number. A column is worth
+    the most of the pairs with amounts up to its own. Listing the sums of amounts of one column of
+    each job that the rows allow gives the largest worth of all.
+    """
+
+    def __init__(self, job: list[int]) -> None:
+        self._job = job
+
+    def __call__(self, program: IntegerProgram, data: Mapping[str, Any]) -> Row:
+        """Return the row of the worths of columns."""
+        given, pairs = data.get("rows"), data.get("worth")
+        if not isinstance(given, list) or not isinstance(pairs, list):
+            raise RefusedError("", "needs lists of rows and of worths")
+        rows = [self._row(program, i) for i in given]
+        worth = [self._pair(pair, len(rows)) for pair in pairs]
+        amounts = {j: [0] * len(rows) for entries, _ in rows for j in entries}
+        for k, (entries, _) in enumerate(rows):
+            for j, a in entries.items():
+                amounts[j][k] = a
+        value: dict[tuple[int, ...], int] = {}
+        found: dict[int, int] = {}
+        options: dict[int, dict[tuple[int, ...], int]] = {}  # of each job
+        for j, own in amounts.items():
+            key = tuple(own)
+            if key not in value:
+                below = (
+                    w for use, w in worth if all(a <= b for a, b in zip(use, key, strict=True))
+                )
+                value[key] = max(below, default=0)
+            if value[key]:
+                found[j] = options.setdefault(self._job[j], {})[key] = value[key]
+        return found, None, _most(options, [high for _, high in rows])
+
+    def _row(self, program: IntegerProgram, i: Any) -> tuple[dict[int, int], int]:
+        if not 0 <= whole(i, "/rows") < len(program.rows):
+            raise RefusedError("/rows", f"there is no row {i}")
+        entries, _, high = program.rows[i]
+        if high is None or any(a < 0 for a in entries.values()):
+            raise RefusedError("/rows", f"row {i} has no upper side, or coefficients below 0")
+        return entries, high
+
+    def _pair(self, pair: Any, rows: int) -> tuple[list[int], int]:
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], list):
+            raise RefusedError("/worth", "needs pairs of amounts and a number")
+        amounts, number = [whole(a, "/worth") for a in pair[0]], whole(pair[1], "/worth")
+        if len(amounts) != rows or number < 0:
+            raise RefusedError("/worth", f"needs {rows} amounts and a number >= 0")
+        return amounts, number
+
+
+def _most(options: Mapping[int, Mapping[tuple[int, ...], int]], room: list[int]) -> int:
+    """Return the largest total worth of at most one option of each job within the room."""
+    best = {tuple(0 for _ in room): 0}
+    for own in options.values():
+        grown = dict(best)
+        for used, value in best.items():
+            for use, worth in own.items():
+                total = tuple(a + b for a, b in zip(used, use, strict=True))
+                if all(a <= b for a, b in zip(total, room, strict=True)):
+                    grown[total] = max(grown.get(total, 0), value + worth)
+        if len(grown) > MAX_STATES:
+            raise RefusedError("/rows", "too many sums of amounts to be listed")
+        best = grown
+    return max(best.values())

@@ -1,0 +1,230 @@
+"""Proofs of elastic optima: the program of `proof.py` against enumeration."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import schedgap as sg
+from schedgap.analysis.proving import find_evidence
+from schedgap.instances.elastic import ElasticInstance
+from schedgap.models.elastic import proof
+from schedgap.models.elastic.exact import prove
+from schedgap.models.elastic.exact.prove import prove_goal
+from schedgap.models.method import Budget
+from schedgap.models.proofs import check_proof
+from schedgap.solvers import Clock
+from schedgap.solvers.proofs.checker import Checked, RefusedError, check_tree
+from schedgap.solvers.proofs.prover import Proved
+from strategies.elastic import best_schedule, elastic_instances, instance_of
+
+
+def attempt(instance: ElasticInstance, goal: int) -> Proved:
+    return prove_goal(instance, goal, budget=Budget(Clock(120)))
+
+
+def checked(instance: ElasticInstance, goal: int, proved: Proved) -> Checked:
+    assert proved.proof is not None
+    data: dict[str, Any] = json.loads(
+        json.dumps(
+            {
+                "vectors": proved.proof.vectors,
+                "cuts": proved.proof.cuts,
+                "tree": proved.proof.tree,
+            }
+        )
+    )
+    return check_tree(proof.space(instance, goal, data), data)
+
+
+def hold_to_enumeration(instance: ElasticInstance) -> None:
+    optimum, schedule = best_schedule(instance)
+    goal = proof.goal(instance, None if schedule is None else optimum)
+    if goal is None:  # too large to be written down
+        assert schedule is None
+        return
+    proved = attempt(instance, goal)
+    if proved.better is not None and instance.is_batch and proof.within(instance, optimum):
+        # Weights are rounded: a value far below the largest weight is known to within that.
+        assert optimum < 1e-2 * max(job.weight for job in instance.jobs)
+        return
+    assert proved.reason == ""
+    assert checked(instance, goal, proved).leaves >= 1
+    if schedule is None:
+        return
+    # The program holds the optimal schedule: the claim that there is none is answered by it.
+    wrong = goal + 1
+    if proof.within(instance, optimum):
+        wrong += 2 * math.ceil(abs(goal) * 1e-6)
+    false = attempt(instance, wrong)
+    assert false.proof is None
+    assert false.better is not None
+    with pytest.raises(RefusedError):
+        checked(instance, wrong, proved)
+
+
+DRAWN = st.one_of(
+    elastic_instances(max_jobs=4),
+    elastic_instances(integer=False),
+    elastic_instances(nasty=True),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(DRAWN)
+def test_optima_are_proved_and_nothing_else(instance: ElasticInstance) -> None:
+    hold_to_enumeration(instance)
+
+
+@pytest.mark.nightly
+@settings(max_examples=3000, deadline=None)
+@given(DRAWN)
+def test_thousands_of_optima_are_proved_and_nothing_else(instance: ElasticInstance) -> None:
+    hold_to_enumeration(instance)
+
+
+SETTINGS: list[dict[str, Any]] = [
+    {"architecture": architecture, "objective": objective, "horizon_policy": policy}
+    for architecture in ("parameter_server", "ring_allreduce")
+    for objective, policy in (
+        ("weighted_completion", "open"),
+        ("weighted_completion", "closed"),
+        ("scheduled_weight", "open"),
+    )
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=lambda given: "-".join(given.values()))
+def test_every_variant_is_proved_with_pools(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prove, "FEW_RUNS", -1)  # also small programs have pools
+    batch = {"deadline": 6} if settings["objective"] == "scheduled_weight" else {}
+    instance = sg.generate(
+        "elastic", preset="small", seed=105, settings=settings | batch | {"jobs": 3, "servers": 2}
+    )
+    assert isinstance(instance, ElasticInstance)
+    hold_to_enumeration(instance)
+    goal = proof.goal(instance, best_schedule(instance)[0])
+    assert goal is not None
+    data = find_evidence(lambda message: None, instance, goal, None, 60.0, 0).data
+    assert data is not None
+    assert check_proof(instance, data).status == "proved"
+    (pool,) = [vector for vector in data["vectors"] if "p" in vector]
+    pool["o"] = -1
+    assert "/o: needs a number >= 0" in check_proof(instance, data).reason
+    pool["o"], pool["p"] = 1, [[0, 0, 10**6, 1]]
+    assert check_proof(instance, data).reason.endswith("/p: no such price, or a second one")
+
+
+# --- what is left out is noticed -----------------------------------------------------------------
+
+TOY = instance_of(
+    [
+        {"weight": 3, "epochs": 2, "chunks": 3, "batches_per_chunk": 2, "gradient_size": 0.25,
+         "train_time": {"w1": 0.5}, "update_time": {"p1": 0.0}},
+        {"weight": 5, "chunks": 2, "batches_per_chunk": 4, "gradient_size": 0.25,
+         "train_time": {"w1": 0.5}, "update_time": {"p1": 0.0}},
+    ],
+    servers=[{"id": "s1", "capacity": {"gpu": 2, "cpu": 8, "bandwidth": 6}}],
+)  # fmt: skip
+
+
+def test_a_capacity_left_out_makes_proofs_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    goal = proof.goal(TOY, best_schedule(TOY)[0])
+    assert goal is not None
+    assert attempt(TOY, goal).proof is not None
+    whole = proof._units
+
+    def twice(instance: ElasticInstance) -> Any:
+        units = whole(instance)
+        return units._replace(capacity=[[2 * limit for limit in room] for room in units.capacity])
+
+    monkeypatch.setattr(proof, "_units", twice)
+    assert attempt(TOY, goal).better is not None
+
+
+def test_a_run_left_out_is_caught_by_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
+    hold_to_enumeration(TOY)
+    whole = proof._undominated
+    monkeypatch.setattr(proof, "_undominated", lambda *given: whole(*given)[1:])
+    with pytest.raises(AssertionError):
+        hold_to_enumeration(TOY)
+
+
+def test_cuts_that_do_not_hold_are_refused() -> None:
+    goal = proof.goal(TOY, best_schedule(TOY)[0])
+    assert goal is not None
+    model = proof.Model(TOY, goal + 20)
+    model.write()
+    first = [j for j, column in enumerate(model.columns) if column.job == 0]
+    ends = [
+        model.columns[j].start + model.jobs[0].runs[model.columns[j].run].duration for j in first
+    ]
+    early = first[ends.index(min(ends))]
+    later = next(
+        j for j, column in enumerate(model.columns) if column.job == 1 and column.start >= min(ends)
+    )
+    (entries, low, high) = model.kinds["clique"](model.program, {"columns": first})
+    assert (entries, low, high) == (dict.fromkeys(first, 1), None, 1)
+    faults = {
+        "clique": [{}, {"columns": [early, later]}, {"columns": ["0"]},
+                   {"columns": [-1]}, {"columns": [10**9]}, {"columns": [True]}],
+        "slot": [{}, {"rows": [10**9], "worth": []}, {"rows": [2], "worth": [[[1, 1], 1]]},
+                 {"rows": [2], "worth": [[[1], -1]]}, {"rows": [2], "worth": [1]}],
+    }  # fmt: skip
+    for kind, found in faults.items():
+        for data in found:
+            with pytest.raises(RefusedError):
+                model.kinds[kind](model.program, data)
+
+
+def test_a_slot_cut_counts_one_run_of_each_job() -> None:
+    goal = proof.goal(TOY, best_schedule(TOY)[0])
+    assert goal is not None
+    model = proof.Model(TOY, goal)
+    model.write()
+    row = next(i for i in range(2, len(model.program.rows)))
+    entries, _, high = model.program.rows[row]
+    assert high is not None
+    # Each run in this row is worth 1: two small runs fit together, but never three.
+    cut, _, most = model.kinds["slot"](model.program, {"rows": [row], "worth": [[[1], 1]]})
+    assert cut == dict.fromkeys(entries, 1)
+    least = [min(a for j, a in entries.items() if model.columns[j].job == n) for n in (0, 1)]
+    assert most == (2 if sum(least) <= high else 1)
+
+
+# --- sizes and widths ----------------------------------------------------------------------------
+
+
+def test_large_instances_are_refused_soon() -> None:
+    paper = sg.generate("elastic", preset="paper", seed=1)
+    assert isinstance(paper, ElasticInstance)
+    job = {"train_time": {"w1": 0.5}, "update_time": {"p1": 0.0}}
+    many = [
+        {"id": name, "capacity": {"gpu": 10**9, "cpu": 10**9, "bandwidth": 10**9}}
+        for name in ("s1", "s2")
+    ]
+    wide = instance_of([job | {"chunks": 10**9}], servers=many)
+    dense = instance_of([job | {"chunks": 900}], servers=many)
+    late = instance_of([job | {"weight": 1e-9}, job | {"weight": 1, "epochs": 10**9}])
+    for instance in (paper, wide, dense, late):
+        with pytest.raises(RefusedError, match=r"too large|too many|more than"):
+            proof.Model(instance, 10**20)
+    assert proof.goal(wide, None) is None
+
+
+def test_weights_far_apart_leave_a_width_open() -> None:
+    job = {"train_time": {"w1": 0.5}, "update_time": {"p1": 0.0}}
+    plain = instance_of([job, job | {"weight": 2.5}])
+    assert proof.within(plain, 7.0) == 0
+    assert proof.goal(plain, 7.0) == 13  # halves
+    apart = instance_of([job, job | {"weight": 1e9 + 1 / 3}])
+    assert proof.within(apart, 2e9) == 5e-7
+    goal = proof.goal(apart, 2e9)
+    assert goal is not None
+    assert 0 < 2 - goal * (1e9 + 1 / 3) / 1e18 < 1.1e-6
+    hold_to_enumeration(apart)
