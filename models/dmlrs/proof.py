@@ -20,7 +20,7 @@ named bundles that the machines hold together, if each counts as the best named 
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from schedgap.instances.dmlrs.instance import STEP, DmlrsInstance, Job
@@ -38,7 +38,7 @@ from schedgap.solvers.proofs.checker import (
 
 MAX_COLUMNS = 100_000
 MAX_ENTRIES = 4_000_000
-MAX_POINTS = 2_000_000  # pairs of worker-slots, of all jobs
+MAX_POINTS = 200_000  # pairs of worker-slots, of all jobs
 MAX_STATES = 200_000  # of the search for one cut; then the cut is weaker
 SHORT = 2_000  # states of the search for one bundle
 MAX_PACKINGS = 200_000  # that are cached
@@ -120,7 +120,7 @@ def units(instance: DmlrsInstance) -> int:
 def _utilities(instance: DmlrsInstance, job: Job) -> list[float]:
     """Return the largest utility of a job that completes in slot a, ..., T or later."""
     found = [job.utility.at(delay) for delay in range(instance.horizon - job.arrival + 1)]
-    return [max(found[delay:]) for delay in range(len(found))]
+    return list(accumulate(reversed(found), max))[::-1]
 
 
 def space(instance: DmlrsInstance, goal: int, proof: Mapping[str, Any]) -> ProgramSpace:
@@ -163,7 +163,8 @@ class Model:
         self.worker = [_milli(instance, job.worker_demand) for job in instance.jobs]
         self.ps = [_milli(instance, job.ps_demand) for job in instance.jobs]
         self.ps_of = [_bundles(instance, job) for job in instance.jobs]
-        self.bundles: list[dict[int, Bundle]] = [{} for _ in range(T + 1)]  # by slot and column
+        self.completions: list[dict[int, int]] = [{} for _ in instance.jobs]  # columns y, by slot
+        self.bundles: list[dict[int, Bundle]] = [{} for _ in range(T + 1)]  # by slot and column v
         self._cost: list[int] = []
         self._rows: list[Row] = []
         self._entries = self._points = 0
@@ -192,6 +193,7 @@ class Model:
         completions = {
             f: self._column(-int(Fraction(utility[f]) * scale)) for f in edges if utility[f]
         }
+        self.completions[i] = completions
         if not completions:
             return
         self._row(dict.fromkeys(completions.values(), 1), None, 1)  # admitted at most once
@@ -299,6 +301,8 @@ class Model:
             i, internal, n, value = (whole(number, "/worth") for number in item)
             if not (0 <= i < len(self.ps_of) and n in self.ps_of[i] and value > 0):
                 raise RefusedError("/worth", f"no bundle of {n} workers of job {i}, or no worth")
+            if internal not in (0, 1):
+                raise RefusedError("/worth", "needs 1 for a single machine, else 0")
             named[Bundle(i, internal == 1, n)] = value
         entries = {}
         for j, bundle in self.bundles[slot].items():
