@@ -154,3 +154,13 @@ def test_a_search_that_improves_its_schedule_writes_a_proof(instance: HareInstan
         checked(instance, goal, data)
         with pytest.raises(RefusedError):
             checked(instance, goal + 1, data)
+
+
+def test_sums_that_doubles_cannot_hold_are_refused_in_one_line() -> None:
+    """The weights differ by a factor of 10^15."""
+    job = {"rounds": 1, "tasks_per_round": 1, "training_time": {"k": 2}}
+    heavy = job | {"rounds": 30, "weight": 1e9}
+    instance = instance_of({"g": "k"}, [heavy, job | {"weight": 1e-6}, job | {"weight": 1.0}])
+    schedule = one_by_one(instance).to_data(instance)
+    with pytest.raises(RefusedError, match="/goal: too large for exact sums in doubles"):
+        prove_goal(instance, 0, schedule, budget=Budget(Clock(10)))

@@ -7,6 +7,7 @@ from typing import Any
 
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.models.hare import proof
+from schedgap.models.hare.decode import to_steps, value_of
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice, refusal
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.method import Budget
@@ -35,10 +36,10 @@ def prove_goal(instance: HareInstance, goal: int, schedule: Any, *, budget: Budg
     if proof.steps(instance)[0] != steps(instance).step:
         raise RefusedError("/goal", "times have no common step")
     start = HareSchedule.from_data(instance, schedule)
-    search = BranchAndPrice(instance, start, budget=budget, rounding=False)
-    if reason := refusal(instance, search.upper):
+    upper = value_of(instance, to_steps(instance, start), start.gpu)
+    if reason := refusal(instance, upper):
         raise RefusedError("/goal", reason)
-    result = search.run()
+    result = BranchAndPrice(instance, start, budget=budget, rounding=False).run()
     if result.upper <= goal:
         return Proved(None, reason="a better schedule exists", nodes=result.nodes)
     if result.stopped:
