@@ -470,7 +470,14 @@ def _undominated(found: Mapping[tuple[int, ...], int], resources: int) -> list[R
 
 
 def windows(instance: ElasticInstance, goal: int) -> list[JobRuns]:
-    """Return the runs of each job and the window of its lemma."""
+    """Return the runs of each job and the window of its lemma.
+
+    Parameters
+    ----------
+    instance : ElasticInstance
+    goal : int
+        Of the proof: no job ends later in a schedule of this value or less.
+    """
     runs = _all_runs(instance)
     weights, last = _weights(instance), _latest(instance, runs)
     least = [
