@@ -181,7 +181,8 @@ def check_tree(
         except RefusedError as error:
             raise RefusedError(where + error.where, error.why) from None
     if regions:
-        raise RefusedError("/tree", f"{len(regions)} parts of the search space have no node")
+        parts = "1 part" if len(regions) == 1 else f"{len(regions)} parts"
+        raise RefusedError("/tree", f"{parts} of the search space without a node")
     return Checked(leaves, len(nodes))
 
 

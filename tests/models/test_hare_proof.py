@@ -14,6 +14,7 @@ from schedgap.models.hare import proof
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.decode import to_schedule
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice
+from schedgap.models.hare.exact.proof_log import ProofLog
 from schedgap.models.hare.exact.prove import prove_goal
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.method import Budget
@@ -164,3 +165,25 @@ def test_sums_that_doubles_cannot_hold_are_refused_in_one_line() -> None:
     schedule = one_by_one(instance).to_data(instance)
     with pytest.raises(RefusedError, match="/goal: too large for exact sums in doubles"):
         prove_goal(instance, 0, schedule, budget=Budget(Clock(10)))
+
+
+def test_the_record_of_a_search_is_a_tree_in_preorder(monkeypatch: pytest.MonkeyPatch) -> None:
+    none, some = np.zeros(4), np.array([0.0, 1.5, 0.0, 0.0])
+    log = ProofLog(kinds=2, horizon=2)
+    first = log.split(0, some, ["barrier", 0, 0, 3])
+    log.close_reduced(first, none, None)
+    second = log.split(first + 1, none, ["kind", 0, 0, 1])
+    log.close_reduced(second, some, none)
+    written = log.written()
+    assert written is not None
+    assert written.vectors == [{"q": 0, "p": []}, {"q": 1, "p": [[0, 1, 3]]}]
+    assert written.tree == [
+        {"fix": [1], "b": ["barrier", 0, 0, 3]},
+        {"fix": [0], "empty": True},
+        {"fix": [0], "b": ["kind", 0, 0, 1]},
+        {"fix": [1], "v": 0},
+        {"v": 0},  # never solved: the prices of its parent close it
+    ]
+    monkeypatch.setattr("schedgap.models.hare.exact.proof_log.MAX_PRICES", 0)
+    log.close(second, np.ones(4))
+    assert log.written() is None

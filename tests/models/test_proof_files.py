@@ -83,7 +83,7 @@ def test_a_proof_is_of_one_instance(proof: dict[str, Any]) -> None:
         ({"goal": 10**2000}, "/goal: needs a whole number"),
         ({"cuts": None}, "/cuts: needs a list"),
         ({"note": "trust me"}, "/note: unknown key"),
-        ({"tree": []}, "/tree: 1 parts of the search space have no node"),
+        ({"tree": []}, "/tree: 1 part of the search space without a node"),
     ],
 )
 def test_what_is_no_such_proof_is_refused(

@@ -243,7 +243,7 @@ def test_a_leaf_that_is_open_says_where_and_by_how_much() -> None:
     ("data", "message"),
     [
         ({}, "/vectors: needs a list"),
-        ({"vectors": [], "tree": []}, "1 parts of the search space have no node"),
+        ({"vectors": [], "tree": []}, "1 part of the search space without a node"),
         ({"vectors": [], "tree": [{}]}, "/tree/0: a node has one of"),
         ({"vectors": [], "tree": [[]]}, "/tree/0: not a node"),
         ({"vectors": [], "tree": [{"v": 0}]}, "/tree/0: there is no vector 0"),

@@ -199,7 +199,7 @@ class BranchAndPrice:
         self.pricer = JobPricer(max(job.span for job in self.jobs))
         self.lower, self.root, self.nodes = self.whole.critical_path_value, -math.inf, 0
         self._pseudocosts = Pseudocosts()
-        self._log = ProofLog(len(self.view.class_gpus))
+        self._log = ProofLog(len(self.view.class_gpus), self.horizon)
         self._master = ScheduleMaster(
             self.jobs, self.view.class_size, self.horizon, dear=20.0 * max(1, self.upper)
         )

@@ -23,16 +23,17 @@ class ProofLog:
 
     Parameters
     ----------
-    kinds : int
-        Number of kinds of GPUs.
+    kinds, horizon : int
+        Number of kinds of GPUs, and of steps.
     """
 
-    def __init__(self, kinds: int) -> None:
+    def __init__(self, kinds: int, horizon: int) -> None:
         self._kinds = kinds
-        self._vectors: list[dict[str, Any]] = [{"q": 0, "p": []}]  # closes by the jobs alone
+        self._vectors: list[dict[str, Any]] = []
         self._numbers: dict[bytes, int] = {}
         self._size = 0
-        self._nodes: list[dict[str, Any]] = [{"v": 0}]
+        # Unless the root is solved, it is closed without prices, by the jobs alone.
+        self._nodes: list[dict[str, Any]] = [{"v": self._vector(np.zeros(kinds * horizon))}]
         self._children: dict[int, int] = {}  # first child, by node
 
     def close(self, node: int, prices: Floats) -> None:
