@@ -48,6 +48,7 @@ FEW_FIXED = 0.03  # fixing is stored only if it fixes this fraction of the open 
 STRONG_CANDIDATES, STRONG_ITERATIONS = 8, 60
 ROOT_ROUNDS, NODE_ROUNDS = 20, 2  # rounds of cuts
 FRACTIONAL = 1e-6
+FEW_LEFT = 0.5  # the engine is rebuilt when at most this fraction of its columns is not fixed at 0
 COST_BITS = 20  # of the largest cost in the engine, whose tolerances are absolute
 
 Separator = Callable[[Floats, Box], Sequence[Mapping[str, Any]]]
@@ -117,9 +118,13 @@ def prove(
 
 @dataclass(slots=True)
 class _Node:
-    """A box to refute, a vector that may refute it, and the basis to start from."""
+    """A box to refute, a vector that may refute it, and the basis to start from.
+
+    The engine has the columns `frame`; the others are fixed at 0 in the box.
+    """
 
     box: Box
+    frame: Ints
     vector: int | None = None
     basis: Any = None
     depth: int = 0
@@ -149,7 +154,6 @@ class _Prover:
         self.shift = max(0, most.bit_length() - COST_BITS)
         self.cost = np.array([self._scaled(c) for c in program.cost])
         self.goal = self._scaled(program.goal)
-        self.shown = np.array(program.lower, float), np.array(program.upper, float)
         self.choice_rows = [
             i
             for i, (entries, _, high) in enumerate(program.rows)
@@ -158,11 +162,10 @@ class _Prover:
             and all(a == 1 and program.lower[j] == 0 for j, a in entries.items())
         ]
         self.choices = [np.array(list(program.rows[i][0])) for i in self.choice_rows]
-        self.relaxation = Relaxation(
-            linear_program(program, self.cost),
-            seed=seed,
-            options={"presolve": "off", "simplex_strategy": 1},
-        )
+        arrays = linear_program(program, self.cost)
+        self.matrix, self.sides = arrays.matrix, (arrays.row_lower, arrays.row_upper)
+        self.seed = seed
+        self._build(np.arange(len(self.cost)))
 
     def _scaled(self, number: int) -> float:
         """Return a cost, or a sum of costs, in the unit of the engine."""
@@ -170,7 +173,7 @@ class _Prover:
 
     def run(self) -> Proof:
         """Return the proof; raise _StoppedError if none is found."""
-        stack = [_Node(self.space.root())]
+        stack = [_Node(self.space.root(), self.frame)]
         while stack:
             stack += reversed(self._settle(stack.pop()))
         return self._written()
@@ -186,6 +189,8 @@ class _Prover:
         if node.vector is not None and self._closes(self.vectors[node.vector], node.box):
             self.tree.append({"v": node.vector})
             return []
+        if node.frame is not self.frame:
+            self._build(node.frame)
         self._show(node.box)
         if node.basis is not None:
             self.relaxation.basis = node.basis
@@ -195,7 +200,8 @@ class _Prover:
             return self._refute(node)
         if result.duals is None or result.values is None or result.objective is None:
             raise _StoppedError(f"the relaxation ended {result.status}")
-        value, point = result.objective, np.asarray(result.values)
+        value, point = result.objective, np.zeros(len(self.cost))
+        point[self.frame] = result.values
         goal = self.goal
         if value > goal - 1e-9 * max(1.0, abs(goal)) and self._close(node, result.duals, True):
             return []
@@ -312,11 +318,12 @@ class _Prover:
                 added.append(cut)
             if added:
                 rows = grown.rows[len(self.space.program.rows) :]
-                self.relaxation.add_rows(
-                    np.array([_side(low, -math.inf) for _, low, _ in rows]),
-                    np.array([_side(high, math.inf) for _, _, high in rows]),
-                    _matrix([entries for entries, _, _ in rows], len(self.cost)),
-                )
+                matrix = _matrix([entries for entries, _, _ in rows], len(self.cost))
+                low = np.array([_side(side, -math.inf) for _, side, _ in rows])
+                high = np.array([_side(side, math.inf) for _, _, side in rows])
+                self.relaxation.add_rows(low, high, matrix[:, self.frame])
+                self.matrix = sparse.vstack([self.matrix, matrix], format="csr")
+                self.sides = np.append(self.sides[0], low), np.append(self.sides[1], high)
                 self.cuts += added
                 self.space = ProgramSpace(grown)
                 return True
@@ -345,11 +352,44 @@ class _Prover:
             candidates = self._candidates(point, box)
         if not candidates:
             raise _StoppedError("nothing to branch on")
+        if self._few_left(box):
+            self._show(box)
+            self.relaxation.solve(self.clock)
+            basis = self.relaxation.basis
         chosen = self._strongest(candidates, box, basis, value)
         self.tree.append({"b": chosen, **entry})
         return [
-            _Node(part, vector, basis, node.depth + 1) for part in self.space.split(box, chosen)
+            _Node(part, self.frame, vector, basis, node.depth + 1)
+            for part in self.space.split(box, chosen)
         ]
+
+    def _few_left(self, box: Box) -> bool:
+        """Rebuild the engine without columns fixed at 0, if they are many; return whether."""
+        left = np.array([a != 0 or b != 0 for a, b in zip(*box, strict=True)])
+        if left.sum() > FEW_LEFT * len(self.frame):
+            return False
+        self._build(np.flatnonzero(left))
+        return True
+
+    def _build(self, frame: Ints) -> None:
+        """Give the engine some of the columns, and all rows."""
+        self.frame = frame
+        self.shown = (
+            np.array(self.program.lower, float)[frame],
+            np.array(self.program.upper, float)[frame],
+        )
+        self.relaxation = Relaxation(
+            LinearProgram(
+                cost=self.cost[frame],
+                lower=self.shown[0],
+                upper=self.shown[1],
+                matrix=self.matrix[:, frame],
+                row_lower=self.sides[0],
+                row_upper=self.sides[1],
+            ),
+            seed=self.seed,
+            options={"presolve": "off", "simplex_strategy": 1},
+        )
 
     def _candidates(self, point: Floats, box: Box) -> list[list[Any]]:
         """Return candidate branches, the most promising first."""
@@ -402,7 +442,7 @@ class _Prover:
 
     def _show(self, box: Box) -> None:
         """Set the bounds of a box in the engine."""
-        lower, upper = np.array(box[0], float), np.array(box[1], float)
+        lower, upper = (np.array(side, float)[self.frame] for side in box)
         changed = np.flatnonzero((lower != self.shown[0]) | (upper != self.shown[1]))
         if len(changed):
             self.relaxation.change_bounds(changed, lower[changed], upper[changed])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from schedgap.solvers import Clock
-from schedgap.solvers.proofs import checker
+from schedgap.solvers.proofs import checker, prover
 from schedgap.solvers.proofs.checker import (
     CUTS,
     Checked,
@@ -92,6 +92,14 @@ def hold_to_enumeration(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_true_claims_are_proved_and_false_ones_answered_by_a_solution(seed: int) -> None:
+    hold_to_enumeration(seed)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_an_engine_without_fixed_columns_proves_the_same(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prover, "FEW_LEFT", 1.0)  # at every branch
     hold_to_enumeration(seed)
 
 
