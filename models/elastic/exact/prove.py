@@ -34,6 +34,7 @@ MAX_ROUNDS = 60  # of column generation
 MAX_VISITED, MAX_CONFIGURATIONS = 100_000, 5_000  # of a server
 MAX_SUPPORT, MAX_CLIQUES, MAX_MEMBERS = 300, 60, 2000
 VIOLATION = 0.02
+FEW_CUTS = 5  # of slots, below which cliques are separated as well
 MAX_DENOMINATOR = 60  # of the coefficients of cuts
 
 
@@ -61,11 +62,13 @@ def prove_goal(
         pools = [_prices(model, budget)]
         model.reduce(pools[0])
     model.write()
-    separate: list[Separator] = [
-        _SlotSeparator(model, budget),
-        _CliqueSeparator(model),
-        CoverSeparator(model.program),
-    ]
+    slots, cliques = _SlotSeparator(model, budget), _CliqueSeparator(model)
+
+    def both(point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
+        found = list(slots(point, box))
+        return found if len(found) > FEW_CUTS else [*found, *cliques(point, box)]
+
+    separate: list[Separator] = [both, CoverSeparator(model.program)]
     proved = prove(
         model.program,
         clock=budget.clock,
