@@ -57,11 +57,22 @@ ROUNDING = Fraction(1, 10**12)  # relative: the rules evaluate sums and products
 WIDTH = Fraction(5, 10**7)  # relative, of an objective whose weights are rounded
 
 
+class Place(NamedTuple):
+    """Types and servers of a run, all by number: -1 and 0 PSs in the ring."""
+
+    worker_type: int
+    workers: tuple[int, ...]  # by server
+    ps_type: int
+    server: int  # of all PSs
+    ps: int
+
+
 class Run(NamedTuple):
     """How a job can run: slots, and units of (server, resource) in use."""
 
     duration: int
     use: tuple[tuple[tuple[int, int], int], ...]
+    place: Place
 
 
 class JobRuns(NamedTuple):
@@ -357,12 +368,13 @@ def _all_runs(instance: ElasticInstance) -> list[list[Run]]:
 
 
 def _runs(instance: ElasticInstance, units: _Units, job: Job, most: int) -> list[Run]:
-    found = dict[tuple[int, ...], int]()
+    found = dict[tuple[int, ...], tuple[int, Place]]()
     limits = [limit for room in units.capacity for limit in room]
     slots: dict[tuple[int, int, int, bool], int] = {}
-    for number, (m, y, p, n, s) in enumerate(_placements(instance, units, job)):
+    for number, place in enumerate(_placements(instance, units, job)):
         if number >= most:
             raise RefusedError("/model", "too many placements to be listed")
+        m, y, p, n, s = place
         use = [
             y[h] * units.worker[m][r] + (s * units.ps[p][r] if h == n else 0)
             for h, room in enumerate(units.capacity)
@@ -374,14 +386,12 @@ def _runs(instance: ElasticInstance, units: _Units, job: Job, most: int) -> list
             if kind not in slots:
                 slots[kind] = _duration(instance, job, *kind)
             key = tuple(use)
-            found[key] = min(slots[kind], found.get(key, slots[kind]))
+            found[key] = min((slots[kind], place), found.get(key, (slots[kind], place)))
     return _undominated(found, len(instance.resources))
 
 
-def _placements(
-    instance: ElasticInstance, units: _Units, job: Job
-) -> Iterator[tuple[int, tuple[int, ...], int, int, int]]:
-    """Yield the worker type, workers by server, and type, server and number of the PSs."""
+def _placements(instance: ElasticInstance, units: _Units, job: Job) -> Iterator[Place]:
+    """Yield the places of the runs of a job."""
     for m, worker in enumerate(instance.worker_types):
         if worker.id not in job.train_time:
             continue
@@ -391,7 +401,7 @@ def _placements(
             raise RefusedError("/model", f"a job could use more than {MAX_WORKERS} workers")
         for y in _numbers(job.chunks, limits):
             if instance.is_ring:
-                yield m, y, -1, -1, 0
+                yield Place(m, y, -1, -1, 0)
                 continue
             assert isinstance(job.update_time, dict)
             for p, kind in enumerate(instance.ps_types):
@@ -399,7 +409,7 @@ def _placements(
                     key = p, sum(y) - y[n]
                     if key not in needed:
                         needed[key] = _ps_needed(instance, m, *key)
-                    yield m, y, p, n, needed[key]
+                    yield Place(m, y, p, n, needed[key])
 
 
 def _numbers(most: int, limits: list[int]) -> Iterator[tuple[int, ...]]:
@@ -449,18 +459,19 @@ def _duration(
     return max(1, math.ceil(needed / workers))
 
 
-def _undominated(found: Mapping[tuple[int, ...], int], resources: int) -> list[Run]:
+def _undominated(found: Mapping[tuple[int, ...], tuple[int, Place]], resources: int) -> list[Run]:
     """Return the runs without those that are no shorter and use no less than another one."""
     # Amounts side by side in one number, each below a free bit: b - a + free has all free bits if
     # no amount of a is larger.
     bits = 1 + max((a.bit_length() for use in found for a in use), default=0)
     free = sum(1 << (k * bits + bits - 1) for k in range(max(map(len, found), default=0)))
     kept: list[tuple[int, Run]] = []
-    for use, slots in sorted(found.items(), key=lambda item: (item[1], sum(item[0]), item[0])):
+    order = sorted(found.items(), key=lambda item: (item[1][0], sum(item[0]), item[0]))
+    for use, (slots, place) in order:
         packed = sum(a << k * bits for k, a in enumerate(use))
         if all((packed + free - other) & free != free for other, _ in kept):
             cells = ((divmod(k, resources), a) for k, a in enumerate(use) if a)
-            kept.append((packed, Run(slots, tuple(cells))))
+            kept.append((packed, Run(slots, tuple(cells), place)))
         if len(kept) > MAX_KEPT:
             raise RefusedError("/model", "too many placements to be listed")
     return [run for _, run in kept]

@@ -59,9 +59,13 @@ def hold_to_enumeration(instance: ElasticInstance) -> None:
     wrong = goal + 1
     if proof.within(instance, optimum):
         wrong += 2 * math.ceil(abs(goal) * 1e-6)
-    false = attempt(instance, wrong)
+    false, model = prove.attempt(instance, wrong, Budget(Clock(120)))
     assert false.proof is None
     assert false.better is not None
+    answer = prove.schedule_of(instance, model, false.better)
+    if answer is not None:  # else it breaks a rule by less than is rounded away
+        value = answer.value(instance)
+        assert math.isclose(value, optimum, rel_tol=1e-5)
     with pytest.raises(RefusedError):
         checked(instance, wrong, proved)
 

@@ -10,13 +10,15 @@ R. Baldacci, N. Christofides, A. Mingozzi, "An exact algorithm for the vehicle r
 on the set partitioning formulation with additional cuts", Mathematical Programming 115 (2008).
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from schedgap.instances.elastic import ElasticInstance
+from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Placement
+from schedgap.models.elastic import rules
 from schedgap.models.elastic.proof import Column, Model
 from schedgap.models.mechanisms.configurations import FacetSeparator, maximal_configurations
 from schedgap.models.method import Budget
@@ -57,6 +59,24 @@ def prove_goal(
     RefusedError
         If the program is too large to be written down.
     """
+    return attempt(instance, goal, budget)[0]
+
+
+def attempt(instance: ElasticInstance, goal: int, budget: Budget) -> tuple[Proved, Model]:
+    """Look for a proof, or for a better schedule; return also the program of the attempt.
+
+    Parameters
+    ----------
+    goal : int
+        Minimised value, from `proof.goal`.
+    budget : Budget
+        Time for the search, and seed of the engine.
+
+    Raises
+    ------
+    RefusedError
+        If the program is too large to be written down.
+    """
     model, pools = Model(instance, goal), list[dict[str, Any]]()
     if sum(len(own) for runs in model.starts for own in runs) > FEW_RUNS:
         pools = [_prices(model, budget)]
@@ -79,7 +99,37 @@ def prove_goal(
     if proved.proof is not None and pools:
         with_pools = replace(proved.proof, vectors=[*proved.proof.vectors, *pools])
         proved = replace(proved, proof=with_pools)
-    return proved
+    return proved, model
+
+
+def schedule_of(
+    instance: ElasticInstance, model: Model, solution: Sequence[int]
+) -> ElasticSchedule | None:
+    """Return the schedule of a solution; None if it breaks a rule, by less than is rounded away.
+
+    Parameters
+    ----------
+    model : Model
+        The program.
+    solution : sequence of int
+        Of each column, 0 or 1.
+    """
+    placements = {}
+    servers = [server.id for server in instance.servers]
+    for column in itertools.compress(model.columns, solution):
+        run = model.jobs[column.job].runs[column.run]
+        m, workers, p, n, ps = run.place
+        placements[instance.jobs[column.job].id] = Placement(
+            column.start,
+            run.duration,
+            instance.worker_types[m].id,
+            None if instance.is_ring else instance.ps_types[p].id,
+            {h: count for h, count in zip(servers, workers, strict=True) if count},
+            {} if instance.is_ring else {servers[n]: ps},
+        )
+    schedule = ElasticSchedule(placements)
+    broken = any(rules.check(instance, schedule.to_data(instance), {}))
+    return None if broken else schedule
 
 
 # --- prices --------------------------------------------------------------------------------------
