@@ -18,6 +18,7 @@ named bundles that the machines hold together, if each counts as the best named 
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -39,11 +40,13 @@ from schedgap.solvers.proofs.checker import (
 MAX_COLUMNS = 100_000
 MAX_ENTRIES = 4_000_000
 MAX_POINTS = 200_000  # pairs of worker-slots, of all jobs
+MAX_NAMED = 200  # bundles of one cut
 MAX_STATES = 200_000  # of the search for one cut; then the cut is weaker
+MAX_CELLS = 3_000_000  # states times machines times resources
 SHORT = 2_000  # states of the search for one bundle
 MAX_PACKINGS = 200_000  # that are cached
 WITHIN = Fraction(5, 10**7)  # relative: a better schedule may be better by less
-_SLACK = Fraction(1, 10**10)  # relative to `WITHIN`: the rules add utilities in doubles
+_SLACK = Fraction(1, 10**8)  # relative to `WITHIN`: the rules add utilities in doubles
 _FULL = 1 - Fraction(1, 10**9) - Fraction(1, 10**12)  # the rules: 1 - 1e-9, in doubles
 
 Vector = tuple[int, ...]  # by resource, in thousandths
@@ -94,7 +97,7 @@ def goal(instance: DmlrsInstance, objective: float | None) -> int | None:
     objective : float or None
         Of the schedule that is claimed to be optimal. There always is a schedule: None for None.
     """
-    if objective is None:
+    if objective is None or _size(instance) > MAX_COLUMNS:
         return None
     least = Fraction(objective) * (1 + WITHIN * (1 - _SLACK)) * units(instance)
     return -max(1, math.ceil(least))
@@ -113,8 +116,14 @@ def within(instance: DmlrsInstance, objective: float) -> Fraction:
 
 def units(instance: DmlrsInstance) -> int:
     """Return the number of units in a utility of 1, a power of two."""
-    numbers = {u for job in instance.jobs for u in _utilities(instance, job)}
-    return math.lcm(*(Fraction(u).denominator for u in numbers))
+    numbers = [u for job in instance.jobs for u in _utilities(instance, job)]
+    return max((u.as_integer_ratio()[1] for u in numbers), default=1)
+
+
+def _size(instance: DmlrsInstance) -> int:
+    """Return at least the number of columns."""
+    T = instance.horizon
+    return sum((T - job.arrival + 1) * (2 * job.batch_size + 1) for job in instance.jobs)
 
 
 def _utilities(instance: DmlrsInstance, job: Job) -> list[float]:
@@ -154,9 +163,9 @@ class Model:
     """
 
     def __init__(self, instance: DmlrsInstance, goal: int) -> None:
-        T = instance.horizon
-        size = sum((T - job.arrival + 1) * (2 * job.batch_size + 1) for job in instance.jobs)
+        size, T = _size(instance), instance.horizon
         _limit(size, MAX_COLUMNS)
+        _limit(size * len(instance.resources), MAX_ENTRIES)
         self.instance = instance
         self.machines = [_milli(instance, machine.capacity) for machine in instance.machines]
         self.total = tuple(map(sum, zip(*self.machines, strict=True)))
@@ -220,13 +229,10 @@ class Model:
         """Return the bundles of a job that empty machines may hold, by mode up to a whole job."""
         job, found = self.instance.jobs[i], []
         for internal in (True, False) if len(self.machines) > 1 else (True,):
-            for n in self.ps_of[i]:
-                bundle = Bundle(i, internal, n)
-                if not self._search([bundle], SHORT)[0]:
-                    break
-                found.append(bundle)
-                if n >= _FULL * _worker_slots(job, internal):
-                    break
+            enough = _FULL * _worker_slots(job, internal)
+            own = [Bundle(i, internal, n) for n in self.ps_of[i]]
+            own = own[: bisect_left(own, enough, key=lambda bundle: bundle.workers) + 1]
+            found += own[: bisect_left(own, True, key=lambda b: not self._search([b], SHORT)[0])]
         return found
 
     def _edges(self, job: Job, slots: int, choices: Sequence[Bundle]) -> list[Edge] | None:
@@ -292,8 +298,8 @@ class Model:
         slot, worth = whole(data.get("slot"), "/slot"), data.get("worth")
         if not 1 <= slot < len(self.bundles):
             raise RefusedError("/slot", f"there is no slot {slot}")
-        if not isinstance(worth, list) or len(worth) > MAX_COLUMNS:
-            raise RefusedError("/worth", f"needs a list of at most {MAX_COLUMNS}")
+        if not isinstance(worth, list) or len(worth) > MAX_NAMED:
+            raise RefusedError("/worth", f"needs a list of at most {MAX_NAMED}")
         named: dict[Bundle, int] = {}
         for item in worth:
             if not isinstance(item, list) or len(item) != 4:
@@ -381,6 +387,7 @@ class Model:
         later.reverse()
         if not _within(later[0], self.total):
             return False, 0
+        most = min(most, MAX_CELLS // (len(self.machines) * len(self.total)))
         stack = [(0, units[0][2], tuple(sorted(self.machines)))]
         seen = set(stack)
         while stack:
