@@ -23,6 +23,7 @@ from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import RefusedError
 from schedgap.solvers.proofs.prover import Proved
 from strategies.dmlrs import best_schedule, dmlrs_instances, plain_ps, slot_choices
+from strategies.tampering import tampered
 
 
 def contended(seed: int) -> DmlrsInstance:
@@ -352,3 +353,62 @@ def test_what_is_too_large_is_refused_soon() -> None:
         with pytest.raises(RefusedError, match="program is too large to be"):
             proof.space(instance, -1, {"cuts": []})
         assert time.process_time() - begin < 20
+
+
+# --- proof files that were changed ----------------------------------------------------------------
+
+
+def changed_cut(rng: random.Random, data: dict[str, Any]) -> dict[str, Any]:
+    """Return a proof with one number of one cut changed, or without a cut."""
+    data = copy.deepcopy(data)
+    cut = rng.choice(data["cuts"])
+    item = rng.choice(cut["worth"])
+    match rng.randrange(5):
+        case 0:
+            cut["slot"] += rng.choice([-1, 1])
+        case 1:
+            item[rng.randrange(4)] += rng.choice([-1, 1, 5])
+        case 2:
+            cut["worth"].remove(item)
+        case 3:
+            data["cuts"].remove(cut)
+        case _:
+            item[1] = 1 - item[1]
+    return data
+
+
+def hold_tampering_to_the_truth(
+    instance: DmlrsInstance, optimum: float, seed: int, number: int
+) -> tuple[int, int]:
+    """Tamper with the proof of an optimum and claim more; return how many cuts and refusals."""
+    rng = random.Random(seed)
+    goal = proof.goal(instance, optimum)
+    assert goal is not None
+    data = as_file(instance, goal, prove_goal(instance, goal, clock=Clock(60)))
+    reached = -math.floor(Fraction(optimum) * (1 - Fraction(1, 10**15)) * proof.units(instance))
+    refused = 0
+    for _ in range(number):
+        other = (
+            changed_cut(rng, data) if data["cuts"] and rng.random() < 0.5 else tampered(rng, data)
+        )
+        assert check_proof(instance, other | {"goal": reached}).status == "refused"
+        refused += check_proof(instance, other).status == "refused"
+    return len(data["cuts"]), refused
+
+
+def test_no_tampering_proves_a_better_bound_than_the_optimum() -> None:
+    generated = sg.generate("dmlrs", preset="small", seed=103)
+    assert isinstance(generated, DmlrsInstance)
+    cuts, refused = hold_tampering_to_the_truth(generated, 72.77120273388306, 0, 60)
+    assert cuts > 5
+    assert refused > 10
+    for seed in range(20):
+        instance = contended(seed)
+        hold_tampering_to_the_truth(instance, best_schedule(instance)[0], seed, 10)
+
+
+@pytest.mark.nightly
+def test_thousands_of_tamperings() -> None:
+    for seed in range(1000, 1400):
+        instance = contended(seed)
+        hold_tampering_to_the_truth(instance, best_schedule(instance)[0], seed, 25)
