@@ -289,7 +289,7 @@ def test_without_the_packing_of_slots_there_is_no_proof(monkeypatch: pytest.Monk
     goal = proof.goal(instance, optimum)
     assert goal is not None
     monkeypatch.setattr(prove.SlotSeparator, "__call__", lambda *_: [])
-    blind = prove_goal(instance, goal, clock=Clock(60))
+    blind = prove_goal(instance, goal, budget=Budget(Clock(60)))
     assert blind.proof is None
     assert blind.reason == "a better solution exists"
 
@@ -384,7 +384,7 @@ def hold_tampering_to_the_truth(
     rng = random.Random(seed)
     goal = proof.goal(instance, optimum)
     assert goal is not None
-    data = as_file(instance, goal, prove_goal(instance, goal, clock=Clock(60)))
+    data = as_file(instance, goal, prove_goal(instance, goal, budget=Budget(Clock(60))))
     reached = -math.floor(Fraction(optimum) * (1 - Fraction(1, 10**15)) * proof.units(instance))
     refused = 0
     for _ in range(number):
