@@ -49,8 +49,8 @@ class SearchSpace(Protocol[R]):
         """Return a region that contains every schedule of value <= goal."""
         ...
 
-    def split(self, region: R, branch: Sequence[Any]) -> tuple[R, R]:
-        """Return two regions that together contain all candidates of a region.
+    def split(self, region: R, branch: Sequence[Any]) -> tuple[R, ...]:
+        """Return regions that together contain all candidates of a region.
 
         Parameters
         ----------
@@ -172,8 +172,7 @@ def check_tree(
                         raise RefusedError("/empty", "the leaf is not empty")
                     leaves += 1
                 case ("b",):
-                    first, second = space.split(region, _list(node, "b", 100))
-                    regions += [second, first]
+                    regions += reversed(space.split(region, _list(node, "b", 100)))
                     if len(regions) > MAX_OPEN:
                         raise RefusedError("/b", f"more than {MAX_OPEN} parts are open")
                 case keys:
