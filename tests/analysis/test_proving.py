@@ -5,12 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from toy_family import toy
 
 import schedgap as sg
 from schedgap.analysis.proving import find_evidence, with_evidence
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
-from schedgap.models.proofs import read_proof, write_proof
+from schedgap.models.proofs import (
+    check_proof,
+    excluded_value,
+    proof_data,
+    read_proof,
+    search_again,
+    write_proof,
+)
 from strategies.edge import instance_of
 
 OPTIMUM = 39
@@ -187,3 +195,11 @@ def test_an_optimum_between_whole_values_is_proved_within_a_width(tmp_path: Path
     verdict = sg.verify(instance, sg.load_solution(saved(solution, tmp_path), instance))
     assert verdict.optimality_status == "checked"
     assert verdict.claims[-1].endswith("no schedule has value >= 72.77123912)")
+
+
+def test_a_family_without_proofs_says_so() -> None:
+    instance = toy(3.0, 4.0)
+    assert excluded_value(instance, 3.0) is None
+    assert search_again(instance, 2, seconds=1) is None
+    data = proof_data(instance, 2, vectors=[], cuts=[], tree=[])
+    assert check_proof(instance, data).reason == "/family: no proofs for family toy"

@@ -95,13 +95,6 @@ def test_what_is_no_such_proof_is_refused(
     assert "\n" not in verdict.reason
 
 
-def test_a_family_without_proofs_says_so() -> None:
-    instance = sg.generate("ring", preset="small", seed=1)
-    assert excluded_value(instance, 10) is None
-    data = proof_data(instance, 9, vectors=[], cuts=[], tree=[])
-    assert check_proof(instance, data).reason == "/family: no proofs for family ring"
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
