@@ -99,7 +99,7 @@ def _check_search(
         return _broken("this instance has no complete search")
     if searched.better is not None:
         owner = family(instance.family)
-        if owner.check(instance, searched.better, solution.options):
+        if list(owner.check(instance, searched.better, {})):
             raise ContradictionError("the complete search found a schedule that breaks a rule")
         value = owner.objective(instance, searched.better)
         return _broken(f"the complete search found a schedule of value {number(value)}")

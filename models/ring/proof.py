@@ -184,7 +184,12 @@ class RingSpace:
         return Region(1, (), tuple(largest_first), 0, None, (False,) * len(self.gpus))
 
     def is_schedule(self, region: Region) -> bool:
-        """Return whether a region holds a complete schedule: nothing runs, and nothing waits."""
+        """Return whether a region holds a complete schedule: nothing runs, and nothing waits.
+
+        Parameters
+        ----------
+        region : Region
+        """
         return not region.running and not region.waiting and region.slot <= self.goal + 1
 
     def split(self, region: Region, branch: Sequence[Any]) -> tuple[Region, ...]:
@@ -314,7 +319,12 @@ class RingSpace:
         return 1 / -(-job.need // job.rate[0][0]) if n == 1 else job.rate[n - 1][p - 1] / job.need
 
     def state(self, region: Region) -> object:
-        """Return what the schedules of a region depend on, but for the slot."""
+        """Return what the schedules of a region depend on, but for the slot.
+
+        Parameters
+        ----------
+        region : Region
+        """
         running = sorted(region.running)
         servers = sorted(
             (
@@ -329,7 +339,13 @@ class RingSpace:
         return jobs, tuple(sorted(region.waiting)), tuple(servers)
 
     def schedule(self, instance: RingInstance, region: Region) -> dict[str, Any]:
-        """Return the JSON data of the schedule of a region that `is_schedule`."""
+        """Return the JSON data of the schedule of a region that `is_schedule`.
+
+        Parameters
+        ----------
+        instance : RingInstance
+        region : Region
+        """
         rows: dict[int, dict[str, Any]] = {}
         record = region.record
         while record is not None:
