@@ -2,8 +2,8 @@
 
 References
 ----------
-E. D. Dolan and J. J. Moré, "Benchmarking optimization software with performance profiles",
-Mathematical Programming 91, 2002.
+E. D. Dolan, J. J. Moré, "Benchmarking optimization software with performance profiles",
+Mathematical Programming 91 (2002).
 """
 
 import math

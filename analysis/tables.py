@@ -2,11 +2,10 @@
 
 References
 ----------
-E. D. Dolan and J. J. Moré, "Benchmarking optimization software with performance profiles",
-Mathematical Programming 91, 2002 (`profile`).
-
-B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap", Chapman & Hall, 1993, Section
-13.3 (`bootstrap`: the percentile interval).
+E. D. Dolan, J. J. Moré, "Benchmarking optimization software with performance profiles",
+Mathematical Programming 91 (2002): `profile`.
+B. Efron, R. J. Tibshirani, "An Introduction to the Bootstrap", Chapman & Hall (1993), Section
+13.3: the percentile interval of `bootstrap`.
 """
 
 import html

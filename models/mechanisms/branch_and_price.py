@@ -9,7 +9,7 @@ References
 ----------
 C. Barnhart, E. L. Johnson, G. L. Nemhauser, M. W. P. Savelsbergh, P. H. Vance, "Branch-and-price:
 column generation for solving huge integer programs", Operations Research 46 (1998).
-M. Benichou, J. M. Gauthier, P. Girodet, G. Hentges, G. Ribiere, O. Vincent, "Experiments in
+M. Bénichou, J. M. Gauthier, P. Girodet, G. Hentges, G. Ribière, O. Vincent, "Experiments in
 mixed-integer linear programming", Mathematical Programming 1 (1971): pseudocosts.
 """
 

@@ -6,9 +6,9 @@ does not: f = (0, 0, 1, 1) says that a server of 4 holds one item of size 3, not
 
 References
 ----------
-S. P. Fekete, J. Schepers, "New classes of fast lower bounds for bin packing problems",
-Mathematical Programming 91 (2001): dual-feasible functions and the family `threshold`.
-F. Clautiaux, C. Alves, J. Valerio de Carvalho, "A survey of dual-feasible and superadditive
+S. P. Fekete, J. Schepers, "New classes of fast lower bounds for bin packing problems", Mathematical
+Programming (2001): dual-feasible functions and the family `threshold`.
+F. Clautiaux, C. Alves, J. Valério de Carvalho, "A survey of dual-feasible and superadditive
 functions", Annals of Operations Research 179 (2010).
 """
 

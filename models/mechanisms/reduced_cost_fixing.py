@@ -11,8 +11,8 @@ then taken over the options that remain, which raises L; several price vectors h
 
 References
 ----------
-H. Crowder, E. L. Johnson, M. W. Padberg, "Solving large-scale zero-one linear programming
-problems", Operations Research 31 (1983).
+H. Crowder, E. L. Johnson, M. Padberg, "Solving large-scale zero-one linear programming problems",
+Operations Research 31 (1983).
 R. Baldacci, N. Christofides, A. Mingozzi, "An exact algorithm for the vehicle routing problem based
 on the set partitioning formulation with additional cuts", Mathematical Programming 115 (2008): all
 columns within the gap.

@@ -5,9 +5,8 @@ fractional values add up to more gives a violated inequality.
 
 References
 ----------
-R. Carraghan and P. M. Pardalos, "An exact algorithm for the maximum clique problem", Operations
-Research Letters 9(6), 1990. The search here is theirs with weights, from each vertex, and
-truncated.
+R. Carraghan, P. M. Pardalos, "An exact algorithm for the maximum clique problem", Operations
+Research Letters 9 (1990). The search here is theirs with weights, from each vertex, and truncated.
 """
 
 from collections.abc import Sequence

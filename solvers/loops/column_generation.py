@@ -6,11 +6,10 @@ cost at its dual values, or at a convex combination of these and the dual values
 
 References
 ----------
-G. B. Dantzig and P. Wolfe, "Decomposition principle for linear programs", Operations Research 8(1),
-1960.
-
+G. B. Dantzig, P. Wolfe, "Decomposition principle for linear programs", Operations Research 8
+(1960).
 P. Wentges, "Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming",
-International Transactions in Operational Research 4(2), 1997 (smoothing).
+International Transactions in Operational Research 4 (1997): smoothing.
 """
 
 from collections.abc import Callable, Sequence

@@ -2,8 +2,8 @@
 
 References
 ----------
-G. Dantzig, R. Fulkerson and S. Johnson, "Solution of a large-scale traveling-salesman problem",
-Journal of the Operations Research Society of America 2(4), 1954.
+G. Dantzig, R. Fulkerson, S. Johnson, "Solution of a large-scale traveling-salesman problem",
+Journal of the Operations Research Society of America 2 (1954).
 """
 
 import math

@@ -2,13 +2,12 @@
 
 References
 ----------
-A. Neumaier and O. Shcherbina, "Safe bounds in linear and mixed-integer linear programming",
-Mathematical Programming 99(2), 2004.
-
-C. Jansson, "Rigorous lower and upper bounds in linear programming", SIAM Journal on Optimization
-14(3), 2004.
-
-N. J. Higham, "Accuracy and Stability of Numerical Algorithms", SIAM, 2nd edition 2002, Section 3.1.
+A. Neumaier, O. Shcherbina, "Safe bounds in linear and mixed-integer linear programming",
+Mathematical Programming 99 (2004).
+C. Jansson, "Rigorous lower and upper bounds in linear programming", SIAM Journal on Optimization 14
+(2004).
+N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, SIAM (2002), chapter
+3.
 """
 
 import math

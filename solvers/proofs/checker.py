@@ -7,8 +7,9 @@ and no code of the prover.
 
 References
 ----------
-K. K. H. Cheung, A. Gleixner, D. E. Steffy, "Verifying integer programming results", IPCO 2017
-(Lecture Notes in Computer Science 10328): proof files for branch and cut.
+K. K. H. Cheung, A. Gleixner, D. E. Steffy, "Verifying integer programming results", Integer
+Programming and Combinatorial Optimization, Lecture Notes in Computer Science 10328 (2017): proof
+files for branch and cut.
 W. Cook, T. Koch, D. E. Steffy, K. Wolter, "A hybrid branch-and-bound approach for exact rational
 mixed-integer programming", Mathematical Programming Computation 5 (2013).
 """

@@ -4,7 +4,7 @@ References
 ----------
 E. Balas, "Facets of the knapsack polytope", Mathematical Programming 8 (1975).
 L. A. Wolsey, "Valid inequalities for 0-1 knapsacks and MIPs with generalised upper bound
-constraints", Discrete Applied Mathematics 29 (1990): covers with rows of choice.
+constraints", Discrete Applied Mathematics (1990): covers with rows of choice.
 """
 
 from collections.abc import Mapping, Sequence

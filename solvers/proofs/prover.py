@@ -10,7 +10,8 @@ References
 T. Achterberg, T. Koch, A. Martin, "Branching rules revisited", Operations Research Letters 33
 (2005): strong branching.
 E. M. L. Beale, J. A. Tomlin, "Special facilities in a general mathematical programming system for
-non-convex problems using ordered sets of variables", OR 69 (1970): branching on a row of choice.
+non-convex problems using ordered sets of variables", OR 69: Proceedings of the Fifth International
+Conference on Operational Research, Tavistock (1970): branching on a row of choice.
 """
 
 import math

@@ -20,8 +20,8 @@ integer program over the known packings often gives a schedule.
 References
 ----------
 P. Brucker, S. Knust, "A linear programming and constraint propagation-based lower bound for the
-RCPSP", European Journal of Operational Research 127 (2000): deadlines refuted by column generation
-over sets of activities that run together in an interval.
+RCPSP", European Journal of Operational Research (2000): deadlines refuted by column generation over
+sets of activities that run together in an interval.
 J. N. Hooker, G. Ottosson, "Logic-based Benders decomposition", Mathematical Programming 96 (2003):
 the dual solution as a cut.
 """

@@ -7,7 +7,7 @@ program whose rows are generated.
 
 References
 ----------
-D. Applegate, R. Bixby, V. Chvatal, W. Cook, "TSP cuts which do not conform to the template
+D. Applegate, R. Bixby, V. Chvátal, W. Cook, "TSP cuts which do not conform to the template
 paradigm", Computational Combinatorial Optimization, Lecture Notes in Computer Science 2241 (2001):
 separation of a small polytope by optimizing over it.
 """

@@ -8,7 +8,8 @@ accepted as in simulated annealing, so that different seeds give different searc
 References
 ----------
 P. Shaw, "Using constraint programming and local search methods to solve vehicle routing problems",
-Principles and Practice of Constraint Programming (1998): remove related jobs, reinsert them.
+Principles and Practice of Constraint Programming, Lecture Notes in Computer Science 1520 (1998):
+remove related jobs, reinsert them.
 S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220
 (1983): the acceptance rule.
 """

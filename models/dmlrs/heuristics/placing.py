@@ -6,8 +6,8 @@ the other. Machines with the least value of free capacity are filled first, as i
 
 References
 ----------
-R. Panigrahy, K. Talwar, L. Uyeda, U. Wieder, "Heuristics for vector bin packing", Microsoft
-Research (2011): weighted sums of the free capacities.
+R. Panigrahy, K. Talwar, L. Uyeda, U. Wieder, "Heuristics for vector bin packing", technical report,
+Microsoft Research (2011): weighted sums of the free capacities.
 """
 
 from dataclasses import dataclass

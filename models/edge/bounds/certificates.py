@@ -2,8 +2,8 @@
 
 References
 ----------
-A. M. Geoffrion (1974). Lagrangean relaxation for integer programming. Mathematical Programming
-Study 2, 82-114: any prices prove a bound.
+A. M. Geoffrion, "Lagrangean relaxation for integer programming", Mathematical Programming Study 2
+(1974): any prices prove a bound.
 """
 
 import math

@@ -6,10 +6,10 @@ exactly without the master: see `programs.dual`.
 
 References
 ----------
-P. C. Gilmore and R. E. Gomory (1961). A linear programming approach to the cutting-stock problem.
-Operations Research 9, 849-859.
-J. M. van den Akker, C. A. J. Hurkens and M. W. P. Savelsbergh (2000). Time-indexed formulations for
-machine scheduling problems: column generation. INFORMS Journal on Computing 12, 111-124.
+P. C. Gilmore, R. E. Gomory, "A linear programming approach to the cutting-stock problem",
+Operations Research 9 (1961).
+J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh, "Time-indexed formulations for machine
+scheduling problems: column generation", INFORMS Journal on Computing 12 (2000).
 """
 
 from collections.abc import Callable, Mapping, Sequence

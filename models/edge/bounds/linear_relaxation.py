@@ -5,8 +5,8 @@ certificates remain checkable. Weak duality holds for any prices, so the bound n
 
 References
 ----------
-A. Neumaier and O. Shcherbina (2004). Safe bounds in linear and mixed-integer linear programming.
-Mathematical Programming 99, 283-296.
+A. Neumaier, O. Shcherbina, "Safe bounds in linear and mixed-integer linear programming",
+Mathematical Programming 99 (2004).
 """
 
 import math

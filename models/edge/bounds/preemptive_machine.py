@@ -2,11 +2,11 @@
 
 References
 ----------
-L. Schrage (1968). A proof of the optimality of the shortest remaining processing time discipline.
-Operations Research 16, 687-690: minimises the sum of completion times on one preemptive machine.
-M. X. Goemans, M. Queyranne, A. S. Schulz, M. Skutella and Y. Wang (2002). Single machine scheduling
-with release dates. SIAM Journal on Discrete Mathematics 15, 165-192: the preemptive schedule in
-order of priority minimises the weighted sum of mean busy times.
+L. Schrage, "A proof of the optimality of the shortest remaining processing time discipline",
+Operations Research 16 (1968): minimises the sum of completion times on one preemptive machine.
+M. X. Goemans, M. Queyranne, A. S. Schulz, M. Skutella, Y. Wang, "Single machine scheduling with
+release dates", SIAM Journal on Discrete Mathematics 15 (2002): the preemptive schedule in order of
+priority minimises the weighted sum of mean busy times.
 """
 
 import heapq

@@ -5,8 +5,8 @@ everything, or only their mode and start.
 
 References
 ----------
-P. Shaw (1998). Using constraint programming and local search methods to solve vehicle routing
-problems. Principles and Practice of Constraint Programming (CP98), LNCS 1520, 417-431.
+P. Shaw, "Using constraint programming and local search methods to solve vehicle routing problems",
+Principles and Practice of Constraint Programming, Lecture Notes in Computer Science 1520 (1998).
 """
 
 from typing import Any

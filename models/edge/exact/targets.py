@@ -9,11 +9,11 @@ search count as well.
 
 References
 ----------
-R. Klein and A. Scholl (1999). Computing lower bounds by destructive improvement: an application to
-resource-constrained project scheduling. European Journal of Operational Research 112, 322-346.
-R. Baldacci, N. Christofides and A. Mingozzi (2008). An exact algorithm for the vehicle routing
-problem based on the set partitioning formulation with additional cuts. Mathematical Programming
-115, 351-385: a program over all columns within the gap.
+R. Klein, A. Scholl, "Computing lower bounds by destructive improvement: an application to
+resource-constrained project scheduling", European Journal of Operational Research 112 (1999).
+R. Baldacci, N. Christofides, A. Mingozzi, "An exact algorithm for the vehicle routing problem based
+on the set partitioning formulation with additional cuts", Mathematical Programming 115 (2008): a
+program over all columns within the gap.
 """
 
 import math

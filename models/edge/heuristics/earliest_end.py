@@ -5,8 +5,8 @@ generation scheme.
 
 References
 ----------
-R. Kolisch (1996). Serial and parallel resource-constrained project scheduling methods revisited:
-theory and computation. European Journal of Operational Research 90, 320-333.
+R. Kolisch, "Serial and parallel resource-constrained project scheduling methods revisited: theory
+and computation", European Journal of Operational Research 90 (1996).
 """
 
 from collections.abc import Mapping

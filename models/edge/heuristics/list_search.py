@@ -5,8 +5,8 @@ the jobs of that type from the changed position on are placed again.
 
 References
 ----------
-S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi (1983). Optimization by simulated annealing. Science
-220, 671-680.
+S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220
+(1983).
 """
 
 import math

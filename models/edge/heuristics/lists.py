@@ -4,11 +4,11 @@ Offline: not an online algorithm, because the orders use all jobs.
 
 References
 ----------
-R. L. Graham (1969). Bounds on multiprocessing timing anomalies. SIAM Journal on Applied Mathematics
-17, 416-429: list scheduling.
-L. A. Hall, A. S. Schulz, D. B. Shmoys and J. Wein (1997). Scheduling to minimize average completion
-time: off-line and on-line approximation algorithms. Mathematics of Operations Research 22, 513-544:
-lists ordered by a solution of a relaxation.
+R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied Mathematics 17
+(1969): list scheduling.
+L. A. Hall, A. S. Schulz, D. B. Shmoys, J. Wein, "Scheduling to minimize average completion time:
+off-line and on-line approximation algorithms", Mathematics of Operations Research 22 (1997): lists
+ordered by a solution of a relaxation.
 """
 
 import math

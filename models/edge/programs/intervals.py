@@ -6,8 +6,8 @@ schedules, and for proving optimality on small networks.
 
 References
 ----------
-A. Aggoun and N. Beldiceanu (1993). Extending CHIP in order to solve complex scheduling and
-placement problems. Mathematical and Computer Modelling 17(7), 57-73: the cumulative constraint.
+A. Aggoun, N. Beldiceanu, "Extending CHIP in order to solve complex scheduling and placement
+problems", Mathematical and Computer Modelling 17 (1993): the cumulative constraint.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

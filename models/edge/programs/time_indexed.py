@@ -15,8 +15,8 @@ then runs longer than needed, which is feasible and dominated.
 
 References
 ----------
-J. P. Sousa and L. A. Wolsey (1992). A time indexed formulation of non-preemptive single machine
-scheduling problems. Mathematical Programming 54, 353-367.
+J. P. Sousa, L. A. Wolsey, "A time indexed formulation of non-preemptive single machine scheduling
+problems", Mathematical Programming 54 (1992).
 """
 
 from collections.abc import Mapping, Sequence

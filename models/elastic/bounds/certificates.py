@@ -5,8 +5,8 @@ certificate cannot prove too much.
 
 References
 ----------
-A. Neumaier, O. Shcherbina. Safe bounds in linear and mixed-integer linear programming. Mathematical
-Programming 99, 2004: bounds from approximate dual values.
+A. Neumaier, O. Shcherbina, "Safe bounds in linear and mixed-integer linear programming",
+Mathematical Programming 99 (2004): bounds from approximate dual values.
 """
 
 from collections.abc import Mapping

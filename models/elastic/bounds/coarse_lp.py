@@ -5,7 +5,7 @@ row of a block is the sum of the capacity rows of its slots, so prices are const
 
 References
 ----------
-F. Glover. Surrogate constraint duality in mathematical programming. Operations Research 23, 1975:
+F. Glover, "Surrogate constraint duality in mathematical programming", Operations Research (1975):
 sums of rows as a relaxation.
 """
 

@@ -6,7 +6,7 @@ steps relaxes the problem: servers are pooled, and a pool's capacity holds for a
 
 References
 ----------
-F. Glover. Surrogate constraint duality in mathematical programming. Operations Research 23, 1975:
+F. Glover, "Surrogate constraint duality in mathematical programming", Operations Research (1975):
 sums of rows as a relaxation.
 """
 

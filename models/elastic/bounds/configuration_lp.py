@@ -6,8 +6,8 @@ a job, or a configuration that all servers of a kind hold throughout a block.
 
 References
 ----------
-P. C. Gilmore, R. E. Gomory. A linear programming approach to the cutting-stock problem. Operations
-Research 9, 1961: configurations as columns.
+P. C. Gilmore, R. E. Gomory, "A linear programming approach to the cutting-stock problem",
+Operations Research 9 (1961): configurations as columns.
 """
 
 from collections.abc import Sequence

@@ -2,8 +2,8 @@
 
 References
 ----------
-P. C. Gilmore, R. E. Gomory. A linear programming approach to the cutting-stock problem. Operations
-Research 9, 1961.
+P. C. Gilmore, R. E. Gomory, "A linear programming approach to the cutting-stock problem",
+Operations Research 9 (1961).
 """
 
 from functools import lru_cache

@@ -9,8 +9,9 @@ that it stays there. So every schedule costs at least
 
 References
 ----------
-P. C. Gilmore, R. E. Gomory. A linear programming approach to the cutting-stock problem. Operations
-Research 9, 1961: configurations. The relaxation to containers and slots is new; the proof is above.
+P. C. Gilmore, R. E. Gomory, "A linear programming approach to the cutting-stock problem",
+Operations Research 9 (1961): configurations. The relaxation to containers and slots is new; the
+proof is above.
 """
 
 from collections.abc import Mapping

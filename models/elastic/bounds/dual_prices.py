@@ -6,8 +6,8 @@ finds its minimum. Any factor >= 0 gives a valid bound.
 
 References
 ----------
-J. Kiefer. Sequential minimax search for a maximum. Proceedings of the American Mathematical Society
-4, 1953: golden section. Scaling the prices of this algorithm is new.
+J. Kiefer, "Sequential minimax search for a maximum", Proceedings of the American Mathematical
+Society 4 (1953): golden section. Scaling the prices of this algorithm is new.
 """
 
 import math

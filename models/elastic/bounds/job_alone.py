@@ -5,8 +5,8 @@ In project scheduling this is the critical-path bound.
 
 References
 ----------
-J. E. Kelley. Critical-path planning and scheduling: mathematical basis. Operations Research 9,
-1961.
+J. E. Kelley, "Critical-path planning and scheduling: mathematical basis", Operations Research 9
+(1961).
 """
 
 import math

@@ -5,8 +5,8 @@ leaving it out changes no optimum.
 
 References
 ----------
-A. Sprecher, S. Hartmann, A. Drexl. An exact algorithm for project scheduling with multiple modes.
-OR Spektrum 19, 1997: inefficient modes.
+A. Sprecher, S. Hartmann, A. Drexl, "An exact algorithm for project scheduling with multiple modes",
+OR Spektrum 19 (1997): inefficient modes.
 """
 
 from functools import lru_cache

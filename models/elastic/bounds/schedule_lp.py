@@ -11,10 +11,10 @@ optimal fractional schedule over all permutations is optimal and uses them equal
 
 References
 ----------
-J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh. Time-indexed formulations for machine
-scheduling problems: column generation. INFORMS Journal on Computing 12, 2000.
-M. Fischetti, L. Liberti. Orbital shrinking. Combinatorial Optimization (ISCO), LNCS 7422, 2012: the
-average over permutations.
+J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh, "Time-indexed formulations for machine
+scheduling problems: column generation", INFORMS Journal on Computing 12 (2000).
+M. Fischetti, L. Liberti, "Orbital shrinking", Combinatorial Optimization, Lecture Notes in Computer
+Science 7422 (2012): the average over permutations.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,8 @@ taken, or not. Children inherit the cuts of their parent.
 
 References
 ----------
-M. Padberg, G. Rinaldi. A branch-and-cut algorithm for the resolution of large-scale symmetric
-traveling salesman problems. SIAM Review 33, 1991.
+M. Padberg, G. Rinaldi, "A branch-and-cut algorithm for the resolution of large-scale symmetric
+traveling salesman problems", SIAM Review 33 (1991).
 """
 
 import math

@@ -8,10 +8,10 @@ remaining gap leave the pool.
 
 References
 ----------
-M. W. Padberg. On the facial structure of set packing polyhedra. Mathematical Programming 5, 1973:
-cliques.
-H. Crowder, E. L. Johnson, M. Padberg. Solving large-scale zero-one linear programming problems.
-Operations Research 31, 1983: fixing by reduced cost.
+M. W. Padberg, "On the facial structure of set packing polyhedra", Mathematical Programming 5
+(1973): cliques.
+H. Crowder, E. L. Johnson, M. Padberg, "Solving large-scale zero-one linear programming problems",
+Operations Research 31 (1983): fixing by reduced cost.
 """
 
 from collections.abc import Callable, Sequence

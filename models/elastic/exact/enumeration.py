@@ -11,8 +11,8 @@ reduced cost, too.
 
 References
 ----------
-R. Baldacci, N. Christofides, A. Mingozzi. An exact algorithm for the vehicle routing problem based
-on the set partitioning formulation with additional cuts. Mathematical Programming 115, 2008.
+R. Baldacci, N. Christofides, A. Mingozzi, "An exact algorithm for the vehicle routing problem based
+on the set partitioning formulation with additional cuts", Mathematical Programming 115 (2008).
 """
 
 import math

@@ -8,8 +8,8 @@ coarser relaxation and CP-SAT use the rest of the time.
 
 References
 ----------
-R. Baldacci, N. Christofides, A. Mingozzi. An exact algorithm for the vehicle routing problem based
-on the set partitioning formulation with additional cuts. Mathematical Programming 115, 2008.
+R. Baldacci, N. Christofides, A. Mingozzi, "An exact algorithm for the vehicle routing problem based
+on the set partitioning formulation with additional cuts", Mathematical Programming 115 (2008).
 """
 
 import math

@@ -2,10 +2,10 @@
 
 References
 ----------
-R. Baldacci, N. Christofides, A. Mingozzi. An exact algorithm for the vehicle routing problem based
-on the set partitioning formulation with additional cuts. Mathematical Programming 115, 2008.
-F. Margot. Symmetry in integer linear programming. In: 50 Years of Integer Programming 1958-2008,
-Springer, 2010: sorting equal servers.
+R. Baldacci, N. Christofides, A. Mingozzi, "An exact algorithm for the vehicle routing problem based
+on the set partitioning formulation with additional cuts", Mathematical Programming 115 (2008).
+F. Margot, "Symmetry in integer linear programming", 50 Years of Integer Programming 1958-2008,
+Springer (2010): sorting equal servers.
 """
 
 import math

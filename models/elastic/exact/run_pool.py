@@ -2,8 +2,8 @@
 
 References
 ----------
-A. Atamturk, G. L. Nemhauser, M. W. P. Savelsbergh. Conflict graphs in solving integer programming
-problems. European Journal of Operational Research 121, 2000.
+A. Atamtürk, G. L. Nemhauser, M. W. P. Savelsbergh, "Conflict graphs in solving integer programming
+problems", European Journal of Operational Research 121 (2000).
 """
 
 from collections.abc import Sequence

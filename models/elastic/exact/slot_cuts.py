@@ -7,7 +7,7 @@ shows that none exists.
 
 References
 ----------
-E. A. Boyd. Fenchel cutting planes for integer programs. Operations Research 42, 1994.
+E. A. Boyd, "Fenchel cutting planes for integer programs", Operations Research 42 (1994).
 """
 
 from dataclasses import dataclass

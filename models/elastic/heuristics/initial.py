@@ -6,8 +6,8 @@ schedule generation scheme.
 
 References
 ----------
-R. Kolisch. Serial and parallel resource-constrained project scheduling methods revisited: theory
-and computation. European Journal of Operational Research 90, 1996.
+R. Kolisch, "Serial and parallel resource-constrained project scheduling methods revisited: theory
+and computation", European Journal of Operational Research 90 (1996).
 """
 
 import math

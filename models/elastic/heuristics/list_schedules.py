@@ -5,10 +5,10 @@ a linear relaxation a job also pays for the capacity that it takes from others.
 
 References
 ----------
-W. E. Smith. Various optimizers for single-stage production. Naval Research Logistics Quarterly 3,
-1956: weight over volume.
-C. Phillips, C. Stein, J. Wein. Minimizing average completion time in the presence of release dates.
-Mathematical Programming 82, 1998: lists in the order of a relaxation.
+W. E. Smith, "Various optimizers for single-stage production", Naval Research Logistics Quarterly 3
+(1956): weight over volume.
+C. Phillips, C. Stein, J. Wein, "Minimizing average completion time in the presence of release
+dates", Mathematical Programming (1998): lists in the order of a relaxation.
 """
 
 from collections.abc import Callable, Sequence

@@ -2,10 +2,11 @@
 
 References
 ----------
-C. Phillips, C. Stein, J. Wein. Minimizing average completion time in the presence of release dates.
-Mathematical Programming 82, 1998: lists in the order of a relaxation.
-P. Shaw. Using constraint programming and local search methods to solve vehicle routing problems.
-CP 1998: the search.
+C. Phillips, C. Stein, J. Wein, "Minimizing average completion time in the presence of release
+dates", Mathematical Programming (1998): lists in the order of a relaxation.
+P. Shaw, "Using constraint programming and local search methods to solve vehicle routing problems",
+Principles and Practice of Constraint Programming, Lecture Notes in Computer Science 1520 (1998):
+the search.
 """
 
 from collections.abc import Callable, Mapping

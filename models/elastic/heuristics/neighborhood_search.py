@@ -6,11 +6,13 @@ prices: without prices it would take all that is free, and leave nothing for the
 
 References
 ----------
-P. Shaw. Using constraint programming and local search methods to solve vehicle routing problems.
-CP 1998: large neighbourhoods.
-S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi. Optimization by simulated annealing. Science 220, 1983.
-A. S. Schulz, M. Skutella. The power of alpha-points in preemptive single machine scheduling.
-Journal of Scheduling 5, 2002: orders by points between start and end.
+P. Shaw, "Using constraint programming and local search methods to solve vehicle routing problems",
+Principles and Practice of Constraint Programming, Lecture Notes in Computer Science 1520 (1998):
+large neighbourhoods.
+S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220
+(1983).
+A. S. Schulz, M. Skutella, "The power of alpha-points in preemptive single machine scheduling",
+Journal of Scheduling 5 (2002): orders by points between start and end.
 """
 
 import math

@@ -6,8 +6,8 @@ slot, for all modes and starts at once; only the cheapest candidates are then te
 
 References
 ----------
-R. Kolisch. Serial and parallel resource-constrained project scheduling methods revisited: theory
-and computation. European Journal of Operational Research 90, 1996: the serial scheme. The test in
+R. Kolisch, "Serial and parallel resource-constrained project scheduling methods revisited: theory
+and computation", European Journal of Operational Research 90 (1996): the serial scheme. The test in
 two steps is new; the first is a relaxation of the second.
 """
 

@@ -5,8 +5,8 @@ chosen. The relaxation is much stronger than that of `linearised`, and the progr
 
 References
 ----------
-J. P. Sousa, L. A. Wolsey. A time indexed formulation of non-preemptive single machine scheduling
-problems. Mathematical Programming 54, 1992.
+J. P. Sousa, L. A. Wolsey, "A time indexed formulation of non-preemptive single machine scheduling
+problems", Mathematical Programming 54 (1992).
 """
 
 from types import ModuleType

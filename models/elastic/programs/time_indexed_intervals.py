@@ -5,8 +5,8 @@ server and the number of workers on it fixes their number, so that (2i) is round
 
 References
 ----------
-J. P. Sousa, L. A. Wolsey. A time indexed formulation of non-preemptive single machine scheduling
-problems. Mathematical Programming 54, 1992.
+J. P. Sousa, L. A. Wolsey, "A time indexed formulation of non-preemptive single machine scheduling
+problems", Mathematical Programming 54 (1992).
 """
 
 from collections.abc import Sequence

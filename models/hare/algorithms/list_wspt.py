@@ -2,8 +2,8 @@
 
 References
 ----------
-W. E. Smith. Various optimizers for single-stage production. Naval Research Logistics Quarterly 3,
-1956.
+W. E. Smith, "Various optimizers for single-stage production", Naval Research Logistics Quarterly 3
+(1956).
 """
 
 import numpy as np

@@ -6,8 +6,8 @@ are and wherever they come from.
 
 References
 ----------
-A. Neumaier, O. Shcherbina. Safe bounds in linear and mixed-integer linear programming. Mathematical
-Programming 99, 2004.
+A. Neumaier, O. Shcherbina, "Safe bounds in linear and mixed-integer linear programming",
+Mathematical Programming 99 (2004).
 """
 
 from collections.abc import Callable, Mapping, Sequence

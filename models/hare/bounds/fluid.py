@@ -9,10 +9,10 @@ program.
 
 References
 ----------
-M. X. Goemans, M. Queyranne, A. S. Schulz, M. Skutella, Y. Wang. Single machine scheduling with
-release dates. SIAM Journal on Discrete Mathematics 15(2), 2002: mean busy times.
-A. S. Schulz, M. Skutella. Scheduling unrelated machines by randomized rounding. SIAM Journal on
-Discrete Mathematics 15(4), 2002: programs over machines and time intervals.
+M. X. Goemans, M. Queyranne, A. S. Schulz, M. Skutella, Y. Wang, "Single machine scheduling with
+release dates", SIAM Journal on Discrete Mathematics 15 (2002): mean busy times.
+A. S. Schulz, M. Skutella, "Scheduling unrelated machines by randomized rounding", SIAM Journal on
+Discrete Mathematics 15 (2002): programs over machines and time intervals.
 New here: jobs of synchronised rounds; `build` shows why each row is valid.
 """
 

@@ -11,12 +11,12 @@ generation over the plans of the jobs.
 
 References
 ----------
-M. L. Fisher. The Lagrangian relaxation method for solving integer programming problems. Management
-Science 27, 1981.
-J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh. Time-indexed formulations for machine
-scheduling problems: column generation. INFORMS Journal on Computing 12, 2000: the decomposition by
-job of a time-indexed program. New here: prices by cells of an arbitrary grid, and a safe path bound
-for real starts.
+M. L. Fisher, "The Lagrangian relaxation method for solving integer programming problems",
+Management Science 27 (1981).
+J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh, "Time-indexed formulations for machine
+scheduling problems: column generation", INFORMS Journal on Computing 12 (2000): the decomposition
+by job of a time-indexed program. New here: prices by cells of an arbitrary grid, and a safe path
+bound for real starts.
 """
 
 from collections.abc import Sequence

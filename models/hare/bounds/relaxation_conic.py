@@ -5,8 +5,8 @@ that of linear tangents with the duals of the cones.
 
 References
 ----------
-M. Skutella. Convex quadratic and semidefinite programming relaxations in scheduling. Journal of the
-ACM 48, 2001: convex quadratic relaxations for unrelated machines.
+M. Skutella, "Convex quadratic and semidefinite programming relaxations in scheduling", Journal of
+the ACM 48 (2001): convex quadratic relaxations for unrelated machines.
 """
 
 from collections.abc import Sequence

@@ -5,8 +5,8 @@ the Lagrangian bound of some prices, so it is valid whenever the loop is stopped
 
 References
 ----------
-P. Wentges. Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming. International
-Transactions in Operational Research 4, 1997: dual smoothing.
+P. Wentges, "Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming",
+International Transactions in Operational Research 4 (1997): dual smoothing.
 """
 
 import math

@@ -16,15 +16,15 @@ children that together contain all its schedules. The clock may interrupt the se
 
 References
 ----------
-C. Barnhart, E. L. Johnson, G. L. Nemhauser, M. W. P. Savelsbergh, P. H. Vance. Branch-and-price:
-column generation for solving huge integer programs. Operations Research 46, 1998.
-P. Wentges. Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming. International
-Transactions in Operational Research 4, 1997: dual smoothing.
-S. Irnich, G. Desaulniers, J. Desrosiers, A. Hadjar. Path-reduced costs for eliminating arcs in
-routing and scheduling. INFORMS Journal on Computing 22, 2010: reduced-cost fixing on paths.
-M. W. P. Savelsbergh, R. N. Uma, J. Wein. An experimental study of LP-based approximation algorithms
-for scheduling problems. INFORMS Journal on Computing 17, 2005: list schedules from a fractional
-solution.
+C. Barnhart, E. L. Johnson, G. L. Nemhauser, M. W. P. Savelsbergh, P. H. Vance, "Branch-and-price:
+column generation for solving huge integer programs", Operations Research 46 (1998).
+P. Wentges, "Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming",
+International Transactions in Operational Research 4 (1997): dual smoothing.
+S. Irnich, G. Desaulniers, J. Desrosiers, A. Hadjar, "Path-reduced costs for eliminating arcs in
+routing and scheduling", INFORMS Journal on Computing 22 (2010): reduced-cost fixing on paths.
+M. W. P. Savelsbergh, R. N. Uma, J. Wein, "An experimental study of LP-based approximation
+algorithms for scheduling problems", INFORMS Journal on Computing 17 (2005): list schedules from a
+fractional solution.
 """
 
 import math

@@ -9,10 +9,10 @@ Index letters: j task of the job, r its round, k kind of GPU, t step after the j
 
 References
 ----------
-J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh. Time-indexed formulations for machine
-scheduling problems: column generation. INFORMS Journal on Computing 12, 2000.
-S. Irnich, G. Desaulniers, J. Desrosiers, A. Hadjar. Path-reduced costs for eliminating arcs in
-routing and scheduling. INFORMS Journal on Computing 22, 2010: fixing by a forward and a backward
+J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh, "Time-indexed formulations for machine
+scheduling problems: column generation", INFORMS Journal on Computing 12 (2000).
+S. Irnich, G. Desaulniers, J. Desrosiers, A. Hadjar, "Path-reduced costs for eliminating arcs in
+routing and scheduling", INFORMS Journal on Computing 22 (2010): fixing by a forward and a backward
 pass.
 """
 

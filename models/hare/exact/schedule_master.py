@@ -6,8 +6,8 @@ not admit get the upper bound 0.
 
 References
 ----------
-C. Barnhart, E. L. Johnson, G. L. Nemhauser, M. W. P. Savelsbergh, P. H. Vance. Branch-and-price:
-column generation for solving huge integer programs. Operations Research 46, 1998.
+C. Barnhart, E. L. Johnson, G. L. Nemhauser, M. W. P. Savelsbergh, P. H. Vance, "Branch-and-price:
+column generation for solving huge integer programs", Operations Research 46 (1998).
 """
 
 import math

@@ -7,8 +7,8 @@ before rounds that were placed earlier.
 
 References
 ----------
-R. Kolisch. Serial and parallel resource-constrained project scheduling methods revisited: theory
-and computation. European Journal of Operational Research 90, 1996. New here: prices of GPU time,
+R. Kolisch, "Serial and parallel resource-constrained project scheduling methods revisited: theory
+and computation", European Journal of Operational Research 90 (1996). New here: prices of GPU time,
 with which a batch waits for cheaper GPUs.
 """
 

@@ -5,8 +5,8 @@ the fluid solution reaches each round, in the manner of alpha-points.
 
 References
 ----------
-M. X. Goemans, M. Queyranne, A. S. Schulz, M. Skutella, Y. Wang. Single machine scheduling with
-release dates. SIAM Journal on Discrete Mathematics 15(2), 2002: alpha-points.
+M. X. Goemans, M. Queyranne, A. S. Schulz, M. Skutella, Y. Wang, "Single machine scheduling with
+release dates", SIAM Journal on Discrete Mathematics 15 (2002): alpha-points.
 """
 
 import numpy as np

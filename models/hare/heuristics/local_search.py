@@ -6,10 +6,10 @@ it, to another position, or changes its prices.
 
 References
 ----------
-H. R. Lourenco, O. C. Martin, T. Stuetzle. Iterated local search. In: Handbook of Metaheuristics,
-Kluwer, 2003.
-W. E. Smith. Various optimizers for single-stage production. Naval Research Logistics Quarterly 3,
-1956.
+H. R. Lourenço, O. C. Martin, T. Stützle, "Iterated local search", Handbook of Metaheuristics,
+Kluwer (2003).
+W. E. Smith, "Various optimizers for single-stage production", Naval Research Logistics Quarterly 3
+(1956).
 """
 
 import math

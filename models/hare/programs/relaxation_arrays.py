@@ -328,7 +328,7 @@ def separate_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
 
     References
     ----------
-    M. Queyranne. Structure of a simple scheduling polyhedron. Mathematical Programming 58, 1993.
+    M. Queyranne, "Structure of a simple scheduling polyhedron", Mathematical Programming 58 (1993).
     """
     _, y, z = relaxed.split(values)
     cuts = []

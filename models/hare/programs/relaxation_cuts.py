@@ -2,8 +2,8 @@
 
 References
 ----------
-J. E. Kelley. The cutting-plane method for solving convex programs. Journal of the Society for
-Industrial and Applied Mathematics 8, 1960.
+J. E. Kelley, "The cutting-plane method for solving convex programs", Journal of the Society for
+Industrial and Applied Mathematics 8 (1960).
 """
 
 from collections.abc import Sequence

@@ -8,8 +8,8 @@ schedule keep them few.
 
 References
 ----------
-J. P. Sousa, L. A. Wolsey. A time indexed formulation of non-preemptive single machine scheduling
-problems. Mathematical Programming 54, 1992.
+J. P. Sousa, L. A. Wolsey, "A time indexed formulation of non-preemptive single machine scheduling
+problems", Mathematical Programming 54 (1992).
 """
 
 from dataclasses import dataclass, replace

@@ -2,9 +2,10 @@
 
 References
 ----------
-R. L. Graham. Bounds on multiprocessing timing anomalies. SIAM Journal on Applied Mathematics 17(2),
-1969. M. R. Garey, R. L. Graham. Bounds for multiprocessor scheduling with resource constraints.
-SIAM Journal on Computing 4(2), 1975.
+R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied Mathematics 17
+(1969).
+M. R. Garey, R. L. Graham, "Bounds for multiprocessor scheduling with resource constraints", SIAM
+Journal on Computing 4 (1975).
 """
 
 import math

@@ -2,9 +2,9 @@
 
 References
 ----------
-A. Neumaier, O. Shcherbina. Safe bounds in linear and mixed-integer linear programming. Mathematical
-Programming 99, 2004: dual values of any quality prove a bound. The inequalities of each kind are in
-the modules `elementary`, `class_lp` and `pattern_lp`.
+A. Neumaier, O. Shcherbina, "Safe bounds in linear and mixed-integer linear programming",
+Mathematical Programming 99 (2004): dual values of any quality prove a bound. The inequalities of
+each kind are in the modules `elementary`, `class_lp` and `pattern_lp`.
 """
 
 from collections.abc import Mapping

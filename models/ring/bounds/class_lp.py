@@ -14,10 +14,11 @@ columns of spread jobs are left out, because parts of a spread job may be smalle
 
 References
 ----------
-S. P. Fekete, J. Schepers. New classes of fast lower bounds for bin packing problems. Mathematical
-Programming 91, 2001: the functions f_k.
-A. Neumaier, O. Shcherbina. Safe bounds in linear and mixed-integer linear programming. Mathematical
-Programming 99, 2004: bounds from approximate dual values that hold regardless of round-off.
+S. P. Fekete, J. Schepers, "New classes of fast lower bounds for bin packing problems", Mathematical
+Programming (2001): the functions f_k.
+A. Neumaier, O. Shcherbina, "Safe bounds in linear and mixed-integer linear programming",
+Mathematical Programming 99 (2004): bounds from approximate dual values that hold regardless of
+round-off.
 """
 
 from collections.abc import Mapping

@@ -4,10 +4,10 @@ The area bound also holds with job sizes mapped by a dual-feasible function.
 
 References
 ----------
-S. P. Fekete, J. Schepers. New classes of fast lower bounds for bin packing problems. Mathematical
-Programming 91, 2001: dual-feasible functions, see `mechanisms.dual_feasible_functions`.
-S. Martello, P. Toth. Lower bounds and reduction procedures for the bin packing problem. Discrete
-Applied Mathematics 28, 1990: the bound L2 with the same functions.
+S. P. Fekete, J. Schepers, "New classes of fast lower bounds for bin packing problems", Mathematical
+Programming (2001): dual-feasible functions, see `mechanisms.dual_feasible_functions`.
+S. Martello, P. Toth, "Lower bounds and reduction procedures for the bin packing problem", Discrete
+Applied Mathematics 28 (1990): the bound L2 with the same functions.
 """
 
 from collections.abc import Sequence

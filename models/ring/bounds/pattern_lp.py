@@ -16,12 +16,12 @@ integers, refute H in exact arithmetic: see `refutes`.
 
 References
 ----------
-P. C. Gilmore, R. E. Gomory. A linear programming approach to the cutting-stock problem. Operations
-Research 9(6), 1961: patterns, and their generation by knapsacks.
-A. A. Farley. A note on bounding a class of linear programming problems, including cutting stock
-problems. Operations Research 38(5), 1990: the bound from the values of the pricing problems.
-R. Klein, A. Scholl. Computing lower bounds by destructive improvement: an application to
-resource-constrained project scheduling. European Journal of Operational Research 112, 1999.
+P. C. Gilmore, R. E. Gomory, "A linear programming approach to the cutting-stock problem",
+Operations Research 9 (1961): patterns, and their generation by knapsacks.
+A. A. Farley, "A note on bounding a class of linear programming problems, including cutting stock
+problems", Operations Research 38 (1990): the bound from the values of the pricing problems.
+R. Klein, A. Scholl, "Computing lower bounds by destructive improvement: an application to
+resource-constrained project scheduling", European Journal of Operational Research 112 (1999).
 """
 
 from collections.abc import Callable, Sequence

@@ -10,8 +10,8 @@ start, time passes from completion to completion.
 
 References
 ----------
-E. Demeulemeester, W. Herroelen. A branch-and-bound procedure for the multiple resource-constrained
-project scheduling problem. Management Science 38(12), 1992: branching in time, dominance by left
+E. Demeulemeester, W. Herroelen, "A branch-and-bound procedure for the multiple resource-constrained
+project scheduling problem", Management Science 38 (1992): branching in time, dominance by left
 shifts and by earlier partial schedules. The left-shift rule for contending rings is new here; it is
 valid because a shift that meets no other ring delays nobody.
 """

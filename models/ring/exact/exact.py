@@ -5,8 +5,8 @@ own if it needs an engine. The last one is exhaustive: it refutes one makespan a
 
 References
 ----------
-R. Klein, A. Scholl. Computing lower bounds by destructive improvement: an application to
-resource-constrained project scheduling. European Journal of Operational Research 112, 1999.
+R. Klein, A. Scholl, "Computing lower bounds by destructive improvement: an application to
+resource-constrained project scheduling", European Journal of Operational Research 112 (1999).
 """
 
 import math

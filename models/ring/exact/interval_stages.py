@@ -6,8 +6,8 @@ few slots. So the bound is raised from below by refuting one makespan after anot
 
 References
 ----------
-R. Klein, A. Scholl. Computing lower bounds by destructive improvement: an application to
-resource-constrained project scheduling. European Journal of Operational Research 112, 1999.
+R. Klein, A. Scholl, "Computing lower bounds by destructive improvement: an application to
+resource-constrained project scheduling", European Journal of Operational Research 112 (1999).
 """
 
 from collections.abc import Callable, Sequence

@@ -7,7 +7,8 @@ makespan. Targets bisect the range between a lower bound and the best makespan.
 
 References
 ----------
-S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi. Optimization by simulated annealing. Science 220, 1983.
+S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220
+(1983).
 """
 
 import math

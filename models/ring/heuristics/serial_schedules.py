@@ -11,10 +11,11 @@ and where rings must share or wait (16 of 4-5 workers on five servers of 3) noth
 
 References
 ----------
-R. Kolisch, S. Hartmann. Heuristic algorithms for the resource-constrained project scheduling
-problem: classification and computational analysis. In J. Weglarz (ed.), Project Scheduling, Kluwer,
-1999: the serial schedule generation scheme.
-S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi. Optimization by simulated annealing. Science 220, 1983.
+R. Kolisch, S. Hartmann, "Heuristic algorithms for the resource-constrained project scheduling
+problem: classification and computational analysis", Project Scheduling: Recent Models, Algorithms
+and Applications, Kluwer (1999): the serial schedule generation scheme.
+S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220
+(1983).
 """
 
 import math
