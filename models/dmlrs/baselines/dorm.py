@@ -1,7 +1,7 @@
 """Dorm: at each arrival and completion, the placement of highest utilisation, by a program.
 
 The paper says that Dorm assigns resources by a mixed-integer program of utilization. Its limits on
-unfairness and on changed jobs are ours, after the idea of Sun et al., ICDCS 2017.
+unfairness and on changed jobs are ours, after the idea of Sun et al., IEEE SMARTCOMP 2017.
 """
 
 import math

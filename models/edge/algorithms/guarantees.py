@@ -11,8 +11,9 @@
 
 References
 ----------
-L. A. Hall, A. S. Schulz, D. B. Shmoys and J. Wein (1997). Scheduling to minimize average completion
-time: off-line and on-line approximation algorithms. Mathematics of Operations Research 22, 513-544.
+L. A. Hall, A. S. Schulz, D. B. Shmoys, J. Wein, "Scheduling to minimize average completion time:
+off-line and on-line approximation algorithms", Mathematics of Operations Research 22 (1997): the
+argument of G2.
 """
 
 import math

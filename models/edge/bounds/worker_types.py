@@ -13,11 +13,12 @@ master small. All sums are exact, as in `programs.dual`.
 
 References
 ----------
-M. E. Dyer and L. A. Wolsey (1990). Formulating the single machine sequencing problem with release
-dates as a mixed integer program. Discrete Applied Mathematics 26, 255-270: the relaxation over
-start times.
-N. Boland, R. Clement and H. Waterer (2016). A bucket indexed formulation for nonpreemptive single
-machine scheduling problems. INFORMS Journal on Computing 28, 14-30: coarser time in blocks.
+J. P. Sousa, L. A. Wolsey, "A time indexed formulation of non-preemptive single machine scheduling
+problems", Mathematical Programming 54 (1992): the relaxation over start times.
+J. M. van den Akker, C. A. J. Hurkens, M. W. P. Savelsbergh, "Time-indexed formulations for machine
+scheduling problems: column generation", INFORMS Journal on Computing 12 (2000).
+F. Glover, "Surrogate constraint duality in mathematical programming", Operations Research (1975):
+sums of rows as a relaxation.
 """
 
 import math

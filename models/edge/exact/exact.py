@@ -8,9 +8,12 @@ that anyone can check it.
 
 References
 ----------
-C. Barnhart, E. L. Johnson, G. L. Nemhauser, M. W. P. Savelsbergh and P. H. Vance (1998).
-Branch-and-price: column generation for solving huge integer programs. Operations Research 46,
-316-329. Here the search is not a tree over columns but a program over those that remain.
+R. Baldacci, N. Christofides, A. Mingozzi, "An exact algorithm for the vehicle routing problem based
+on the set partitioning formulation with additional cuts", Mathematical Programming 115 (2008):
+price, then solve a program over all columns within the gap.
+R. Klein, A. Scholl, "Computing lower bounds by destructive improvement: an application to
+resource-constrained project scheduling", European Journal of Operational Research 112 (1999):
+bounds from targets that are refuted.
 """
 
 from collections.abc import Sequence

@@ -4,9 +4,9 @@ All servers are pooled, so a run is a mode: its total demand, on any servers.
 
 References
 ----------
-M. X. Goemans, M. Queyranne, A. S. Schulz, M. Skutella, Y. Wang. Single machine scheduling with
-release dates. SIAM Journal on Discrete Mathematics 15, 2002: mean busy times.
-M. Queyranne. Structure of a simple scheduling polyhedron. Mathematical Programming 58, 1993.
+M. X. Goemans, M. Queyranne, A. S. Schulz, M. Skutella, Y. Wang, "Single machine scheduling with
+release dates", SIAM Journal on Discrete Mathematics 15 (2002): the preemptive schedule in order of
+priority minimises the weighted sum of mean busy times.
 """
 
 import math

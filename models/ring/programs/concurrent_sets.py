@@ -6,9 +6,11 @@ which exactly its rings run. By inclusion and exclusion these variables are dete
 and ends, so the model is exact. They also give a linear bound that knows which rings must share a
 server before anything is placed.
 
-The idea to index by sets of concurrent jobs is that of A. Mingozzi, V. Maniezzo, S. Ricciardelli,
-L. Bianco. An exact algorithm for the resource-constrained project scheduling problem based on a new
-mathematical formulation. Management Science, 1998. The contention levels are new here.
+References
+----------
+A. Mingozzi, V. Maniezzo, S. Ricciardelli, L. Bianco, "An exact algorithm for the
+resource-constrained project scheduling problem based on a new mathematical formulation", Management
+Science 44 (1998): variables for sets of concurrent jobs. The contention levels are new here.
 """
 
 from collections.abc import Sequence
