@@ -6,9 +6,9 @@ lies deeper is closed by prices found before, or divided.
 
 References
 ----------
-A. Mingozzi, V. Maniezzo, S. Ricciardelli, L. Bianco. An exact algorithm for the
-resource-constrained project scheduling problem based on a new mathematical formulation. Management
-Science, 1998: bounds from sets of jobs that run concurrently.
+A. Mingozzi, V. Maniezzo, S. Ricciardelli, L. Bianco, "An exact algorithm for the
+resource-constrained project scheduling problem based on a new mathematical formulation", Management
+Science 44 (1998): bounds from sets of jobs that run concurrently.
 """
 
 from typing import Any, NamedTuple
