@@ -341,3 +341,23 @@ def test_cuts_are_derived_within_a_time_and_use_a_row_once() -> None:
     program.rows.append(program.rows[0])  # type: ignore[attr-defined]
     with pytest.raises(RefusedError, match="is there twice"):
         with_cuts(program, [twice], CUTS)
+
+
+@pytest.mark.parametrize(
+    ("choice", "lower"),
+    [
+        (({0: 1, 1: 1}, None, 2), 0),  # both may be 1
+        (({0: 1, 1: 2}, None, 1), -1),  # x_1 may be -1, and x_0 be 2
+        (({0: 1, 1: -1}, None, 1), 0),
+        (({0: 1, 1: 1}, 1, None), 0),  # no upper side
+    ],
+)
+def test_a_row_that_allows_several_columns_is_no_choice(choice: checker.Row, lower: int) -> None:
+    """A cover counts at most one column of each choice, and a branch sets all but some to 0."""
+    full = ({0: 5, 1: 5, 2: 5}, None, 9)
+    program = IntegerProgram([0] * 3, [0, lower, 0], [2, 2, 1], [full, choice], 0)
+    cut = {"why": "cover", "row": 0, "sets": [[[0, 1], 1], [[2], None]]}
+    with pytest.raises(RefusedError, match="no choice of these columns|columns >= 0"):
+        with_cuts(program, [cut], CUTS)
+    with pytest.raises(RefusedError, match="no choice of at most one"):
+        ProgramSpace(program).split((list(program.lower), list(program.upper)), ["row", 1, 1])
