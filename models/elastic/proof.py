@@ -43,7 +43,7 @@ from schedgap.solvers.proofs.checker import (
 )
 
 MAX_SERVERS = 50
-MAX_CELLS = 2_000_000  # placements times servers times resources
+MAX_CELLS = 1_000_000  # placements times servers times resources
 MAX_WORKERS = 1000  # of a job
 MAX_KEPT = 1000  # runs of a job
 MAX_RUNS = 2_000_000  # runs times starts, before the pools
@@ -115,7 +115,7 @@ def goal(instance: ElasticInstance, objective: float | None) -> int | None:
     """
     if objective is None:
         return None if instance.is_batch else _no_schedule_above(instance)
-    value = Fraction(objective) / _weight_unit(instance) * (-1 if instance.is_batch else 1)
+    value = Fraction(objective) / weight_unit(instance) * (-1 if instance.is_batch else 1)
     if _is_whole(instance, objective):
         return round(value) - 1
     below = math.floor(value - WIDTH * abs(value))
@@ -180,9 +180,13 @@ class Model:
     instance : ElasticInstance
     goal : int
         From `goal`.
+    runs : list of list of Run, optional
+        Of another model of the instance.
 
     Attributes
     ----------
+    runs : list of list of Run
+        Of each job.
     jobs : list of JobRuns
     starts : list
         [job][run] first slots.
@@ -203,10 +207,14 @@ class Model:
     conflicts: "_Conflicts"
     kinds: Mapping[str, Cut]
 
-    def __init__(self, instance: ElasticInstance, goal: int) -> None:
+    def __init__(
+        self, instance: ElasticInstance, goal: int, runs: list[list[Run]] | None = None
+    ) -> None:
         self.is_batch, self.goal = instance.is_batch, goal
         self.capacity = _units(instance).capacity
-        self.jobs = windows(instance, goal)
+        self.runs = _all_runs(instance) if runs is None else runs
+        self.jobs = _windows(instance, goal, self.runs)
+        self.last = max(job.end for job in self.jobs)
         self.columns: list[Column] = []
         self.cells: list[tuple[int, int, int]] = []
         starts = [
@@ -227,8 +235,10 @@ class Model:
         end = column.start + job.runs[column.run].duration
         return -job.weight if self.is_batch else job.weight * end
 
-    def reduce(self, pool: Mapping[str, Any]) -> None:
+    def reduce(self, pool: Mapping[str, Any]) -> int:
         """Leave out the starts of runs that are too expensive, by the lemma on pools.
+
+        Returns o times the goal, less the bound of the prices.
 
         Parameters
         ----------
@@ -236,7 +246,7 @@ class Model:
             `{"o": o, "p": [[h, r, t, price], ...]}`: o times the objective, and prices of a unit of
             resource r on server h in slot t, which starts from 1; h and r from 0.
         """
-        o, last = whole(pool.get("o"), "/o"), max(job.end for job in self.jobs)
+        o, last = whole(pool.get("o"), "/o"), self.last
         cells = pool.get("p")
         if o < 0 or not isinstance(cells, list):
             raise RefusedError("/o", "needs a number >= 0 and a list of prices")
@@ -270,6 +280,7 @@ class Model:
             ]
             for runs, priced, bound in zip(self.starts, costs, least, strict=True)
         ]
+        return slack
 
     def _costs(
         self, j: int, k: int, starts: list[int], o: int, until: Mapping[tuple[int, int], list[int]]
@@ -480,16 +491,8 @@ def _undominated(found: Mapping[tuple[int, ...], tuple[int, Place]], resources: 
 # --- windows and weights -------------------------------------------------------------------------
 
 
-def windows(instance: ElasticInstance, goal: int) -> list[JobRuns]:
-    """Return the runs of each job and the window of its lemma.
-
-    Parameters
-    ----------
-    instance : ElasticInstance
-    goal : int
-        Of the proof: no job ends later in a schedule of this value or less.
-    """
-    runs = _all_runs(instance)
+def _windows(instance: ElasticInstance, goal: int, runs: list[list[Run]]) -> list[JobRuns]:
+    """Return the runs of each job and the window of its lemma."""
     weights, last = _weights(instance), _latest(instance, runs)
     least = [
         job.arrival + min((run.duration for run in own), default=0)
@@ -514,12 +517,12 @@ def _latest(instance: ElasticInstance, runs: list[list[Run]]) -> int:
 
 def _weights(instance: ElasticInstance) -> list[int]:
     """Return the weights in units; of a value to be minimised, rounded down."""
-    unit = _weight_unit(instance)
+    unit = weight_unit(instance)
     sign = -1 if instance.is_batch else 1
     return [sign * math.floor(sign * _decimal(job.weight) / unit) for job in instance.jobs]
 
 
-def _weight_unit(instance: ElasticInstance) -> Fraction:
+def weight_unit(instance: ElasticInstance) -> Fraction:
     """Return the largest unit of which all weights are multiples, or a coarser one."""
     weights = [_decimal(job.weight) for job in instance.jobs]
     unit = _step(weights)
@@ -528,7 +531,7 @@ def _weight_unit(instance: ElasticInstance) -> Fraction:
 
 def _is_whole(instance: ElasticInstance, objective: float) -> bool:
     """Return whether objective values are whole numbers of units that doubles can hold."""
-    unit = _weight_unit(instance)
+    unit = weight_unit(instance)
     exact = all((_decimal(job.weight) / unit).denominator == 1 for job in instance.jobs)
     return exact and abs(Fraction(objective)) < 2**52 * unit
 

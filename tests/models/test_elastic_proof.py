@@ -14,12 +14,13 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import proof
 from schedgap.models.elastic.exact import prove
 from schedgap.models.elastic.exact.prove import prove_goal
-from schedgap.models.method import Budget
-from schedgap.models.proofs import check_proof
+from schedgap.models.method import Budget, RunContext
+from schedgap.models.proofs import check_proof, proof_data
 from schedgap.solvers import Clock
 from schedgap.solvers.proofs.checker import Checked, RefusedError, check_tree
 from schedgap.solvers.proofs.prover import Proved
 from strategies.elastic import best_schedule, elastic_instances, instance_of
+from strategies.elastic_stops import EXACT, FAMILY, Heard, switched
 
 
 def attempt(instance: ElasticInstance, goal: int) -> Proved:
@@ -122,6 +123,33 @@ def test_every_variant_is_proved_with_pools(
     assert "/o: needs a number >= 0" in check_proof(instance, data).reason
     pool["o"], pool["p"] = 1, [[0, 0, 10**6, 1]]
     assert check_proof(instance, data).reason.endswith("/p: no such price, or a second one")
+
+
+@pytest.mark.parametrize("settings", SETTINGS[::2], ids=lambda given: "-".join(given.values()))
+def test_exact_refutes_better_values_and_writes_the_proof(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prove, "FEW_RUNS", 0)
+    monkeypatch.setattr(prove, "MANY_RUNS", 5)  # goals far below the incumbent come first
+    batch = {"deadline": 6} if settings["objective"] == "scheduled_weight" else {}
+    instance = sg.generate(
+        "elastic", preset="small", seed=103, settings=settings | batch | {"jobs": 4}
+    )
+    assert isinstance(instance, ElasticInstance)
+    optimum, _ = best_schedule(instance)
+    with switched(("bad start",)):
+        result = FAMILY.run(
+            EXACT["exact"], instance, RunContext({}, None, Budget(Clock(60)), Heard())
+        )
+    assert result.schedule is not None
+    assert result.schedule.value(instance) == optimum
+    assert result.bound == optimum
+    assert result.trace["proof"] == ["refute"]
+    goal, found = proof.goal(instance, optimum), result.proof
+    assert goal is not None
+    assert found is not None
+    data = proof_data(instance, goal, vectors=found.vectors, cuts=found.cuts, tree=found.tree)
+    assert check_proof(instance, data).status == "proved"
 
 
 # --- what is left out is noticed -----------------------------------------------------------------

@@ -94,14 +94,16 @@ SWITCHES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
         patch.setattr(cutting_planes, "MORE_COLUMNS", 2),
     )[0],
     "too large": lambda patch: patch.setattr(exact, "MAX_MODE_STARTS", 0),
+    "no refutation": lambda patch: patch.setattr(exact, "_refute", lambda *args: None),
 }
 WAYS: tuple[tuple[str, ...], ...] = (
     (),
-    ("bad start", "no lists"),
-    ("bad start", "no lists", "no cuts"),
-    ("bad start", "no lists", "few runs"),
-    ("bad start", "no lists", "no cuts", "few runs"),
-    ("bad start", "too large"),
+    ("bad start", "no lists", "no refutation"),
+    ("bad start", "no lists", "no refutation", "no cuts"),
+    ("bad start", "no lists", "no refutation", "few runs"),
+    ("bad start", "no lists", "no refutation", "no cuts", "few runs"),
+    ("bad start", "no refutation", "too large"),
+    ("bad start",),
 )
 
 

@@ -1,9 +1,10 @@
 """`exact` (ours): the recipe of stages that close the gap between incumbent and bound.
 
-CP-SAT on intervals comes first: it solves small instances at once. Then column generation proves a
-bound, and its dual prices guide list schedules to a good incumbent. The runs whose reduced costs
-are within the gap are enumerated and their relaxation is tightened by cuts, which often closes the
-gap; branch and cut over the remaining runs decides. Where that is too much, lists guided by a
+CP-SAT on intervals comes first: it solves small instances at once. Then the prover refutes values
+from the bound of column generation up to the incumbent's, and finds better schedules on its way;
+this closes most gaps. Where it does not, dual prices guide list schedules to a good incumbent, the
+runs whose reduced costs are within the gap are enumerated, and their relaxation is tightened by
+cuts; branch and cut over the remaining runs decides. Where that is too much, lists guided by a
 coarser relaxation and CP-SAT use the rest of the time.
 
 References
@@ -31,6 +32,8 @@ from schedgap.models.elastic.exact.enumeration import (
     enumerate_and_cut,
     next_better_value,
 )
+from schedgap.models.elastic.exact.prove import attempt
+from schedgap.models.elastic.exact.prove import schedule_of as schedule_of_solution
 from schedgap.models.elastic.exact.weight_scaling import with_scaled_weights
 from schedgap.models.elastic.heuristics.initial import initial_state, priced_list_schedule
 from schedgap.models.elastic.heuristics.lp_guided import lp_guided
@@ -39,15 +42,20 @@ from schedgap.models.elastic.programs import intervals
 from schedgap.models.elastic.programs.columns import ElasticRun, schedule_of
 from schedgap.models.elastic.programs.weights import value_step
 from schedgap.models.elastic.programs.whole_numbers import rounded_integers
+from schedgap.models.elastic.proof import goal as excluded
+from schedgap.models.elastic.proof import weight_unit, within
 from schedgap.models.elastic.time_windows import windows
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.search_state import SearchState, StageProgress, StageResult, solve_program
+from schedgap.solvers.proofs.checker import RefusedError
 
 # Shares of the remaining time, and upper limits in seconds.
 LP_SHARE = 0.4  # column generation
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # CP-SAT at the beginning
 CP_SAT_SHARE, CP_SAT_SECONDS = 0.2, 6.0  # CP-SAT after the first enumeration
 GUIDED_SHARE, GUIDED_SECONDS = 0.1, 4.0  # list schedules guided by prices
+REFUTE_SHARE = 0.5  # refuting better values
+MORE = 0.3  # of the gap to the incumbent by which a refuted goal is raised
 NARROW_SHARE = 0.5  # the first enumeration
 LIST_SHARE = 0.5  # list schedules guided by a coarser relaxation
 # Sizes.
@@ -75,6 +83,8 @@ def _search(instance: ElasticInstance, state: SearchState) -> str:
     budget, size = state.call.budget, _interval_size(instance, state)
     if size <= FIRST_SIZE:
         _intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
+    if not _over(state):
+        _refute(instance, state, budget.share(REFUTE_SHARE))
     if _over(state):
         return ""
     slots = schedule_lp.priced_slots(instance, state.schedule)
@@ -120,6 +130,12 @@ def _by_prices(instance: ElasticInstance, state: SearchState, interval_size: flo
         gap = GROWTH * remaining.gap
         remaining, note = _narrow(instance, state, prices, gap, remaining.cuts, budget)
     return note
+
+
+def _refute(instance: ElasticInstance, state: SearchState, budget: Budget) -> None:
+    """Refute all values below the incumbent's, or find better schedules."""
+    state.call.progress.phase("refuting better values")
+    state.child("refute", refute_stage, instance, state.schedule, budget=budget, engine="highs")
 
 
 def _narrow(
@@ -357,6 +373,60 @@ def interval_stage(
         real=lambda bound: bound * whole.step,
     )
     return replace(report, trace=dict(report.trace) | ({} if whole.exact else {"rounded": True}))
+
+
+def refute_stage(
+    progress: StageProgress,
+    instance: ElasticInstance,
+    schedule: ElasticSchedule | None,
+    *,
+    budget: Budget,
+) -> StageResult:
+    """Look for a proof that no schedule is better; each schedule that refutes it is the next one.
+
+    Parameters
+    ----------
+    progress : StageProgress
+        Receives schedules and bounds.
+    schedule : ElasticSchedule or None
+        The incumbent.
+    """
+    rounds, nodes, model = 0, 0, None
+    note, found, least = "", None, -math.inf
+    unit = float(weight_unit(instance))
+    while (goal := excluded(instance, _value(instance, schedule))) is not None:
+        try:
+            proved, model = attempt(instance, goal, budget, least=min(goal, least), known=model)
+        except RefusedError as error:
+            note = str(error)
+            break
+        rounds, nodes, note = rounds + 1, nodes + proved.nodes, proved.reason
+        if proved.better is not None:
+            better = schedule_of_solution(instance, model, proved.better)
+            if better is None:
+                break
+            schedule = better
+            progress.incumbent(better)
+        elif proved.proof is None:
+            break
+        elif model.goal >= goal:
+            found = proved.proof
+            break
+        else:  # no schedule up to this goal: the gap above the bound of the prices grows
+            whole = schedule is not None and within(instance, schedule.value(instance)) == 0
+            progress.bound((model.goal + whole) * unit)
+            least = model.goal + math.ceil(MORE * (goal - model.goal))
+    value = _value(instance, schedule)
+    complete = found is not None and (value is None or within(instance, value) == 0)
+    if complete and value is not None:
+        progress.bound(-value if instance.is_batch else value)
+    seconds = round(budget.clock.elapsed(), 3)
+    return StageResult(
+        complete=complete,
+        infeasible=complete and value is None,
+        trace={"rounds": rounds, "nodes": nodes, "note": note, "seconds": seconds},
+        proof=found,
+    )
 
 
 def narrow_stage(

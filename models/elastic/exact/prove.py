@@ -11,6 +11,7 @@ on the set partitioning formulation with additional cuts", Mathematical Programm
 """
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -31,6 +32,7 @@ from schedgap.solvers.proofs.covers import CoverSeparator
 from schedgap.solvers.proofs.prover import Proved, Separator, prove
 
 FEW_RUNS = 1500  # runs and starts that need no prices
+MANY_RUNS, LOWER = 5000, 0.7  # with more, the gap to the goal is lowered by this factor
 PRICE_BITS = 16  # of the largest price
 MAX_ROUNDS = 60  # of column generation
 MAX_VISITED, MAX_CONFIGURATIONS = 100_000, 5_000  # of a server
@@ -62,7 +64,14 @@ def prove_goal(
     return attempt(instance, goal, budget)[0]
 
 
-def attempt(instance: ElasticInstance, goal: int, budget: Budget) -> tuple[Proved, Model]:
+def attempt(
+    instance: ElasticInstance,
+    goal: int,
+    budget: Budget,
+    *,
+    least: float | None = None,
+    known: Model | None = None,
+) -> tuple[Proved, Model]:
     """Look for a proof, or for a better schedule; return also the program of the attempt.
 
     Parameters
@@ -71,16 +80,28 @@ def attempt(instance: ElasticInstance, goal: int, budget: Budget) -> tuple[Prove
         Minimised value, from `proof.goal`.
     budget : Budget
         Time for the search, and seed of the engine.
+    least : float, optional
+        The goal may be lowered to this value, so that few runs are left; the model has the goal.
+    known : Model, optional
+        Of an earlier attempt.
 
     Raises
     ------
     RefusedError
         If the program is too large to be written down.
     """
-    model, pools = Model(instance, goal), list[dict[str, Any]]()
-    if sum(len(own) for runs in model.starts for own in runs) > FEW_RUNS:
-        pools = [_prices(model, budget)]
-        model.reduce(pools[0])
+    model = Model(instance, goal, None if known is None else known.runs)
+    pools: list[dict[str, Any]] = []
+    if _runs_left(model) > FEW_RUNS:
+        pool = _prices(model, budget)
+        gap = model.reduce(pool) / pool["o"]
+        while least is not None and model.goal > least and _runs_left(model) > MANY_RUNS:
+            gap *= LOWER
+            lower = model.goal - math.ceil(gap * (1 / LOWER - 1))
+            model = Model(instance, int(max(least, lower)), model.runs)
+            pool = pool | {"p": [cell for cell in pool["p"] if cell[2] <= model.last]}
+            model.reduce(pool)
+        pools = [pool]
     model.write()
     slots, cliques = _SlotSeparator(model, budget), _CliqueSeparator(model)
 
@@ -100,6 +121,10 @@ def attempt(instance: ElasticInstance, goal: int, budget: Budget) -> tuple[Prove
         with_pools = replace(proved.proof, vectors=[*proved.proof.vectors, *pools])
         proved = replace(proved, proof=with_pools)
     return proved, model
+
+
+def _runs_left(model: Model) -> int:
+    return sum(len(own) for runs in model.starts for own in runs)
 
 
 def schedule_of(
