@@ -49,7 +49,11 @@ MAX_KEPT = 1000  # runs of a job
 MAX_RUNS = 2_000_000  # runs times starts, before the pools
 MAX_COLUMNS = 100_000
 MAX_ENTRIES = 4_000_000
+MAX_SLOTS = 1_000_000  # times servers times resources
+MAX_POOLS = 10
 MAX_STATES = 50_000  # amounts in use on one server, for a cut
+MAX_SUMS = 2_000_000  # of such amounts and those of one job
+KEPT_BITS = 10**9  # of sets of columns that are cached
 MAX_UNITS = 10**6  # a demand or weight is at most this many units, unless it is rounded
 ROUNDED_UNITS = 10**9  # as many are the largest capacity, weight, if rounded
 TOLERANCE = Fraction(1, 10**6)  # of the rules, in worker-slots, bandwidth and capacity
@@ -144,8 +148,12 @@ def space(instance: ElasticInstance, goal: int, proof: Mapping[str, Any]) -> Pro
     """
     model = Model(instance, goal)
     vectors = proof.get("vectors")
+    pools = 0
     for k, vector in enumerate(vectors if isinstance(vectors, list) else []):
         if isinstance(vector, Mapping) and "p" in vector:
+            pools += 1
+            if pools > MAX_POOLS:
+                raise RefusedError(f"/vectors/{k}", f"more than {MAX_POOLS} pools")
             try:
                 model.reduce(vector)
             except RefusedError as error:
@@ -220,7 +228,8 @@ class Model:
         starts = [
             [range(job.first, job.end - run.duration + 1) for run in job.runs] for job in self.jobs
         ]
-        if sum(len(own) for runs in starts for own in runs) > MAX_RUNS:
+        slots = self.last * len(self.capacity) * len(instance.resources)
+        if sum(len(own) for runs in starts for own in runs) > MAX_RUNS or slots > MAX_SLOTS:
             raise RefusedError("/model", "the program is too large to be written down")
         self.starts = [[list(own) for own in runs] for runs in starts]
 
@@ -533,7 +542,7 @@ def _is_whole(instance: ElasticInstance, objective: float) -> bool:
     """Return whether objective values are whole numbers of units that doubles can hold."""
     unit = weight_unit(instance)
     exact = all((_decimal(job.weight) / unit).denominator == 1 for job in instance.jobs)
-    return exact and abs(Fraction(objective)) < 2**52 * unit
+    return exact and abs(Fraction(objective)) < 2**50 * unit
 
 
 def _step(numbers: Sequence[Fraction]) -> Fraction:
@@ -589,6 +598,9 @@ class _Conflicts:
             A column.
         """
         if j not in self._known:
+            if (len(self._known) + len(self._over)) * len(self._rows_of) > KEPT_BITS:
+                self._known.clear()
+                self._over.clear()
             found = 0
             for i in self._rows_of[j]:
                 entries, _, high = self._rows[i]
@@ -658,13 +670,13 @@ def _most(options: Mapping[int, Mapping[tuple[int, ...], int]], room: list[int])
     """Return the largest total worth of at most one option of each job within the room."""
     best = {tuple(0 for _ in room): 0}
     for own in options.values():
+        if len(best) > MAX_STATES or len(best) * len(own) > MAX_SUMS:
+            raise RefusedError("/rows", "too many sums of amounts to be listed")
         grown = dict(best)
         for used, value in best.items():
             for use, worth in own.items():
                 total = tuple(a + b for a, b in zip(used, use, strict=True))
                 if all(a <= b for a, b in zip(total, room, strict=True)):
                     grown[total] = max(grown.get(total, 0), value + worth)
-        if len(grown) > MAX_STATES:
-            raise RefusedError("/rows", "too many sums of amounts to be listed")
         best = grown
     return max(best.values())

@@ -243,10 +243,22 @@ def test_large_instances_are_refused_soon() -> None:
     wide = instance_of([job | {"chunks": 10**9}], servers=many)
     dense = instance_of([job | {"chunks": 900}], servers=many)
     late = instance_of([job | {"weight": 1e-9}, job | {"weight": 1, "epochs": 10**9}])
-    for instance in (paper, wide, dense, late):
+    long = instance_of([job | {"epochs": 10**9}])
+    for instance in (paper, wide, dense, late, long):
         with pytest.raises(RefusedError, match=r"too large|too many|more than"):
             proof.Model(instance, 10**20)
     assert proof.goal(wide, None) is None
+    pools = {"vectors": [{"o": 1, "p": []}] * 11, "cuts": []}
+    with pytest.raises(RefusedError, match=r"^/vectors/10: more than 10 pools"):
+        proof.space(TOY, 10, pools)
+
+
+def test_sums_of_amounts_are_listed_within_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {j: {(1 << k,): 1 for k in range(8)} for j in range(8)}
+    assert proof._most(options, [9]) == 8
+    monkeypatch.setattr(proof, "MAX_SUMS", 20)
+    with pytest.raises(RefusedError, match="too many sums"):
+        proof._most(options, [9])
 
 
 def test_weights_far_apart_leave_a_width_open() -> None:

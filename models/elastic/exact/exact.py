@@ -54,8 +54,8 @@ LP_SHARE = 0.4  # column generation
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # CP-SAT at the beginning
 CP_SAT_SHARE, CP_SAT_SECONDS = 0.2, 6.0  # CP-SAT after the first enumeration
 GUIDED_SHARE, GUIDED_SECONDS = 0.1, 4.0  # list schedules guided by prices
-REFUTE_SHARE = 0.5  # refuting better values
-MORE = 0.3  # of the gap to the incumbent by which a refuted goal is raised
+REFUTE_SHARE = 0.8  # refuting better values
+MORE = 0.2  # of the gap to the incumbent by which a refuted goal is raised
 NARROW_SHARE = 0.5  # the first enumeration
 LIST_SHARE = 0.5  # list schedules guided by a coarser relaxation
 # Sizes.
