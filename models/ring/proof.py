@@ -21,7 +21,9 @@ Excess. A configuration is a set of placed jobs that fit onto the servers at the
 each slot in which job j runs on n servers at contention p the worth a_jn rate_j(n, p) + b_jn. No
 slot has more than the worth W of the best configuration. A job with `left` iterations to do needs
 worth a_jn left + b_jn ceil(left / rate_j(n, 1)) or more, at the cheapest n that still ends in time.
-If all jobs together need more than W times the slots that are left, no schedule ends by the goal.
+If all jobs together need more than the slots that are left are worth, no schedule ends by the goal.
+A running job takes ceil(left / rate_j(n, 1)) slots or more; in these slots, only configurations
+count in which it runs on as many servers.
 
 Search. If the same jobs run with the same progress left, and the same ones wait, up to an exchange
 of servers, as in a region of the same or an earlier slot, a schedule here would be one there.
@@ -38,11 +40,13 @@ from schedgap.solvers.proofs.checker import RefusedError, Searched, whole
 MAX_STEPS = 40_000  # of the enumeration of configurations
 MAX_JOBS, MAX_SERVERS = 100, 20
 MAX_RATES = 100_000  # entries of the table of rates
+KEPT_VECTORS = 1000
 MAX_SEEN = 300_000  # regions that a search remembers
 ROUNDS = 300  # of the prices of a search
 
 Counts = tuple[int, ...]  # [s] GPUs or workers
 Jobs = tuple[int, ...]
+Mode = tuple[int, int]  # job, number of servers
 Active = tuple[int, int, int]  # job, servers and contention level of a job in a configuration
 
 
@@ -176,7 +180,7 @@ class RingSpace:
         ]
         self._least = [job.least for job in self.jobs]
         self.configurations = self._configurations()
-        self._prepared: dict[int, tuple[Mapping[str, Any], dict[tuple[int, int], Any], int]] = {}
+        self._prepared: dict[int, tuple[Mapping[str, Any], _Prices]] = {}
 
     def root(self) -> Region:
         """Return the region before the first decision."""
@@ -231,22 +235,32 @@ class RingSpace:
         """
         if self._is_empty(region):
             return None
-        if not vector:
-            return 0
-        prices, most = self._evaluate(vector)
+        return self.missing(region, vector) if vector else 0
+
+    def missing(self, region: Region, vector: Mapping[str, Any]) -> int:
+        """Return `excess` of a region that has been found not to be empty.
+
+        Parameters
+        ----------
+        region : Region
+        vector : mapping
+            Prices, as in a proof file.
+        """
+        prices = self._evaluate(vector)
         slots = self.goal - region.slot + 1
-        total = 0
+        total = sum(map(prices.needs(self.jobs, slots).__getitem__, region.waiting))
+        ends = []
         for j, left, n, _ in region.running:
-            a, b = prices.get((j, n), (0, 0))
-            total += a * left + b * -(-left // self.jobs[j].rate[n - 1][0])
-        for j in region.waiting:
-            needs = []
-            for n, length in self.jobs[j].alone:
-                if length <= slots:
-                    a, b = prices.get((j, n), (0, 0))
-                    needs.append(a * self.jobs[j].need + b * int(length))
-            total += min(needs)
-        return total - most * slots
+            a, b = prices.price.get((j, n), (0, 0))
+            length = -(-left // self.jobs[j].rate[n - 1][0])
+            total += a * left + b * length
+            ends.append((length, (j, n)))
+        ends.sort()
+        passed = 0
+        for k, (length, _) in enumerate(ends):
+            total -= (length - passed) * prices.most(frozenset(mode for _, mode in ends[k:]))
+            passed = length
+        return total - (slots - passed) * prices.most(frozenset())
 
     def reduce(self, region: Region, vector: Mapping[str, Any]) -> Region:
         """Return the region itself: nothing is removed by prices.
@@ -258,30 +272,33 @@ class RingSpace:
         """
         return region
 
-    def _evaluate(self, vector: Mapping[str, Any]) -> tuple[dict[tuple[int, int], Any], int]:
-        """Return the prices by job and number of servers, and the worth of a configuration."""
+    def _evaluate(self, vector: Mapping[str, Any]) -> "_Prices":
+        """Return the prices of a vector, and what they say of the configurations."""
         if id(vector) in self._prepared:  # it is stored, so its id is unique
-            return self._prepared[id(vector)][1:]
+            return self._prepared[id(vector)][1]
         entries = vector.get("p")
         if set(vector) != {"p"} or not isinstance(entries, list):
             raise RefusedError("/p", "needs a list of prices")
-        prices: dict[tuple[int, int], Any] = {}
+        price: dict[Mode, tuple[int, int]] = {}
         for entry in entries:
             if not isinstance(entry, list) or len(entry) != 4:
                 raise RefusedError("/p", "needs [job, servers, price, price]")
             j, n, a, b = (whole(number, "/p") for number in entry)
-            if (j, n) in prices or a < 0 or b < 0:
+            if (j, n) in price or a < 0 or b < 0:
                 raise RefusedError("/p", "prices are >= 0, and given once")
-            prices[j, n] = a, b
-        most = 0
+            price[j, n] = a, b
+        ranked = []
         for active in self.configurations:
             worth = 0
             for j, n, p in active:
-                a, b = prices.get((j, n), (0, 0))
+                a, b = price.get((j, n), (0, 0))
                 worth += a * self.jobs[j].rate[n - 1][p - 1] + b
-            most = max(most, worth)
-        self._prepared[id(vector)] = vector, prices, most
-        return prices, most
+            ranked.append((worth, frozenset((j, n) for j, n, _ in active)))
+        ranked.sort(key=lambda item: -item[0])
+        if len(self._prepared) >= KEPT_VECTORS:
+            self._prepared.clear()
+        self._prepared[id(vector)] = vector, _Prices(price, ranked)
+        return self._prepared[id(vector)][1]
 
     # --- search ---------------------------------------------------------------------------------
 
@@ -466,6 +483,41 @@ class RingSpace:
                 active.append((j, len(crowds), max(crowds)))
             found.add(tuple(sorted(active)))
         return sorted(found)
+
+
+class _Prices:
+    """The prices of a vector by job and number of servers; configurations by their worth."""
+
+    def __init__(
+        self, price: Mapping[Mode, tuple[int, int]], ranked: Sequence[tuple[int, frozenset[Mode]]]
+    ) -> None:
+        self.price, self.ranked = price, ranked  # the most worthy configuration first
+        self._most: dict[frozenset[Mode], int] = {}
+        self._needs: dict[int, list[int]] = {}
+
+    def most(self, running: frozenset[Mode]) -> int:
+        """Return the most that a slot is worth in which these jobs run."""
+        if running not in self._most:
+            found = (worth for worth, modes in self.ranked if running <= modes)
+            self._most[running] = next(found, 0)
+        return self._most[running]
+
+    def needs(self, jobs: Sequence[Rates], slots: int) -> list[int]:
+        """Return the worth [j] that each job needs at least, if it ends within so many slots."""
+        if slots not in self._needs:
+            self._needs[slots] = [
+                min(
+                    (
+                        self.price.get((j, n), (0, 0))[0] * job.need
+                        + self.price.get((j, n), (0, 0))[1] * int(length)
+                        for n, length in job.alone
+                        if length <= slots
+                    ),
+                    default=0,
+                )
+                for j, job in enumerate(jobs)
+            ]
+        return self._needs[slots]
 
 
 def _ways(

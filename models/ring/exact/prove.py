@@ -73,11 +73,11 @@ def prove_goal(
             priced += 1
             vector = best_prices(space, region, budget)
             if vector is not None:
-                excess = space.excess(region, vector)
-                if excess is not None and (excess > 0 or not tree):
+                closes = space.missing(region, vector) > 0
+                if closes or not tree:
                     recent.insert(0, len(vectors))
                     vectors.append(vector)
-                    closing = len(vectors) - 1 if excess > 0 else None
+                    closing = len(vectors) - 1 if closes else None
         if closing is not None:
             tree.append({"v": closing})
             continue
@@ -92,8 +92,7 @@ def _closing(
 ) -> int | None:
     """Return a vector that closes a region, and put it first; None if there is none."""
     for position, k in enumerate(recent[:TRIED]):
-        excess = space.excess(region, vectors[k])
-        if excess is not None and excess > 0:
+        if space.missing(region, vectors[k]) > 0:
             recent.insert(0, recent.pop(position))
             return k
     return None
