@@ -539,7 +539,11 @@ def weight_unit(instance: ElasticInstance) -> Fraction:
 
 
 def _is_whole(instance: ElasticInstance, objective: float) -> bool:
-    """Return whether objective values are whole numbers of units that doubles can hold."""
+    """Return whether objective values are whole numbers of units that doubles tell apart.
+
+    A weight, its product and the sum are each rounded by a part of 2^-53, so below 2^50 units an
+    objective is wrong by less than half a unit.
+    """
     unit = weight_unit(instance)
     exact = all((_decimal(job.weight) / unit).denominator == 1 for job in instance.jobs)
     return exact and abs(Fraction(objective)) < 2**50 * unit

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import schedgap as sg
 from schedgap.analysis.proving import find_evidence
 from schedgap.instances.elastic import ElasticInstance
-from schedgap.models.elastic import proof
+from schedgap.models.elastic import proof, rules
 from schedgap.models.elastic.exact import prove
 from schedgap.models.elastic.exact.prove import prove_goal
 from schedgap.models.method import Budget, RunContext
@@ -259,6 +259,35 @@ def test_sums_of_amounts_are_listed_within_a_limit(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(proof, "MAX_SUMS", 20)
     with pytest.raises(RefusedError, match="too many sums"):
         proof._most(options, [9])
+
+
+def test_values_that_doubles_do_not_tell_apart_are_not_whole() -> None:
+    """Near 2^52 units, the value of the later schedule would round down to the better one."""
+    d = 66_903_010_171
+    long = {"weight": 578.06, "train_time": {"w1": float(d)}, "update_time": {"p1": 0.0}}
+    short = {"weight": 0.01, "train_time": {"w1": 1.0}, "update_time": {"p1": 0.0}}
+    instance = instance_of([long, short])
+
+    def schedule(start: int) -> dict[str, Any]:
+        run = {"start": 1, "worker_type": "w1", "ps_type": "p1"}
+        there = {server: {"workers": {server: 1}, "ps": {server: 1}} for server in ("s1", "s2")}
+        jobs = {
+            "j1": run | there["s1"] | {"duration": d},
+            "j2": run | there["s2"] | {"start": start, "duration": 1},
+        }
+        return {"mode": "nonpreemptive", "jobs": jobs}
+
+    assert not [*rules.check(instance, schedule(1), {}), *rules.check(instance, schedule(2), {})]
+    better, worse = (rules.objective(instance, schedule(start)) for start in (1, 2))
+    assert better < worse
+    units = 57806 * (1 + d) + 2  # of the better one
+    goal = proof.goal(instance, worse)
+    assert goal is not None
+    width = proof.within(instance, worse)
+    assert goal >= units or better > worse * (1 - width)  # excluded, or within the width
+    assert width == 5e-7
+    plain = instance_of([long | {"weight": 1}, short | {"weight": 1}])
+    assert proof.within(plain, 2.0**49) == 0
 
 
 def test_weights_far_apart_leave_a_width_open() -> None:
