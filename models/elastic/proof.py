@@ -50,10 +50,11 @@ MAX_RUNS = 2_000_000  # runs times starts, before the pools
 MAX_COLUMNS = 100_000
 MAX_ENTRIES = 4_000_000
 MAX_SLOTS = 1_000_000  # times servers times resources
-MAX_POOLS = 10
 MAX_STATES = 50_000  # amounts in use on one server, for a cut
-MAX_SUMS = 2_000_000  # of such amounts and those of one job
-KEPT_BITS = 10**9  # of sets of columns that are cached
+MAX_STEPS = 10_000_000  # comparisons for one cut
+MAX_POOL_STEPS = 100_000_000  # prices that are looked up, for all pools; a start counts as ten
+MAX_PRICE_BITS = 256  # of a price of a pool
+MAX_CONFLICT_BITS = 2**30  # that are cached
 MAX_UNITS = 10**6  # a demand or weight is at most this many units, unless it is rounded
 ROUNDED_UNITS = 10**9  # as many are the largest capacity, weight, if rounded
 TOLERANCE = Fraction(1, 10**6)  # of the rules, in worker-slots, bandwidth and capacity
@@ -148,12 +149,8 @@ def space(instance: ElasticInstance, goal: int, proof: Mapping[str, Any]) -> Pro
     """
     model = Model(instance, goal)
     vectors = proof.get("vectors")
-    pools = 0
     for k, vector in enumerate(vectors if isinstance(vectors, list) else []):
         if isinstance(vector, Mapping) and "p" in vector:
-            pools += 1
-            if pools > MAX_POOLS:
-                raise RefusedError(f"/vectors/{k}", f"more than {MAX_POOLS} pools")
             try:
                 model.reduce(vector)
             except RefusedError as error:
@@ -225,13 +222,15 @@ class Model:
         self.last = max(job.end for job in self.jobs)
         self.columns: list[Column] = []
         self.cells: list[tuple[int, int, int]] = []
-        starts = [
-            [range(job.first, job.end - run.duration + 1) for run in job.runs] for job in self.jobs
-        ]
+        self._pool_steps = 0
+        numbers = (max(0, job.end - job.first - d + 1) for job in self.jobs for d, *_ in job.runs)
         slots = self.last * len(self.capacity) * len(instance.resources)
-        if sum(len(own) for runs in starts for own in runs) > MAX_RUNS or slots > MAX_SLOTS:
+        if sum(numbers) > MAX_RUNS or slots > MAX_SLOTS:
             raise RefusedError("/model", "the program is too large to be written down")
-        self.starts = [[list(own) for own in runs] for runs in starts]
+        self.starts = [
+            [list(range(job.first, job.end - run.duration + 1)) for run in job.runs]
+            for job in self.jobs
+        ]
 
     def cost(self, column: Column) -> int:
         """Return the coefficient of a column in the minimised value.
@@ -268,8 +267,17 @@ class Model:
             inside = 0 <= h < len(self.capacity) and 0 <= r < len(self.capacity[0])
             if not inside or not 1 <= t <= last or p < 0 or t in price.get((h, r), ()):
                 raise RefusedError("/p", "no such price, or a second one")
+            if max(o, p).bit_length() > MAX_PRICE_BITS:
+                raise RefusedError("/p", f"a price of more than {MAX_PRICE_BITS} bits")
             price.setdefault((h, r), {})[t] = p
             paid += p * self.capacity[h][r]
+        self._pool_steps += 25 * last * len(price) + sum(
+            len(starts) * (10 + sum(key in price for key, _ in run.use))
+            for job, own in zip(self.jobs, self.starts, strict=True)
+            for run, starts in zip(job.runs, own, strict=True)
+        )
+        if self._pool_steps > MAX_POOL_STEPS:
+            raise RefusedError("/p", "too many prices to be looked up")
         until = {}  # price of a unit up to slot t
         for key, own in price.items():
             until[key] = sums = [0]
@@ -577,20 +585,21 @@ class _Conflicts:
         self._rows = tuple(program.rows)
         self._over: dict[tuple[int, int], int] = {}  # by row and coefficient
         self._known: dict[int, int] = {}
+        self._steps = 0
 
     def __call__(self, program: IntegerProgram, data: Mapping[str, Any]) -> Row:
         """Return a row of at most one of the columns."""
-        given = data.get("columns")
-        if not isinstance(given, list) or not all(
-            0 <= whole(j, "/columns") < len(self._rows_of) for j in given
-        ):
+        given, width = data.get("columns"), len(self._rows_of)
+        if not isinstance(given, list) or not all(0 <= whole(j, "/columns") < width for j in given):
             raise RefusedError("/columns", "needs a list of columns")
-        members = 0
-        for j in given:
-            members |= 1 << j
+        if len(given) > width:
+            raise RefusedError("/columns", f"needs a list of at most {width}")
+        members, self._steps = _bits(given, width), 0
         for j in given:
             if members & ~self.near(j) != 1 << j:
                 raise RefusedError("/columns", f"column {j} does not exclude all the others")
+            if self._steps > MAX_STEPS:
+                raise RefusedError("/columns", "too many conflicts to be listed")
         return dict.fromkeys(given, 1), None, 1
 
     def near(self, j: int) -> int:
@@ -602,18 +611,29 @@ class _Conflicts:
             A column.
         """
         if j not in self._known:
-            if (len(self._known) + len(self._over)) * len(self._rows_of) > KEPT_BITS:
+            found, width = 0, len(self._rows_of)
+            if (len(self._known) + len(self._over)) * width > MAX_CONFLICT_BITS:
                 self._known.clear()
                 self._over.clear()
-            found = 0
             for i in self._rows_of[j]:
                 entries, _, high = self._rows[i]
                 key = i, entries[j]
                 if key not in self._over and high is not None:
-                    self._over[key] = sum(1 << k for k, a in entries.items() if a + key[1] > high)
+                    over = [k for k, a in entries.items() if a + key[1] > high]
+                    self._over[key] = _bits(over, width)
+                    self._steps += len(entries)
                 found |= self._over.get(key, 0)
+                self._steps += width // 1000
             self._known[j] = found & ~(1 << j)
         return self._known[j]
+
+
+def _bits(columns: Sequence[int], width: int) -> int:
+    """Return a set of columns as the bits of a number."""
+    found = bytearray(width // 8 + 1)
+    for j in columns:
+        found[j >> 3] |= 1 << (j & 7)
+    return int.from_bytes(found, "little")
 
 
 class _SlotCut:
@@ -634,7 +654,11 @@ class _SlotCut:
         if not isinstance(given, list) or not isinstance(pairs, list):
             raise RefusedError("", "needs lists of rows and of worths")
         rows = [self._row(program, i) for i in given]
+        if len(set(given)) != len(given):
+            raise RefusedError("/rows", "a row is there twice")
         worth = [self._pair(pair, len(rows)) for pair in pairs]
+        columns = {j for entries, _ in rows for j in entries}
+        _few(len(columns) * len(rows))
         amounts = {j: [0] * len(rows) for entries, _ in rows for j in entries}
         for k, (entries, _) in enumerate(rows):
             for j, a in entries.items():
@@ -645,6 +669,7 @@ class _SlotCut:
         for j, own in amounts.items():
             key = tuple(own)
             if key not in value:
+                _few((1 + len(value)) * len(worth))
                 below = (
                     w for use, w in worth if all(a <= b for a, b in zip(use, key, strict=True))
                 )
@@ -670,17 +695,24 @@ class _SlotCut:
         return amounts, number
 
 
+def _few(steps: int) -> None:
+    if steps > MAX_STEPS:
+        raise RefusedError("/rows", "too many amounts to be compared")
+
+
 def _most(options: Mapping[int, Mapping[tuple[int, ...], int]], room: list[int]) -> int:
     """Return the largest total worth of at most one option of each job within the room."""
-    best = {tuple(0 for _ in room): 0}
+    best, steps = {tuple(0 for _ in room): 0}, 0
     for own in options.values():
-        if len(best) > MAX_STATES or len(best) * len(own) > MAX_SUMS:
-            raise RefusedError("/rows", "too many sums of amounts to be listed")
+        steps += len(best) * len(own) * len(room)
+        _few(steps)
         grown = dict(best)
         for used, value in best.items():
             for use, worth in own.items():
                 total = tuple(a + b for a, b in zip(used, use, strict=True))
                 if all(a <= b for a, b in zip(total, room, strict=True)):
                     grown[total] = max(grown.get(total, 0), value + worth)
+            if len(grown) > MAX_STATES:
+                raise RefusedError("/rows", "too many sums of amounts to be listed")
         best = grown
     return max(best.values())

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from typing import Any
 
 import pytest
@@ -248,17 +249,74 @@ def test_large_instances_are_refused_soon() -> None:
         with pytest.raises(RefusedError, match=r"too large|too many|more than"):
             proof.Model(instance, 10**20)
     assert proof.goal(wide, None) is None
-    pools = {"vectors": [{"o": 1, "p": []}] * 11, "cuts": []}
-    with pytest.raises(RefusedError, match=r"^/vectors/10: more than 10 pools"):
-        proof.space(TOY, 10, pools)
 
 
-def test_sums_of_amounts_are_listed_within_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = {j: {(1 << k,): 1 for k in range(8)} for j in range(8)}
-    assert proof._most(options, [9]) == 8
-    monkeypatch.setattr(proof, "MAX_SUMS", 20)
-    with pytest.raises(RefusedError, match="too many sums"):
-        proof._most(options, [9])
+JOB: dict[str, Any] = {"train_time": {"w1": 0.5}, "update_time": {"p1": 0.0}}
+HOURS = JOB | {"train_time": {"w1": 5.0}}
+
+
+def refusal(instance: ElasticInstance, goal: int, **parts: Any) -> str:
+    data = {"vectors": [], "cuts": [], "tree": []} | parts
+    begin = time.process_time()
+    verdict = check_proof(instance, proof_data(instance, goal, **data))
+    assert time.process_time() - begin < 20
+    assert verdict.status == "refused"
+    return verdict.reason
+
+
+def test_windows_without_end_are_refused() -> None:
+    ages = JOB | {"train_time": {"w1": 1e12}, "epochs": 10**9, "batches_per_chunk": 10**9}
+    assert "too large" in refusal(instance_of([ages, ages]), 10**100)
+
+
+def test_pools_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof, "MAX_SLOTS", 10**12)
+    late = instance_of([JOB | {"arrival": 10**9}])
+    price: dict[str, Any] = {"o": 1, "p": [[0, 0, 1, 1]]}
+    reason = "/vectors/0/p: too many prices to be looked up"
+    assert refusal(late, 10**9 + 1, vectors=[price]) == reason
+    price["p"][0][3] = 1 << 300
+    assert refusal(late, 10**9 + 1, vectors=[price]).endswith("of more than 256 bits")
+    few = instance_of([HOURS, JOB])
+    monkeypatch.setattr(proof, "MAX_POOL_STEPS", 10**4)
+    free = {"o": 1, "p": []}
+    assert "/tree" in refusal(few, 100, vectors=[free])
+    assert refusal(few, 100, vectors=[free] * 10**4).endswith("too many prices to be looked up")
+
+
+def test_cuts_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof, "MAX_STEPS", 10**6)
+    wide = instance_of([HOURS | {"weight": n} for n in (1, 2)] + [JOB | {"arrival": 300}])
+    model = proof.Model(wide, 10**4)
+    model.write()
+    rows = list(range(3, len(model.program.rows)))
+    every = [j for j, column in enumerate(model.columns) if column.job == 0]
+    tries = {
+        "/cuts/0/rows: a row is there twice": {"why": "slot", "rows": [3] * 10**5, "worth": []},
+        "/cuts/0/rows: too many amounts": {"why": "slot", "rows": rows, "worth": []},
+        "/cuts/0/columns: needs a list of at most": {"why": "clique", "columns": every * 1000},
+    }
+    for reason, cut in tries.items():
+        assert refusal(wide, 10**4, cuts=[cut]).startswith(reason)
+
+
+def test_a_cut_of_many_conflicts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    goal = proof.goal(TOY, best_schedule(TOY)[0])
+    assert goal is not None
+    model = proof.Model(TOY, goal + 20)
+    model.write()
+    columns = [j for j, column in enumerate(model.columns) if column.job == 0]
+    near = [model.conflicts.near(j) for j in columns]
+    monkeypatch.setattr(proof, "MAX_CONFLICT_BITS", 0)  # only the last is cached
+    model = proof.Model(TOY, goal + 20)
+    model.write()
+    assert [model.conflicts.near(j) for j in columns] == near
+    monkeypatch.setattr(proof, "MAX_STEPS", 3)
+    with pytest.raises(RefusedError, match="too many conflicts"):
+        model.kinds["clique"](model.program, {"columns": columns})
+    rows = [len(model.jobs)]
+    with pytest.raises(RefusedError, match="too many amounts"):
+        model.kinds["slot"](model.program, {"rows": rows, "worth": [[[1], 1]] * 4})
 
 
 def test_values_that_doubles_do_not_tell_apart_are_not_whole() -> None:

@@ -357,7 +357,7 @@ def test_a_row_that_allows_several_columns_is_no_choice(choice: checker.Row, low
     full = ({0: 5, 1: 5, 2: 5}, None, 9)
     program = IntegerProgram([0] * 3, [0, lower, 0], [2, 2, 1], [full, choice], 0)
     cut = {"why": "cover", "row": 0, "sets": [[[0, 1], 1], [[2], None]]}
-    with pytest.raises(RefusedError, match="no choice of these columns|columns >= 0"):
+    with pytest.raises(RefusedError, match=r"no choice of these columns|columns >= 0"):
         with_cuts(program, [cut], CUTS)
     with pytest.raises(RefusedError, match="no choice of at most one"):
         ProgramSpace(program).split((list(program.lower), list(program.upper)), ["row", 1, 1])
