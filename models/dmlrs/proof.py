@@ -351,6 +351,8 @@ class Model:
                 continue
             stack.append((k + 1, value, held))
             for more, bundle in reversed(jobs[k]):
+                if states > MAX_STATES:  # something is left on the stack
+                    break
                 if value + more + rest[k + 1] > best:
                     fits, searched = self._holds((*held, bundle))
                     states += 1 + searched
