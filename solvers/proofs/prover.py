@@ -51,6 +51,7 @@ ROOT_ROUNDS, NODE_ROUNDS = 20, 2  # rounds of cuts
 FRACTIONAL = 1e-6
 FEW_LEFT = 0.5  # the engine is rebuilt when at most this fraction of its columns is not fixed at 0
 COST_BITS = 20  # of the largest cost in the engine, whose tolerances are absolute
+LARGEST = 10**100  # of a goal in the engine
 
 Separator = Callable[[Floats, Box], Sequence[Mapping[str, Any]]]
 """Takes a fractional point [j] and the box, and returns cuts as written in proof files."""
@@ -153,6 +154,7 @@ class _Prover:
         self.cuts: list[Mapping[str, Any]] = []
         most = max((abs(c) for c in program.cost), default=0)
         self.shift = max(0, most.bit_length() - COST_BITS)
+        self.most = LARGEST << self.shift
         self.cost = np.array([self._scaled(c) for c in program.cost])
         self.goal = self._scaled(program.goal)
         self.choice_rows = [
@@ -170,7 +172,7 @@ class _Prover:
 
     def _scaled(self, number: int) -> float:
         """Return a cost, or a sum of costs, in the unit of the engine."""
-        return float(Fraction(number, 1 << self.shift))
+        return float(Fraction(min(max(number, -self.most), self.most), 1 << self.shift))
 
     def run(self) -> Proof:
         """Return the proof; raise _StoppedError if none is found."""

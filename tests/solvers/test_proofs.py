@@ -182,6 +182,14 @@ def test_costs_of_many_digits_are_proved_like_small_ones(seed: int) -> None:
         assert sum(c * v for c, v in zip(large.cost, answered.better, strict=True)) == best * unit
 
 
+@pytest.mark.parametrize("cost", [[], [0, 0], [3, -1]])
+def test_a_goal_beyond_all_doubles_is_below_every_cost(cost: list[int]) -> None:
+    asked = IntegerProgram(cost, [0] * len(cost), [1] * len(cost), [], -(1 << 1100))
+    attempted = attempt(asked)
+    assert attempted.reason == ""
+    assert checked(asked, as_file(attempted)).leaves == 1
+
+
 def test_rows_that_are_derived_when_needed_exclude_whole_points_too() -> None:
     """The program allows all of three items; a kind of cut of its own, only two of them."""
     program = IntegerProgram([-1] * 3, [0] * 3, [1] * 3, [], -3)
