@@ -117,7 +117,7 @@ def plain_ps(instance: DmlrsInstance, j: int, workers: int) -> int | None:
     if instance.ps_rule == "exact":
         k = round(workers / ratio)
         return k if k >= 1 and abs(workers / ratio - k) < 1e-9 else None
-    return math.ceil(workers / ratio - 1e-9)
+    return max(1, math.ceil(workers / ratio - 1e-9))
 
 
 def plain_work(instance: DmlrsInstance, j: int) -> tuple[float, float]:
