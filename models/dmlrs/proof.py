@@ -229,9 +229,9 @@ class Model:
         """Return the bundles of a job that empty machines may hold, by mode up to a whole job."""
         job, found = self.instance.jobs[i], []
         for internal in (True, False) if len(self.machines) > 1 else (True,):
-            enough = _FULL * _worker_slots(job, internal)
+            enough = math.ceil(_FULL * _worker_slots(job, internal))
             own = [Bundle(i, internal, n) for n in self.ps_of[i]]
-            own = own[: bisect_left(own, enough, key=lambda bundle: Fraction(bundle.workers)) + 1]
+            own = own[: bisect_left(own, enough, key=lambda bundle: bundle.workers) + 1]
             found += own[: bisect_left(own, True, key=lambda b: not self._search([b], SHORT)[0])]
         return found
 

@@ -13,9 +13,11 @@ separation of a small polytope by optimizing over it.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.models.dmlrs import proof
@@ -64,6 +66,8 @@ def prove_goal(
 
 
 Worth = dict[Bundle, int]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 class SlotSeparator:
@@ -79,7 +83,12 @@ class SlotSeparator:
 
     def __init__(self, model: proof.Model, clock: Clock) -> None:
         self.model, self.clock = model, clock
-        self.known: dict[frozenset[tuple[Bundle, int]], Worth] = {}
+        self.bundles = sorted({bundle for own in model.bundles for bundle in own.values()})
+        self.index = {bundle: k for k, bundle in enumerate(self.bundles)}
+        self.job, self.internal, self.workers = np.array(self.bundles, int).reshape(-1, 3).T
+        self.known: list[Worth] = []
+        self.worths: list[Floats] = []  # of all bundles [k], over the limit of the cut
+        self.held: dict[tuple[Bundle, ...], Bools] = {}  # bundles [k] that a choice can become
 
     def __call__(self, point: Floats, box: Box) -> Sequence[Mapping[str, Any]]:
         """Return a violated cut for each slot that has one.
@@ -93,8 +102,10 @@ class SlotSeparator:
         """
         found = []
         for slot, own in enumerate(self.model.bundles):
-            value = {bundle: float(point[j]) for j, bundle in own.items() if point[j] > LEAST}
-            if self.clock.expired() or not value:
+            value = np.zeros(len(self.bundles))
+            for j, bundle in own.items():
+                value[self.index[bundle]] = point[j]
+            if self.clock.expired() or not (value > LEAST).any():
                 continue
             worth = self._known(value) or self._separate(value)
             if worth:
@@ -102,73 +113,82 @@ class SlotSeparator:
                 found.append({"why": "slot", "slot": slot, "worth": sorted(named)})
         return found
 
-    def _violation(self, worth: Worth, value: Mapping[Bundle, float]) -> float:
-        """Return by how much a point violates a cut, relative to its limit."""
-        total = sum(
-            v * max((w for b, w in worth.items() if bundle.becomes(b)), default=0)
-            for bundle, v in value.items()
-        )
-        limit = self.model.best(worth)[0] if total else 0
-        return total / limit - 1 if limit else total
+    def _known(self, value: Floats) -> Worth | None:
+        """Return the known worths whose cut a point [k] violates most, or None."""
+        if not self.known:
+            return None
+        violation = np.array(self.worths) @ value
+        most = int(violation.argmax())
+        return self.known[most] if violation[most] > 1 + VIOLATION else None
 
-    def _known(self, value: Mapping[Bundle, float]) -> Worth | None:
-        """Return known worths whose cut is violated most, or None."""
-        present = {b.job for b in value}
-        most, chosen = VIOLATION, None
-        for worth in self.known.values():
-            own = {b: w for b, w in worth.items() if b.job in present}
-            violation = self._violation(own, value)
-            if violation > most:
-                most, chosen = violation, own
-        return chosen
-
-    def _separate(self, value: Mapping[Bundle, float]) -> Worth | None:
-        """Return the worths of a violated cut, or None."""
-        bundles = sorted(value)
-        weight = np.array([value[bundle] for bundle in bundles])
+    def _separate(self, value: Floats) -> Worth | None:
+        """Return the worths of a cut that a point [k] violates, or None."""
+        support = np.flatnonzero(value > LEAST)
+        bundles = [self.bundles[k] for k in support]
         size = len(bundles)
-        order = [
-            (k, n)
-            for k in range(size)
-            for n in range(size)
-            if k != n and bundles[k].becomes(bundles[n])
-        ]
-        rows = np.zeros((len(order), size))
-        for row, (k, n) in zip(rows, order, strict=True):  # worth more if it can become the other
-            row[n], row[k] = 1, -1
+        rows, right = [np.zeros(size)], [0.0]
+        for k, n in permutations(range(size), 2):
+            if bundles[k].becomes(bundles[n]):  # then it is worth no less
+                rows.append(np.zeros(size))
+                rows[-1][n], rows[-1][k] = 1, -1
+                right.append(0.0)
+        held = self._choices(value, support)
         relaxation = Relaxation(
             LinearProgram(
-                -weight,
+                -value[support],
                 np.zeros(size),
                 np.ones(size),
-                rows,
-                np.full(len(order), -np.inf),
-                np.zeros(len(order)),
+                np.concatenate([np.array(rows), held]),
+                np.full(len(rows) + len(held), -np.inf),
+                np.array(right + [1.0] * len(held)),
             )
         )
         while not self.clock.expired():
             result = relaxation.solve(self.clock)
-            if (
-                result.values is None
-                or result.objective is None
-                or -result.objective <= 1 + VIOLATION
-            ):
+            if result.values is None or (result.objective or 0.0) >= -1 - VIOLATION:
                 return None
             fine = np.round(np.asarray(result.values) * FINE).astype(int).tolist()
             worth = {b: w for b, w in zip(bundles, fine, strict=True) if w > 0}
             limit, chosen = self.model.best(worth)
+            if limit <= FINE * (1 + 1e-5):
+                return self._whole(worth, value)
             if sum(worth[b] for b in chosen) <= FINE * (1 + 1e-5):
-                return self._whole(worth, value) if limit <= FINE * (1 + 1e-5) else None
-            row = np.array([[float(b in chosen) for b in bundles]])
-            relaxation.add_rows([-np.inf], [1.0], row)
+                return None  # the search was too long
+            self.held[chosen] = np.any([self._smaller(bundle) for bundle in chosen], axis=0)
+            relaxation.add_rows([-np.inf], [1.0], [[float(b in chosen) for b in bundles]])
         return None
 
-    def _whole(self, worth: Worth, value: Mapping[Bundle, float]) -> Worth | None:
+    def _choices(self, value: Floats, support: Ints) -> Floats:
+        """Return the rows of known choices: of each job one bundle [support] of largest value."""
+        if not self.held:
+            return np.zeros((0, len(support)))
+        can = np.array(list(self.held.values()))[:, support]
+        rows = np.zeros(can.shape)
+        for i in np.unique(self.job[support]):
+            own = np.flatnonzero(self.job[support] == i)
+            rated = np.where(can[:, own], value[support[own]], 0.0)
+            best = rated.argmax(axis=1)
+            rows[np.arange(len(rows)), own[best]] = rated[np.arange(len(rows)), best] > 0
+        return np.unique(rows, axis=0)
+
+    def _smaller(self, bundle: Bundle) -> Bools:
+        """Return which bundles [k] a bundle can become."""
+        within = (self.job == bundle.job) & (self.workers <= bundle.workers)
+        return np.asarray(within & (self.internal <= bundle.internal))
+
+    def _whole(self, worth: Worth, value: Floats) -> Worth | None:
         """Return worths in small whole numbers whose cut is violated, too, or None."""
         for scale in SCALES:
             tried = {b: round(w * scale / FINE) for b, w in worth.items()}
             tried = {b: w for b, w in tried.items() if w}
-            if self._violation(tried, value) > VIOLATION:
-                self.known[frozenset(tried.items())] = tried
+            limit = self.model.best(tried)[0]
+            total = np.zeros(len(self.bundles))
+            for b, w in tried.items():
+                larger = (self.job == b.job) & (self.workers >= b.workers)
+                larger &= self.internal >= b.internal
+                total[larger] = np.maximum(total[larger], w)
+            if limit and total @ value > limit * (1 + VIOLATION):
+                self.known.append(tried)
+                self.worths.append(total / limit)
                 return tried
         return None
