@@ -15,7 +15,8 @@ spread job ran on its servers then: the job would make progress at its highest r
 so that by the first lemma no job would end later. Hence a job starts in slot 1, or in a slot where
 GPUs that it takes were busy in the slot before, or where it meets a spread job that ran there.
 Jobs with equal numbers may exchange their names, so they start in the order of the file; servers
-with the same GPUs and the same jobs may exchange what follows, so that the first takes the most.
+with equal GPUs and the same jobs, and alike in the slot before, may exchange what follows, so that
+the first takes the most. Both exchanges keep the sum of starts.
 
 Excess. A configuration is a set of placed jobs that fit onto the servers at the same time. Give
 each slot in which job j runs on n servers at contention p the worth a_jn rate_j(n, p) + b_jn. No
@@ -25,8 +26,9 @@ If all jobs together need more than the slots that are left are worth, no schedu
 A running job takes ceil(left / rate_j(n, 1)) slots or more; in these slots, only configurations
 count in which it runs on as many servers.
 
-Search. If the same jobs run with the same progress left, and the same ones wait, up to an exchange
-of servers, as in a region of the same or an earlier slot, a schedule here would be one there.
+Search. What follows on a region depends on the jobs that run, their progress left, the jobs that
+wait and the slot before. If all these are as in a region of the same or an earlier slot, but for
+an exchange of servers, a schedule here would be one there.
 """
 
 import math

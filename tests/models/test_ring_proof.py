@@ -154,6 +154,29 @@ def test_a_spread_job_may_start_where_nothing_ends() -> None:
     assert starts == {"a": 1, "b": 4}
 
 
+@given(DRAWN)
+def test_rates_are_those_of_the_rules(instance: RingInstance) -> None:
+    for own, rates in zip(instance.jobs, space_of(instance, 1).jobs, strict=True):
+        for n, row in enumerate(rates.rate, 1):
+            for p, rate in enumerate(row, 1):
+                assert rate == rules._iterations_per_slot(instance, own, n, 0 if n == 1 else p)
+
+
+def test_a_rate_just_below_a_whole_number_counts_as_it() -> None:
+    times = {"batch_size": 1, "forward_time_per_sample": 0.05, "backward_time": 0.01}
+    fields = {"overhead_per_server": 0.0, "rate_scale": 3}
+    instance = instance_of([job("a", 1, 49, **times)], [1], **fields)
+    assert 3 / (0.05 + 0.01) < 50
+    assert space_of(instance, 1).jobs[0].rate == ((50,),)
+
+
+def test_no_schedule_ends_after_the_horizon() -> None:
+    short = W1.replace(horizon=6)
+    assert proof.search(W1, 20, seconds=60).better is not None
+    searched = proof.search(short, 20, seconds=60)
+    assert (searched.complete, searched.better) == (True, None)
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_small_presets_are_proved(seed: int) -> None:
     best = {1: 13, 2: 11, 3: 15, 4: 19}[seed]
