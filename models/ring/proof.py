@@ -44,7 +44,7 @@ MAX_JOBS, MAX_SERVERS = 100, 20
 MAX_RATES = 100_000  # entries of the table of rates
 KEPT_VECTORS = 1000
 MAX_SEEN = 300_000  # regions that a search remembers
-ROUNDS = 300  # of the prices of a search
+ROUNDS, MAX_SHARES = 300, 2_000_000  # of the prices of a search
 
 Counts = tuple[int, ...]  # [s] GPUs or workers
 Jobs = tuple[int, ...]
@@ -140,6 +140,8 @@ def search(instance: RingInstance, goal: int, *, seconds: float) -> Searched:
         If there are too many configurations.
     """
     end, states = time.monotonic() + seconds, 0
+    if seconds <= 0:
+        return Searched(False)
     space = RingSpace(instance, goal)
     vector = space.simple_prices()
     seen: dict[object, int] = {}
@@ -311,18 +313,16 @@ class RingSpace:
         progress in it; the best of all rounds counts (multiplicative weights).
         """
         worth = [job.size * min(self._least[j], 1e9) for j, job in enumerate(self.jobs)]
+        shares = [[(j, self._share(j, n, p)) for j, n, p in each] for each in self.configurations]
         best, chosen = 0.0, worth
-        for _ in range(ROUNDS):
-            most, active = max(
-                (sum(worth[j] * self._share(j, n, p) for j, n, p in active), active)
-                for active in self.configurations
-            )
+        for _ in range(min(ROUNDS, MAX_SHARES // (1 + sum(map(len, shares))))):
+            most, active = max((sum(worth[j] * part for j, part in each), each) for each in shares)
             if most == 0:
                 break
             if sum(worth) / most > best:
                 best, chosen = sum(worth) / most, list(worth)
-            for j, n, p in active:
-                worth[j] *= math.exp(-0.1 * self._share(j, n, p) * self._least[j])
+            for j, part in active:
+                worth[j] *= math.exp(-0.1 * part * self._least[j])
         unit = 2**40 / max(chosen)
         entries = []
         for j, job in enumerate(self.jobs):
