@@ -90,7 +90,7 @@ class JobRuns(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A run of a job from a start slot."""
+    """A run of a job from a start slot; run -1 stands for a job of a batch that does not run."""
 
     job: int
     run: int
@@ -239,6 +239,8 @@ class Model:
         ----------
         column : Column
         """
+        if column.run < 0:
+            return 0
         job = self.jobs[column.job]
         end = column.start + job.runs[column.run].duration
         return -job.weight if self.is_batch else job.weight * end
@@ -322,9 +324,12 @@ class Model:
             first = len(self.columns)
             found = [Column(j, k, t) for k, own in enumerate(runs) for t in own]
             found.sort(key=lambda c: (c.start + self.jobs[c.job].runs[c.run].duration, c))
+            if self.is_batch:
+                self.columns.append(Column(j, -1, 0))
             self.columns += found
-            rows.append((dict.fromkeys(range(first, len(self.columns)), 1),
-                         None if self.is_batch else 1, 1))  # (2a), (7a)  # fmt: skip
+            every = range(first, len(self.columns))
+            rows.append((dict.fromkeys(every, 1), 1, 1))  # (2a), (7a)
+            first = len(self.columns) - len(found)
             for i, column in enumerate(found, first):
                 run = self.jobs[j].runs[column.run]
                 entries += run.duration * len(run.use)

@@ -142,6 +142,8 @@ def schedule_of(
     placements = {}
     servers = [server.id for server in instance.servers]
     for column in itertools.compress(model.columns, solution):
+        if column.run < 0:
+            continue
         run = model.jobs[column.job].runs[column.run]
         m, workers, p, n, ps = run.place
         placements[instance.jobs[column.job].id] = Placement(
