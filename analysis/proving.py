@@ -20,7 +20,7 @@ Effort = Literal["auto", "off"] | float
 """`auto`: as long as the search took. A number: so many seconds. `off`: only say what is known."""
 
 LEAST_SECONDS = 1.0  # that `auto` allows
-TREE_SHARE = 0.7  # of the time, where two engines can be asked afterwards
+TREE_SHARE = 0.7  # of the time, where a complete search or two engines can follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +170,14 @@ def find_evidence(
     written : Proof, optional
         By the search itself.
     """
-    from schedgap.models.proofs import integer_program, search_again
+    from schedgap.models.proofs import has_search, integer_program, search_again
     from schedgap.solvers.proofs.agreement import agree
 
     clock = Clock(seconds)
     if written is not None and (data := _checked(instance, goal, written, clock)) is not None:
         return Evidence("tree", data)
     program = integer_program(instance, goal)
-    share = 1.0 if program is None else TREE_SHARE
+    share = TREE_SHARE if program is not None or has_search(instance) else 1.0
     proof, note = _search_tree(instance, goal, schedule, Budget(clock.share(share), seed))
     if proof is not None and (data := _checked(instance, goal, proof, clock)) is not None:
         return Evidence("tree", data)

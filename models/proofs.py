@@ -128,6 +128,16 @@ def integer_program(instance: Instance, goal: int) -> IntegerProgram | None:
     return program
 
 
+def has_search(instance: Instance) -> bool:
+    """Return whether the family's checker has a complete search.
+
+    Parameters
+    ----------
+    instance : Instance
+    """
+    return hasattr(_family(instance), "search")
+
+
 def search_again(instance: Instance, goal: int, *, seconds: float) -> Searched | None:
     """Search all schedules by the family's checker, without an engine.
 
@@ -144,11 +154,10 @@ def search_again(instance: Instance, goal: int, *, seconds: float) -> Searched |
     Searched or None
         None where the family has no such search, or the instance is too large for it.
     """
-    owner = _family(instance)
-    if not hasattr(owner, "search"):
+    if not has_search(instance):
         return None
     try:
-        searched: Searched = owner.search(instance, goal, seconds=seconds)
+        searched: Searched = _family(instance).search(instance, goal, seconds=seconds)
     except RefusedError:  # too large
         return None
     return searched

@@ -131,6 +131,21 @@ def test_values_that_doubles_cannot_tell_apart_have_no_proof() -> None:
         proof.HareSpace(instance, 500 * 10**12 + 500)
 
 
+@pytest.mark.parametrize(("price", "fits"), [(2**49, True), (2**50, False)])
+def test_prices_are_summed_exactly_or_refused(price: int, fits: bool) -> None:
+    """Two tasks and one GPU: sums reach three times a price, which int64 has to hold."""
+    instance = instance_of(
+        {"g": "k"}, [{"rounds": 2, "tasks_per_round": 1, "training_time": {"k": 1}}]
+    )
+    space = proof.HareSpace(instance, 1)
+    vector = {"q": 0, "p": [[0, 0, price], [0, 1, price]]}
+    if fits:
+        assert space.excess(space.root(), vector) == 2 - 1
+    else:
+        with pytest.raises(RefusedError, match="too large to be summed exactly"):
+            space.excess(space.root(), vector)
+
+
 def one_by_one(instance: HareInstance) -> HareSchedule:
     """Return the schedule with one task at a time, all on the first GPU."""
     view, whole = arrays(instance), steps(instance)
