@@ -331,6 +331,48 @@ def test_a_search_that_is_too_long_makes_a_cut_weaker_not_wrong(
             assert proof.Model(instance, -1).best(worth)[0] >= exact
 
 
+def test_two_small_bundles_are_worth_more_than_the_best_one() -> None:
+    """Job a needs both GPUs and is worth 5, jobs b and c need one each and are worth 3 each."""
+    machine = {"id": "m", "capacity": {"gpu": 2, "cpu": 9}}
+    jobs = [
+        small().jobs[0].model_dump()
+        | {"id": name, "batch_size": 1, "worker_demand": {"gpu": gpus, "cpu": 0}}
+        for name, gpus in (("a", 2), ("b", 1), ("c", 1))
+    ]
+    instance = DmlrsInstance.from_data(small().to_data() | {"machines": [machine], "jobs": jobs})
+    worth = {proof.Bundle(i, True, 1): w for i, w in enumerate((5, 3, 3))}
+    limit, chosen = proof.Model(instance, -1).best(worth)
+    assert limit == 6
+    assert {bundle.job for bundle in chosen} == {1, 2}
+
+
+def test_the_search_for_a_cut_ends_among_the_bundles_of_a_job(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = proof.Model(small(), -1)
+    worth = dict.fromkeys(model.bundles[-1].values(), 1)
+    monkeypatch.setattr(proof, "MAX_STATES", 0)
+    searched = []
+    holds = model._holds
+    monkeypatch.setattr(model, "_holds", lambda held: searched.append(held) or holds(held))
+    assert len(worth) > 1
+    assert model.best(worth)[0] == 1
+    assert len(searched) == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_bundle_is_worth_the_most_that_it_can_become(seed: int) -> None:
+    rng, model = random.Random(seed), proof.Model(contended(seed), -1)
+    slot = rng.randrange(1, len(model.bundles))
+    own = model.bundles[slot]
+    named = {b: rng.randint(1, 9) for b in own.values() if rng.random() < 0.5}
+    worth = [[b.job, int(b.internal), b.workers, w] for b, w in named.items()]
+    entries, _, _ = model.kinds["slot"](model.program, {"slot": slot, "worth": worth})
+    most = {j: max((w for b, w in named.items() if a.becomes(b)), default=0)
+            for j, a in own.items()}  # fmt: skip
+    assert entries == {j: w for j, w in most.items() if w}
+
+
 def test_utilities_of_any_size_have_a_goal() -> None:
     instance = small(utility={"type": "sigmoid", "priority": 1e-9, "sensitivity": 1, "target": 1})
     assert proof.goal(instance, None) is None

@@ -230,6 +230,115 @@ def test_a_slot_cut_counts_one_run_of_each_job() -> None:
     assert most == (2 if sum(least) <= high else 1)
 
 
+@pytest.mark.parametrize(
+    ("job", "fields", "run"),
+    [
+        pytest.param({"train_time": {"w1": 1 + 5e-7}}, {}, {}, id="V10: the work is short"),
+        pytest.param(
+            {"train_time": {"w1": 1.0}},
+            {"servers": [{"id": "s1", "capacity": {"gpu": 1, "bandwidth": 1}},
+                         {"id": "s2", "capacity": {"cpu": 1, "bandwidth": 1}}],
+             "worker_types": [{"id": "w1", "demand": {"gpu": 1, "bandwidth": 1}}],
+             "ps_types": [{"id": "p1", "demand": {"cpu": 1, "bandwidth": 1 - 5e-7}}]},
+            {"ps": {"s2": 1}},
+            id="V11: the bandwidth of a PS is short",
+        ),
+        pytest.param(
+            {"train_time": {"w1": 1.0}},
+            {"servers": [{"id": "s1", "capacity": {"gpu": 1 - 5e-7, "cpu": 8, "bandwidth": 6}}]},
+            {},
+            id="V13: a server is overfull by half of the tolerance",
+        ),
+        pytest.param(
+            {"train_time": {"w1": 1.0}},
+            {"servers": [{"id": "s1", "capacity": {"gpu": 31249999999.999996, "bandwidth": 6}}],
+             "worker_types": [{"id": "w1", "demand": {"gpu": 31.25e9, "bandwidth": 1}}],
+             "ps_types": [{"id": "p1", "demand": {"bandwidth": 3}}]},
+            {},
+            id="V13: a server is overfull by a unit in the last place",
+        ),
+        pytest.param(
+            {"train_time": {"w1": 1.0}, "chunks": 3},
+            {"servers": [{"id": "s1", "capacity": {"gpu": 1e12, "bandwidth": 6}}],
+             "worker_types": [{"id": "w1", "demand": {"gpu": 1e12 / 3, "bandwidth": 1}},
+                              {"id": "w2", "demand": {"gpu": 1, "bandwidth": 1}}],
+             "ps_types": [{"id": "p1", "demand": {"bandwidth": 3}}]},
+            {"workers": {"s1": 3}},
+            id="V13: demands that are rounded fill a server",
+        ),
+    ],
+)  # fmt: skip
+def test_a_schedule_within_the_tolerances_of_the_rules_is_in_the_program(
+    job: dict[str, Any], fields: dict[str, Any], run: dict[str, Any]
+) -> None:
+    instance = instance_of([{"update_time": {"p1": 0.0}} | job], **fields)
+    held = {"worker_type": "w1", "ps_type": "p1", "workers": {"s1": 1}, "ps": {"s1": 1}} | run
+    schedule = {"mode": "nonpreemptive", "jobs": {"j1": held | {"start": 1, "duration": 1}}}
+    assert not list(rules.check(instance, schedule, {}))
+    assert rules.objective(instance, schedule) == 2
+    assert attempt(instance, 1).proof is not None
+    false = attempt(instance, 2)
+    assert false.proof is None
+    assert false.better is not None
+
+
+def test_a_job_of_the_least_weight_is_not_rounded_away() -> None:
+    """The heavy job ends too late, so the best schedule has the other one only."""
+    heavy = {"weight": 1e12, "train_time": {"w1": 9.0}, "update_time": {"p1": 0.0}}
+    light = {"weight": 1e-9, "train_time": {"w1": 1.0}, "update_time": {"p1": 0.0}}
+    instance = instance_of([heavy, light], objective="scheduled_weight", deadline=3)
+    assert best_schedule(instance)[0] == 1e-9
+    goal = proof.goal(instance, 0.0)
+    assert goal == -1
+    false = attempt(instance, goal)
+    assert false.proof is None
+    assert false.better is not None
+
+
+@pytest.mark.parametrize(
+    ("batch", "goal", "price"), [(False, 15, {1: 9}), (True, -8, {1: 4, 2: 6, 3: 5})]
+)
+def test_a_pool_leaves_out_just_the_starts_of_its_lemma(
+    *, batch: bool, goal: int, price: dict[int, int]
+) -> None:
+    """Prices above all that a job of a batch is worth do not let L be more than 0 for it."""
+    kind = {"objective": "scheduled_weight", "deadline": 5} if batch else {}
+    server = {"id": "s1", "capacity": {"gpu": 1, "bandwidth": 12}}
+    jobs = [{"train_time": {"w1": d}, "update_time": {"p1": 0.0}, "weight": w}
+            for d, w in ((2.0, 3), (1.0, 2))]  # fmt: skip
+    needs = {"worker_types": [{"id": "w1", "demand": {"gpu": 1, "bandwidth": 1}}],
+             "ps_types": [{"id": "p1", "demand": {"bandwidth": 3}}]}  # fmt: skip
+    instance = instance_of(jobs, servers=[server], **needs, **kind)
+    model = proof.Model(instance, goal)
+    o, costs = 1, {}
+    for j, job in enumerate(model.jobs):
+        (run,) = job.runs
+        use = dict(run.use)[0, 0]
+        for t in model.starts[j][0]:
+            paid = sum(use * price.get(slot, 0) for slot in range(t, t + run.duration))
+            costs[j, t] = o * model.cost(proof.Column(j, 0, t)) + paid
+    least = [min(c for (i, _), c in costs.items() if i == j) for j in (0, 1)]
+    if batch:
+        least = [min(0, c) for c in least]
+    slack = o * goal - sum(least) + sum(price.values()) * model.capacity[0][0]
+    expected = [[t for (i, t), c in costs.items() if i == j and c - least[j] <= slack]
+                for j in (0, 1)]  # fmt: skip
+    model.reduce({"o": o, "p": [[0, 0, t, p] for t, p in price.items()]})
+    assert [own for (own,) in model.starts] == expected
+
+
+def test_runs_that_fill_a_server_exclude_no_other() -> None:
+    server = {"id": "s1", "capacity": {"gpu": 2, "cpu": 8, "bandwidth": 12}}
+    instance = instance_of([JOB] * 3, servers=[server])
+    model = proof.Model(instance, 7)
+    model.write()
+    first = [j for j, column in enumerate(model.columns) if column.start == 1]
+    assert len(first) == 3
+    with pytest.raises(RefusedError, match="does not exclude"):
+        model.kinds["clique"](model.program, {"columns": first[:2]})
+    assert attempt(instance, 7).better is not None
+
+
 # --- sizes and widths ----------------------------------------------------------------------------
 
 
