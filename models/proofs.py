@@ -27,7 +27,7 @@ from schedgap.solvers.proofs.checker import (
     whole,
 )
 
-MAX_BYTES = 256 * 2**20  # of a proof when unpacked
+MAX_BYTES = 64 * 2**20  # of a proof when unpacked
 KEYS = ("kind", "version", "family", "instance_sha256", "goal", "vectors", "cuts", "tree")
 
 
@@ -267,7 +267,7 @@ def read_proof(file: str | os.PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        When it cannot be read, is no JSON object, or is larger than 256 MB when unpacked.
+        When it cannot be read, is no JSON object, or is larger than 64 MB when unpacked.
     """
     try:
         with open(file, "rb") as source:

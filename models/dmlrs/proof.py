@@ -409,8 +409,8 @@ class Model:
                     if state not in seen:
                         seen.add(state)
                         stack.append(state)
-            if len(seen) > most:
-                return True, len(seen)
+                        if len(seen) > most:
+                            return True, len(seen)
         return False, len(seen)
 
 

@@ -1,8 +1,8 @@
 """Proofs of optimality: the integer program that a proof for an elastic instance refutes.
 
-Written from the paper's constraints and the instance alone, like `rules.py`; it shares no code with
-the programs that the searches solve, so that a referee can compare the two. It is about schedules
-without preemption.
+Written from the paper's constraints and the instance alone, like `rules.py`; it imports no code of
+the searches. `exact` refutes values over this program, too, and is no second opinion on it. It is
+about schedules without preemption.
 
 Lemma (runs). A run is a duration with what it uses of each resource on each server. Any run of a
 schedule can be replaced by one with PSs on one server only: (2i) limits the PSs of each server by

@@ -177,7 +177,9 @@ def check_tree(
                     if len(regions) > MAX_OPEN:
                         raise RefusedError("/b", f"more than {MAX_OPEN} parts are open")
                 case keys:
-                    raise RefusedError("", f"a node has one of v, empty and b, not {list(keys)}")
+                    raise RefusedError(
+                        "", f"a node has one of v, empty and b, not {str(keys)[:80]}"
+                    )
         except RefusedError as error:
             raise RefusedError(where + error.where, error.why) from None
     if regions:
