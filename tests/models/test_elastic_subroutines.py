@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from studies.elastic_theorem_1 import main, study
 
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic.algorithms.a_maxweight import batch_of, constants, serve_batch
@@ -21,6 +20,7 @@ from schedgap.models.elastic.algorithms.subroutines import (
     cheapest_split,
     greedy_split,
 )
+from schedgap.models.elastic.algorithms.theorem_1 import main, study
 from schedgap.models.elastic.modes import Mode, cluster, modes
 from schedgap.models.elastic.placement import tie_margin
 from strategies.elastic import elastic_instances, instance_of

@@ -12,7 +12,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from studies.command import main as study_command
 
 from schedgap.models.edge.algorithms.cheapest_schedule import (
     DECIMALS,
@@ -28,6 +27,7 @@ from schedgap.models.edge.algorithms.cost_c_cost_d import (
     cost_d,
 )
 from schedgap.models.edge.modes import JobMode
+from schedgap.models.study import main as study_command
 
 
 class Case(NamedTuple):

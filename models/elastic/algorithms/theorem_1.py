@@ -1,6 +1,6 @@
 """A study of Theorem 1: how far Algorithm 4's placements are from optimal, on random cases.
 
-`python -m studies.elastic_theorem_1 --cases 3000 --seed 1`, run in tests/, prints the table.
+`python -m schedgap.models.elastic.algorithms.theorem_1 --cases 3000 --seed 1` prints the table.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from studies.command import main as study_command
 
 from schedgap.models.elastic.algorithms.subroutines import (
     SubroutinePlacement,
@@ -16,6 +15,7 @@ from schedgap.models.elastic.algorithms.subroutines import (
     greedy_split,
 )
 from schedgap.models.elastic.placement import Floats, ModeDemand, cheapest
+from schedgap.models.study import main as study_command
 
 Case = tuple[ModeDemand, Floats, Floats, Floats]  # demand, omega [h], zeta [h], free [h, r]
 
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments : sequence of str, optional
         Command-line arguments; by default those of the process.
     """
-    study_command("studies.elastic_theorem_1", _tabulate, arguments)
+    study_command("schedgap.models.elastic.algorithms.theorem_1", _tabulate, arguments)
 
 
 if __name__ == "__main__":
