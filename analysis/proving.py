@@ -2,6 +2,7 @@
 
 import importlib
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,6 +21,7 @@ Effort = Literal["auto", "off"] | float
 """`auto`: as long as the search took. A number: so many seconds. `off`: only say what is known."""
 
 LEAST_SECONDS = 1.0  # that `auto` allows
+FEW_NODES = 100  # of a proof that the search has written; more are checked in a child process
 TREE_SHARE = 0.7  # of the time, where a complete search or two engines can follow
 
 
@@ -81,10 +83,14 @@ def with_evidence(
         seconds = min(seconds, max(0.0, time_limit - solution.seconds))
     if certificate_meets(instance, solution):
         return solution.with_proof("certificate")
-    found = Evidence()
-    if family(instance.family).problem(solution.options) == "":
-        found = _evidence_in_child(instance, solution, written, seconds, interrupt)
-    return solution.with_proof(found.kind or word, found.data, found.note)
+    if family(instance.family).problem(solution.options) != "":
+        return solution.with_proof(word)
+    begin = time.monotonic()
+    found = _evidence(instance, solution, written, seconds, interrupt)
+    notes: dict[str, object] = {"proof_seconds": round(time.monotonic() - begin, 3)}
+    if found.note:
+        notes["no_proof_file"] = found.note
+    return solution.with_proof(found.kind or word, found.data, notes)
 
 
 def certificate_meets(instance: Instance, solution: Solution) -> bool:
@@ -110,20 +116,24 @@ def certificate_meets(instance: Instance, solution: Solution) -> bool:
     return meet(solution.objective, on_grid(value, grid, solution.sense), grid)
 
 
-def _evidence_in_child(
+def _evidence(
     instance: Instance,
     solution: Solution,
     written: Proof | None,
     seconds: float,
     interrupt: threading.Event | None,
 ) -> Evidence:
-    """Return the evidence that a child process finds within the time."""
+    """Return the evidence that is found within the time, in a child process if it takes long."""
     from schedgap.models.proofs import excluded_value
     from schedgap.solvers.children.processes import run_child
 
     goal = excluded_value(instance, solution.objective)
     if goal is None or seconds <= 0:
         return Evidence()
+    if written is not None and len(written.tree) <= FEW_NODES:
+        data = _checked(instance, goal, written, Clock(seconds))
+        if data is not None:
+            return Evidence("tree", data)
     reply = run_child(
         "schedgap.analysis.proving:find_evidence",
         instance,

@@ -154,7 +154,10 @@ class Solution(SolutionFile):
         return copy
 
     def with_proof(
-        self, kind: ProofKind, data: Mapping[str, Any] | None = None, note: str = ""
+        self,
+        kind: ProofKind,
+        data: Mapping[str, Any] | None = None,
+        notes: Mapping[str, object] | None = None,
     ) -> Self:
         """Return a copy that says what its optimality rests on.
 
@@ -164,13 +167,14 @@ class Solution(SolutionFile):
             See `ProofClaim`.
         data : mapping, optional
             Of the proof file, for the kind `tree`.
-        note : str
-            Why there is no proof file; goes into the trace.
+        notes : mapping
+            On the search for a proof; goes into the trace.
         """
         width = proof_width(self._instance, self.objective) if kind == "tree" else 0.0
-        changes: dict[str, Any] = {"proof": ProofClaim(kind=kind, within=width)}
-        if note:
-            changes["trace"] = {**self.trace, "no_proof_file": note}
+        changes = {
+            "proof": ProofClaim(kind=kind, within=width),
+            "trace": {**self.trace, **(notes or {})},
+        }
         copy = self.model_copy(update=changes)
         copy._proof_data = data
         return copy

@@ -94,6 +94,18 @@ def test_no_time_leaves_the_word(instance: Any, by_engine: sg.Solution) -> None:
         assert again.proof_data is None
 
 
+def test_the_trace_says_what_the_search_for_a_proof_took(
+    instance: Any, by_engine: sg.Solution, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert 0 < by_engine.trace["proof_seconds"] < 120
+    assert "no_proof_file" not in by_engine.trace
+    assert "proof_seconds" not in sg.solve(instance, "cp-sat", proof="off").trace
+    short = with_evidence(instance, by_engine, engines=("cp-sat",), effort=1e-3)
+    assert short.proof is not None
+    assert short.proof.kind == "engine"
+    assert short.trace["no_proof_file"] == "time is up"
+
+
 def test_a_proof_of_less_than_the_claim_is_refused(
     instance: Any, by_engine: sg.Solution, tmp_path: Path
 ) -> None:
