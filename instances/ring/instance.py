@@ -105,20 +105,20 @@ class RingInstance(Instance):
         return sum(server.gpus for server in self.servers)
 
     @cached_property
-    def most_crowded(self) -> int:
+    def max_contention(self) -> int:
         """Largest possible p_j[t], at least 1: the number of rings that fit on a server."""
         rings = sum(job.gpus >= 2 for job in self.jobs)
         return max(1, min(max(server.gpus for server in self.servers), rings))
 
-    def degradation_factor(self, crowd: int) -> float:
+    def degradation_factor(self, contention: int) -> float:
         """Return f(alpha, k) of (7).
 
         Parameters
         ----------
-        crowd : int
+        contention : int
             p >= 1, number of spread jobs on a server, including the job itself.
         """
-        k = self.contention_factor * crowd
+        k = self.contention_factor * contention
         if self.clamp_contention:
             k = max(1.0, k)
         alpha = self.degradation.alpha

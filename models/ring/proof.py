@@ -407,8 +407,10 @@ class RingSpace:
               for s in range(len(self.gpus))]  # fmt: skip
         rates = []
         for r in region.running:
-            crowd = max(p for p, count in zip(on, r.workers, strict=True) if count)  # (6)
-            rates.append(self.jobs[r.job].rate[r.servers - 1][crowd - 1 if r.servers > 1 else 0])
+            contention = max(p for p, count in zip(on, r.workers, strict=True) if count)  # (6)
+            rates.append(
+                self.jobs[r.job].rate[r.servers - 1][contention - 1 if r.servers > 1 else 0]
+            )
         ends = [-(-r.left // rate) for r, rate in zip(region.running, rates, strict=True) if rate]
         slots = min(ends, default=self.goal + 1)
         if any(on) and any(len(self.jobs[j].rate) > 1 for j in region.waiting):
@@ -481,8 +483,8 @@ class RingSpace:
         for on, inside in states:
             active = [(j, 1, 1) for j in inside]
             for j in {j for _, rings in on for j in rings}:
-                crowds = [len(rings) for _, rings in on if j in rings]
-                active.append((j, len(crowds), max(crowds)))
+                contention = [len(rings) for _, rings in on if j in rings]
+                active.append((j, len(contention), max(contention)))
             found.add(tuple(sorted(active)))
         return sorted(found)
 
@@ -546,17 +548,17 @@ def _rates(instance: RingInstance) -> list[Rates]:
     """Return the table of rates of each job, (7) and (8)."""
     sizes = sorted((server.gpus for server in instance.servers), reverse=True)
     rings = sum(job.gpus > 1 for job in instance.jobs)
-    crowd = max(1, min(rings, sizes[0]))
+    most = max(1, min(rings, sizes[0]))  # contention level
     servers = len(sizes)
     if len(instance.jobs) > MAX_JOBS or servers > MAX_SERVERS:
         raise RefusedError("/model", f"more than {MAX_JOBS} jobs, or {MAX_SERVERS} servers")
-    if sum(min(job.gpus, servers) for job in instance.jobs) * crowd > MAX_RATES:
+    if sum(min(job.gpus, servers) for job in instance.jobs) * most > MAX_RATES:
         raise RefusedError("/model", "the table of rates is too large")
     found = []
     for job in instance.jobs:
         rows = []
         for n in range(1, min(job.gpus, servers) + 1):
-            levels = range(1, crowd + 1 if n > 1 else 2)
+            levels = range(1, most + 1 if n > 1 else 2)
             rows.append(tuple(_rate(instance, job, n, p) for p in levels))
             if list(rows[-1]) != sorted(rows[-1], reverse=True):
                 raise RefusedError("/model", f"{job.id} is faster where more jobs contend")

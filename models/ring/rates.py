@@ -37,7 +37,7 @@ class RateTable:
         self.server_gpus = tuple(server.gpus for server in instance.servers)  # [s] O_s
         self.gpus = instance.gpus  # N
         self.size = tuple(job.gpus for job in instance.jobs)  # [j] G_j
-        self.max_contention = instance.most_crowded  # largest possible p, at least 1
+        self.max_contention = instance.max_contention  # largest possible p, at least 1
         self.required_progress = tuple(  # [j] F_j in units of 1 / rate_scale iterations
             job.iterations * instance.rate_scale for job in instance.jobs
         )

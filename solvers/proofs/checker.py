@@ -135,8 +135,8 @@ def check_tree(
     proof : mapping
         `vectors`: list of what `excess` and `reduce` take. `tree`: its nodes in preorder, each
         either `{"v": k}`, closed by vector k; or `{"empty": true}`, closed without prices; or
-        `{"b": branch}` with the two parts behind it. In each, `"fix": [k, ...]` may name vectors by
-        which the region is reduced first.
+        `{"b": branch}`, followed by the nodes of its parts. In each, `"fix": [k, ...]` may name
+        vectors by which the region is reduced first.
     seconds : float
         Time limit.
 

@@ -154,9 +154,9 @@ def test_degradation_factors():
 def test_rings_that_can_meet():
     # as many as the largest server has GPUs, and as there are jobs of more than one GPU
     jobs = [job("a", 1, 1), job("b", 2, 1), job("c", 3, 1), job("d", 2, 1)]
-    assert instance_of(jobs, [2, 1]).most_crowded == 2
-    assert instance_of(jobs, [9, 1]).most_crowded == 3
-    assert instance_of(jobs[:1], [9, 1]).most_crowded == 1
+    assert instance_of(jobs, [2, 1]).max_contention == 2
+    assert instance_of(jobs, [9, 1]).max_contention == 3
+    assert instance_of(jobs[:1], [9, 1]).max_contention == 1
 
 
 @given(ring_instances())

@@ -1,8 +1,8 @@
 """Write a proof of optimality: decide slot by slot, and close what prices of configurations close.
 
 The prices are dual values of a linear program: configurations of jobs that run at the same time,
-for as few slots as complete what is left of every job. It is solved for the first few slots; what
-lies deeper is closed by prices found before, or divided.
+for as few slots as complete the remaining work of every job. It is solved for the first few slots;
+regions further down are closed by prices found before, or divided.
 
 References
 ----------

@@ -102,7 +102,7 @@ def size(instance: RingInstance, horizon: int) -> int:
     """
     jobs, servers = len(instance.jobs), len(instance.servers)
     rings = sum(job.gpus >= 2 for job in instance.jobs)
-    levels = min(instance.most_crowded, rings)
+    levels = min(instance.max_contention, rings)
     return horizon * (jobs * (3 + servers) + rings * (servers + levels) + servers * levels)
 
 
