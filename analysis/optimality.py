@@ -82,7 +82,7 @@ def _check_tree(instance: Instance, solution: Solution, objective: float | None)
         return _broken(reason)
     assert verdict.checked is not None
     seconds = time.monotonic() - begin
-    size = f"{verdict.checked.leaves} {'leaf' if verdict.checked.leaves == 1 else 'leaves'}"
+    size = _count(verdict.checked.leaves, "leaf", "leaves")
     said = _excluded(instance, solution, objective)
     return ProofCheck(True, f"PROVED (tree, {size}, checked in {seconds:.1f} s; {said})")
 
@@ -105,11 +105,13 @@ def _check_search(
         return _broken(f"the complete search found a schedule of value {number(value)}")
     if not searched.complete:
         return ProofCheck(False, f"the search is not complete in {seconds:g} s, not checked")
-    took = time.monotonic() - begin
+    took, size = time.monotonic() - begin, _count(searched.states, "state", "states")
     said = _excluded(instance, solution, objective)
-    return ProofCheck(
-        True, f"PROVED (search, {searched.states} states, run again in {took:.1f} s; {said})"
-    )
+    return ProofCheck(True, f"PROVED (search, {size}, run again in {took:.1f} s; {said})")
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def _broken(reason: str) -> ProofCheck:

@@ -245,8 +245,8 @@ def verify(
 
     The exit code is 1 if the schedule breaks a rule or a claim is refuted, and 0 otherwise. The
     rules follow the paper and share no code with the methods. A bound is evaluated again from its
-    certificate, a second file written with the solution. Without a certificate, the bound and the
-    optimality that depends on it are reported as not checked.
+    certificate, and an optimum from its proof; both are files written with the solution. Without
+    one, the bound and the optimality that depends on it are reported as not checked.
     """
     from schedgap.analysis.verifying import verify_file
     from schedgap.instances.families import load
