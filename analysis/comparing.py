@@ -114,13 +114,17 @@ def compare(
     done = len(tasks) - len(todo)
     if on_record is not None:
         on_record(None, done, len(tasks))
-    for record in _records(folder, todo, retry, workers, cluster):
-        done += 1
-        if on_record is not None and record is not None:
-            on_record(record, done, len(tasks))
-    stored = Run(folder.path)
-    if figures:
-        experiments.write(stored, figures)
+    try:
+        if figures and todo:  # the report of a killed run shows its figures
+            experiments.write_heads(folder, figures)
+        for record in _records(folder, todo, retry, workers, cluster):
+            done += 1
+            if on_record is not None and record is not None:
+                on_record(record, done, len(tasks))
+    finally:
+        stored = Run(folder.path)
+        if figures:
+            experiments.write(stored, figures)
     return stored
 
 

@@ -4,18 +4,23 @@ Each figure has two series in addition to those of the paper: the best known sch
 bound.
 """
 
-from collections.abc import Iterator, Sequence
+import csv
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import plotly.graph_objects as go
 
 from schedgap.analysis.charts import TEMPLATE, colors, comma_separated, plain
 from schedgap.analysis.choices import Choice, label
-from schedgap.analysis.folder import TaskRecord
+from schedgap.analysis.folder import Folder, TaskRecord
+from schedgap.analysis.judging import Row
 from schedgap.analysis.stored import StoredRun
 from schedgap.analysis.tasks import task_spec
-from schedgap.errors import UsageError
+from schedgap.errors import InputError, UsageError
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import write_text
@@ -26,17 +31,6 @@ BEST, BOUND = "best known", "bound"
 FOLDER = "figures"  # in the run folder
 
 
-class Row(NamedTuple):
-    """One value in a figure."""
-
-    measure: str
-    x: float | str
-    series: str
-    seed: int
-    instance: str
-    value: float
-
-
 def file_name(experiment: Experiment) -> str:
     """Return the name of a figure's CSV file; without its suffix it is the name of the suite.
 
@@ -45,16 +39,21 @@ def file_name(experiment: Experiment) -> str:
     experiment : Experiment
         The figure.
     """
-    return f"{experiment.family}-figure-{experiment.figure}.csv"
+    words = ["quick"] if experiment.quick else []
+    words += [f"{key}={value}" for key, value in experiment.setting.items()]
+    at = "@" + ",".join(words) if words else ""
+    return f"{experiment.family}-figure-{experiment.figure}{at}.csv"
 
 
-def suite(text: str) -> dict[str, Experiment]:
+def suite(text: str, *, quick: bool = False) -> dict[str, Experiment]:
     """Return the figures of a suite by file name; empty if the text does not name a suite.
 
     Parameters
     ----------
     text : str
-        `FAMILY-figures` or `FAMILY-figure-N`.
+        `FAMILY-figures`, or `FAMILY-figure-N` for one figure at all its settings.
+    quick : bool
+        Whether to return the figures scaled down, with at least ten draws.
 
     Raises
     ------
@@ -64,8 +63,12 @@ def suite(text: str) -> dict[str, Experiment]:
     name, _, rest = text.partition("-figure")
     if name not in FAMILIES or (rest != "s" and not rest.startswith("-")):
         return {}
-    figures = _figures(name)
-    chosen = {file: each for file, each in figures.items() if rest == "s" or file == f"{text}.csv"}
+    figures = _figures(name, quick)
+    chosen = {
+        file: each
+        for file, each in figures.items()
+        if rest == "s" or text in (file.removesuffix(".csv"), f"{name}-figure-{each.figure}")
+    }
     if not chosen:
         names = ", ".join(file.removesuffix(".csv") for file in figures) or "none"
         raise UsageError(f"family {name} has no {text}: choose one of {names}")
@@ -73,9 +76,10 @@ def suite(text: str) -> dict[str, Experiment]:
 
 
 @cache
-def _figures(name: str) -> dict[str, Experiment]:
+def _figures(name: str, quick: bool) -> dict[str, Experiment]:
     experiments = family(name).experiments
-    return {file_name(each): each for each in (experiments() if experiments else [])}
+    figures = [] if experiments is None else experiments(quick=quick)
+    return {file_name(each): each for each in (replace(each, quick=quick) for each in figures)}
 
 
 def pairs(experiment: Experiment) -> Iterator[tuple[Instance, list[str]]]:
@@ -99,6 +103,9 @@ def pairs(experiment: Experiment) -> Iterator[tuple[Instance, list[str]]]:
 def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
     """Return the values of a figure that are known from a run, in the order of its points.
 
+    Points that were not measured have no value. A method that was stopped before its end was not
+    measured; its schedule still counts for the best known one.
+
     Parameters
     ----------
     run : StoredRun
@@ -107,34 +114,62 @@ def rows(run: StoredRun, experiment: Experiment) -> list[Row]:
         The figure.
     """
     records: dict[tuple[str, str], TaskRecord] = {
-        (record.instance.sha256, record.label): record
-        for record in run.records
-        if record.solution is not None and record.solution.schedule is not None
+        (record.instance.sha256, record.label): record for record in run.records
     }
     numbers: dict[tuple[str, float | str, str, int], Row] = {}
 
     def add(measure: str, series: str, value: float | None) -> None:
-        if value is not None:
-            row = Row(measure, point.x, series, point.seed, record.instance.name, value)
-            numbers.setdefault(row[:4], row)
+        row = Row(measure, point.x, series, point.seed, point.instance.name, value)
+        numbers.setdefault(row[:4], row)
 
     for point in experiment.points:
         choice = Choice.read(point.method)
         spec = task_spec(
             point.instance, choice.method, engine=choice.engine, settings=dict(choice.settings)
         )
-        entry = records.get((point.instance.sha256, label(spec)))
-        if entry is None or entry.solution is None:
-            continue
-        record, solution = entry, entry.solution
-        add(experiment.objective, point.series, solution.objective)
-        metrics = family(record.instance.family).metrics(point.instance, solution.schedule)
+        record = records.get((point.instance.sha256, label(spec)))
+        schedule = None
+        if record is not None and record.solution is not None and _ended(record):
+            schedule = record.solution.schedule
+            add(experiment.objective, point.series, record.solution.objective)
+        else:
+            add(experiment.objective, point.series, None)
+        metrics = (
+            {}
+            if schedule is None
+            else family(point.instance.family).metrics(point.instance, schedule)
+        )
         for measure in experiment.metrics:
             add(measure, point.series, metrics.get(measure))
-        bracket = run.brackets[record.instance.sha256, record.problem]
-        add(experiment.objective, BEST, bracket.best)
-        add(experiment.objective, BOUND, bracket.bound)
+        problem = spec.family.problem(spec.recorded_options())
+        bracket = run.brackets.get((point.instance.sha256, problem))
+        add(experiment.objective, BEST, None if bracket is None else bracket.best)
+        add(experiment.objective, BOUND, None if bracket is None else bracket.bound)
     return list(numbers.values())
+
+
+def _ended(record: TaskRecord) -> bool:
+    """Return whether a method came to its end, rather than to its limit."""
+    assert record.solution is not None
+    note = str(record.solution.trace.get("note", ""))
+    return record.outcome == "done" and not note.startswith("stopped")
+
+
+def write_heads(folder: Folder, experiments: Iterable[str]) -> None:
+    """Write CSV files without values, for figures that have none: the report shows them.
+
+    Parameters
+    ----------
+    folder : Folder
+        The run folder.
+    experiments : iterable of str
+        Names of the files.
+    """
+    (folder.path / FOLDER).mkdir(exist_ok=True)
+    for name in experiments:
+        file = folder.path / FOLDER / name
+        if not file.exists():
+            write_text(file, comma_separated(Row._fields, []))
 
 
 def write(run: StoredRun, experiments: dict[str, Experiment]) -> None:
@@ -153,25 +188,71 @@ def write(run: StoredRun, experiments: dict[str, Experiment]) -> None:
         write_text(folder / file, comma_separated(Row._fields, rows(run, experiment)))
 
 
-def written(run: StoredRun) -> dict[str, Experiment]:
-    """Return the figures whose CSV files are in the folders of a run, by file name.
+def read(file: Path) -> list[Row]:
+    """Return the values of a figure from its CSV file.
+
+    Parameters
+    ----------
+    file : Path
+        As written by `write`.
+
+    Raises
+    ------
+    InputError
+        If the file is not one.
+    """
+    with open(file, encoding="utf-8", newline="") as stream:
+        lines = list(csv.reader(stream))
+    if not lines or tuple(lines[0]) != Row._fields:
+        raise InputError(
+            f"not the values of a figure: need {','.join(Row._fields)}", file=str(file)
+        )
+    try:
+        return [
+            Row(measure, _position(x), series, int(seed), name, float(value) if value else None)
+            for measure, x, series, seed, name, value in lines[1:]
+        ]
+    except ValueError as error:
+        raise InputError(f"not the values of a figure: {error}", file=str(file)) from None
+
+
+def _position(text: str) -> float | str:
+    """Return a position on the axis: a number where it is one."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return int(number) if number.is_integer() else number
+
+
+def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
+    """Return the figures whose CSV files are in the folders of a run, with their values, by file.
+
+    The values of a run that was killed are computed from its records.
 
     Parameters
     ----------
     run : StoredRun
         The run.
     """
-    files = {file.name for each in run.folders for file in each.path.glob(f"{FOLDER}/*.csv")}
-    figures: dict[str, Experiment] = {}
-    for name in sorted({file.partition("-figure")[0] for file in files}):
-        figures |= suite(f"{name}-figures")
-    return {file: experiment for file, experiment in figures.items() if file in files}
+    files = {
+        file.name: file
+        for each in run.folders
+        for file in sorted(each.path.glob(f"{FOLDER}/*.csv"))
+    }
+    found: dict[str, tuple[Experiment, list[Row]]] = {}
+    for name, quick in sorted({(file.partition("-figure")[0], "@quick" in file) for file in files}):
+        for file, experiment in suite(f"{name}-figures", quick=quick).items():
+            if file in files:
+                found[file] = experiment, read(files[file]) or rows(run, experiment)
+    return found
 
 
 def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Figure:
     """Return a chart of one measure of a figure: curves, or bars if the x axis has names.
 
-    Values are averaged over the seeds; a series has a point only where all seeds are known.
+    Values are averaged over the draws, and bars of error show the least and the greatest; a series
+    has a point only where all draws are known.
 
     Parameters
     ----------
@@ -184,7 +265,7 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Fi
     """
     values: dict[str, dict[float | str, list[float]]] = {}
     for row in numbers:
-        if row.measure == measure:
+        if row.measure == measure and row.value is not None:
             values.setdefault(row.series, {}).setdefault(row.x, []).append(row.value)
     draws: dict[float | str, int] = {}
     for points in values.values():
@@ -194,8 +275,16 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Fi
     palette = colors(paper_series) | {BEST: "#777777", BOUND: "#777777"}
     figure = go.Figure()
     for series in [*paper_series, *(each for each in (BEST, BOUND) if each in values)]:
-        means = {
-            x: sum(each) / len(each) for x, each in values[series].items() if len(each) == draws[x]
+        known = {x: each for x, each in values[series].items() if len(each) == draws[x]}
+        means = {x: math.fsum(each) / len(each) for x, each in known.items()}
+        spread = {
+            "type": "data",
+            "symmetric": False,
+            "array": [max(each) - means[x] for x, each in known.items()],
+            "arrayminus": [means[x] - min(each) for x, each in known.items()],
+            "thickness": 1,
+            "width": 3,
+            "visible": series in paper_series and max(draws.values()) > 1,
         }
         dash = {BEST: "dash", BOUND: "dot"}.get(series, "solid")
         bars = series in paper_series and any(isinstance(x, str) for x in means)
@@ -211,6 +300,7 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Fi
         figure.add_trace(
             shape
             | {"name": plain(series), "x": list(means), "y": list(means.values())}
+            | {"error_y": spread}
             | {"hovertemplate": f"{plain(series)}: %{{y:.6~g}}<extra></extra>"}
         )
     figure.update_layout(

@@ -159,8 +159,8 @@ def _figures(owner: Family) -> list[str]:
         return []
     rows = [
         (f"`{owner.name}-figure-{item.figure}`", item.title, item.x,
-         ", ".join(item.series), item.claim)
-        for item in owner.experiments()
+         ", ".join(item.series), "; ".join(claim.text for claim in item.claims))
+        for item in owner.experiments() if not item.setting
     ]  # fmt: skip
     return [
         "## Figures",

@@ -96,7 +96,7 @@ class Family(Generic[I, S]):
     suite : callable or None
         Small instances of the quick comparison.
     experiments : callable or None
-        Figures of the paper's evaluation.
+        Figures of the paper's evaluation; with `quick=True` scaled down, with at least ten draws.
     """
 
     name: str
@@ -119,7 +119,7 @@ class Family(Generic[I, S]):
     check_certificate: Callable[[I, Mapping[str, Any]], float] | None = None
     programs: Mapping[str, Callable[[I], Any]] = field(default_factory=dict)
     suite: Callable[[], list[Instance]] | None = None
-    experiments: Callable[[], list[Experiment]] | None = None
+    experiments: Callable[..., list[Experiment]] | None = None
 
     def method(self, name: str) -> Method[I, S]:
         """Return a method by its name or alias; UsageError if there is none.

@@ -1,14 +1,103 @@
-"""Figures of the papers' evaluations as data: axis, methods, instances, and claim."""
+"""Figures of the papers' evaluations as data: axis, methods, instances, and claims to judge."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal
 
 from schedgap.instances.instance import Instance
 
 # a method, or a function that takes the instance and x and returns one
 Named = str | Callable[[Any, Any], str]
+Position = float | str  # on the axis
+Better = Literal["lower", "higher"]
+
+
+class MissingValueError(LookupError):
+    """A value of a figure was not measured."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The measured values of one draw of a figure.
+
+    `values` maps (measure, series, position) to a value, in the order of the axis, or to None where
+    it could not be measured; `objective` is the measure that is meant if none is named.
+    """
+
+    objective: str
+    values: Mapping[tuple[str, str, Position], float | None]
+
+    @cached_property
+    def xs(self) -> list[Position]:
+        """Positions on the axis, in order."""
+        return list(dict.fromkeys(x for _, _, x in self.values))
+
+    def value(self, series: str, x: Position | None = None, measure: str | None = None) -> float:
+        """Return the value of a series at a position, or of a bar.
+
+        Parameters
+        ----------
+        series : str
+            Name of the series, or of a bar.
+        x : float or str, optional
+            The position; not needed for bars.
+        measure : str, optional
+            By default the objective.
+
+        Raises
+        ------
+        MissingValueError
+            If it was not measured.
+        """
+        measure = measure or self.objective
+        if x is None:
+            keys = [key for key in self.values if key[0] == measure and series in key[1:]]
+        else:
+            keys = [(measure, series, x)]
+        value = self.values.get(keys[0]) if len(keys) == 1 else None
+        if value is None:
+            raise MissingValueError(f"{measure} of {series}" + ("" if x is None else f" at {x}"))
+        return value
+
+    def curve(self, series: str, measure: str | None = None) -> list[float]:
+        """Return the values of a series along the axis.
+
+        Parameters
+        ----------
+        series : str
+            Name of the series.
+        measure : str, optional
+            By default the objective.
+
+        Raises
+        ------
+        MissingValueError
+            If a value was not measured.
+        """
+        return [self.value(series, x, measure) for x in self.xs]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper about a figure, as a predicate on the measured values.
+
+    `text` states it in our words, with the paper's numbers; `source` says where it stands. `holds`
+    decides it on one draw; `measure` is the number that it is about, in `unit`. A claim without
+    `holds` cannot be tested, for the reason `untestable`.
+    """
+
+    text: str
+    source: str
+    holds: Callable[[Draw], bool] | None = None
+    measure: Callable[[Draw], float] | None = None
+    unit: str = ""
+    untestable: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.holds is None) != bool(self.untestable):
+            raise ValueError(f"{self.text}: need either `holds` or the reason `untestable`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +105,10 @@ class Point:
     """One measurement: a method, named as for `compare`, on an instance.
 
     `x` is the position on the axis, a number or a name. Points that differ only in `seed` are
-    averaged.
+    draws of the same value.
     """
 
-    x: float | str
+    x: Position
     seed: int
     series: str
     instance: Instance
@@ -34,6 +123,10 @@ class Experiment:
     (`Family.metrics`), each shown in a separate chart. `draw` generates the points when they are
     needed. The methods in `brackets` run on every instance too; they give the best known schedule
     and a bound as additional series.
+
+    `setting` names parameters that the paper does not state, with the values at which this copy of
+    the figure is drawn; it is empty at our defaults. Several experiments with one figure and
+    different settings show where a claim holds.
     """
 
     family: str
@@ -41,11 +134,14 @@ class Experiment:
     title: str
     x: str
     objective: str
-    claim: str  # what the paper concludes from it
+    claims: tuple[Claim, ...]
     series: tuple[str, ...]
     draw: Callable[[], Iterable[Point]]
     brackets: tuple[str, ...]
     metrics: tuple[str, ...] = ()
+    setting: Mapping[str, float | str] = field(default_factory=dict)
+    time_limit: float = 60.0  # seconds for each task
+    quick: bool = False  # whether this is the figure scaled down
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
@@ -54,7 +150,7 @@ class Experiment:
 
 
 def curves(
-    values: Iterable[float | str],
+    values: Iterable[Position],
     seeds: Iterable[int],
     make: Callable[[int, Any], Instance],
     methods: Mapping[str, Named],
@@ -67,7 +163,7 @@ def curves(
     values : iterable of float or str
         Positions on the axis.
     seeds : iterable of int
-        Seeds of the instances; values are averaged over them.
+        Seeds of the instances, one draw each.
     make : callable
         Takes a seed and a position on the axis and returns the instance.
     methods : mapping
@@ -99,7 +195,7 @@ def bars(
     Parameters
     ----------
     seeds : iterable of int
-        Seeds of the instances; values are averaged over them.
+        Seeds of the instances, one draw each.
     make : callable
         Takes a seed and returns the instance.
     methods : mapping
@@ -116,3 +212,159 @@ def bars(
                 yield Point(name, seed, series, instance, method)
 
     return Experiment(series=(series,), draw=draw, **figure)
+
+
+def said(text: str) -> tuple[Claim, ...]:
+    """Return a claim without a predicate.
+
+    Parameters
+    ----------
+    text : str
+        What the paper says.
+    """
+    return (Claim(text, "", untestable="it has no predicate yet"),)
+
+
+# --- claims of common forms ----------------------------------------------------------------
+
+
+def best(
+    series: str,
+    others: Iterable[str],
+    *,
+    text: str,
+    source: str,
+    better: Better = "lower",
+    measure: str | None = None,
+) -> Claim:
+    """Return the claim that a series is at least as good as all others, everywhere on the axis.
+
+    Its number is the difference to the best of the others in percent, where it is least
+    favourable; a series that is better everywhere has a negative one if lower is better.
+
+    Parameters
+    ----------
+    series, others : str, iterable of str
+        Names of series, or of bars.
+    text, source : str
+        See `Claim`.
+    better : {"lower", "higher"}
+        Which values are better.
+    measure : str, optional
+        By default the figure's objective.
+    """
+    rivals = tuple(others)
+    pick, worst = (min, max) if better == "lower" else (max, min)
+
+    def difference(draw: Draw) -> float:
+        return worst(
+            _percent(
+                draw.value(series, x, measure),
+                pick(draw.value(other, x, measure) for other in rivals),
+            )
+            for x in _positions(draw, series)
+        )
+
+    def holds(draw: Draw) -> bool:
+        return difference(draw) <= 1e-9 if better == "lower" else difference(draw) >= -1e-9
+
+    return Claim(text, source, holds, difference, "%")
+
+
+def lower_by(
+    series: str,
+    others: Iterable[str],
+    least: float,
+    most: float = 100.0,
+    *,
+    text: str,
+    source: str,
+    x: Position | None = None,
+    measure: str | None = None,
+) -> Claim:
+    """Return the claim that a series is lower than each other one by `least` to `most` percent.
+
+    Its number is the smallest reduction, 100 (1 - series / other).
+
+    Parameters
+    ----------
+    series, others : str, iterable of str
+        Names of series, or of bars.
+    least, most : float
+        Percentages.
+    text, source : str
+        See `Claim`.
+    x : float or str, optional
+        Position on the axis; by default the reductions at all positions count.
+    measure : str, optional
+        By default the figure's objective.
+    """
+    rivals = tuple(others)
+
+    def reductions(draw: Draw) -> list[float]:
+        places = _positions(draw, series) if x is None else [x]
+        return [
+            -_percent(draw.value(series, place, measure), draw.value(other, place, measure))
+            for place in places
+            for other in rivals
+        ]
+
+    def holds(draw: Draw) -> bool:
+        found = reductions(draw)
+        return least <= min(found) and max(found) <= most
+
+    return Claim(text, source, holds, lambda draw: min(reductions(draw)), "%")
+
+
+def monotone(
+    series: str,
+    direction: Literal["falls", "rises"],
+    *,
+    text: str,
+    source: str,
+    slack: float = 0.0,
+    measure: str | None = None,
+) -> Claim:
+    """Return the claim that a series falls or rises along the axis, from each position to the next.
+
+    Its number is the change from the first to the last position in percent.
+
+    Parameters
+    ----------
+    series : str
+        Name of the series.
+    direction : {"falls", "rises"}
+        The direction; equal values are allowed.
+    text, source : str
+        See `Claim`.
+    slack : float
+        Percentage by which a step may go the other way.
+    measure : str, optional
+        By default the figure's objective.
+    """
+    sign = 1 if direction == "rises" else -1
+
+    def holds(draw: Draw) -> bool:
+        curve = draw.curve(series, measure)
+        steps = pairwise(curve)
+        return sign * (curve[-1] - curve[0]) >= 0 and all(
+            sign * (after - before) >= -slack / 100 * abs(before) - 1e-12 for before, after in steps
+        )
+
+    def change(draw: Draw) -> float:
+        curve = draw.curve(series, measure)
+        return _percent(curve[-1], curve[0])
+
+    return Claim(text, source, holds, change, "%")
+
+
+def _positions(draw: Draw, series: str) -> list[Position | None]:
+    """Return the positions at which series are compared; None for bars, which have one each."""
+    return [None] if series in draw.xs else [*draw.xs]
+
+
+def _percent(value: float, reference: float) -> float:
+    """Return 100 (value / reference - 1)."""
+    if reference == 0:
+        return 0.0 if value == 0 else float("inf") if value > 0 else float("-inf")
+    return 100 * (value / reference - 1)

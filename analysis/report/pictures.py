@@ -28,6 +28,7 @@ from schedgap.analysis.curves import (
     progress_traces,
     ratio_distribution,
 )
+from schedgap.analysis.judging import Row, judge
 from schedgap.analysis.report.results import ReportData, Result
 from schedgap.analysis.report.words import count, value_text
 from schedgap.instances.verdict import outside
@@ -67,22 +68,24 @@ def paper_figures(report: ReportData, name: str) -> list[tuple[str, str, str, Fi
         The family.
     """
     figures: list[tuple[str, str, str, Figure]] = []
-    for file, experiment in experiments.written(report.run).items():
+    for file, (experiment, numbers) in experiments.written(report.run).items():
         if not file.startswith(f"{name}-"):
             continue
-        numbers = experiments.rows(report.run, experiment)
+        verdicts = " ".join(
+            f"The paper: {item.claim.text}. {item.verdict.capitalize()}: {item.measured}."
+            for item in judge(experiment, numbers)
+        )
         for measure in dict.fromkeys(row.measure for row in numbers):
             values = [row for row in numbers if row.measure == measure]
             figures.append(
                 (
                     f"{file.removesuffix('.csv')}-{len(figures)}",
                     f"Fig. {experiment.figure}: {experiment.title}.",
-                    f"The paper: {experiment.claim}. The best known schedule and the bound, if "
-                    "shown, are ours. "
+                    f"{verdicts} The best known schedule and the bound, if shown, are ours. "
                     f"Means of {count(len({row.seed for row in values}), 'draw')}.",
                     plotly_data(
                         experiments.chart(experiment, measure, values),
-                        comma_separated(experiments.Row._fields, values),
+                        comma_separated(Row._fields, values),
                     ),
                 )
             )

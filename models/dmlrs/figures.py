@@ -6,7 +6,7 @@ from typing import Any
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.generate import generate
-from schedgap.models.figure import Experiment, bars, curves
+from schedgap.models.figure import Experiment, bars, curves, said
 
 POLICIES = {"PD-ORS": "pd-ors", "FIFO": "fifo", "DRF": "drf", "Dorm": "dorm"}
 COLOCATION = {"PD-ORS": "pd-ors", "OASiS": "oasis"}
@@ -21,6 +21,7 @@ def experiments(
     machines: Sequence[int] = MACHINES,
     long_machines: Sequence[int] = LONG_HORIZON_MACHINES,
     long_jobs: int = 100,
+    quick: bool = False,
 ) -> list[Experiment]:
     """Return Figures 6-10 on the paper's workload, with several draws of each.
 
@@ -53,19 +54,19 @@ def experiments(
     claim = "to have both on one machine can raise the utility"
     return [
         curve(figure="6", title="Four policies by the number of machines", x="machines",
-              claim="PD-ORS is best", values=machines, methods=POLICIES,
+              claims=said("PD-ORS is best"), values=machines, methods=POLICIES,
               make=lambda seed, x: drawn(seed, jobs[-1], x)),
         curve(figure="7", title="Four policies by the number of jobs", x="jobs",
-              claim="PD-ORS is best", values=jobs, methods=POLICIES,
+              claims=said("PD-ORS is best"), values=jobs, methods=POLICIES,
               make=lambda seed, x: drawn(seed, x, machines[-1])),
         curve(figure="8", title="Workers and parameter servers together or apart, by jobs",
-              x="jobs", claim=claim, values=jobs, methods=COLOCATION,
+              x="jobs", claims=said(claim), values=jobs, methods=COLOCATION,
               make=lambda seed, x: drawn(seed, x, half)),
         curve(figure="9", title="Workers and parameter servers together or apart, by machines",
-              x="machines", claim=claim, values=long_machines, methods=COLOCATION,
+              x="machines", claims=said(claim), values=long_machines, methods=COLOCATION,
               make=lambda seed, x: drawn(seed, long_jobs, x, 80)),
         bars(figure="10", title="Utility, delays and admissions of all policies", x="policy",
-             claim="no number of it is known", methods={**POLICIES, **COLOCATION},
+             claims=said("no number of it is known"), methods={**POLICIES, **COLOCATION},
              make=lambda seed: drawn(seed, long_jobs, long_machines[len(long_machines) // 2], 80),
              metrics=("median delay", "admitted jobs"), **shared),
     ]  # fmt: skip

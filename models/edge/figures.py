@@ -6,7 +6,7 @@ from typing import Any
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.generate import generate
-from schedgap.models.figure import Experiment, curves
+from schedgap.models.figure import Experiment, curves, said
 
 OWN = {"A_online": "a-online"}
 POLICIES = {**OWN, "FIFO": "fifo", "DRF": "drf", "BatchSche": "batch-sche"}
@@ -26,6 +26,7 @@ def experiments(
     sizes: Sequence[int] = SIZES,
     usual: int = USUAL,
     small_jobs: Sequence[int] = SMALL_JOBS,
+    quick: bool = False,
 ) -> list[Experiment]:
     """Return the experiments for Figures 3-14.
 
@@ -83,14 +84,16 @@ def experiments(
     return [
         curves(
             values, seeds, make, methods, family="edge", figure=figure, title=title, x=x,
-            claim=claim, objective=objective, brackets=("type-bound", "list"), metrics=metrics,
+            claims=said(claim), objective=objective,
+            brackets=("type-bound", "list"), metrics=metrics,
         )
         for figure, title, claim, methods, (x, values, make), metrics in rows
     ] + [
         curves(
             small_jobs, seeds, partial(small, servers), OWN, family="edge",
             figure=f"14-{servers}", title=f"A_online and the optimum, {servers} edge servers",
-            x="jobs", claim="the ratio is close to 1; it grows with the jobs and with the servers",
+            x="jobs",
+            claims=said("the ratio is close to 1; it grows with the jobs and with the servers"),
             objective=objective, brackets=("exact",),
         )
         for servers in SMALL_SERVERS

@@ -9,7 +9,7 @@ from functools import cache, partial
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.generate import generate
 from schedgap.models.elastic.algorithms.a_maxweight import constants
-from schedgap.models.figure import Experiment, curves
+from schedgap.models.figure import Experiment, curves, said
 
 FRAMEWORKS = {"PS": "parameter_server", "RA": "ring_allreduce"}
 POLICIES = {
@@ -31,6 +31,7 @@ def experiments(
     seeds: Sequence[int] = (0, 1, 2),
     jobs: Sequence[int] = JOBS,
     servers: Sequence[int] = SERVERS,
+    quick: bool = False,
 ) -> list[Experiment]:
     """Return the figures on the paper's workload, several random draws of each.
 
@@ -66,38 +67,39 @@ def experiments(
     best = "A_online is better by 30 % at least; AntMan and Tiresias are worst"
     grows = "the value grows with the servers, the capacity being the same"
     return [
-        value(figure="2", title="Five policies by the number of jobs, PS", x="jobs", claim=best,
+        value(figure="2", title="Five policies by the number of jobs, PS", x="jobs",
+              claims=said(best),
               values=jobs, make=lambda seed, x: long(seed, jobs=x), methods=POLICIES),
         value(figure="3", title="Five policies by the number of servers, PS", x="servers",
-              claim=grows, values=servers, methods=POLICIES,
+              claims=said(grows), values=servers, methods=POLICIES,
               make=lambda seed, x: long(seed, servers=x, capacity_fraction=SHARE)),
         value(figure="4", title="A_online by F", x="F, in its default",
-              claim="the larger F, the larger the value", values=FACTORS,
+              claims=said("the larger F, the larger the value"), values=FACTORS,
               make=lambda seed, x: long(seed), methods={"A_online": _scaled("a-online")}),
         value(figure="5", title="Five policies by the number of jobs, Ring-AllReduce", x="jobs",
-              claim=best, values=jobs, methods=POLICIES,
+              claims=said(best), values=jobs, methods=POLICIES,
               make=lambda seed, x: long(seed, jobs=x, architecture=FRAMEWORKS["RA"])),
         value(figure="6", title="Five policies by the number of servers, Ring-AllReduce",
-              x="servers", claim=grows, values=servers, methods=POLICIES,
+              x="servers", claims=said(grows), values=servers, methods=POLICIES,
               make=lambda seed, x: long(seed, servers=x, capacity_fraction=SHARE,
                                         architecture=FRAMEWORKS["RA"])),
         weight(figure="8", title="Weight in one batch by the number of jobs", x="jobs",
-               claim="A_maxweight is much better", values=jobs,
+               claims=said("A_maxweight is much better"), values=jobs,
                make=lambda seed, x: batch(seed, jobs=x),
                methods={"A_maxweight": "a-maxweight", "deadline": "deadline-greedy"}),
         value(figure="9", title="A_online and four fixed types of workers", x="framework",
-              claim="A_online is least", values=FRAMEWORKS,
+              claims=said("A_online is least"), values=FRAMEWORKS,
               make=lambda seed, x: drawn(seed, architecture=FRAMEWORKS[x]),
               methods={"A_online": "a-online", **TYPES}),
         value(figure="10", title="A fixed number of workers for all jobs", x="workers",
-              claim="the value falls with their number", values=WORKERS,
+              claims=said("the value falls with their number"), values=WORKERS,
               make=lambda seed, x: drawn(seed),
               methods={"fixed number": lambda instance, x: f"a-online-fixed-number:workers={x}"}),
         weight(figure="11", title="Weight in one batch by F", x="F, in its default",
-               claim="the smaller F, the larger the weight", values=FACTORS,
+               claims=said("the smaller F, the larger the weight"), values=FACTORS,
                make=lambda seed, x: batch(seed), methods={"A_maxweight": _scaled("a-maxweight")}),
         weight(figure="12", title="Weight in one batch by the number of servers", x="servers",
-               claim="the more servers of the same capacity, the smaller the weight",
+               claims=said("the more servers of the same capacity, the smaller the weight"),
                values=servers, methods={"A_maxweight": "a-maxweight"},
                make=lambda seed, x: batch(seed, servers=x, capacity_fraction=SHARE)),
     ]  # fmt: skip

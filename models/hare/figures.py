@@ -6,7 +6,7 @@ from typing import Any
 
 from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance
-from schedgap.models.figure import Experiment, bars, curves
+from schedgap.models.figure import Experiment, bars, curves, said
 
 HARE = {"Hare": "hare-fluid", "Hare, finish": "hare-fluid:gpu_rule=finish"}
 SCHEMES = {
@@ -28,6 +28,7 @@ def experiments(
     gpus: Sequence[int] = GPUS,
     jobs: Sequence[int] = JOBS,
     testbed_jobs: int = 40,
+    quick: bool = False,
 ) -> list[Experiment]:
     """Return the experiments behind the figures, on instances drawn from the paper's workload.
 
@@ -66,27 +67,28 @@ def experiments(
     curve = partial(curves, **same)
     return [
         bars(figure="12", title="Schemes on the testbed", x="scheme",
-             claim="Hare is lower by 47.6 % to 75.3 %", methods=SCHEMES,
+             claims=said("Hare is lower by 47.6 % to 75.3 %"), methods=SCHEMES,
              make=lambda seed: drawn(seed, preset="testbed", jobs=testbed_jobs), **same),
         curve(figure="14", title="Schemes by the number of GPUs", x="GPUs",
-              claim="it falls; Sched_Allox takes about twice what Hare does, Gavel_FIFO is worst",
+              claims=said(
+                  "it falls; Sched_Allox takes about twice what Hare does, Gavel_FIFO is worst"),
               values=gpus, make=lambda seed, x: drawn(seed, gpus=x), methods=SCHEMES),
         curve(figure="15", title="Schemes by the number of jobs", x="jobs",
-              claim="at 300 jobs Hare is lower by 54.6 % to 80.5 %",
+              claims=said("at 300 jobs Hare is lower by 54.6 % to 80.5 %"),
               values=jobs, make=lambda seed, x: drawn(seed, jobs=x), methods=SCHEMES),
         curve(figure="16", title="Schemes by how unlike the GPUs are", x="heterogeneity",
-              claim="the differences grow; Sched_Homo is close to Hare where it is low",
+              claims=said("the differences grow; Sched_Homo is close to Hare where it is low"),
               values=MIXES, make=lambda seed, x: drawn(seed, mix=x), methods=SCHEMES),
         *(
             curve(figure=f"17-{of}", title=f"Hare by the share of jobs of class {of}", x="share",
-                  claim="more NLP jobs raise it, more recommenders lower it", values=SHARES,
+                  claims=said("more NLP jobs raise it, more recommenders lower it"), values=SHARES,
                   make=share_of(of), methods=HARE)
             for of in CLASSES
         ),
         curve(figure="18", title="Schemes by the bandwidth", x="Gbit/s",
-              claim="Hare falls by 31.2 % from 10 to 25 Gbit/s", values=BANDWIDTHS,
+              claims=said("Hare falls by 31.2 % from 10 to 25 Gbit/s"), values=BANDWIDTHS,
               make=lambda seed, x: drawn(seed, bandwidth=x), methods=SCHEMES),
         curve(figure="19", title="Schemes by the batch size", x="batch, in its default",
-              claim="only Sched_Homo reacts", values=FACTORS,
+              claims=said("only Sched_Homo reacts"), values=FACTORS,
               make=lambda seed, x: drawn(seed, batch_factor=x), methods=SCHEMES),
     ]  # fmt: skip

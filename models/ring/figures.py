@@ -6,7 +6,7 @@ from typing import Any
 
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
-from schedgap.models.figure import Experiment, Point, bars, curves
+from schedgap.models.figure import Experiment, Point, bars, curves, said
 
 POLICIES = {
     "SJF-BCO": "sjf-bco",
@@ -20,7 +20,10 @@ BRACKETS = ("pattern-lp", "local-search")
 
 
 def experiments(
-    seeds: Sequence[int] = (0, 1, 2), servers: Sequence[int] = SERVERS, jobs: int = 160
+    seeds: Sequence[int] = (0, 1, 2),
+    servers: Sequence[int] = SERVERS,
+    jobs: int = 160,
+    quick: bool = False,
 ) -> list[Experiment]:
     """Return Figures 4-7 on random instances of the paper's workload.
 
@@ -65,7 +68,7 @@ def experiments(
             figure="4",
             title="Makespan and average completion time of the policies",
             x="policy",
-            claim="SJF-BCO is best in both",
+            claims=said("SJF-BCO is best in both"),
             metrics=("mean completion",),
             **common,
         ),
@@ -73,7 +76,7 @@ def experiments(
             figure="5",
             title="SJF-BCO with a single kappa",
             x="kappa",
-            claim="the makespan falls, rises and falls again",
+            claims=said("the makespan falls, rises and falls again"),
             series=("SJF-BCO",),
             draw=thresholds,
             **common,
@@ -86,7 +89,7 @@ def experiments(
             figure="6",
             title="Makespan by the number of servers",
             x="servers",
-            claim="all policies fall, FF most",
+            claims=said("all policies fall, FF most"),
             **common,
         ),
         curves(
@@ -97,7 +100,7 @@ def experiments(
             figure="7",
             title="SJF-BCO by its server budget, kappa = 1",
             x="lambda",
-            claim="the makespan falls as lambda grows",
+            claims=said("the makespan falls as lambda grows"),
             **common,
         ),
     ]

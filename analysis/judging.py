@@ -1,0 +1,114 @@
+"""Judge the papers' claims about their figures by the values that were measured."""
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from schedgap.models.figure import Claim, Draw, Experiment, MissingValueError, Position
+
+VerdictWord = Literal["reproduced", "refuted", "mixed", "not testable", "not measured"]
+REPRODUCED, REFUTED = 0.9, 0.1  # shares of the draws on which a claim holds
+
+
+class Row(NamedTuple):
+    """One value in a figure; None if it could not be measured."""
+
+    measure: str
+    x: Position
+    series: str
+    seed: int
+    instance: str
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the measured values say of a claim.
+
+    The claim was evaluated on `draws` of `of` draws and holds on `held` of them; on the others a
+    value is missing. `numbers` are the values of `Claim.measure` on the draws, in increasing order.
+    """
+
+    experiment: Experiment
+    claim: Claim
+    verdict: VerdictWord
+    held: int
+    draws: int
+    of: int
+    numbers: tuple[float, ...]
+
+    @property
+    def measured(self) -> str:
+        """The draws on which it holds, and the median of the numbers with their range."""
+        if self.verdict == "not testable":
+            return self.claim.untestable
+        if not self.draws:
+            return "no draw was measured completely"
+        missing = f", {self.of - self.draws} not measured" if self.draws < self.of else ""
+        head = f"holds on {self.held} of {self.draws} draws{missing}"
+        if not self.numbers:
+            return head
+        middle, least, most = statistics.median(self.numbers), self.numbers[0], self.numbers[-1]
+        unit = f" {self.claim.unit}" if self.claim.unit else ""
+        return f"{head}; {middle:.3g}{unit} [{least:.3g}, {most:.3g}]"
+
+
+def draws(experiment: Experiment, rows: Iterable[Row]) -> list[Draw]:
+    """Return the measured values of a figure by draw, in the order of the seeds.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The figure.
+    rows : iterable of Row
+        Its values.
+    """
+    values: dict[int, dict[tuple[str, str, Position], float | None]] = {}
+    for row in rows:
+        values.setdefault(row.seed, {})[row.measure, row.series, row.x] = row.value
+    return [Draw(experiment.objective, values[seed]) for seed in sorted(values)]
+
+
+def judge(experiment: Experiment, rows: Sequence[Row]) -> list[Judgement]:
+    """Return a judgement for each claim of a figure.
+
+    A claim is reproduced if it holds on at least nine tenths of the draws, refuted if it holds on
+    at most one tenth, and mixed otherwise.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The figure.
+    rows : sequence of Row
+        Its values, of all draws.
+    """
+    measured = draws(experiment, rows)
+    return [_judgement(experiment, claim, measured) for claim in experiment.claims]
+
+
+def _judgement(experiment: Experiment, claim: Claim, measured: Sequence[Draw]) -> Judgement:
+    if claim.holds is None:
+        return Judgement(experiment, claim, "not testable", 0, 0, len(measured), ())
+    held = count = 0
+    numbers: list[float] = []
+    for draw in measured:
+        try:
+            true = claim.holds(draw)
+            number = None if claim.measure is None else claim.measure(draw)
+        except MissingValueError:
+            continue
+        count += 1
+        held += true
+        numbers += [] if number is None else [number]
+    share = held / count if count else 0.0
+    verdict: VerdictWord = (
+        "not measured"
+        if not count
+        else "reproduced"
+        if share >= REPRODUCED
+        else "refuted"
+        if share <= REFUTED
+        else "mixed"
+    )
+    return Judgement(experiment, claim, verdict, held, count, len(measured), tuple(sorted(numbers)))

@@ -1,0 +1,144 @@
+"""Claims are judged by the draws on which they were measured, and by nothing else."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from schedgap.analysis import experiments
+from schedgap.analysis.charts import comma_separated
+from schedgap.analysis.judging import Row, draws, judge
+from schedgap.errors import InputError
+from schedgap.models.figure import (
+    Claim,
+    Draw,
+    Experiment,
+    MissingValueError,
+    best,
+    lower_by,
+    monotone,
+)
+
+WORDS = {"text": "it is best", "source": "Section 7"}
+
+
+def figure(*claims: Claim, **more: object) -> Experiment:
+    return Experiment(
+        family="ring", figure="4", title="toy", x="jobs", objective="makespan", claims=claims,
+        series=("A", "B"), draw=tuple, brackets=(), **more,
+    )  # fmt: skip
+
+
+def rows(curves: Mapping[str, list[float | None]], seed: int = 0) -> list[Row]:
+    return [
+        Row("makespan", 10 * (place + 1), series, seed, "i", value)
+        for series, values in curves.items()
+        for place, value in enumerate(values)
+    ]
+
+
+def one(curves: Mapping[str, list[float | None]]) -> Draw:
+    return draws(figure(), rows(curves))[0]
+
+
+def test_a_draw_gives_the_values_of_its_series_and_refuses_those_not_measured() -> None:
+    draw = one({"A": [1.0, 2.0], "B": [3.0, None]})
+    assert draw.xs == [10, 20]
+    assert draw.value("A", 20) == 2.0 and draw.curve("A") == [1.0, 2.0]
+    for series, x in (("B", 20), ("C", 10), ("A", 30), ("A", None)):
+        with pytest.raises(MissingValueError):
+            draw.value(series, x)
+    with pytest.raises(MissingValueError):
+        draw.curve("B")
+
+
+def test_a_bar_is_found_by_its_name() -> None:
+    draw = Draw("makespan", {("makespan", "policy", "FF"): 7.0, ("delay", "policy", "FF"): 2.0})
+    assert draw.value("FF") == 7.0 and draw.value("FF", measure="delay") == 2.0
+
+
+@pytest.mark.parametrize(
+    ("claim", "curves", "holds", "number"),
+    [
+        (best("A", ["B"], **WORDS), {"A": [1.0, 2.0], "B": [2.0, 2.0]}, True, 0.0),
+        (best("A", ["B"], **WORDS), {"A": [1.0, 3.0], "B": [2.0, 2.0]}, False, 50.0),
+        (best("A", ["B"], better="higher", **WORDS), {"A": [4.0], "B": [2.0]}, True, 100.0),
+        (best("A", ["B"], better="higher", **WORDS), {"A": [1.0], "B": [2.0]}, False, -50.0),
+        (lower_by("A", ["B"], 40, 60, **WORDS), {"A": [5.0, 5.0], "B": [10.0, 10.0]}, True, 50.0),
+        (lower_by("A", ["B"], 40, 60, **WORDS), {"A": [5.0, 7.0], "B": [10.0, 10.0]}, False, 30.0),
+        (lower_by("A", ["B"], 40, 60, **WORDS), {"A": [1.0], "B": [10.0]}, False, 90.0),
+        (lower_by("A", ["B"], 40, x=10, **WORDS), {"A": [5.0, 9.0], "B": [10.0, 9.0]}, True, 50.0),
+        (monotone("A", "falls", **WORDS), {"A": [4.0, 4.0, 2.0]}, True, -50.0),
+        (monotone("A", "falls", **WORDS), {"A": [4.0, 4.4, 2.0]}, False, -50.0),
+        (monotone("A", "falls", slack=10, **WORDS), {"A": [4.0, 4.4, 2.0]}, True, -50.0),
+        (monotone("A", "rises", **WORDS), {"A": [4.0, 5.0, 3.0]}, False, -25.0),
+        (monotone("A", "rises", **WORDS), {"A": [2.0, 3.0]}, True, 50.0),
+    ],
+)  # fmt: skip
+def test_common_claims(
+    claim: Claim, curves: dict[str, list[float | None]], holds: bool, number: float
+) -> None:
+    draw = one(curves)
+    assert claim.holds is not None and claim.measure is not None
+    assert claim.holds(draw) is holds
+    assert claim.measure(draw) == pytest.approx(number)
+
+
+@pytest.mark.parametrize(
+    ("held", "verdict"),
+    [(10, "reproduced"), (9, "reproduced"), (8, "mixed"), (2, "mixed"), (1, "refuted")],
+)
+def test_the_verdict_follows_from_the_share_of_the_draws(held: int, verdict: str) -> None:
+    values = [
+        row
+        for seed in range(10)
+        for row in rows({"A": [1.0 if seed < held else 3.0], "B": [2.0]}, seed)
+    ]
+    (judgement,) = judge(figure(best("A", ["B"], **WORDS)), values)
+    assert (judgement.verdict, judgement.held, judgement.draws) == (verdict, held, 10)
+    assert judgement.measured.startswith(f"holds on {held} of 10 draws; ")
+
+
+def test_a_draw_without_a_value_is_not_counted_but_said() -> None:
+    values = [*rows({"A": [1.0], "B": [2.0]}, 0), *rows({"A": [None], "B": [2.0]}, 1)]
+    (judgement,) = judge(figure(best("A", ["B"], **WORDS)), values)
+    assert (judgement.held, judgement.draws, judgement.of) == (1, 1, 2)
+    assert "1 not measured" in judgement.measured and judgement.numbers == (-50.0,)
+    (nothing,) = judge(figure(best("A", ["C"], **WORDS)), values)
+    assert (nothing.verdict, nothing.draws) == ("not measured", 0)
+
+
+def test_a_claim_that_cannot_be_tested_says_why() -> None:
+    claim = Claim("it is close", "Section 7", untestable="the text gives no number")
+    (judgement,) = judge(figure(claim), rows({"A": [1.0]}))
+    assert judgement.verdict == "not testable"
+    assert judgement.measured == "the text gives no number"
+    with pytest.raises(ValueError, match="need either"):
+        Claim("it is close", "Section 7")
+
+
+def test_values_are_the_same_after_a_csv_file(tmp_path: Path) -> None:
+    values = [
+        Row("makespan", 0.5, "A", 0, "i", 1.0 / 3.0),
+        Row("makespan", 10, "A", 0, "i", None),
+        Row("makespan", "low", "A", 1, "i", 2.0),
+    ]
+    file = tmp_path / "figure.csv"
+    file.write_text(comma_separated(Row._fields, values), encoding="utf-8")
+    assert experiments.read(file) == values
+    file.write_text("a,b\n", encoding="utf-8")
+    with pytest.raises(InputError, match="not the values of a figure"):
+        experiments.read(file)
+
+
+def test_settings_and_scale_are_part_of_the_file_name() -> None:
+    setting = {"alpha": 1, "arrivals": "together"}
+    names = [
+        experiments.file_name(each)
+        for each in (figure(), figure(quick=True), figure(setting=setting, quick=True))
+    ]
+    assert names == [
+        "ring-figure-4.csv",
+        "ring-figure-4@quick.csv",
+        "ring-figure-4@quick,alpha=1,arrivals=together.csv",
+    ]
