@@ -354,7 +354,7 @@ def gantt_matplotlib(
                     alpha=0.45 if soft else 1,
                     edgecolors="white" if outlined else "none",
                     linewidths=0.3 if outlined else 0,
-                    label=None if soft else _literal(group),
+                    label=None if soft else literal(group),
                 )
             )
         for link in each.links:
@@ -364,14 +364,14 @@ def gantt_matplotlib(
             )  # fmt: skip
         pane.set_ylim(len(each.lanes) - 0.5, -0.5)
         axis = lanes_axis(each)
-        names = [_literal(shorten(each.lanes[place])) for place in axis["tickvals"]]
+        names = [literal(shorten(each.lanes[place])) for place in axis["tickvals"]]
         pane.set_yticks(axis["tickvals"], names, fontsize=7)
-        pane.set_title(_literal(title), loc="left", fontsize=9)
+        pane.set_title(literal(title), loc="left", fontsize=9)
         pane.tick_params(length=2, labelsize=7)
         for side in ("top", "right"):
             pane.spines[side].set_visible(False)
     panes[-1].set_xlim(*time_range(charts))
-    panes[-1].set_xlabel(_literal(f"time ({chart.unit})"), fontsize=8)
+    panes[-1].set_xlabel(literal(f"time ({chart.unit})"), fontsize=8)
     if 1 < len(palette) <= LEGEND_LIMIT:
         handles, names = panes[0].get_legend_handles_labels()
         figure.legend(
@@ -381,6 +381,12 @@ def gantt_matplotlib(
     return figure
 
 
-def _literal(text: str) -> str:
-    """Escape text for Matplotlib, in which dollar signs start mathematics."""
+def literal(text: str) -> str:
+    """Escape text for Matplotlib, in which dollar signs start mathematics.
+
+    Parameters
+    ----------
+    text : str
+        Plain text.
+    """
     return text.replace("$", r"\$").lstrip("_")

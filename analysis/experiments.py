@@ -6,18 +6,19 @@ bound.
 
 import csv
 import math
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from schedgap.analysis.charts import TEMPLATE, colors, comma_separated, plain
+from schedgap.analysis.charts import TEMPLATE, colors, comma_separated, literal, plain
 from schedgap.analysis.choices import Choice, label
 from schedgap.analysis.folder import Folder, TaskRecord
-from schedgap.analysis.judging import Row
+from schedgap.analysis.judging import Row, judge
 from schedgap.analysis.stored import StoredRun
 from schedgap.analysis.tasks import task_spec
 from schedgap.errors import InputError, UsageError
@@ -27,7 +28,11 @@ from schedgap.instances.records import write_text
 from schedgap.models.family import family
 from schedgap.models.figure import Experiment
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 BEST, BOUND = "best known", "bound"
+DASHES = {BEST: "dash", BOUND: "dot"}
 FOLDER = "figures"  # in the run folder
 
 
@@ -248,16 +253,34 @@ def written(run: StoredRun) -> dict[str, tuple[Experiment, list[Row]]]:
     return found
 
 
-def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Figure:
-    """Return a chart of one measure of a figure: curves, or bars if the x axis has names.
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A series of a figure: means over the draws with the least and the greatest value."""
 
-    Values are averaged over the draws, and bars of error show the least and the greatest; a series
-    has a point only where all draws are known.
+    series: str
+    xs: list[float | str]
+    means: list[float]
+    least: list[float]
+    most: list[float]
+
+    @property
+    def printed(self) -> bool:
+        """Whether it is a series of the figure, not the best known schedule or the bound."""
+        return self.series not in (BEST, BOUND)
+
+    @property
+    def spreads(self) -> bool:
+        """Whether a value differs between draws."""
+        return self.printed and self.least != self.most
+
+
+def curves(measure: str, numbers: Sequence[Row]) -> list[Curve]:
+    """Return the series of one measure of a figure, the best known schedule and the bound last.
+
+    A series has a point only where all draws are known.
 
     Parameters
     ----------
-    experiment : Experiment
-        The figure.
     measure : str
         One of the measures in `numbers`.
     numbers : sequence of Row
@@ -271,37 +294,60 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Fi
     for points in values.values():
         for x, each in points.items():
             draws[x] = max(draws.get(x, 0), len(each))
-    paper_series = [series for series in values if series not in (BEST, BOUND)]
-    palette = colors(paper_series) | {BEST: "#777777", BOUND: "#777777"}
-    figure = go.Figure()
-    for series in [*paper_series, *(each for each in (BEST, BOUND) if each in values)]:
+    found = []
+    last = {BEST: 1, BOUND: 2}
+    for series in sorted(values, key=lambda name: last.get(name, 0)):
         known = {x: each for x, each in values[series].items() if len(each) == draws[x]}
-        means = {x: math.fsum(each) / len(each) for x, each in known.items()}
-        spread = {
-            "type": "data",
-            "symmetric": False,
-            "array": [max(each) - means[x] for x, each in known.items()],
-            "arrayminus": [means[x] - min(each) for x, each in known.items()],
-            "thickness": 1,
-            "width": 3,
-            "visible": series in paper_series and max(draws.values()) > 1,
-        }
-        dash = {BEST: "dash", BOUND: "dot"}.get(series, "solid")
-        bars = series in paper_series and any(isinstance(x, str) for x in means)
+        means = [math.fsum(each) / len(each) for each in known.values()]
+        least, most = [min(each) for each in known.values()], [max(each) for each in known.values()]
+        found.append(Curve(series, list(known), means, least, most))
+    return found
+
+
+def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Figure:
+    """Return a chart of one measure of a figure: curves, or bars if the x axis has names.
+
+    Values are averaged over the draws; bars of error show the least and the greatest.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The figure.
+    measure : str
+        One of the measures in `numbers`.
+    numbers : sequence of Row
+        As returned by `rows`.
+    """
+    found = curves(measure, numbers)
+    palette = _palette(found)
+    figure = go.Figure()
+    for each in found:
+        bars = each.printed and any(isinstance(x, str) for x in each.xs)
+        color = palette[each.series]
         shape: dict[str, Any] = (
-            {"type": "bar", "marker": {"color": palette[series]}, "width": 0.6, "opacity": 0.6}
+            {"type": "bar", "marker": {"color": color}, "width": 0.6, "opacity": 0.6}
             if bars
             else {
                 "type": "scatter",
-                "mode": "lines+markers" if series in paper_series else "lines",
-                "line": {"color": palette[series], "width": 2, "dash": dash},
+                "mode": "lines+markers" if each.printed else "lines",
+                "line": {"color": color, "width": 2, "dash": DASHES.get(each.series, "solid")},
             }
         )
+        if each.spreads:
+            shape["error_y"] = {
+                "type": "data",
+                "symmetric": False,
+                "array": [high - mean for high, mean in zip(each.most, each.means, strict=True)],
+                "arrayminus": [
+                    mean - low for low, mean in zip(each.least, each.means, strict=True)
+                ],
+                "thickness": 1,
+                "width": 3,
+            }
         figure.add_trace(
             shape
-            | {"name": plain(series), "x": list(means), "y": list(means.values())}
-            | {"error_y": spread}
-            | {"hovertemplate": f"{plain(series)}: %{{y:.6~g}}<extra></extra>"}
+            | {"name": plain(each.series), "x": each.xs, "y": each.means}
+            | {"hovertemplate": f"{plain(each.series)}: %{{y:.6~g}}<extra></extra>"}
         )
     figure.update_layout(
         template=TEMPLATE,
@@ -311,3 +357,73 @@ def chart(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> go.Fi
         yaxis={"title": {"text": plain(measure)}, "rangemode": "tozero"},
     )
     return figure
+
+
+def picture(experiment: Experiment, measure: str, numbers: Sequence[Row]) -> "Figure":
+    """Return the same chart as a Matplotlib figure, to be saved as PDF, SVG or PNG.
+
+    The verdicts on the paper's claims stand below it.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The figure.
+    measure : str
+        One of the measures in `numbers`.
+    numbers : sequence of Row
+        As returned by `rows`.
+    """
+    from matplotlib.figure import Figure
+
+    found = curves(measure, numbers)
+    palette = _palette(found)
+    verdicts = "\n".join(
+        line
+        for item in judge(experiment, numbers)
+        for line in textwrap.wrap(
+            f"{item.verdict.upper()}: {item.claim.text} ({item.measured})",
+            88,
+            subsequent_indent="   ",
+        )
+    )
+    figure = Figure(figsize=(6.5, 3.6 + 0.16 * verdicts.count("\n")), layout="constrained")
+    pane = figure.subplots()
+    for each in found:
+        color, style = palette[each.series], {BEST: "--", BOUND: ":"}.get(each.series, "-")
+        if each.printed and any(isinstance(x, str) for x in each.xs):
+            pane.bar([str(x) for x in each.xs], each.means, 0.6, color=color, alpha=0.6)
+            style = "none"
+        else:
+            places = [x if isinstance(x, int | float) else str(x) for x in each.xs]
+            marker = "o" if each.printed else ""
+            pane.plot(
+                places,
+                each.means,
+                style,
+                color=color,
+                marker=marker,
+                ms=4,
+                label=literal(each.series),
+            )
+        if each.spreads:
+            reach = [
+                [mean - low for low, mean in zip(each.least, each.means, strict=True)],
+                [high - mean for high, mean in zip(each.most, each.means, strict=True)],
+            ]
+            xs = [x if isinstance(x, int | float) else str(x) for x in each.xs]
+            pane.errorbar(
+                xs, each.means, reach, fmt="none", ecolor=color, elinewidth=0.8, capsize=2
+            )
+    pane.set_xlabel(literal(experiment.x))
+    pane.set_ylabel(literal(measure))
+    pane.set_ylim(bottom=min(0.0, pane.get_ylim()[0]))
+    pane.spines[["top", "right"]].set_visible(False)
+    if pane.get_legend_handles_labels()[0]:
+        pane.legend(frameon=False, fontsize=8)
+    figure.supxlabel(literal(verdicts), fontsize=7, x=0.01, ha="left")
+    return figure
+
+
+def _palette(found: Sequence[Curve]) -> dict[str, str]:
+    names = [each.series for each in found if each.printed]
+    return colors(names) | {BEST: "#777777", BOUND: "#777777"}

@@ -29,18 +29,18 @@ def page(name: str) -> str:
         "## Problem",
         paper.problem,
         "## Symbols and keys",
-        _table(
+        markdown_table(
             ("paper", "key", "domain", "meaning"),
             ((f"`{item.letter}`" if item.letter else "", f"`{item.key}`" if item.key else "",
               item.domain, item.meaning) for item in paper.symbols),
         ),
         "## Schedule and rules",
         paper.schedule,
-        _table(("rule", "requirement"), paper.rules.items()),
+        markdown_table(("rule", "requirement"), paper.rules.items()),
         "## Methods",
         _methods(owner),
         "## Equations",
-        _table(
+        markdown_table(
             ("equation", "status", "source", "note"),
             ((f"({label})", item.status, _equation(name, item, places, computed), item.note)
              for label, item in paper.equations.items()),
@@ -48,7 +48,7 @@ def page(name: str) -> str:
         "## Algorithms",
         "In the source, a comment `# L4` marks line 4 of the printed algorithm, and `# A2 L4` "
         "line 4 of Algorithm 2 if the paper has several.",
-        _table(
+        markdown_table(
             ("algorithm", "title", "lines", "function", "source"),
             ((label, item.title, f"{item.lines}", f"`{item.function}`",
               _lines_of(name, label, len(paper.algorithms) > 1))
@@ -65,7 +65,7 @@ def page(name: str) -> str:
         ),
         *_figures(owner),
         "## Errata and decisions",
-        _table(
+        markdown_table(
             ("", "where", "the paper says", "problem", "our decision", "option as printed"),
             ((label, item.where, item.printed, item.problem, item.decision, item.switch)
              for label, item in paper.errata.items()),
@@ -151,7 +151,7 @@ def _methods(owner: Family) -> str:
             method.source + (", ours" if method.ours and method.source != "ours" else ""),
             method.summary, options,
         ))  # fmt: skip
-    return _table(("method", "kind", "engines", "source", "description", "options"), rows)
+    return markdown_table(("method", "kind", "engines", "source", "description", "options"), rows)
 
 
 def _figures(owner: Family) -> list[str]:
@@ -167,7 +167,7 @@ def _figures(owner: Family) -> list[str]:
         f"`schedgap compare {owner.name}-figures --run DIR` computes all figures and writes their "
         "values as CSV into `DIR/figures`; the report of the run draws them. Each figure also "
         "shows the best known schedule and a proved bound.",
-        _table(("suite", "figure", "x", "series", "the paper's claim"), rows),
+        markdown_table(("suite", "figure", "x", "series", "the paper's claim"), rows),
     ]
 
 
@@ -175,7 +175,16 @@ def _default(value: object) -> str:
     return "" if value is None else str(value).lower()
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown.
+
+    Parameters
+    ----------
+    head : sequence of str
+        Names of the columns.
+    rows : iterable of sequences of str
+        Cells, one for each column.
+    """
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(
         "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines

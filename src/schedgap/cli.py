@@ -334,6 +334,71 @@ def report(
     show.out().print(f"{written}", markup=False, soft_wrap=True)
 
 
+@app.command(epilog="Example:  schedgap figure ring-figure-4 --quick --format pdf")
+def figure(
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="all|FAMILY|FAMILY-figure-N...|RUN [FIGURE...]",
+            help="What to measure and to judge, or a run folder whose figures are to be drawn.",
+        ),
+    ],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Scale the figures down, with at least ten draws.")
+    ] = False,
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Run folder; results in it are kept. [default: runs/figures or "
+            "runs/figures-quick]",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of reproduction.md, its data, and pictures. [default: the run folder]",
+        ),
+    ] = None,
+    picture: Annotated[
+        str | None,
+        typer.Option("--format", metavar="pdf|svg|png", help="Also draw each figure into a file."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Number of parallel tasks. [default: one per core]"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the figures of a paper's evaluation and judge what the paper claims of them.
+
+    Each claim is evaluated on every draw: reproduced, mixed, refuted, or not testable. The command
+    can be stopped and started again.
+    """
+    from schedgap.analysis import reproduction
+    from schedgap.analysis.runs import Run
+
+    if picture not in (None, "pdf", "svg", "png"):
+        raise UsageError(f"--format {picture}: need pdf, svg or png")
+    if Path(targets[0], "tasks").is_dir():
+        stored, names = Run(targets[0]), targets[1:]
+    else:
+        figures = reproduction.chosen(targets, quick=quick)
+        place = run or Path("runs", "figures-quick" if quick else "figures")
+        with show.comparing() as on_record:
+            stored = reproduction.measure(figures, run=place, workers=workers, on_record=on_record)
+        names = list(figures)
+    folder = out or stored.folders[0].path
+    found = reproduction.named(stored, names)
+    show.judgements(reproduction.judgements(found), as_json=as_json)
+    pictures = reproduction.draw(found, folder, picture) if picture else []
+    page = reproduction.publish(stored, folder)
+    for file in () if as_json else (*pictures, page):
+        show.out().print(f"{file}", markup=False, soft_wrap=True)
+    raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
+
+
 @app.command(epilog="Example:  schedgap export small.json --model big-m --out small.lp")
 def export(
     instance: InstanceFile,
@@ -437,6 +502,8 @@ def main() -> None:
     """Run the command line of this process and exit."""
     # Looking for plugins of pydantic reads the metadata of every installed package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # This process does no dense linear algebra, and starting a thread per core costs CPU time.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from schedgap.analysis.folder import TaskRecord
+    from schedgap.analysis.judging import Judgement
     from schedgap.analysis.runs import Run
     from schedgap.analysis.solution import Solution
     from schedgap.instances.verdict import Verdict
@@ -340,6 +341,45 @@ def comparing() -> Iterator[Any]:
             bar.update(line, completed=done, total=total, description=text)
 
         yield receive
+
+
+def judgements(items: "Sequence[Judgement]", *, as_json: bool) -> None:
+    """Print the verdicts on the papers' claims, with what was measured.
+
+    Parameters
+    ----------
+    items : sequence of Judgement
+        In the order of the figures.
+    as_json : bool
+        Whether to print JSON instead of text.
+    """
+    if as_json:
+        json_document(
+            [
+                {
+                    "family": item.experiment.family,
+                    "figure": item.experiment.figure,
+                    "quick": item.experiment.quick,
+                    "setting": dict(item.experiment.setting),
+                    "claim": item.claim.text,
+                    "source": item.claim.source,
+                    "verdict": item.verdict,
+                    "held": item.held,
+                    "draws": item.draws,
+                    "of": item.of,
+                    "unit": item.claim.unit,
+                    "measured": list(item.numbers),
+                }
+                for item in items
+            ]
+        )
+        return
+    for item in items:
+        setting = ", ".join(f"{key} = {value}" for key, value in item.experiment.setting.items())
+        at = f" at {setting}" if setting else ""
+        name = f"{item.experiment.family}, Fig. {item.experiment.figure}{at}"
+        for line in (f"{name}: {item.claim.text}", f"    {item.verdict.upper()}: {item.measured}"):
+            out().print(line, markup=False, soft_wrap=True)
 
 
 def run(result: "Run", *, as_json: bool) -> None:

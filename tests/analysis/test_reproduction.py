@@ -1,0 +1,126 @@
+"""The page of claims says what the stored values say, and pictures can be drawn of them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from schedgap.analysis import experiments, reproduction
+from schedgap.analysis.charts import comma_separated
+from schedgap.analysis.comparing import compare
+from schedgap.analysis.judging import Row
+from schedgap.analysis.runs import Run
+from schedgap.errors import UsageError
+from schedgap.models.figure import Experiment, best, monotone
+from schedgap.models.ring import figures
+
+SOURCE = "Section 7"
+
+
+def figure(name: str, **more: object) -> Experiment:
+    claims = (
+        best("A", ["B"], text=f"A is best in {name}", source=SOURCE),
+        monotone("A", "falls", text="A falls", source=SOURCE),
+    )
+    return Experiment(
+        family="ring", figure=name, title="toy", x="jobs", objective="makespan", claims=claims,
+        series=("A", "B"), draw=tuple, brackets=(), quick=True, **more,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The values of one figure at our defaults and at two settings, on ten draws."""
+    made = [figure("4"), *(figure("4", setting={"load": load}) for load in (1, 2))]
+    files = {experiments.file_name(each): each for each in made}
+    monkeypatch.setattr(
+        experiments, "suite", lambda text, quick: files if quick and text == "ring-figures" else {}
+    )
+    for place, file in enumerate(files):
+        rows = [
+            Row("makespan", x, series, seed, "i", value + place * (series == "A"))
+            for seed in range(10)
+            for series, value in (("A", 2.0), ("B", 2.5))
+            for x in (1, 2)
+        ]
+        (tmp_path / file).write_text(comma_separated(Row._fields, rows), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_page_counts_claims_at_our_defaults_and_lists_the_settings(data: Path) -> None:
+    page = reproduction.page(data)
+    assert "schedgap figure all --quick" in page
+    (counts,) = [line for line in page.splitlines() if "(#ring)" in line]
+    assert counts.endswith("| 2 | 0 | 0 | 0 | 0 |")
+    assert "| A is best in 4 | Section 7 | holds on 10 of 10 draws; -20 % [-20, -20] |" in page
+    (scan,) = [line for line in page.splitlines() if "load = 1" in line and "best" in line]
+    assert "load = 1: refuted (0 of 10); load = 2: refuted (0 of 10)" in scan
+
+
+def test_the_page_follows_the_data(data: Path) -> None:
+    file = data / "ring-figure-4@quick.csv"
+    file.write_text(
+        file.read_text().replace(",A,3,i,2.0", ",A,3,i,9.0").replace(",A,4,i,2.0", ",A,4,i,")
+    )
+    page = reproduction.page(data)
+    assert "holds on 8 of 9 draws, 1 not measured; -20 % [-20, 260] | **mixed** |" in page
+
+
+def test_pictures_are_drawn_of_curves_and_bars(tmp_path: Path) -> None:
+    curve = [Row("makespan", x, "A", seed, "i", x + seed) for x in (1, 2) for seed in (0, 1)]
+    bars = [Row("makespan", x, "policy", 0, "i", 3.0) for x in ("A", "B_1$")]
+    drawn = {"a.csv": (figure("4"), curve), "b.csv": (figure("5"), bars)}
+    for suffix, head in (("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")):
+        files = reproduction.draw(drawn, tmp_path, suffix)
+        assert [file.name for file in files] == [f"a.{suffix}", f"b.{suffix}"]
+        assert all(file.read_bytes().startswith(head) for file in files)
+
+
+def test_a_run_of_figures_is_published_with_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = {
+        experiments.file_name(each): each
+        for each in figures.experiments(seeds=(0, 1), servers=(3, 4), jobs=5)
+        if each.figure == "7"
+    }
+    monkeypatch.setattr(
+        experiments, "suite", lambda text, quick: tiny if "ring" in text and not quick else {}
+    )
+    run = reproduction.measure(tiny, run=tmp_path / "run", workers=1)
+    page = reproduction.publish(run, tmp_path / "docs")
+    assert page.read_text(encoding="utf-8") == reproduction.page(tmp_path / "docs" / "reproduction")
+    (file,) = (tmp_path / "docs" / "reproduction").iterdir()
+    rows = experiments.read(file)
+    assert rows == experiments.rows(run, next(iter(tiny.values())))
+    assert any(row.value is not None for row in rows)
+    found = reproduction.named(run, ["ring-figure-7"])
+    assert list(found) == ["ring-figure-7.csv"]
+    assert json.dumps([item.verdict for item in reproduction.judgements(found)])
+    with pytest.raises(UsageError, match="no figure 'ring-figure-9': choose one of ring-figure-7"):
+        reproduction.named(run, ["ring-figure-9"])
+
+
+def test_what_is_no_figure_is_refused(tmp_path: Path) -> None:
+    for name in ("rings", "quick", "ring-figure-99"):
+        with pytest.raises(UsageError):
+            reproduction.chosen([name], quick=True)
+    (tmp_path / "tasks").mkdir()
+    with pytest.raises(UsageError, match="no figures"):
+        reproduction.named(Run(tmp_path), [])
+
+
+def test_a_figure_that_was_killed_is_shown_with_what_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (fourth,) = (
+        each for each in figures.experiments(seeds=(0,), servers=(3,), jobs=4) if each.figure == "4"
+    )
+    name = experiments.file_name(fourth)
+    run = compare([fourth], run=tmp_path, workers=1, time_limit=5)
+    known = experiments.read(tmp_path / experiments.FOLDER / name)
+    (tmp_path / experiments.FOLDER / name).unlink()
+    experiments.write_heads(run.folders[0], [name])
+    monkeypatch.setattr(experiments, "suite", lambda text, quick: {} if quick else {name: fourth})
+    (found,) = experiments.written(Run(tmp_path)).values()
+    assert found == (fourth, known)
