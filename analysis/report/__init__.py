@@ -1,16 +1,22 @@
-"""The report of a run: one HTML file that works offline, on a phone and in print."""
+"""The report of a run: one HTML file that works offline, on a phone and in print.
 
+The data of figures and schedules are compressed and unpacked when they are shown. The library that
+draws them, `plotly-basic.min.js`, is the basic bundle of plotly.js 4.1.1 (MIT licence).
+"""
+
+import base64
+import gzip
 import importlib.metadata
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from schedgap.analysis.report.headline import headline, trouble
 from schedgap.analysis.report.pictures import (
@@ -23,6 +29,7 @@ from schedgap.analysis.report.pictures import (
 from schedgap.analysis.report.results import ReportData, collect
 from schedgap.analysis.report.tables import (
     missing_table,
+    overview_table,
     result_table,
     settings_table,
     summary_table,
@@ -33,6 +40,8 @@ from schedgap.instances.records import write_text
 from schedgap.models.family import family
 
 __all__ = ["render", "write_report"]
+
+MAX_ROWS = 300  # of the table of all results in the page as it opens; the others are unpacked
 
 
 def write_report(
@@ -78,6 +87,7 @@ def render(report: ReportData) -> str:
         owner = family(name)
         sections.append(
             {
+                "name": name,
                 "title": f"{name}: {owner.title}",
                 "paper": owner.paper.citation,
                 "summary": summary_table(rows, f"summary-{place}"),
@@ -87,35 +97,46 @@ def render(report: ReportData) -> str:
         )
     instances, left_out = explorer(report)
     head, sentences = headline(report)
+    results = result_table(report.results)
+    environment = Environment(
+        loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    tables: Any = environment.get_template("tables.html").module
+    more = str(tables.body(results.rows[MAX_ROWS:]))
     data = {
-        "figures": figures,
-        "instances": instances,
+        "figures": list(figures),
+        "instances": [each["label"] for each in instances],
         "first": max(range(len(instances)), key=lambda k: instances[k]["worst"], default=0),
         "layouts": shared_layouts(),
-        "results": table(report.run).to_csv(index=False, lineterminator="\r\n"),
+        "rows": len(results.rows),
     }
+    packed = {f"figure-{key}": _json(figure) for key, figure in figures.items()}
+    packed |= {f"instance-{place}": _json(each) for place, each in enumerate(instances)}
+    packed["more"] = more
+    packed["results.csv"] = table(report.run).to_csv(index=False, lineterminator="\r\n")
     names = [folder.path.resolve().name for folder in report.run.folders]
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_text("page.html")).render(
+    return environment.get_template("page.html").render(
         version=importlib.metadata.version("schedgap"),
         title=f"schedgap: {', '.join(names)}",
         runs=names,
         headline=head,
         sentences=sentences,
+        overview=overview_table(report),
         trouble=trouble(report),
         contradictions=report.run.contradictions,
         families=sections,
         explorable=bool(instances),
         left_out=left_out,
-        results=result_table(report.results),
+        results=replace(results, rows=results.rows[:MAX_ROWS]),
+        total=len(results.rows),
         missing=missing_table(report.results),
         settings=settings_table(report.results),
         css=Markup(_text("page.css")),
         script=Markup(_text("page.js")),
-        plotly=Markup(get_plotlyjs()),
+        plotly=Markup(_text("plotly-basic.min.js")),
         data=_embedded_json(data),
+        packed={key: _packed(text) for key, text in packed.items()},
     )
 
 
@@ -123,9 +144,18 @@ def _text(name: str) -> str:
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
+def _json(data: object) -> str:
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _packed(text: str) -> str:
+    """Return a text compressed by gzip, in Base64; the same text gives the same result."""
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
 def _embedded_json(data: object) -> Markup:
     """Return JSON for a script element, escaped so that it cannot end the element."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = _json(data)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)

@@ -4,6 +4,22 @@
   const find = (selector, within = document) => within.querySelector(selector);
   document.documentElement.classList.add("script");
 
+  // --- packed data: unpacked once, when they are first shown ------------------------------------
+
+  const unpacked = new Map();
+
+  async function inflate(key) {
+    const text = document.getElementById(`packed-${key}`).textContent;
+    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    const stream = new Response(bytes).body.pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).text();
+  }
+
+  function unpack(key) {
+    if (!unpacked.has(key)) unpacked.set(key, inflate(key));
+    return unpacked.get(key);
+  }
+
   // --- colors and sizes: figures take them from the style sheet ---------------------------------
 
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -48,7 +64,10 @@
   }
 
   dark.addEventListener("change", () => redraw(false));
-  addEventListener("beforeprint", () => redraw(true, 680));
+  addEventListener("beforeprint", () => {
+    drawAll(); // figures that were never near the window may come too late for this print
+    redraw(true, 680);
+  });
   addEventListener("afterprint", () => redraw(false));
 
   // --- saving -----------------------------------------------------------------------------------
@@ -62,6 +81,7 @@
   }
 
   async function svg(plot) {
+    await show(plot);
     const { traces, layout } = drawn.get(plot);
     const size = { width: plot.clientWidth, height: plot.clientHeight };
     const figure = { data: traces, layout: { ...themed(layout, true), ...size }, config };
@@ -83,19 +103,81 @@
     after.after(row);
   }
 
+  function cells(csv) {
+    const rows = [[]];
+    for (const [, quoted, plain, end] of csv.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
+      rows.at(-1).push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
+      if (end === "\r\n") rows.push([]);
+    }
+    return rows.filter((row) => row.some((cell) => cell !== ""));
+  }
+
+  const MOST_VALUES = 1000; // rows of a table of values
+
+  function values(csv) {
+    const [head, ...rows] = cells(csv);
+    const table = document.createElement("table");
+    const line = (row, kind) => {
+      const tr = document.createElement("tr");
+      for (const text of row) {
+        const cell = document.createElement(kind);
+        cell.textContent = text;
+        tr.append(cell);
+      }
+      return tr;
+    };
+    table.createTHead().append(line(head, "th"));
+    table.createTBody().append(...rows.slice(0, MOST_VALUES).map((row) => line(row, "td")));
+    return table;
+  }
+
   function saveButtons(id, csv) {
     const plot = find(`[data-figure="${id}"] .plot`);
     buttons(plot, [
-      ["CSV", `Save the data of this figure as CSV`, () => save(`${id}.csv`, "text/csv", csv())],
+      ["CSV", `Save the data of this figure as CSV`, async () => save(`${id}.csv`, "text/csv", await csv())],
       ["SVG", `Save this figure as SVG`, async () => save(`${id}.svg`, "image/svg+xml", await svg(plot))],
     ]);
+    const details = document.createElement("details");
+    details.append(Object.assign(document.createElement("summary"), { textContent: "Values" }));
+    const place = Object.assign(document.createElement("div"), { className: "table", tabIndex: 0 });
+    details.append(place);
+    details.addEventListener("toggle", async () => {
+      if (details.open) place.replaceChildren(values(await csv()));
+    });
+    find(`[data-figure="${id}"]`).append(details);
     return plot;
   }
 
-  // --- figures of whole families ----------------------------------------------------------------
+  // --- figures of whole families: drawn when they come near the window --------------------------
 
-  for (const [id, figure] of Object.entries(data.figures)) {
-    draw(saveButtons(id, () => figure.csv), figure.traces, figure.layout);
+  const waiting = new Map(); // plot element -> a function that draws it
+
+  async function show(plot) {
+    const action = waiting.get(plot);
+    waiting.delete(plot);
+    near.unobserve(plot);
+    if (action) await action();
+  }
+
+  const near = new IntersectionObserver(
+    (entries) => entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => show(target)),
+    { rootMargin: "600px" },
+  );
+
+  function later(plot, action) {
+    waiting.set(plot, action);
+    near.observe(plot);
+  }
+
+  const drawAll = () => Promise.all([...waiting.keys()].map(show));
+
+  for (const id of data.figures) {
+    const figure = async () => JSON.parse(await unpack(`figure-${id}`));
+    const plot = saveButtons(id, async () => (await figure()).csv);
+    later(plot, async () => {
+      const { traces, layout } = await figure();
+      await draw(plot, traces, layout);
+    });
   }
 
   // --- one instance -----------------------------------------------------------------------------
@@ -116,7 +198,8 @@
     const [upper, lower, highlight] = ["#upper", "#lower", "#highlight"].map((id) => find(id));
     const method = find("#progress-method");
     const note = find("#gantt-note");
-    const chosen = () => data.instances[Number(select.value)];
+    let instance = null; // data of the chosen instance
+    const chosen = () => instance;
     const pair = () => {
       const both = [upper, lower].map((each) => chosen().schedules[Number(each.value)]);
       return both[0] === both[1] ? both.slice(0, 1) : both;
@@ -180,7 +263,11 @@
       draw(ganttPlot, traces, layout);
     }
 
-    function choose() {
+    async function choose() {
+      const place = select.value;
+      const text = await unpack(`instance-${place}`);
+      if (select.value !== place) return; // another one has been chosen meanwhile
+      instance = JSON.parse(text);
       const { progress, schedules, groups, pair: first } = chosen();
       fill(method, ["exact methods and bounds", "all methods", ...progress.methods],
         progress.provers.length ? 0 : 1);
@@ -189,17 +276,20 @@
       fill(highlight, ["all", ...groups], 0);
       drawProgress();
       drawGantt();
+      select.dataset.shown = place;
     }
 
-    fill(select, data.instances.map((each) => each.label), data.first);
+    fill(select, data.instances, data.first);
     select.addEventListener("change", choose);
     method.addEventListener("change", drawProgress);
     for (const each of [upper, lower, highlight]) each.addEventListener("change", drawGantt);
-    choose();
-    ganttPlot.on("plotly_click", ({ points }) => {
-      const place = chosen().groups.indexOf(points[0].data.legendgroup) + 1;
-      highlight.value = Number(highlight.value) === place ? 0 : place;
-      drawGantt();
+    later(progressPlot, async () => {
+      await choose();
+      ganttPlot.on("plotly_click", ({ points }) => {
+        const place = chosen().groups.indexOf(points[0].data.legendgroup) + 1;
+        highlight.value = Number(highlight.value) === place ? 0 : place;
+        drawGantt();
+      });
     });
   }
   if (data.instances.length) explore();
@@ -222,7 +312,20 @@
     return String(a).localeCompare(String(b), "en", { numeric: true });
   }
 
-  for (const table of document.querySelectorAll("table")) {
+  const results = find("#every-result");
+  let whole = null; // all rows of the results, once they have been asked for
+
+  function complete() {
+    whole ??= (async () => {
+      if (results.tBodies[0].rows.length < data.rows) {
+        results.tBodies[0].insertAdjacentHTML("beforeend", await unpack("more"));
+        find("#more-note").hidden = true;
+      }
+    })();
+    return whole;
+  }
+
+  for (const table of document.querySelectorAll("main > section table, main > section details > .table > table")) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
       if (!head.textContent.trim()) return;
@@ -230,7 +333,8 @@
       button.type = "button";
       button.append(...head.childNodes);
       head.append(button);
-      button.addEventListener("click", () => {
+      button.addEventListener("click", async () => {
+        if (table === results) await complete();
         const up = head.getAttribute("aria-sort") !== "ascending";
         heads.forEach((each) => each.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", up ? "ascending" : "descending");
@@ -241,19 +345,30 @@
     });
   }
 
-  const results = find("#every-result");
-  const filter = find("#filter");
-  filter.addEventListener("input", () => {
-    const words = filter.value.toLowerCase().split(/\s+/);
+  const filters = ["#filter", "#filter-family", "#filter-kind"].map((id) => find(id));
+  const names = [...results.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
+  const [familyColumn, kindColumn] = ["family", "kind"].map((name) => names.indexOf(name));
+
+  async function applyFilters() {
+    await complete();
+    const [text, family, kind] = filters.map((each) => each.value);
+    const words = text.toLowerCase().split(/\s+/);
     let shown = 0;
     for (const row of results.tBodies[0].rows) {
-      const text = row.textContent.toLowerCase();
-      row.hidden = !words.every((word) => text.includes(word));
+      const content = row.textContent.toLowerCase();
+      row.hidden = !(
+        words.every((word) => content.includes(word)) &&
+        (!family || row.cells[familyColumn].textContent.trim() === family) &&
+        (!kind || row.cells[kindColumn].textContent.trim() === kind)
+      );
       shown += !row.hidden;
     }
-    find("#filter-count").textContent = `${shown} of ${results.tBodies[0].rows.length} results`;
-  });
+    find("#filter-count").textContent = `${shown} of ${data.rows} results`;
+  }
+
+  for (const each of filters) each.addEventListener("input", applyFilters);
+  find("#more")?.addEventListener("click", complete);
   buttons(results.parentElement, [
-    ["CSV", "Save all results as CSV", () => save("results.csv", "text/csv", data.results)],
+    ["CSV", "Save all results as CSV", async () => save("results.csv", "text/csv", await unpack("results.csv"))],
   ]);
 })();

@@ -68,7 +68,7 @@ def paper_figures(report: ReportData, name: str) -> list[tuple[str, str, str, Fi
         The family.
     """
     figures: list[tuple[str, str, str, Figure]] = []
-    for file, (experiment, numbers) in experiments.written(report.run).items():
+    for file, (experiment, numbers) in report.figures.items():
         if not file.startswith(f"{name}-"):
             continue
         verdicts = " ".join(

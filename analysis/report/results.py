@@ -5,11 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from schedgap.analysis.experiments import written
 from schedgap.analysis.folder import FAILURES, TaskRecord
+from schedgap.analysis.judging import Row as PlottedValue
 from schedgap.analysis.stored import StoredRun
 from schedgap.analysis.tables import profile, ratios, summary, table
 from schedgap.errors import UsageError
 from schedgap.models.family import family
+from schedgap.models.figure import Experiment
 
 Pair = tuple[float, float]  # lower and upper end; NaN if unknown
 
@@ -78,6 +81,11 @@ class Row:
     facts: Mapping[str, Any]  # the columns of `schedgap.analysis.tables.summary`
     exceeded: int  # instances on which a guarantee is exceeded although its assumptions hold
 
+    @property
+    def plain(self) -> bool:
+        """Whether it is a method with its default engine and options."""
+        return not set(":@[") & set(self.method)
+
     def pair(self, name: str) -> Pair:
         """Return both ends of an interval in `facts`.
 
@@ -98,6 +106,7 @@ class ReportData:
     rows: tuple[Row, ...]
     rows_by_preset: tuple[Row, ...]
     profiles: Mapping[str, Mapping[str, list[Pair]]]  # family -> method -> (factor, share)
+    figures: Mapping[str, tuple[Experiment, list[PlottedValue]]]  # of the papers, by file name
 
     @property
     def families(self) -> list[str]:
@@ -141,7 +150,7 @@ def collect(run: StoredRun) -> ReportData:
         steps.append((step["ratio"], step["share"]))
     ours = {(each.family, each.method): _ours(each.record) for each in results}
     rows, rows_by_preset = (_rows(run, ours, by_preset=each) for each in (False, True))
-    return ReportData(run, tuple(results), rows, rows_by_preset, profiles)
+    return ReportData(run, tuple(results), rows, rows_by_preset, profiles, written(run))
 
 
 def _rows(

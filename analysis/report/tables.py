@@ -2,15 +2,22 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from schedgap.analysis.folder import TaskRecord
-from schedgap.analysis.report.results import Pair, Result, Row
+from schedgap.analysis.judging import judge
+from schedgap.analysis.report.results import Pair, ReportData, Result, Row
 from schedgap.analysis.report.words import UNKNOWN, ratio_text, seconds_text, value_text
 from schedgap.instances.verdict import outside
 
 OVER_BOUND = "optimum /\u00a0bound"
+RANKS = {  # columns of the summary that narrow screens leave out
+    "": "screen-2", "infinite": "screen-3", OVER_BOUND: "screen-3", "schedules": "screen-2",
+    "time (s)": "screen-2", "guarantee": "screen-3", "95 % of the mean": "screen-4",
+    "geometric mean": "screen-4", "kind": "screen-4", "claims about figures": "screen-3",
+}  # fmt: skip
 Span = tuple[float, float, float, float]
 
 
@@ -23,16 +30,21 @@ class Cell:
     number: bool = False
     look: str = ""
     whisker: Span | None = None  # ends of mean and of worst ratio, each in [0, 100]
+    limit: float | None = None  # the guarantee on the same scale
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; `columns` are (name, whether numeric), and the first cell of a row is its head."""
+    """A table; `columns` are (name, whether numeric), and the first cell of a row is its head.
+
+    `ranks` says for each column on which screens it is shown, as classes of the style sheet.
+    """
 
     id: str
     caption: str
     columns: tuple[tuple[str, bool], ...]
     rows: tuple[tuple[Cell, ...], ...]
+    ranks: tuple[str, ...] = ()
 
 
 def _number(text: str, value: float | None) -> Cell:
@@ -95,7 +107,61 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
         + "".join(f" O{text[1:]}: no ratio." for text in apart),
         tuple((name, cells[0].number if cells else False) for name, cells in shown),
         tuple(zip(*(cells for _, cells in shown), strict=True)),
+        tuple(RANKS.get(name, "") for name, _ in shown),
     )
+
+
+def overview_table(report: ReportData) -> Table | None:
+    """Return a table of the papers' algorithms: ratio to the optimum, guarantee, and verdicts.
+
+    Parameters
+    ----------
+    report : ReportData
+        What the report shows.
+    """
+    rows = [row for row in report.rows if row.kind == "algorithm" and not row.ours and row.plain]
+    rows = [row for row in rows if math.isfinite(row.pair("mean")[0])]
+    if not rows:
+        return None
+    tops = [end for row in rows for name in ("worst", "guarantee") for end in row.pair(name)]
+    top = max((end for end in tops if 1 <= end < math.inf), default=1.0)
+    verdicts = {name: _verdicts(report, name) for name in report.families}
+    columns: list[tuple[str, list[Cell]]] = [
+        ("family", [Cell(row.family) for row in rows]),
+        ("algorithm", [Cell(row.method) for row in rows]),
+        ("", [Cell("", whisker=_whisker(row, top), limit=_limit(row, top)) for row in rows]),
+        ("mean ratio", [_mean(row) for row in rows]),
+        ("worst ratio", [_ratio(row.pair("worst")) for row in rows]),
+        ("guarantee", [_guarantee(row) for row in rows]),
+        ("claims about figures", [Cell(verdicts[row.family]) for row in rows]),
+    ]
+    columns = [each for each in columns if any(cell.text or cell.whisker for cell in each[1])]
+    return Table(
+        "overview-table",
+        "Ratio to the optimum: the bar is the interval that contains the mean, the ticks those of "
+        "the worst, and the dashed line is the guarantee. 1 is optimal; the scale is logarithmic.",
+        tuple((name, cells[0].number) for name, cells in columns),
+        tuple(zip(*(cells for _, cells in columns), strict=True)),
+        tuple(RANKS.get(name, "") for name, _ in columns),
+    )
+
+
+def _verdicts(report: ReportData, name: str) -> str:
+    """Return how many claims about the paper's figures were reproduced, mixed and refuted."""
+    count = Counter(
+        item.verdict
+        for each, numbers in report.figures.values()
+        if each.family == name and not each.setting
+        for item in judge(each, numbers)
+    )
+    return ", ".join(
+        f"{count[word]} {word}" for word in ("reproduced", "mixed", "refuted") if count[word]
+    )
+
+
+def _limit(row: Row, top: float) -> float | None:
+    high = row.pair("guarantee")[1]
+    return _place(high, top) if math.isfinite(high) else None
 
 
 def _mean(row: Row) -> Cell:
@@ -161,12 +227,14 @@ def _whisker(row: Row, top: float) -> Span | None:
     mean, worst = row.pair("mean"), row.pair("worst")
     if not math.isfinite(mean[0]):
         return None
+    low, high = (_place(each, top) for each in mean)
+    return low, high, _place(worst[0], top), _place(worst[1], top)
+
+
+def _place(ratio: float, top: float) -> float:
+    """Return the place of a ratio on a logarithmic scale from 1 (at 4) to `top` (at 96)."""
     scale = math.log(top) if top > 1 else 1.0
-
-    def place(ratio: float) -> float:
-        return round(4 + 92 * math.log(min(max(ratio, 1.0), top)) / scale, 1)
-
-    return place(mean[0]), place(mean[1]), place(worst[0]), place(worst[1])
+    return round(4 + 92 * math.log(min(max(ratio, 1.0), top)) / scale, 1)
 
 
 def result_table(results: Iterable[Result]) -> Table:
@@ -180,7 +248,7 @@ def result_table(results: Iterable[Result]) -> Table:
     columns = (
         ("instance", False), ("method", False), ("ratio", True), ("objective", True),
         ("bound", True), (OVER_BOUND, True), ("status", False), ("time (s)", True),
-        ("kind", False), ("note", False),
+        ("family", False), ("kind", False), ("note", False),
     )  # fmt: skip
     rows = [
         (
@@ -192,6 +260,7 @@ def result_table(results: Iterable[Result]) -> Table:
             _ratio(each.bound_ratio),
             Cell(each.status, look="bad" if each.failed else ""),
             _seconds(each.seconds),
+            Cell(each.family),
             Cell(each.record.kind),
             Cell("; ".join(filter(None, (_outside(each.record), each.note)))),
         )

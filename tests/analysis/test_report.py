@@ -1,5 +1,7 @@
 """The report says what the run folder holds, in one file that asks nothing of the network."""
 
+import base64
+import gzip
 import html
 import json
 import math
@@ -90,6 +92,7 @@ class Reader(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.open, self.elements, self.scripts, self.rows, self.text = [], [], [], [], []
+        self.packed = {}
         self.feed(text)
         self.close()
 
@@ -109,7 +112,10 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, text):
-        if "script" in self.open:
+        attributes = self.elements[-1][1] if self.elements else {}
+        if attributes.get("type") == "application/gzip" and "script" in self.open:
+            self.packed.setdefault(attributes["id"], []).append(text)
+        elif "script" in self.open:
             self.scripts.append(text)
         elif "style" not in self.open:
             self.text.append(text)
@@ -118,6 +124,11 @@ class Reader(HTMLParser):
 
     def data(self):
         return json.loads(next(text for text in self.scripts if text.startswith('{"figures"')))
+
+    def unpacked(self, key):
+        """Return a text that the page unpacks when it shows it."""
+        (text,) = self.packed[f"packed-{key}"]
+        return gzip.decompress(base64.b64decode(text)).decode()
 
 
 # --- what it says --------------------------------------------------------------------------------
@@ -321,7 +332,7 @@ def test_the_page_asks_nothing_of_the_network(page):
     assert "http" not in policy
     css = page[page.index("<style>") : page.index("</style>")]
     assert "url(" not in css and "@import" not in css
-    ours = [text for text in reader.scripts if "plotly.js v" not in text[:200]]
+    ours = [text for text in reader.scripts if "plotly.js (basic" not in text[:200]]
     assert len(ours) == 2
     assert not re.search(r"https?://|fetch\(|XMLHttpRequest|import\(", ours[1])
 
@@ -329,7 +340,12 @@ def test_the_page_asks_nothing_of_the_network(page):
 def test_hostile_names_are_shown_and_never_run(page):
     reader = Reader(page)
     assert [row[0] for row in reader.rows].count(HOSTILE) >= 3
-    assert sum(tag == "script" for tag, _ in reader.elements) == 3
+    kinds = [attributes.get("type") for tag, attributes in reader.elements if tag == "script"]
+    assert [kind for kind in kinds if kind != "application/gzip"] == [
+        "application/json",
+        None,
+        None,
+    ]
     assert not any("onerror" in attributes for _, attributes in reader.elements)
 
 
@@ -339,26 +355,50 @@ def test_tables_and_headline_stand_in_the_page_without_scripts(page):
 
 
 def test_every_figure_brings_its_data(page):
-    data = Reader(page).data()
+    reader = Reader(page)
+    data = reader.data()
     assert set(data["figures"]) == {"ratios-toy", "profile-toy"}
-    lines = data["figures"]["ratios-toy"]["csv"].splitlines()
+    lines = json.loads(reader.unpacked("figure-ratios-toy"))["csv"].splitlines()
     assert "first,wide,1.25,1.5" in lines
     assert "first,free,1.0,inf" in lines
-    (even,) = (each for each in data["instances"] if each["label"].startswith(HOSTILE[:20]))
+    (place,) = (k for k, each in enumerate(data["instances"]) if each.startswith(HOSTILE[:20]))
+    even = json.loads(reader.unpacked(f"instance-{place}"))
     progress = even["progress"]["csv"].splitlines()
     assert progress[0] == "method,seconds,objective,bound"
     assert "scan,0.1,15.0," in progress and "scan,0.25,10.0,10.0" in progress
-    assert data["results"].splitlines()[0].startswith("family,preset,instance,method")
+    assert reader.unpacked("results.csv").startswith("family,preset,instance,method")
 
 
 def test_schedules_of_an_instance_share_colors_and_open_with_the_algorithm(page):
-    data = Reader(page).data()
-    wide = next(each for each in data["instances"] if each["label"] == "wide (toy)")
+    reader = Reader(page)
+    data = reader.data()
+    wide = json.loads(reader.unpacked(f"instance-{data['instances'].index('wide (toy)')}"))
     best, other = (wide["schedules"][place] for place in wide["pair"])
     assert (best["label"], other["label"]) == ("scan: 12", "first: 15")
     colors = {trace["marker"]["color"] for each in (best, other) for trace in each["traces"]}
     assert len(colors) == 1
-    assert data["instances"][data["first"]]["worst"] == 1.5
+    assert json.loads(reader.unpacked(f"instance-{data['first']}"))["worst"] == 1.5
+
+
+def test_the_page_opens_with_a_part_of_many_results_and_brings_them_all(page, run, monkeypatch):
+    monkeypatch.setattr(report, "MAX_ROWS", 5)
+    reader = Reader(report.render(collect(Run(run))))
+    shown = [row for row in reader.rows if row[-3:-1] == ["toy", row[-2]]]
+    more = Reader(f"<table>{reader.unpacked('more')}</table>").rows
+    assert (len(shown), len(more), reader.data()["rows"]) == (5, 3, 8)
+    assert sorted([*shown, *more]) == sorted(
+        row for row in Reader(page).rows if row[-3:-1] == ["toy", row[-2]]
+    )
+
+
+def test_the_papers_algorithms_come_first_with_ratio_guarantee_and_verdicts(page):
+    reader = Reader(page)
+    ids = [attributes["id"] for _, attributes in reader.elements if "id" in attributes]
+    assert ids.index("overview-table") < ids.index("family-1") < ids.index("every-result")
+    (row,) = (row for row in reader.rows if row[:2] == ["toy", "first"])
+    # first: 1.5, [1.25, 1.5] and [1, unknown]
+    assert row[3:5] == ["≥ 1.250", "≥ 1.500"]
+    assert "limit" in {attributes.get("class") for _, attributes in reader.elements}
 
 
 def test_two_runs_of_one_method_keep_their_own_schedules(tmp_path):
@@ -445,7 +485,8 @@ def browse(page, tmp_path, *options):
     file = tmp_path / "page.html"
     file.write_text(page, encoding="utf-8")
     command = [
-        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+        CHROMIUM, "--headless", "--window-size=1400,9000",
+        "--no-sandbox", "--disable-gpu", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", "--disable-sync",
         "--disable-quic", "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=20000",
         f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", *options,
@@ -496,16 +537,36 @@ addEventListener("load", async () => {
   const firsts = () => rows().filter((row) => !row.hidden).map((row) => row.cells[1].textContent);
   const head = [...document.querySelectorAll("#every-result thead button")]
     .find((button) => button.textContent.startsWith("objective"));
+  const soon = () => new Promise((go) => setTimeout(go, 50));
   head.click();
+  await soon();
   seen.up = firsts();
   head.click();
+  await soon();
   seen.down = firsts().slice(0, 2);
   const filter = document.querySelector("#filter");
   filter.value = "FIRST free";
   filter.dispatchEvent(new Event("input"));
+  await soon();
   seen.filtered = firsts();
   seen.count = document.querySelector("#filter-count").textContent;
+  const kind = document.querySelector("#filter-kind");
+  filter.value = "";
+  kind.value = "bound";
+  kind.dispatchEvent(new Event("input"));
+  await soon();
+  seen.bounds = firsts();
+  const details = document.querySelector('[data-figure="ratios-toy"] details');
+  details.open = true;
+  await soon();
+  seen.values = details.querySelectorAll("tbody tr").length;
+  const shown = async () => {
+    const select = document.querySelector("#instance");
+    while (select.dataset.shown !== select.value) await new Promise((go) => setTimeout(go, 20));
+  };
+  await shown();
   pick("#instance", "wide");
+  await shown();
   const plot = document.querySelector('[data-figure="gantt"] .plot');
   seen.titles = plot.layout.annotations.map((each) => each.text);
   pick("#lower", "scan");
@@ -541,6 +602,8 @@ def test_sorting_filtering_choosing_and_saving_work(page, tmp_path):
     assert seen["up"][:3] == ["first", "scan", "scan"]
     assert seen["down"] == ["first", "first"]
     assert (seen["filtered"], seen["count"]) == (["first"], "1 of 8 results")
+    assert seen["bounds"] == ["below"]
+    assert seen["values"] == 5  # two results of `scan` and three of `first`
     assert seen["titles"] == ["scan: 12", "first: 15"]
     assert seen["alone"] == ["scan: 12"]  # one schedule beside itself is one chart
     assert seen["opacity"] == [1, 1]
