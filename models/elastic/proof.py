@@ -26,8 +26,10 @@ divisor, demands and weights are rounded such that no schedule is lost.
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from schedgap.instances.elastic.instance import ElasticInstance, Job
@@ -494,20 +496,31 @@ def _duration(
 
 def _undominated(found: Mapping[tuple[int, ...], tuple[int, Place]], resources: int) -> list[Run]:
     """Return the runs without those that are no shorter and use no less than another one."""
-    # Amounts side by side in one number, each below a free bit: b - a + free has all free bits if
-    # no amount of a is larger.
-    bits = 1 + max((a.bit_length() for use in found for a in use), default=0)
-    free = sum(1 << (k * bits + bits - 1) for k in range(max(map(len, found), default=0)))
-    kept: list[tuple[int, Run]] = []
+    kept: list[Run] = []
+    # Of each server and resource: amounts that kept runs use, and, as bits, the runs that use so
+    # much or less.
+    cells: list[tuple[list[int], list[int]]] = [([-1], [0]) for _ in next(iter(found), ())]
     order = sorted(found.items(), key=lambda item: (item[1][0], sum(item[0]), item[0]))
     for use, (slots, place) in order:
-        packed = sum(a << k * bits for k, a in enumerate(use))
-        if all((packed + free - other) & free != free for other, _ in kept):
-            cells = ((divmod(k, resources), a) for k, a in enumerate(use) if a)
-            kept.append((packed, Run(slots, tuple(cells), place)))
+        smaller = -1
+        for a, (amounts, runs) in zip(use, cells, strict=True):
+            smaller &= runs[bisect_right(amounts, a) - 1]
+            if not smaller:
+                break
+        else:
+            continue
+        bit = 1 << len(kept)
+        for a, (amounts, runs) in zip(use, cells, strict=True):
+            at = bisect_left(amounts, a)
+            if at == len(amounts) or amounts[at] != a:
+                amounts.insert(at, a)
+                runs.insert(at, runs[at - 1])
+            runs[at:] = [own | bit for own in runs[at:]]
+        used = ((divmod(k, resources), a) for k, a in enumerate(use) if a)
+        kept.append(Run(slots, tuple(used), place))
         if len(kept) > MAX_KEPT:
             raise RefusedError("/model", "too many placements to be listed")
-    return [run for _, run in kept]
+    return kept
 
 
 # --- windows and weights -------------------------------------------------------------------------
@@ -568,6 +581,7 @@ def _step(numbers: Sequence[Fraction]) -> Fraction:
     return Fraction(step, whole) if step else Fraction(1)
 
 
+@lru_cache(maxsize=10_000)
 def _decimal(number: float) -> Fraction:
     """Return a number as the decimal that the file shows."""
     return Fraction(repr(float(number)))

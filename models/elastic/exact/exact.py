@@ -1,8 +1,9 @@
 """`exact` (ours): the recipe of stages that close the gap between incumbent and bound.
 
-CP-SAT on intervals comes first: it solves small instances at once. Then the prover refutes values
-from the bound of column generation up to the incumbent's, and finds better schedules on its way;
-this closes most gaps. Where it does not, dual prices guide list schedules to a good incumbent, the
+Small instances are closed at once by refuting all values below the incumbent's, which leaves a
+proof. Otherwise CP-SAT on intervals comes first. Then the prover refutes values from the bound of
+column generation up to the incumbent's, and finds better schedules on its way; this closes most
+gaps. Where it does not, dual prices guide list schedules to a good incumbent, the
 runs whose reduced costs are within the gap are enumerated, and their relaxation is tightened by
 cuts; branch and cut over the remaining runs decides. Where that is too much, lists guided by a
 coarser relaxation and CP-SAT use the rest of the time.
@@ -51,7 +52,7 @@ from schedgap.solvers.proofs.checker import RefusedError
 
 # Shares of the remaining time, and upper limits in seconds.
 LP_SHARE = 0.4  # column generation
-FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # CP-SAT at the beginning
+FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # each of the two searches at the beginning
 CP_SAT_SHARE, CP_SAT_SECONDS = 0.2, 6.0  # CP-SAT after the first enumeration
 GUIDED_SHARE, GUIDED_SECONDS = 0.1, 4.0  # list schedules guided by prices
 REFUTE_SHARE = 0.8  # refuting better values
@@ -59,6 +60,7 @@ MORE = 0.2  # of the gap to the incumbent by which a refuted goal is raised
 NARROW_SHARE = 0.5  # the first enumeration
 LIST_SHARE = 0.5  # list schedules guided by a coarser relaxation
 # Sizes.
+REFUTED_SIZE = 500  # of the interval model, up to which better values are refuted at once
 FIRST_SIZE, MAX_SIZE = 3_000, 100_000  # of the interval model: for CP-SAT first, and at all
 FEW_MODE_STARTS, MAX_MODE_STARTS = 150_000, 3_000_000  # jobs x modes x slots
 COARSE_BLOCK = 5  # slots that share a price when servers have too many configurations
@@ -81,7 +83,9 @@ def exact(instance: ElasticInstance, call: RunContext) -> MethodResult:
 def _search(instance: ElasticInstance, state: SearchState) -> str:
     """Run the stages until the gap is closed; return why it is not."""
     budget, size = state.call.budget, _interval_size(instance, state)
-    if size <= FIRST_SIZE:
+    if size <= REFUTED_SIZE:
+        _refute(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
+    if size <= FIRST_SIZE and not _over(state):
         _intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     if not _over(state):
         _refute(instance, state, budget.share(REFUTE_SHARE))
