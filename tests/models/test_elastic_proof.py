@@ -146,6 +146,7 @@ def test_exact_refutes_better_values_and_writes_the_proof(
     assert result.schedule.value(instance) == optimum
     assert result.bound == optimum
     assert result.trace["proof"] == ["refute"]
+    assert "cp-sat" not in result.trace  # which comes after the first refutation
     goal, found = proof.goal(instance, optimum), result.proof
     assert goal is not None
     assert found is not None
@@ -186,6 +187,28 @@ def test_a_run_left_out_is_caught_by_enumeration(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(proof, "_undominated", lambda *given: whole(*given)[1:])
     with pytest.raises(AssertionError):
         hold_to_enumeration(TOY)
+
+
+@given(
+    st.dictionaries(
+        st.tuples(*[st.sampled_from([0, 1, 2, 3, 10**9])] * 3), st.integers(1, 4), max_size=25
+    )
+)
+def test_runs_are_left_out_if_another_is_no_worse(found: dict[tuple[int, ...], int]) -> None:
+    place = proof.Place(0, (1,), -1, -1, 0)
+    kept = proof._undominated({use: (slots, place) for use, slots in found.items()}, 3)
+    runs = {(tuple(dict(run.use).get((0, r), 0) for r in range(3)), run.duration) for run in kept}
+    assert len(runs) == len(kept)
+    assert runs == {
+        (use, slots)
+        for use, slots in found.items()
+        if not any(
+            other != use
+            and found[other] <= slots
+            and all(a <= b for a, b in zip(other, use, strict=True))
+            for other in found
+        )
+    }
 
 
 def test_cuts_that_do_not_hold_are_refused() -> None:
