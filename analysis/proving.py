@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from schedgap.analysis.bounds import meet, on_grid
 from schedgap.analysis.solution import Solution
@@ -131,9 +131,9 @@ def _evidence(
     if goal is None or seconds <= 0:
         return Evidence()
     if written is not None and len(written.tree) <= FEW_NODES:
-        data = _checked(instance, goal, written, Clock(seconds))
-        if data is not None:
-            return Evidence("tree", data)
+        found = _checked(instance, goal, written, Clock(seconds))
+        if found.kind is not None:
+            return found
     reply = run_child(
         "schedgap.analysis.proving:find_evidence",
         instance,
@@ -147,8 +147,7 @@ def _evidence(
         interrupt=interrupt,
     )
     if reply.outcome == "done":
-        found: Evidence = reply.value
-        return found
+        return cast(Evidence, reply.value)
     return Evidence(note=f"{reply.outcome}: {str(reply.error)[-200:]}")
 
 
@@ -184,13 +183,16 @@ def find_evidence(
     from schedgap.solvers.proofs.agreement import agree
 
     clock = Clock(seconds)
-    if written is not None and (data := _checked(instance, goal, written, clock)) is not None:
-        return Evidence("tree", data)
+    if written is not None and (found := _checked(instance, goal, written, clock)).kind is not None:
+        return found
     program = integer_program(instance, goal)
     share = TREE_SHARE if program is not None or has_search(instance) else 1.0
     proof, note = _search_tree(instance, goal, schedule, Budget(clock.share(share), seed))
-    if proof is not None and (data := _checked(instance, goal, proof, clock)) is not None:
-        return Evidence("tree", data)
+    if proof is not None:
+        found = _checked(instance, goal, proof, clock)
+        if found.kind is not None:
+            return found
+        note = found.note
     searched = search_again(instance, goal, seconds=clock.remaining())
     if searched is not None and searched.proved:
         return Evidence("search", note=note)
@@ -218,10 +220,12 @@ def _search_tree(
     return proved.proof, proved.reason
 
 
-def _checked(instance: Instance, goal: int, proof: Proof, clock: Clock) -> Mapping[str, Any] | None:
-    """Return the data of a proof if the checker accepts it within the time."""
+def _checked(instance: Instance, goal: int, proof: Proof, clock: Clock) -> Evidence:
+    """Return a proof as evidence, or why the checker does not accept it within the time."""
     from schedgap.models.proofs import check_proof, proof_data
 
     data = proof_data(instance, goal, vectors=proof.vectors, cuts=proof.cuts, tree=proof.tree)
     verdict = check_proof(instance, data, seconds=max(LEAST_SECONDS, clock.remaining()))
-    return data if verdict.status == "proved" else None
+    if verdict.status == "proved":
+        return Evidence("tree", data)
+    return Evidence(note=f"the checker refuses the proof that was found: {verdict.reason}")

@@ -29,6 +29,7 @@ from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.programs.sparse import sparse
 from schedgap.solvers.proofs.checker import (
     CUTS,
+    MAX_OPEN,
     Box,
     Cut,
     IntegerProgram,
@@ -179,6 +180,8 @@ class _Prover:
         stack = [_Node(self.space.root(), self.frame)]
         while stack:
             stack += reversed(self._settle(stack.pop()))
+            if len(stack) > MAX_OPEN:  # the checker would refuse the proof
+                raise _StoppedError(f"more than {MAX_OPEN} parts are open")
         return self._written()
 
     def _settle(self, node: _Node) -> list[_Node]:

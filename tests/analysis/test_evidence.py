@@ -94,3 +94,16 @@ def test_a_proof_that_the_search_has_written_is_checked_first(edge: Any) -> None
     broken = Proof(data["vectors"], data["cuts"], [{"empty": True}])
     assert evidence(edge, EDGE_OPTIMUM - 1, 0.0, broken).kind is None
     assert evidence(edge, EDGE_OPTIMUM - 1, 60, broken).kind == "tree"
+
+
+def test_a_proof_that_the_checker_refuses_is_no_evidence_and_the_reason_is_said(
+    edge: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proof = Proof([], [], [{"empty": True}])
+    monkeypatch.setattr(
+        "schedgap.models.edge.exact.prove.prove_goal",
+        lambda *arguments, **keywords: Proved(proof),
+    )
+    found = evidence(edge, EDGE_OPTIMUM - 1, 60)
+    assert found.kind == "engines"
+    assert found.note.startswith("the checker refuses the proof that was found: /tree")

@@ -15,9 +15,11 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget
 from schedgap.models.proofs import check_proof, proof_data, search_again
 from schedgap.models.ring import proof, rules
+from schedgap.models.ring.exact import prove
 from schedgap.models.ring.exact.prove import prove_goal
 from schedgap.models.ring.proof import Region, RingSpace
 from schedgap.solvers import Clock
+from schedgap.solvers.proofs import checker
 from schedgap.solvers.proofs.checker import RefusedError, check_tree
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
@@ -240,6 +242,27 @@ def test_a_part_without_a_node_is_refused() -> None:
     assert len(data["tree"]) > 100
     for cut in (data["tree"][:-1], [{"b": ["next"]}], [*data["tree"], {"v": 0}]):
         assert check_proof(instance, data | {"tree": cut}).status == "refused"
+
+
+def test_the_search_stops_before_more_parts_are_open_than_the_checker_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instance = sg.generate("ring", preset="small", seed=2)
+    assert isinstance(instance, RingInstance)
+    data = proved(instance, 10)
+    stopped = 0
+    for most in (5, 10, 12, 14, 16, 18, 20, 40):
+        monkeypatch.setattr(prove, "MAX_OPEN", most)
+        monkeypatch.setattr(checker, "MAX_OPEN", most)
+        found = prove_goal(instance, 10, budget=Budget(Clock(60)))
+        verdict = check_proof(instance, data)
+        if found.proof is None:
+            assert found.reason == f"more than {most} parts are open"
+            assert verdict.reason.endswith(found.reason)
+            stopped += 1
+        else:
+            assert verdict.status == "proved"
+    assert 0 < stopped < 8
 
 
 def tampered(rng: random.Random, data: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from schedgap.models.hare.exact.job_pricing import Floats
+from schedgap.solvers.proofs.checker import MAX_OPEN
 from schedgap.solvers.proofs.tree import Proof
 
 BITS = 10  # prices are multiples of 2^-BITS
@@ -96,7 +97,7 @@ class ProofLog:
         return self._numbers[key]
 
     def written(self) -> Proof | None:
-        """Return the proof, its nodes in preorder; None if the record is too large."""
+        """Return the proof, its nodes in preorder; None if it is too large for the checker."""
         if self._size > MAX_PRICES:
             return None
         tree: list[dict[str, Any]] = []
@@ -106,6 +107,8 @@ class ProofLog:
             tree.append(self._nodes[node])
             if (first := self._children.get(node)) is not None:
                 stack += [first + 1, first]
+                if len(stack) > MAX_OPEN:
+                    return None
         return Proof(self._vectors, [], tree)
 
 

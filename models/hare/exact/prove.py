@@ -45,5 +45,5 @@ def prove_goal(instance: HareInstance, goal: int, schedule: Any, *, budget: Budg
     if result.stopped:
         return Proved(None, reason=result.stopped, nodes=result.nodes)
     if result.proof is None:
-        return Proved(None, reason="too many prices to be recorded", nodes=result.nodes)
+        return Proved(None, reason="the proof is too large for the checker", nodes=result.nodes)
     return Proved(result.proof, nodes=result.nodes)
