@@ -5,7 +5,8 @@ Its iterations are those of the file if one of them takes no longer than in the 
 they are drawn. All jobs are available at the start; arrivals only decide which jobs are taken. A
 server has its number of GPUs.
 
-Order of draws: the servers; then the time per iteration and the number of iterations of each job.
+Machines are drawn from the seed itself. Drawn servers, and the time per iteration and the number of
+iterations of each job, have streams of their own (`workload.stream`).
 """
 
 import math
@@ -14,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Request
 from schedgap.instances.ring.instance import MOST_GPUS, MOST_SLOTS
-from schedgap.instances.ring.workload import ITERATION_TIME, Draft, drawn_lengths
+from schedgap.instances.ring.workload import ITERATION_TIME, Draft, drawn_lengths, stream
 from schedgap.instances.traces import TraceJob
 from schedgap.instances.traces.choice import choose, draw_machines
 
@@ -78,10 +79,10 @@ def traced_jobs(request: Request, gpus: int) -> tuple[list[Draft], str, float, i
             f"option slot_seconds={seconds:g}: the jobs take about {enough / seconds:.0f} slots, "
             f"the horizon is at most {MOST_SLOTS}"
         )
-    drafts, counted = [], 0
+    drafts, counted, random = [], 0, stream(request, "lengths")
     longest = ITERATION_TIME[1] * (1 - value["extra_share"])
     for job in jobs:
-        length, _ = drawn_lengths(request)
+        length, _ = drawn_lengths(value["extra_share"], random)
         slots = max(1.0, job.running_time / seconds)
         iterations = round(slots / length)
         if job.steps and slots / job.steps <= longest:

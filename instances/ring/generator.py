@@ -1,9 +1,10 @@
 """The presets of family `ring`: worked examples, small random instances, the paper's workload.
 
 Order of draws (PCG64, uniform integers and permutations only). Presets based on `small`: servers,
-then sizes, rates, slots and data of all jobs. Presets based on `paper`: sizes of the servers, order
-of the sizes of the jobs, then for each job the time per iteration and the number of iterations. For
-files, see `from_traces`.
+then sizes, rates, slots and data of all jobs. Presets based on `paper` have three streams
+(`workload.stream`), so that another number of servers leaves the jobs as they are: sizes of the
+servers; order of the sizes of the jobs; for each job the time per iteration and the number of
+iterations. For files, see `from_traces`.
 """
 
 from schedgap.errors import UsageError
@@ -60,9 +61,9 @@ def paper(request: Request) -> Generated:
 
 
 def _drawn_jobs(request: Request, gpus: int) -> list[Draft]:
-    drafts = []
+    drafts, random = [], workload.stream(request, "lengths")
     for n, size in enumerate(workload.drawn_sizes(request), 1):
-        length, iterations = workload.drawn_lengths(request)
+        length, iterations = workload.drawn_lengths(request.values["extra_share"], random)
         drafts.append(Draft(f"j{n}", size, iterations, length))
     largest = max(draft.gpus for draft in drafts)
     if largest > gpus:

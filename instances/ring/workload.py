@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Request, apportion, uniform
 
@@ -21,6 +23,7 @@ MILLION = 10**6  # times per iteration are drawn in millionths of a slot
 SLOTS = (50, 300)  # duration of a job inside one server
 ITERATIONS = (1000, 6000)
 ITERATION_TIME = (0.01, 0.05)  # slots, including the whole extra share
+STREAMS = {"servers": 1, "sizes": 2, "lengths": 3}  # 0 would be the stream of the seed alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +36,23 @@ class Draft:
     iteration_slots: float  # inside one server
 
 
+def stream(request: Request, part: str) -> np.random.Generator:
+    """Return the random numbers of one part of an instance; no other part changes them.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    part : str
+        One of `STREAMS`.
+    """
+    return np.random.Generator(np.random.PCG64([request.seed, STREAMS[part]]))
+
+
 def drawn_servers(request: Request) -> list[dict[str, Any]]:
-    """Draw servers, uniformly over the sizes."""
+    """Draw servers, uniformly over the sizes; fewer servers are the first ones of more servers."""
     sizes = request.values["server_gpus"]
-    drawn = uniform(request.random, (0, len(sizes) - 1), request.values["servers"])
+    drawn = uniform(stream(request, "servers"), (0, len(sizes) - 1), request.values["servers"])
     return [{"id": f"s{n}", "gpus": sizes[kind]} for n, kind in enumerate(drawn, 1)]
 
 
@@ -51,21 +67,27 @@ def drawn_sizes(request: Request) -> list[int]:
         raise UsageError("option job_gpus: need numbers of GPUs with their shares, as 1:80,2:14")
     counts = apportion(request.values["jobs"], list(shares.values()))
     listed = [size for size, count in zip(sizes, counts, strict=True) for _ in range(count)]
-    return [listed[k] for k in request.random.permutation(len(listed)).tolist()]
+    order = stream(request, "sizes").permutation(len(listed)).tolist()
+    return [listed[k] for k in order]
 
 
-def drawn_lengths(request: Request) -> tuple[float, int]:
-    """Draw the time per iteration inside one server, in slots, and a number of iterations."""
-    share = request.values["extra_share"]
+def drawn_lengths(share: float, random: np.random.Generator) -> tuple[float, int]:
+    """Draw the time per iteration inside one server, in slots, and a number of iterations.
+
+    Parameters
+    ----------
+    share : float
+        The option `extra_share`.
+    random : numpy.random.Generator
+        Source of random numbers.
+    """
     first, last = ITERATION_TIME
     most = int(last * (1 - share) * MILLION)
     if share >= 1 - first / last or most < first * MILLION:
         raise UsageError(f"option extra_share={share:g}: need a number < {1 - first / last:g}")
-    (drawn,) = uniform(request.random, (int(first * MILLION), most), 1)
+    (drawn,) = uniform(random, (int(first * MILLION), most), 1)
     fewest = max(ITERATIONS[0], -(-SLOTS[0] * MILLION // drawn))
-    (iterations,) = uniform(
-        request.random, (fewest, min(ITERATIONS[1], SLOTS[1] * MILLION // drawn)), 1
-    )
+    (iterations,) = uniform(random, (fewest, min(ITERATIONS[1], SLOTS[1] * MILLION // drawn)), 1)
     return drawn / MILLION, iterations
 
 

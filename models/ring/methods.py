@@ -184,6 +184,15 @@ METHODS: tuple[Method[RingInstance, RingSchedule], ...] = (
                 choices=("literal", "list"),
             ),
             Option(
+                "spread_factor",
+                "float",
+                "job",
+                "lambda of Algorithm 3, one for all jobs, or each job's own",
+                choices=("job",),
+                least=1,
+                most=1e6,
+            ),
+            Option(
                 "clock",
                 "choice",
                 "actual",

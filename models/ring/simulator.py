@@ -284,6 +284,47 @@ def schedule_metrics(instance: RingInstance, schedule: RingSchedule) -> dict[str
     }
 
 
+def time_shares(instance: RingInstance, schedule: RingSchedule) -> dict[str, float]:
+    """Return where the time of a schedule goes.
+
+    The execution time of a job is its time inside one server, plus what its further servers cost
+    while it shares none of them (`spreading`), plus what other rings on its servers cost
+    (`contention`).
+
+    Parameters
+    ----------
+    schedule : RingSchedule
+        Feasible schedule.
+
+    Returns
+    -------
+    dict
+        `contention`, `spreading`: share of the total execution time of all jobs. `servers`: average
+        number of servers of the jobs with two GPUs or more, 0 if there are none. `idle`: average
+        time in which a GPU has no job before the makespan, slots.
+    """
+    table = rate_table(instance)
+    total = contention = spreading = work = 0.0
+    servers = []
+    for j, job in enumerate(instance.jobs):
+        run = schedule.runs[job.id]
+        number = len(run.placement)
+        alone = table.slots(j, 1, 0)
+        uncontended = table.slots(j, number, 1) if number > 1 else alone
+        total += run.slots
+        contention += run.slots - uncontended
+        spreading += uncontended - alone
+        work += job.gpus * run.slots
+        if job.gpus > 1:
+            servers.append(number)
+    return {
+        "contention": round(contention / total, 6),
+        "spreading": round(spreading / total, 6),
+        "servers": round(sum(servers) / len(servers), 6) if servers else 0.0,
+        "idle": round(schedule.makespan - work / table.gpus, 6),
+    }
+
+
 def metrics(instance: RingInstance, schedule: Mapping[str, object]) -> dict[str, float]:
     """Return the metrics shown beside the makespan of a verified schedule, by title.
 
@@ -292,9 +333,15 @@ def metrics(instance: RingInstance, schedule: Mapping[str, object]) -> dict[str,
     schedule : mapping
         Plain JSON data of the schedule.
     """
-    values = schedule_metrics(instance, RingSchedule.from_data(instance, schedule))
+    read = RingSchedule.from_data(instance, schedule)
+    values, shares = schedule_metrics(instance, read), time_shares(instance, read)
+    limit = {"limit theta": float(schedule["theta"])} if "theta" in schedule else {}
     return {
         "makespan by (9)": values["makespan_eq9"],
         "mean completion": values["mean_end"],
         "largest extra share": values["extra_share"]["max"],
-    }
+        "share of contention": shares["contention"],
+        "share of spreading": shares["spreading"],
+        "servers per ring": shares["servers"],
+        "idle slots per GPU": shares["idle"],
+    } | limit

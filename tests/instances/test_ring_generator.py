@@ -33,9 +33,9 @@ PINNED = {
     "small": "591987635362601f",
     "small-forced": "e0838bd21d5de31c",
     "medium": "98ca356affbed0b5",
-    "paper": "799867263a11fd3c",
-    "paper-10": "7f52651536d96ab2",
-    "contended": "042f4a19c72bb5e8",
+    "paper": "5699e2de60de3cb9",
+    "paper-10": "6ed77c123b76dc07",
+    "contended": "fce28decd5640c54",
 }
 
 
@@ -99,6 +99,18 @@ def test_the_paper_presets_keep_to_section_7(preset, servers):
         assert 1000 <= job.iterations <= 6000
         assert 50 - 1e-9 <= job.iterations * tau <= 300 + 1e-9
         assert job.forward_time_per_sample * 32 / job.backward_time == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("preset", ["paper", "contended"])
+def test_servers_and_jobs_are_drawn_apart(preset):
+    few, many = (made(preset, 3, servers=number) for number in (10, 20))
+    assert few.jobs == many.jobs and few.overhead_per_server == many.overhead_per_server
+    assert few.servers == many.servers[:10]
+    other = made(preset, 3, jobs=16)
+    assert other.servers == many.servers and other.jobs != many.jobs[:16]
+    times = [[round(rate_table(each).estimate[j] / each.jobs[j].iterations, 9) for j in range(16)]
+             for each in (many, other)]  # fmt: skip
+    assert times[0] == times[1]  # of an iteration; only sizes depend on the number of jobs
 
 
 @pytest.mark.parametrize(("preset", "share", "crowd"), [("paper", 0.15, 8), ("contended", 0.5, 4)])

@@ -5,7 +5,9 @@ import numpy as np
 from schedgap.models.ring.dispatch import ClusterState, Ints
 
 
-def lbsgf(job: int, cluster: ClusterState, *, by_server: bool = False) -> Ints | None:
+def lbsgf(
+    job: int, cluster: ClusterState, *, by_server: bool = False, spread_factor: float | None = None
+) -> Ints | None:
     """Choose the least loaded idle GPUs on the least loaded servers (Algorithm 3).
 
     Parameters
@@ -16,6 +18,8 @@ def lbsgf(job: int, cluster: ClusterState, *, by_server: bool = False) -> Ints |
         State of the GPUs, and the limit on their loads.
     by_server : bool
         Take GPUs server by server instead of the least loaded ones of all servers (E22).
+    spread_factor : float, optional
+        lambda_j, >= 1; by default that of the job.
 
     Returns
     -------
@@ -27,11 +31,12 @@ def lbsgf(job: int, cluster: ClusterState, *, by_server: bool = False) -> Ints |
     Source: Algorithm 3; E20-E22.
     """
     table = cluster.table  # A3 L1
-    size, spread_factor = table.size[job], table.instance.jobs[job].spread_factor
+    size = table.size[job]
+    factor = table.instance.jobs[job].spread_factor if spread_factor is None else spread_factor
     mean = np.array(cluster.server_load) / table.server_gpus
     ranked = np.argsort(mean, kind="stable")
     covered = np.cumsum(np.array(table.server_gpus)[ranked])
-    number = int(np.searchsorted(covered, spread_factor * size)) + 1  # A3 L2; else all, E21
+    number = int(np.searchsorted(covered, factor * size)) + 1  # A3 L2; else all, E21
     selected = ranked[:number]
     if int(cluster.idle_on[selected].sum()) < size:
         return None  # A3 L11-L13

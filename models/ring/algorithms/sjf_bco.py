@@ -34,6 +34,7 @@ from schedgap.models.ring.dispatch import (
 from schedgap.models.ring.rates import RateTable, no_schedule, rate_table
 
 Kappa = int | Literal["all"]
+SpreadFactor = float | Literal["job"]
 
 
 def sjf_bco(
@@ -44,6 +45,7 @@ def sjf_bco(
     kappa: Kappa = "all",
     ffp_rule: Literal["literal", "pack"] = "literal",
     lbsgf_rule: Literal["literal", "list"] = "literal",
+    spread_factor: SpreadFactor = "job",
     clock: Clock = "actual",
     stop: Callable[[], bool] = lambda: False,
     hear: Callable[[RingSchedule], None] | None = None,
@@ -65,6 +67,8 @@ def sjf_bco(
         FA-FFP takes the least loaded GPUs, or packs (E19).
     lbsgf_rule : "literal" or "list"
         LBSGF takes the least loaded GPUs of its servers, or server by server (E22).
+    spread_factor : float or "job"
+        lambda_j of all jobs in LBSGF, >= 1, or each job's own.
     clock : "actual" or "estimated"
         Whether jobs release their GPUs at their simulated ends or (ours) after their estimates.
     stop : callable
@@ -100,6 +104,7 @@ def sjf_bco(
         kappa=kappa,
         ffp_rule=ffp_rule,
         lbsgf_rule=lbsgf_rule,
+        spread_factor=spread_factor,
         clock=clock,
         stop=stop,
         on_better=report,
@@ -116,6 +121,7 @@ def search_runs(
     kappa: Kappa = "all",
     ffp_rule: Literal["literal", "pack"] = "literal",
     lbsgf_rule: Literal["literal", "list"] = "literal",
+    spread_factor: SpreadFactor = "job",
     clock: Clock = "actual",
     stop: Callable[[], bool] = lambda: False,
     on_better: OnBetter = lambda attempt: None,
@@ -127,7 +133,7 @@ def search_runs(
     ----------
     table : RateTable
         Of an instance that `no_schedule` does not refute.
-    bisection, kappa, ffp_rule, lbsgf_rule, clock
+    bisection, kappa, ffp_rule, lbsgf_rule, spread_factor, clock
         See `sjf_bco`.
     stop, on_better, journal
         See `search_limit`.
@@ -143,9 +149,10 @@ def search_runs(
     """
     small = pack if ffp_rule == "pack" else fa_ffp  # A1 L1
     by_server = lbsgf_rule == "list"
+    factor = None if spread_factor == "job" else spread_factor
 
     def large(job: int, cluster: ClusterState) -> Ints | None:
-        return lbsgf(job, cluster, by_server=by_server)
+        return lbsgf(job, cluster, by_server=by_server, spread_factor=factor)
 
     def policy(threshold: int | None) -> Choose:
         assert threshold is not None
