@@ -236,9 +236,11 @@ def test_a_larger_lambda_looks_at_more_servers() -> None:
     waits = search_runs(rate_table(instance_of(jobs, [3, 3])), kappa=1).best
     jobs[2] |= {"spread_factor": 2.0}
     takes = search_runs(rate_table(instance_of(jobs, [3, 3])), kappa=1).best
-    assert waits is not None and takes is not None
+    for_all = search_runs(rate_table(instance_of(jobs, [3, 3])), kappa=1, spread_factor=1).best
+    assert waits is not None and takes is not None and for_all is not None
     assert (waits.trial.starts[2], waits.trial.gpus[2].tolist()) == (2, [3, 5])
     assert (takes.trial.starts[2], takes.trial.gpus[2].tolist()) == (1, [2, 5])
+    assert for_all.trial.starts == waits.trial.starts  # the option replaces the jobs' own lambda
 
 
 def test_smallest_first_is_stable() -> None:
