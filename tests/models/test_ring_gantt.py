@@ -1,5 +1,8 @@
 """Chart and metrics of a schedule of family `ring`."""
 
+import pytest
+
+from schedgap.models.ring.algorithms.sjf_bco import sjf_bco
 from schedgap.models.ring.gantt import chart
 from schedgap.models.ring.simulator import metrics, schedule_metrics, schedule_of
 from strategies.ring_examples import W1, instance_of, job
@@ -31,4 +34,20 @@ def test_measures():
         "extra_share": {"max": 0.25, "mean": 0.25},
     }
     told = metrics(W1, best().to_data(W1))
-    assert told == {"makespan by (9)": 8, "mean completion": 5.5, "largest extra share": 0.25}
+    assert told == {
+        "makespan by (9)": 8,
+        "mean completion": 5.5,
+        "largest extra share": 0.25,
+        "share of contention": 0,
+        "share of spreading": 0.25,
+        "servers per ring": 2,
+        "idle slots per GPU": pytest.approx(7 - 2 * 4 * 4 / 9, abs=1e-6),
+    }
+
+
+def test_where_the_time_goes():
+    # both at once: 8 slots each, of which 3 inside one server, 4 on two servers without the other
+    together = sjf_bco(W1).schedule
+    told = metrics(W1, together.to_data(W1))
+    assert (told["share of contention"], told["share of spreading"]) == (4 / 8, 1 / 8)
+    assert told["limit theta"] == 15
