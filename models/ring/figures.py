@@ -1,12 +1,19 @@
-"""Figures 4-7 of the paper as experiments; the paper gives its bars without numbers."""
+"""Figures 4-7 of the paper as experiments, with the claims of Section 7 about them.
 
-from collections.abc import Iterator, Sequence
-from functools import cache, partial
+The paper prints its figures without numbers, so that its claims are about orders and directions. It
+leaves open what decides them: how much of a job's time contention and overhead cost, apart from "at
+most 15%", and the order in which the baselines take the jobs (E27, E28). Each figure is drawn at
+several values of these parameters (`SETTINGS`); the first one is our reading of the text.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
-from schedgap.models.figure import Experiment, Point, bars, curves, said
+from schedgap.models.figure import Claim, Draw, Experiment, Point, Position, bars, curves, monotone
 
 POLICIES = {
     "SJF-BCO": "sjf-bco",
@@ -14,38 +21,84 @@ POLICIES = {
     "LS": "list-scheduling",
     "RAND": "random",
 }
+BASELINES = ("FF", "LS", "RAND")
+ORDERED = {f"{name}, smallest first (ours)": f"{POLICIES[name]}:order=sjf" for name in BASELINES}
+PACKED = "SJF-BCO, packing (ours)"  # FA-FFP as its name says, E19
 SERVERS = (10, 12, 14, 16, 18, 20)  # the paper: 10 to 20
 FACTORS = (1, 2, 4, 8)
-BRACKETS = ("pattern-lp", "local-search")
+SETTINGS: tuple[Mapping[str, float | str], ...] = (
+    {},
+    {"order": "sjf"},
+    {"extra_share": 0.3, "reference_crowd": 4},
+    {"extra_share": 0.5, "reference_crowd": 4},
+    {"extra_share": 0.5, "reference_crowd": 4, "order": "sjf"},
+)
+MORE_SETTINGS: tuple[Mapping[str, float | str], ...] = (  # not in the quick figures
+    {"extra_share": 0.15, "reference_crowd": 2},
+    {"xi": 1.0, "alpha": 1.0},
+)
+MOST_LOST = 0.15  # of the total execution time, Section 7
+
+MAKESPAN, MEAN = "makespan (slots)", "mean completion"
+CONTENTION, SPREADING = "share of contention", "share of spreading"
+RING_SERVERS, IDLE, LIMIT = "servers per ring", "idle slots per GPU", "limit theta"
 
 
 def experiments(
-    seeds: Sequence[int] = (0, 1, 2),
-    servers: Sequence[int] = SERVERS,
-    jobs: int = 160,
+    *,
     quick: bool = False,
+    seeds: Sequence[int] = range(10),
+    servers: Sequence[int] = (),
+    jobs: int = 160,
+    settings: Sequence[Mapping[str, float | str]] = (),
 ) -> list[Experiment]:
-    """Return Figures 4-7 on random instances of the paper's workload.
+    """Return Figures 4-7 on random instances of the paper's workload, at several settings.
 
     Parameters
     ----------
+    quick : bool
+        Fewer numbers of servers, fewer settings, and bounds that are found at once. The instances
+        have the paper's size in any case.
     seeds : sequence of int
         Seeds of the instances, one draw each.
     servers : sequence of int
-        Numbers of servers in Figure 6; the other figures use the last one.
+        Numbers of servers in Figure 6; the other figures use the last one. By default those of the
+        paper.
     jobs : int
         Number of jobs, >= 1; their sizes keep the paper's proportions.
+    settings : sequence of mapping
+        Values of the parameters that the paper does not state: options of the preset `paper`, and
+        `order`, the order in which the baselines take the jobs. By default `SETTINGS`.
 
     Notes
     -----
     Source: Section 7. The horizon T is 1200, in Figure 6 1500. Figure 5 uses only the values of
-    kappa at which some job passes from LBSGF to FA-FFP: the sizes that occur.
+    kappa at which some job passes from LBSGF to FA-FFP: the sizes that occur. The jobs of a seed
+    are the same with any number of servers, and fewer servers are the first ones of more servers.
     """
+    axis = tuple(servers) or ((10, 15, 20) if quick else SERVERS)
+    chosen = settings or (SETTINGS if quick else SETTINGS + MORE_SETTINGS)
+    figures: list[Experiment] = []
+    for setting in chosen:
+        figures += _figures(tuple(seeds), axis, jobs, setting, quick)
+    return figures
+
+
+def _figures(
+    seeds: Sequence[int],
+    servers: Sequence[int],
+    jobs: int,
+    setting: Mapping[str, float | str],
+    quick: bool,
+) -> list[Experiment]:
+    """Return the figures at one setting; the order of the baselines changes only 4 and 6."""
+    drawn_with = {key: value for key, value in setting.items() if key != "order"}
+    ordered, first = "order" in setting, not setting
 
     @cache
-    def drawn(seed: int, number: int = servers[-1], **changes: object) -> RingInstance:
-        settings = {"jobs": jobs, "servers": number, **changes}
-        instance = generate("ring", preset="paper", seed=seed, settings=settings)
+    def drawn(seed: int, number: int = servers[-1], horizon: int = 1200) -> RingInstance:
+        changes = {"jobs": jobs, "servers": number, "horizon": horizon} | drawn_with
+        instance = generate("ring", preset="paper", seed=seed, settings=changes)
         assert isinstance(instance, RingInstance)
         return instance
 
@@ -53,54 +106,387 @@ def experiments(
         for seed in seeds:
             instance = drawn(seed)
             for kappa in sorted({1, *(job.gpus for job in instance.jobs)}):
-                yield Point(kappa, seed, "SJF-BCO", instance, f"sjf-bco:kappa={kappa}")
+                for name, method in single.items():
+                    yield Point(kappa, seed, name, instance, f"{method}:kappa={kappa}")
 
+    packing = {PACKED: "sjf-bco:ffp_rule=pack"} if first else {}
+    single = {"SJF-BCO": "sjf-bco"} | ({} if quick else packing)
+    policies = {
+        name: f"{method}:order={setting['order']}" if ordered and name in BASELINES else method
+        for name, method in POLICIES.items()
+    }
+    ours = ORDERED | packing if first else {}
+    cheap, strong = ("bounds", "lpt-pack"), ("pattern-lp", "local-search")
     common: dict[str, Any] = {
         "family": "ring",
-        "objective": "makespan (slots)",
-        "brackets": BRACKETS,
+        "objective": MAKESPAN,
+        "brackets": () if not first else cheap if quick else strong,
+        "setting": setting,
+        "time_limit": 20.0,
     }
-    return [
-        bars(
-            seeds,
-            drawn,
-            POLICIES,
-            figure="4",
-            title="Makespan and average completion time of the policies",
-            x="policy",
-            claims=said("SJF-BCO is best in both"),
-            metrics=("mean completion",),
-            **common,
+    fourth = bars(
+        seeds,
+        drawn,
+        policies | ours,
+        figure="4",
+        title="Makespan and average completion time of the policies",
+        x="policy",
+        claims=(*CLAIMS_4, *(HARDWARE if first else ())),
+        metrics=(MEAN, CONTENTION, SPREADING, RING_SERVERS, "largest extra share"),
+        **common,
+    )
+    fifth = Experiment(
+        figure="5",
+        title="SJF-BCO with a single kappa",
+        x="kappa",
+        claims=CLAIMS_5,
+        series=tuple(single),
+        draw=thresholds,
+        metrics=(CONTENTION, SPREADING, RING_SERVERS),
+        **common,
+    )
+    by_size = {name: method for name, method in ORDERED.items() if first and "RAND" not in name}
+    sixth = curves(
+        servers,
+        seeds,
+        make=lambda seed, number: drawn(seed, number, 1500),
+        methods={name: policies[name] for name in ("SJF-BCO", "FF", "LS")} | by_size,
+        figure="6",
+        title="Makespan by the number of servers",
+        x="servers",
+        claims=CLAIMS_6,
+        metrics=(CONTENTION, IDLE, LIMIT),
+        **common,
+    )
+    if ordered:
+        return [fourth, sixth]
+    many = curves(
+        tuple(servers[-1] * times for times in ((1, 4, 16) if quick else (1, 2, 4, 8, 16))),
+        seeds,
+        make=lambda seed, number: drawn(seed, number, 1500),
+        methods={"SJF-BCO": "sjf-bco"},
+        figure="6-large",
+        title="SJF-BCO with more and more servers",
+        x="servers",
+        claims=CLAIMS_6_LARGE,
+        metrics=(CONTENTION,),
+        **(common | {"brackets": ("bounds",) if quick else strong}),
+    )
+    seventh = curves(
+        FACTORS,
+        seeds,
+        make=lambda seed, factor: drawn(seed),
+        methods={"SJF-BCO": _with_factor},
+        figure="7",
+        title="SJF-BCO by its server budget, kappa = 1",
+        x="lambda",
+        claims=(*CLAIMS_7, *((ROLE,) if first else ())),
+        metrics=(CONTENTION, SPREADING, RING_SERVERS),
+        **common,
+    )
+    return [fourth, fifth, sixth, *([many] if first else []), seventh]
+
+
+def _with_factor(instance: RingInstance, factor: int) -> str:
+    """Return the method of Figure 7; lambda is an option, so that all points are one instance."""
+    return "sjf-bco:kappa=1" + (f":spread_factor={factor}" if factor > 1 else "")
+
+
+# --- claims ------------------------------------------------------------------------------------
+
+
+def _bar(draw: Draw, policy: str, measure: str = MAKESPAN) -> float:
+    return draw.value("policy", policy, measure)
+
+
+def _lowest(text: str, measure: str, others: Sequence[str]) -> Claim:
+    """Return the claim of Figure 4 that SJF-BCO is lower than others, by the measured percentage.
+
+    The number is the difference to the best of the others; it is negative where SJF-BCO is better.
+    """
+
+    def against(draw: Draw) -> tuple[float, float]:
+        return _bar(draw, "SJF-BCO", measure), min(_bar(draw, each, measure) for each in others)
+
+    def holds(draw: Draw) -> bool:
+        own, best = against(draw)
+        return own < best
+
+    def difference(draw: Draw) -> float:
+        own, best = against(draw)
+        return 100 * (own - best) / best
+
+    return Claim(text, "Section 7, Fig. 4", holds, difference, "%")
+
+
+def _lost(draw: Draw, policy: str) -> float:
+    """Return the share of the execution time of all jobs that spreading and contention cost."""
+    return _bar(draw, policy, CONTENTION) + _bar(draw, policy, SPREADING)
+
+
+def _difference(
+    text: str,
+    source: str,
+    high: Callable[[Draw], float],
+    low: Callable[[Draw], float],
+    unit: str,
+    scale: float = 1.0,
+) -> Claim:
+    """Return the claim that one number is above another; `measure` is how far, times `scale`."""
+    return Claim(
+        text,
+        source,
+        lambda draw: high(draw) > low(draw),
+        lambda draw: scale * (high(draw) - low(draw)),
+        unit,
+    )
+
+
+CLAIMS_4 = (
+    _lowest("SJF-BCO has the smallest makespan of the four policies", MAKESPAN, BASELINES),
+    _lowest("SJF-BCO has the smallest average, hence total, job completion time", MEAN, BASELINES),
+    Claim(
+        "SJF-BCO avoids the overhead of communication, as it opens new servers for large jobs: its "
+        "jobs lose less time to their further servers than those of FF and of RAND",
+        "Section 7, Fig. 4",
+        lambda draw: (
+            _bar(draw, "SJF-BCO", SPREADING)
+            < min(_bar(draw, each, SPREADING) for each in ("FF", "RAND"))
         ),
-        Experiment(
-            figure="5",
-            title="SJF-BCO with a single kappa",
-            x="kappa",
-            claims=said("the makespan falls, rises and falls again"),
-            series=("SJF-BCO",),
-            draw=thresholds,
-            **common,
+        lambda draw: 100 * _bar(draw, "SJF-BCO", SPREADING),
+        "% of the time of SJF-BCO's jobs",
+    ),
+    Claim(
+        "Contention and overhead cost at most 15 % of the total execution time, here of SJF-BCO",
+        "Section 7, 1)",
+        lambda draw: _lost(draw, "SJF-BCO") <= MOST_LOST + 1e-9,
+        lambda draw: 100 * _lost(draw, "SJF-BCO"),
+        "% of the time",
+    ),
+    Claim(
+        "Contention and overhead cost at most 15 % of the total execution time, here of each of "
+        "the four policies",
+        "Section 7, 1)",
+        lambda draw: max(_lost(draw, each) for each in POLICIES) <= MOST_LOST + 1e-9,
+        lambda draw: 100 * max(_lost(draw, each) for each in POLICIES),
+        "% of the time where it is most",
+    ),
+    _difference(
+        "FF packs jobs into the fewest servers: its rings span fewer than those of LS",
+        "Section 7, 2)",
+        lambda draw: _bar(draw, "LS", RING_SERVERS),
+        lambda draw: _bar(draw, "FF", RING_SERVERS),
+        "servers per ring",
+    ),
+    _difference(
+        "LS may cost much overhead, as it takes GPUs of many servers: its jobs lose more time to "
+        "their further servers than those of SJF-BCO",
+        "Section 7, 2)",
+        lambda draw: _bar(draw, "LS", SPREADING),
+        lambda draw: _bar(draw, "SJF-BCO", SPREADING),
+        "% of the time",
+        100,
+    ),
+)
+HARDWARE = (
+    Claim(
+        "A ring of four workers takes 295 s alone, and 675 s beside three others that are spread "
+        "over the same servers with 10 Gbit/s",
+        "Section 1, from its reference [19]",
+        untestable=(
+            "measured on a cluster; the model gives this ratio for some share of communication in "
+            "an iteration, which is not stated. It means that contention costs 56 % of the time, "
+            "against at most 15 % in Section 7"
         ),
-        curves(
-            servers,
-            seeds,
-            partial(drawn, horizon=1500),
-            {name: POLICIES[name] for name in ("SJF-BCO", "FF", "LS")},
-            figure="6",
-            title="Makespan by the number of servers",
-            x="servers",
-            claims=said("all policies fall, FF most"),
-            **common,
-        ),
-        curves(
-            FACTORS,
-            seeds,
-            lambda seed, factor: drawn(seed, spread_factor=factor) if factor > 1 else drawn(seed),
-            {"SJF-BCO": "sjf-bco:kappa=1"},
-            figure="7",
-            title="SJF-BCO by its server budget, kappa = 1",
-            x="lambda",
-            claims=said("the makespan falls as lambda grows"),
-            **common,
-        ),
-    ]
+    ),
+)
+
+
+def _bends(curve: Sequence[float]) -> tuple[list[int], list[int]]:
+    """Return the directions of a curve, 1 or -1, each once, and the indices where they change.
+
+    Equal neighbours have no direction; a bend lies at the first of equal values.
+    """
+    directions: list[int] = []
+    bends: list[int] = []
+    place = 0  # of the last change of the value
+    for k, (before, after) in enumerate(pairwise(curve)):
+        if before == after:
+            continue
+        direction = 1 if after > before else -1
+        if directions and directions[-1] != direction:
+            bends.append(place)
+        if not directions or directions[-1] != direction:
+            directions.append(direction)
+        place = k + 1
+    return directions, bends
+
+
+def _by_kappa(draw: Draw, *measures: str) -> list[float]:
+    """Return the sum of measures of SJF-BCO along the axis."""
+    columns = [draw.curve("SJF-BCO", measure) for measure in measures]
+    return [sum(values) for values in zip(*columns, strict=True)]
+
+
+def _between_bends(
+    text: str, places: Callable[[list[int], int], tuple[int, int]], *measures: str, sign: int
+) -> Claim:
+    """Return a claim on why the curve of Figure 5 bends.
+
+    `places(bends, last)` says between which two indices the measures change in the direction
+    `sign`. The claim is false where the makespan does not fall, rise and fall again.
+    """
+
+    def ends(draw: Draw) -> tuple[float, float] | None:
+        directions, bends = _bends(draw.curve("SJF-BCO"))
+        values = _by_kappa(draw, *measures)
+        if directions != [-1, 1, -1]:
+            return None
+        start, end = places(bends, len(values) - 1)
+        return values[start], values[end]
+
+    def holds(draw: Draw) -> bool:
+        found = ends(draw)
+        return found is not None and sign * (found[1] - found[0]) > 0
+
+    return Claim(text, "Section 7, Fig. 5", holds)
+
+
+CLAIMS_5 = (
+    Claim(
+        "As kappa grows, the makespan first drops, then increases, then drops again",
+        "Section 7, Fig. 5",
+        lambda draw: _bends(draw.curve("SJF-BCO"))[0] == [-1, 1, -1],
+        lambda draw: float(len(_bends(draw.curve("SJF-BCO"))[1])),
+        "turning points",
+    ),
+    _between_bends(
+        "It first drops because the larger jobs have less contention and overhead",
+        lambda bends, last: (0, bends[0]),
+        CONTENTION,
+        SPREADING,
+        sign=-1,
+    ),
+    _between_bends(
+        "It then increases because contention does",
+        lambda bends, last: (bends[0], bends[1]),
+        CONTENTION,
+        sign=1,
+    ),
+    _between_bends(
+        "It drops again because the rings span fewer servers",
+        lambda bends, last: (bends[1], last),
+        RING_SERVERS,
+        sign=-1,
+    ),
+)
+
+
+def _ends(draw: Draw, series: str, measure: str = MAKESPAN) -> tuple[float, float]:
+    """Return the values of a series at the first and the last position of the axis."""
+    curve = draw.curve(series, measure)
+    return curve[0], curve[-1]
+
+
+def _drop(draw: Draw, series: str, measure: str = MAKESPAN) -> float:
+    first, last = _ends(draw, series, measure)
+    return first - last
+
+
+def _lead(draw: Draw, number: Position) -> float:
+    """Return by how many percent the better one of FF and LS is above SJF-BCO."""
+    rival = min(draw.value(name, number) for name in ("FF", "LS"))
+    return 100 * (rival / draw.value("SJF-BCO", number) - 1)
+
+
+CLAIMS_6 = (
+    *(
+        monotone(
+            name,
+            "falls",
+            text=f"The makespan of {name} decreases as the servers grow from 10 to 20",
+            source="Section 7, Fig. 6",
+        )
+        for name in ("FF", "LS", "SJF-BCO")
+    ),
+    _difference(
+        "FF has the largest reduction of the makespan",
+        "Section 7, Fig. 6",
+        lambda draw: _drop(draw, "FF"),
+        lambda draw: max(_drop(draw, "LS"), _drop(draw, "SJF-BCO")),
+        "slots more than the others",
+    ),
+    Claim(
+        "The makespans decrease because there is less contention, for each of FF, LS and SJF-BCO",
+        "Section 7, Fig. 6",
+        lambda draw: min(_drop(draw, name, CONTENTION) for name in ("FF", "LS", "SJF-BCO")) > 0,
+        lambda draw: 100 * min(_drop(draw, name, CONTENTION) for name in ("FF", "LS", "SJF-BCO")),
+        "% of the time less, where it is least",
+    ),
+    _difference(
+        "The idle time of the workers of FF drops dramatically",
+        "Section 7, Fig. 6",
+        lambda draw: _ends(draw, "FF", IDLE)[0],
+        lambda draw: _ends(draw, "FF", IDLE)[1],
+        "slots per GPU less",
+    ),
+    _difference(
+        "FF sets a smaller limit on the execution time of a GPU with more servers",
+        "Section 7, Fig. 6",
+        lambda draw: _ends(draw, "FF", LIMIT)[0],
+        lambda draw: _ends(draw, "FF", LIMIT)[1],
+        "slots less",
+    ),
+    _difference(
+        "SJF-BCO is further ahead of the baselines when GPUs are few, here of the better one of FF "
+        "and LS",
+        "Section 7, Fig. 4",
+        lambda draw: _lead(draw, draw.xs[0]),
+        lambda draw: _lead(draw, draw.xs[-1]),
+        "% of its makespan",
+    ),
+)
+CLAIMS_6_LARGE = (
+    Claim(
+        "With enough servers SJF-BCO gives each job its own and there is no contention",
+        "Section 7, Fig. 6",
+        lambda draw: _ends(draw, "SJF-BCO", CONTENTION)[1] == 0,
+        lambda draw: 100 * _ends(draw, "SJF-BCO", CONTENTION)[1],
+        "% of the time",
+    ),
+    monotone(
+        "SJF-BCO",
+        "falls",
+        text="The performance of SJF-BCO becomes better as the number of GPUs grows",
+        source="Section 7, Fig. 6",
+    ),
+)
+CLAIMS_7 = (
+    monotone(
+        "SJF-BCO",
+        "falls",
+        text="The makespan decreases monotonically as lambda grows from 1 to 8",
+        source="Section 7, Fig. 7",
+    ),
+    _difference(
+        "A larger lambda causes less contention",
+        "Section 7, Fig. 7",
+        lambda draw: _ends(draw, "SJF-BCO", CONTENTION)[0],
+        lambda draw: _ends(draw, "SJF-BCO", CONTENTION)[1],
+        "% of the time less",
+        100,
+    ),
+    _difference(
+        "A larger lambda causes less overhead of communication",
+        "Section 7, Fig. 7",
+        lambda draw: _ends(draw, "SJF-BCO", SPREADING)[0],
+        lambda draw: _ends(draw, "SJF-BCO", SPREADING)[1],
+        "% of the time less",
+        100,
+    ),
+)
+ROLE = Claim(
+    "lambda plays a role similar to that of kappa, for a single job instead of all jobs",
+    "Section 7, Fig. 7",
+    untestable="it names no quantity and no order",
+)

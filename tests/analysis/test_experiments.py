@@ -14,18 +14,19 @@ from schedgap.errors import UsageError
 from schedgap.models.figure import Experiment
 from schedgap.models.ring import figures
 
-TINY = figures.experiments(seeds=(0, 1), servers=(3, 4), jobs=8)
+TINY = figures.experiments(quick=True, seeds=(0, 1), servers=(3, 4), jobs=8, settings=({},))
 SERIES = {
     "4": {"policy"},
     "5": {"SJF-BCO"},
-    "6": {"SJF-BCO", "FF", "LS"},
+    "6": {"SJF-BCO", "FF", "LS", "FF, smallest first (ours)", "LS, smallest first (ours)"},
+    "6-large": {"SJF-BCO"},
     "7": {"SJF-BCO"},
 }
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return compare(TINY, run=tmp_path_factory.mktemp("figures"), workers=1, time_limit=2)
+    return compare(TINY, run=tmp_path_factory.mktemp("figures"), workers=1, time_limit=20)
 
 
 def numbers(run: Run, experiment: Experiment) -> list[dict[str, str]]:
@@ -90,12 +91,12 @@ def test_the_report_draws_what_the_run_was_made_for(
     assert {file: each for file, (each, _) in experiments.written(run).items()} == tiny
     drawn = paper_figures(collect(run), "ring")
     assert [title.split(":")[0] for _, title, _, _ in drawn] == [
-        "Fig. 4", "Fig. 4", "Fig. 5", "Fig. 6", "Fig. 7"
-    ]  # fmt: skip
-    sixth = drawn[3][3]
-    assert [trace["name"] for trace in sixth["traces"]] == [
-        "SJF-BCO", "FF", "LS", "best known", "bound"
-    ]  # fmt: skip
+        f"Fig. {each.figure}" for each in TINY for _ in (0, *each.metrics)
+    ]
+    sixth = next(picture for _, title, _, picture in drawn if title.startswith("Fig. 6:"))
+    names = [trace["name"] for trace in sixth["traces"]]
+    assert set(names) == SERIES["6"] | {"best known", "bound"}
+    assert names[:3] == ["SJF-BCO", "FF", "LS"] and names[-2:] == ["best known", "bound"]
     assert sixth["traces"][0]["x"] == [3, 4]
     assert paper_figures(collect(run), "edge") == []
 
@@ -110,8 +111,10 @@ def test_a_curve_is_the_mean_over_the_draws() -> None:
 
 
 def test_suites_are_told_by_their_names(tmp_path: Path) -> None:
-    assert list(experiments.suite("ring-figure-5")) == ["ring-figure-5.csv"]
-    assert len(experiments.suite("ring-figures")) == len(TINY)
+    (usual, *others) = experiments.suite("ring-figure-5")
+    assert usual == "ring-figure-5.csv"
+    assert others and all(file.startswith("ring-figure-5@") for file in others)
+    assert len(experiments.suite("ring-figures")) == len(figures.experiments())
     assert experiments.suite("quick") == experiments.suite("rings-figure-5") == {}
     with pytest.raises(UsageError, match="no ring-figure-9: choose one of ring-figure-4"):
         compare("ring-figure-9", run=tmp_path)

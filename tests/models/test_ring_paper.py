@@ -3,7 +3,6 @@
 import pytest
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring.figures import experiments
 from schedgap.models.ring.paper import PAPER
 from schedgap.models.ring.programs import schedule_pool
 from schedgap.models.ring.rates import load_increments, rate_table
@@ -49,20 +48,6 @@ def test_a_ring_that_starts_later_delays_those_that_run() -> None:
     table = rate_table(W1)
     assert simulate(table, [1, 9], [(0, 1), (1, 2)])[0] == 4
     assert simulate(table, [1, 3], [(0, 1), (1, 2)])[0] == 6
-
-
-def test_figures_have_the_settings_of_section_7() -> None:
-    """T = 1500 where servers vary, else 1200; one kappa at a time, and kappa = 1 for lambda."""
-    points = {each.figure: list(each.draw()) for each in experiments((0,), (18, 20), jobs=16)}
-    assert {n: {point.instance.horizon for point in points[n]} for n in points} == {
-        "4": {1200}, "5": {1200}, "6": {1500}, "7": {1200},
-    }  # fmt: skip
-    assert {point.method for point in points["7"]} == {"sjf-bco:kappa=1"}
-    assert {point.method for point in points["5"]} == {
-        f"sjf-bco:kappa={kappa}" for kappa in {1, *(j.gpus for j in points["5"][0].instance.jobs)}
-    }
-    factors = [{job.spread_factor for job in point.instance.jobs} for point in points["7"]]
-    assert factors == [{1}, {2}, {4}, {8}]
 
 
 def test_the_paper_is_told_whole() -> None:
