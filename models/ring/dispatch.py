@@ -93,7 +93,7 @@ class ClusterState:
             Global indices of idle GPUs.
         """
         self.idle[gpus] = False
-        self.load[gpus] += self.increment[job]
+        self.load[gpus] += self.increment[job]  # A2 L6, A3 L9
         counts = np.bincount(self.server[gpus], minlength=len(self.idle_on))
         servers: list[int] = np.flatnonzero(counts).tolist()
         self.idle_on[servers] -= counts[servers]
@@ -236,7 +236,7 @@ def dispatch(
     held: dict[int, Ints] = {}
     starts = [0] * len(table.size)
     planned = True
-    for job in order:
+    for job in order:  # A1 L9
         while (gpus := choose(job, cluster)) is None:
             slot, released = time.slot, time.wait()
             if observer is not None:
@@ -246,14 +246,14 @@ def dispatch(
                 break
             for other in released:
                 cluster.release(held[other])
-        if gpus is None:
-            break
+        if gpus is None:  # A1 L14
+            break  # A1 L15
         held[job] = np.sort(gpus)
         starts[job] = time.slot  # A2 L5-L7: T_j is known at the end, E16
-        time.start(job, cluster.take(job, gpus))  # A3 L8-L10
+        time.start(job, cluster.take(job, gpus))  # A3 L8-L10, A2 L6
         if observer is not None:
             observer.placed(job, time.slot, held[job], cluster)
-    times = time.finish(order, starts, held) if planned else None
+    times = time.finish(order, starts, held) if planned else None  # A1 L16
     no_gpus = np.empty(0, dtype=np.int64)
     if times is None:
         return Trial(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget, Method, MethodResult, Progress, RunContext
 from schedgap.models.ring import FAMILY
@@ -14,6 +15,7 @@ from schedgap.models.ring.algorithms.fa_ffp import fa_ffp
 from schedgap.models.ring.algorithms.lbsgf import lbsgf
 from schedgap.models.ring.algorithms.limit_search import TrialCache
 from schedgap.models.ring.algorithms.packing import longest_first, lpt_pack, pack, random_orders
+from schedgap.models.ring.algorithms.sjf_bco import search_runs
 from schedgap.models.ring.baselines.first_fit import first_fit
 from schedgap.models.ring.baselines.list_scheduling import list_scheduling
 from schedgap.models.ring.baselines.random_placement import random_choice
@@ -254,6 +256,21 @@ def test_a_baseline_takes_jobs_in_list_order_or_smallest_first(name: str) -> Non
     )
     assert listed["a"].start == 1 < listed["b"].start
     assert smallest["b"].start == 1 < smallest["a"].start
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_smallest_first_ls_is_sjf_bco_without_lbsgf(seed: int) -> None:
+    """E28: in the order of Algorithm 1, LS makes the run with kappa = n_g."""
+    changes = {"jobs": 40, "servers": 4, "server_gpus": "8,16,32"}
+    instance = generate("ring", preset="paper", seed=seed, settings=changes)
+    assert isinstance(instance, RingInstance)
+    table = rate_table(instance)
+    largest = max(table.size)
+    by_load = search_with(table, list_scheduling, "sjf").best
+    without = search_runs(table, kappa=largest).best
+    assert by_load is not None and without is not None
+    assert by_load.trial.starts == without.trial.starts
+    assert by_load.trial.makespan == without.trial.makespan
 
 
 def test_list_scheduling_looks_at_loads_alone() -> None:

@@ -2,12 +2,20 @@
 
 import math
 from fractions import Fraction
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
 
 from schedgap.instances.ring import RingInstance
-from schedgap.models.ring.algorithms.guarantees import theorem_5
+from schedgap.models.ring.algorithms.guarantees import (
+    lemma_2,
+    lemma_3,
+    lemma_4,
+    theorem_1,
+    theorem_5,
+    theorem_6,
+)
 from schedgap.models.ring.algorithms.list_bounds import (
     greedy_trials,
     guarantee_trace,
@@ -104,6 +112,51 @@ def test_lemma_3_fails_where_an_estimate_is_too_long() -> None:
     table = rate_table(instance_of(jobs, [1], overhead_per_server=0.25))
     best = search_runs(table).best
     assert best is not None and (best.trial.makespan, best.trial.load) == (20, 15)
+
+
+def test_what_the_statements_say_of_a_run() -> None:
+    """W1: limit 15, loads 3.36, makespan 8, n_g = 4, phi u / l = 2 / 0.42, T = 30."""
+    second, third, fourth, sixth = (each(W1) for each in (lemma_2, lemma_3, lemma_4, theorem_6))
+    assert not second["holds"] and second["failed"] == ["W-hat is 3.36, the limit 15"]
+    assert third["holds"] and third["factor"] == 4  # 8 <= 13.44
+    assert fourth["holds"] and fourth["factor"] == pytest.approx(2 / 0.42)
+    assert sixth["holds"] and sixth["factor"] == 4 * 5
+    # W2: W-hat = 7, and the average load is 12 / 2 = 6
+    assert not lemma_4(W2)["holds"] and lemma_4(W2)["failed"] == [
+        "W-hat is 7; 1 times 6, a bound on theta_u*, is less"
+    ]
+    # n_g = 1: 20 slots against a load of 20 / 2 + 10 / 2
+    plain = {"batch_size": 1, "forward_time_per_sample": 0.5, "backward_time": 0.25}
+    jobs = [
+        job(name, 1, 10, estimated_slots=slots, **plain)
+        for name, slots in (("a", 20.0), ("b", 10.0))
+    ]
+    long = instance_of(jobs, [1], overhead_per_server=0.25)
+    assert lemma_3(long)["failed"] == ["the makespan is 20, above 15"]
+
+
+def test_statements_without_a_run_say_why() -> None:
+    late = W1.from_data(W1.to_data() | {"horizon": 3})
+    for statement in (lemma_2, lemma_3, lemma_4, theorem_6):
+        found = statement(late)
+        assert not found["holds"] and found["failed"]
+    assert theorem_1(W1)["factor"] is None and not theorem_1(W1)["holds"]
+
+
+def test_theorem_1_colours_jobs_with_given_gpus() -> None:
+    """E25: the complete graph on four nodes: a job of three edges for each node, six edges.
+
+    With the edges as its GPUs, every two jobs share one, so that they take four slots. Any three of
+    the six GPUs will do in RAR-DDLS: two slots.
+    """
+    plain = {"batch_size": 1, "forward_time_per_sample": 0.5, "backward_time": 0.25}
+    edges = {node: {frozenset({node, other}) for other in range(4) if other != node}
+             for node in range(4)}  # fmt: skip
+    assert all(edges[a] & edges[b] for a, b in combinations(edges, 2))
+    jobs = [job(f"j{node}", len(edges[node]), 1, **plain) for node in edges]
+    six = instance_of(jobs, [len(set().union(*edges.values()))], overhead_per_server=0.25)
+    best = search_runs(rate_table(six)).best
+    assert best is not None and best.trial.makespan == rate_table(six).area == 2
 
 
 def test_a_bound_of_a_run_by_hand() -> None:
