@@ -21,7 +21,7 @@ from schedgap.analysis.folder import Folder, TaskRecord
 from schedgap.analysis.judging import Row, judge
 from schedgap.analysis.stored import StoredRun
 from schedgap.analysis.tasks import task_spec
-from schedgap.errors import InputError, UsageError
+from schedgap.errors import InputError, UsageError, choices
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import write_text
@@ -75,8 +75,8 @@ def suite(text: str, *, quick: bool = False) -> dict[str, Experiment]:
         if rest == "s" or text in (file.removesuffix(".csv"), f"{name}-figure-{each.figure}")
     }
     if not chosen:
-        names = ", ".join(file.removesuffix(".csv") for file in figures) or "none"
-        raise UsageError(f"family {name} has no {text}: choose one of {names}")
+        names = [file.removesuffix(".csv") for file in figures]
+        raise UsageError(f"family {name} has no {text}: {choices(text, names)}")
     return chosen
 
 

@@ -11,7 +11,7 @@ from schedgap.analysis.comparing import OnRecord, compare
 from schedgap.analysis.judging import Judgement, Row, VerdictWord, judge
 from schedgap.analysis.pages import markdown_table
 from schedgap.analysis.runs import Run
-from schedgap.errors import UsageError
+from schedgap.errors import UsageError, choices
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.records import write_text
 from schedgap.models.family import family
@@ -98,10 +98,10 @@ def named(run: Run, names: Sequence[str]) -> Values:
         If the run has no figures, or none of such a name.
     """
     found = experiments.written(run)
-    known = ", ".join(file.removesuffix(".csv") for file in found) or "none"
+    known = [file.removesuffix(".csv") for file in found]
     for name in names:
         if f"{name.removesuffix('.csv')}.csv" not in found:
-            raise UsageError(f"the run has no figure '{name}': choose one of {known}")
+            raise UsageError(f"the run has no figure '{name}': {choices(name, known)}")
     if not found:
         raise UsageError(f"{run.folders[0].path}: the run has no figures")
     wanted = {f"{name.removesuffix('.csv')}.csv" for name in names} or set(found)

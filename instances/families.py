@@ -4,7 +4,7 @@ import importlib
 import os
 from collections.abc import Mapping
 
-from schedgap.errors import InputError, UsageError
+from schedgap.errors import InputError, UsageError, choices
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import read_json
 
@@ -31,7 +31,7 @@ def instance_class(family: str) -> type[Instance]:
         If there is no such family.
     """
     if family not in FAMILIES:
-        raise UsageError(f"no family '{family}': choose one of {', '.join(FAMILIES)}")
+        raise UsageError(f"no family '{family}': {choices(family, FAMILIES)}")
     module, name = FAMILIES[family].split(":")
     cls: type[Instance] = getattr(importlib.import_module(module), name)
     return cls
@@ -56,7 +56,7 @@ def from_data(data: object) -> Instance:
         raise InputError("missing key", path="family")
     family = data["family"]
     if not isinstance(family, str) or family not in FAMILIES:
-        raise InputError(f"unknown family: choose one of {', '.join(FAMILIES)}", path="family")
+        raise InputError(f"unknown family: {choices(str(family), FAMILIES)}", path="family")
     return instance_class(family).from_data(data)
 
 

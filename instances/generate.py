@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from schedgap.errors import UsageError
+from schedgap.errors import UsageError, choices
 from schedgap.instances.families import FAMILIES, instance_class
 from schedgap.instances.instance import Instance
 from schedgap.instances.records import read_bytes
@@ -193,8 +193,9 @@ def generate(
     }
     name = preset or (generator.default_with_files if files else "") or generator.default
     if name not in generator.by_name:
-        known = ", ".join(generator.by_name)
-        raise UsageError(f"family {family} has no preset '{name}': choose one of {known}")
+        raise UsageError(
+            f"family {family} has no preset '{name}': {choices(name, generator.by_name)}"
+        )
     chosen = generator.by_name[name]
     seed = whole_number(seed, "seed")
     for role in files:
@@ -305,7 +306,7 @@ def apportion(total: int, shares: Sequence[float]) -> list[int]:
 
 def _generator(family: str) -> Generator:
     if family not in FAMILIES:
-        raise UsageError(f"no family '{family}': choose one of {', '.join(FAMILIES)}")
+        raise UsageError(f"no family '{family}': {choices(family, FAMILIES)}")
     module = importlib.import_module(f"schedgap.instances.{family}.generator")
     generator: Generator = module.GENERATOR
     return generator

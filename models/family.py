@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
-from schedgap.errors import UsageError
+from schedgap.errors import UsageError, choices
 from schedgap.instances.families import FAMILIES
 from schedgap.instances.instance import Instance
 from schedgap.instances.solution import Sense
@@ -133,8 +133,8 @@ class Family(Generic[I, S]):
         for method in self.methods:
             if method.name == target:
                 return method
-        known = ", ".join([*self.aliases, *(method.name for method in self.methods)])
-        raise UsageError(f"family {self.name} has no method '{name}': choose one of {known}")
+        known = [*self.aliases, *(method.name for method in self.methods)]
+        raise UsageError(f"family {self.name} has no method '{name}': {choices(name, known)}")
 
     def run(self, method: Method[I, S], instance: I, call: RunContext[S]) -> MethodResult[S]:
         """Run a method in this process, unless `refute` shows that there is no schedule.
@@ -162,7 +162,7 @@ def family(name: str) -> Family:
         One of `FAMILIES`.
     """
     if name not in FAMILIES:
-        raise UsageError(f"no family '{name}': choose one of {', '.join(FAMILIES)}")
+        raise UsageError(f"no family '{name}': {choices(name, FAMILIES)}")
     found: Family = importlib.import_module(f"schedgap.models.{name}").FAMILY
     return found
 

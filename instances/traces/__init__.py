@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from schedgap.errors import InputError, UsageError
+from schedgap.errors import InputError, UsageError, choices
 from schedgap.instances.traces import gavel, openb, pai, philly, tiresias
 from schedgap.instances.traces.records import Jobs, Machines, Rates, TraceJob, TraceMachine
 from schedgap.instances.traces.table import base_name, header_of, read_text
@@ -124,7 +124,7 @@ def _read(
     file: PathLike, format: str | None, formats: Mapping[str, Callable[[str], Any]], role: str
 ) -> tuple[str, Any]:
     if format is not None and format not in formats:
-        raise UsageError(f"no format '{format}' for {role}: choose one of {', '.join(formats)}")
+        raise UsageError(f"no format '{format}' for {role}: {choices(format, formats)}")
     text = read_text(file)
     name = format or recognize(text)
     if name is None or name not in formats:

@@ -10,7 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from schedgap import show
-from schedgap.errors import ContradictionError, InputError, SchedgapError, UsageError
+from schedgap.errors import (
+    ContradictionError,
+    InputError,
+    SchedgapError,
+    UsageError,
+    choices,
+)
 
 app = typer.Typer(
     name="schedgap",
@@ -97,7 +103,12 @@ def _list(
 @app.command(epilog="Example:  schedgap generate hare --preset small --seed 7 --out small.json")
 def generate(
     family: FamilyName,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Output file of the instance.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE|DIR", help="Output file of the instance; with --seeds, a folder."
+        ),
+    ],
     preset: Annotated[
         str | None,
         typer.Option(metavar="NAME", autocompletion=_presets, help="See 'schedgap presets'."),
@@ -105,6 +116,14 @@ def generate(
     seed: Annotated[
         int, typer.Option(metavar="N", help="Random seed; the same seed gives the same instance.")
     ] = 0,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A-B",
+            help="Write an instance for each of these seeds, such as 1-20 or 1,3,5, as "
+            "FAMILY-PRESET-SEED.json into the folder of --out.",
+        ),
+    ] = None,
     settings: Settings = None,
     jobs_from: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Take the jobs from a public trace file.")
@@ -120,18 +139,31 @@ def generate(
     from schedgap.instances.generate import generate as make
     from schedgap.instances.records import write_json
 
-    _check_place(out)
-    instance = make(
-        family,
-        preset=preset,
-        seed=seed,
-        settings=_settings(settings),
-        jobs_from=jobs_from,
-        machines_from=machines_from,
-        rates_from=rates_from,
-    )
-    write_json(out, instance.to_data())
-    show.out().print(f"{out}: {instance!r}", markup=False, soft_wrap=True)
+    if seeds is None:
+        _check_place(out)
+    name = f"{family}-{preset}" if preset else family
+    instances = {
+        out if seeds is None else out / f"{name}-{value}.json": make(
+            family,
+            preset=preset,
+            seed=value,
+            settings=_settings(settings),
+            jobs_from=jobs_from,
+            machines_from=machines_from,
+            rates_from=rates_from,
+        )
+        for value in ([seed] if seeds is None else _numbers(seeds))
+    }
+    if seeds is not None:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise InputError(f"cannot be written: {reason}", file=str(out)) from None
+    for file, instance in instances.items():
+        _check_place(file)
+        write_json(file, instance.to_data())
+        show.out().print(f"{file}: {instance!r}", markup=False, soft_wrap=True)
 
 
 @app.command(epilog="Example:  schedgap schema hare > hare.schema.json")
@@ -413,8 +445,9 @@ def export(
     owner = family(problem.family)
     programs, model = owner.programs, owner.aliases.get(model, model)
     if model not in programs:
-        known = ", ".join(programs) or "none"
-        raise UsageError(f"family {problem.family} has no program '{model}': choose one of {known}")
+        raise UsageError(
+            f"family {problem.family} has no program '{model}': {choices(model, programs)}"
+        )
     if out.suffix not in (".lp", ".mps"):
         raise UsageError(f"{out}: the name must end in .lp or .mps")
     _check_place(out)
@@ -438,6 +471,19 @@ def _settings(words: list[str] | None) -> dict[str, Any]:
             raise UsageError(f"--set {key}: given twice")
         settings[key] = value
     return settings
+
+
+def _numbers(text: str) -> list[int]:
+    """Return the numbers of a text such as `1-20` or `1,3,5`."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not (first.isdecimal() and (last.isdecimal() or not dash)):
+            raise UsageError(f"--seeds {text}: need numbers such as 1-20 or 1,3,5")
+        numbers += range(int(first), int(last or first) + 1)
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise UsageError(f"--seeds {text}: need at least one number, and each only once")
+    return numbers
 
 
 def _check_place(file: Path) -> None:

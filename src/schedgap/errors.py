@@ -1,5 +1,7 @@
 """Errors that a user can cause, each with its exit code."""
 
+from collections.abc import Iterable
+
 
 class SchedgapError(Exception):
     """An error that the user can correct; shown as one line on stderr without a traceback."""
@@ -72,3 +74,21 @@ class ContradictionError(Exception):
     """Contradictory results of our own, such as a schedule below a proved bound: a bug."""
 
     exit_code = 70
+
+
+def choices(name: str, known: Iterable[str]) -> str:
+    """Return a text for messages on an unknown name: all known ones, and the closest of them.
+
+    Parameters
+    ----------
+    name : str
+        The unknown name.
+    known : iterable of str
+        Names that exist.
+    """
+    from difflib import get_close_matches
+
+    names = list(known)
+    close = get_close_matches(name, names, n=1)
+    hint = f" (did you mean '{close[0]}'?)" if close else ""
+    return f"choose one of {', '.join(names) or 'none'}{hint}"

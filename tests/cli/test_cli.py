@@ -419,5 +419,16 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(
     assert capsys.readouterr().out == "2 violation(s)\nV1: \\x1b[2J :smile: [red]\n"
 
 
+def test_many_instances_are_generated_by_one_call(schedgap: Call, tmp_path: Path) -> None:
+    folder, alone = tmp_path / "many", tmp_path / "alone.json"
+    done = schedgap("generate", "hare", "--preset", "toy", "--seeds", "1-2,5", "--out", folder)
+    assert done.code == 0 and len(done.out.splitlines()) == 3
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "hare-toy-1.json", "hare-toy-2.json", "hare-toy-5.json"
+    ]  # fmt: skip
+    schedgap("generate", "hare", "--preset", "toy", "--seed", "5", "--out", alone)
+    assert (folder / "hare-toy-5.json").read_bytes() == alone.read_bytes()
+
+
 def test_version(schedgap: Call) -> None:
     assert schedgap("--version").out == f"schedgap {sg.__version__}\n"
