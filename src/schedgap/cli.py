@@ -254,12 +254,16 @@ def _effort(text: str) -> Any:
     return seconds
 
 
-@app.command(epilog="Example:  schedgap verify small.json a.json")
+@app.command(epilog="Examples:  schedgap verify small.json a.json,  schedgap verify runs/first")
 def verify(
-    instance: InstanceFile,
-    solution: Annotated[
-        Path, typer.Argument(metavar="SOLUTION", help="Solution file, or only a schedule (JSON).")
+    instance: Annotated[
+        Path,
+        typer.Argument(metavar="INSTANCE|RUN", help="Instance file (JSON), or a run folder alone."),
     ],
+    solution: Annotated[
+        Path | None,
+        typer.Argument(metavar="[SOLUTION]", help="Solution file, or only a schedule (JSON)."),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if a claim cannot be checked.")
     ] = False,
@@ -279,10 +283,21 @@ def verify(
     rules follow the paper and share no code with the methods. A bound is evaluated again from its
     certificate, and an optimum from its proof; both are files written with the solution. Without
     one, the bound and the optimality that depends on it are reported as not checked.
+
+    With a run folder, every solution in it is checked in this way.
     """
     from schedgap.analysis.verifying import verify_file
     from schedgap.instances.families import load
 
+    if solution is None:
+        if not Path(instance, "tasks").is_dir():
+            raise UsageError(f"{instance}: need an instance and its solution, or a run folder")
+        from schedgap.analysis.runs import Run
+
+        stored = Run(instance)
+        wrong = stored.verify()
+        show.verified(stored, wrong, as_json=as_json)
+        raise typer.Exit(1 if wrong else 0)
     verdict = verify_file(load(instance), solution, search=search)
     show.verdict(verdict, as_json=as_json)
     raise typer.Exit(0 if (verdict.complete if strict else verdict) else 1)
@@ -345,6 +360,37 @@ def compare(
         )
     show.run(result, as_json=as_json)
     raise typer.Exit(ContradictionError.exit_code if result.contradictions else 0)
+
+
+@app.command("show", epilog="Example:  schedgap show runs/first runs/second")
+def show_run(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show the results of run folders, together, as 'compare' does at its end."""
+    from schedgap.analysis.runs import Run
+
+    stored = Run(*runs)
+    show.run(stored, as_json=as_json)
+    raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
+
+
+@app.command(epilog="Example:  schedgap diff runs/before runs/after")
+def diff(
+    first: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN", help="Another one.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show which results differ between two runs, and how their times compare.
+
+    The exit code is 1 if a result of a task that both have differs, and 0 otherwise.
+    """
+    from schedgap.analysis.differences import differences
+    from schedgap.analysis.runs import Run
+
+    found = differences(Run(first), Run(second))
+    show.differences(found, as_json=as_json)
+    raise typer.Exit(1 if len(found.rows) else 0)
 
 
 @app.command(epilog="Example:  schedgap report runs/first --out first.html")

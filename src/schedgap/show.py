@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from schedgap.analysis.differences import Differences
     from schedgap.analysis.folder import TaskRecord
     from schedgap.analysis.judging import Judgement
     from schedgap.analysis.runs import Run
@@ -341,6 +342,68 @@ def comparing() -> Iterator[Any]:
             bar.update(line, completed=done, total=total, description=text)
 
         yield receive
+
+
+def verified(result: "Run", wrong: Sequence[str], *, as_json: bool) -> None:
+    """Print what the verification of a run found.
+
+    Parameters
+    ----------
+    result : Run
+        The run.
+    wrong : sequence of str
+        Descriptions of the violations, as `Run.verify` returns them.
+    as_json : bool
+        Whether to print JSON instead of text.
+    """
+    if as_json:
+        json_document({"feasible": not wrong, "tasks": len(result), "violations": list(wrong)})
+        return
+    for text in wrong:
+        lines(one_line(text))
+    lines(f"{len(result)} tasks: " + (f"{len(wrong)} wrong" if wrong else "nothing is wrong"))
+
+
+def differences(found: "Differences", *, as_json: bool) -> None:
+    """Print the differences between two runs.
+
+    Parameters
+    ----------
+    found : Differences
+        As `schedgap.analysis.differences.differences` returns them.
+    as_json : bool
+        Whether to print JSON instead of text.
+    """
+    rows = found.rows.astype(object).where(found.rows.notna(), None)
+    if as_json:
+        json_document(
+            {
+                "common": found.common,
+                "only": list(found.only),
+                "time": found.time,
+                "timed": found.timed,
+                "differences": rows.to_dict("records"),
+            }
+        )
+        return
+    if len(rows):
+        cells = [
+            [
+                number(cell) if isinstance(cell, float) else str("-" if cell is None else cell)
+                for cell in row
+            ]
+            for row in rows.to_numpy()
+        ]
+        table(list(rows.columns), cells, spare=("family", "seed"))
+    lines(
+        f"{found.common} tasks in both runs, {len(rows)} differences; "
+        f"{found.only[0]} only in the first, {found.only[1]} only in the second"
+    )
+    if found.time is not None:
+        lines(
+            f"times: the second takes {found.time:.3g} times as long as the first "
+            f"(geometric mean of {found.timed} tasks of at least 0.1 s)"
+        )
 
 
 def judgements(items: "Sequence[Judgement]", *, as_json: bool) -> None:

@@ -283,6 +283,34 @@ def test_compare_shows_ratios_and_exits_70_on_a_contradiction(
     assert len(list((folder / "tasks").glob("[!.]*.json"))) == 3
 
 
+def test_a_stored_run_is_shown_verified_and_compared(
+    schedgap: Call, toy_file: Call, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    line = ("compare", toy_file(3, 1), "--workers", 1, "--methods", "exact,first", "--run")
+    shown = schedgap(*line, first).out.splitlines()[0:3]
+    assert schedgap(*line, second).code == 0
+    assert schedgap("show", first).out.splitlines()[0:3] == shown
+    assert schedgap("verify", first).out == "2 tasks: nothing is wrong\n"
+    done = schedgap("diff", first, second)
+    assert done.code == 0 and "2 tasks in both runs, 0 differences" in done.out
+    (file,) = (
+        each
+        for each in (second / "tasks").glob("[!.]*.json")
+        if json.loads(each.read_text())["method"] == "first"
+    )
+    record = json.loads(file.read_text())
+    record["solution"]["objective"] = 2.0
+    file.write_text(json.dumps(record))
+    done = schedgap("diff", first, second)
+    assert done.code == 1 and "objective" in done.out
+    done = schedgap("verify", second)
+    assert done.code == 1 and "t: first: objective" in done.out and "2 tasks: 1 wrong" in done.out
+    assert schedgap("verify", second, "--json").json["violations"]
+    done = schedgap("verify", toy_file(3, 1))
+    assert done.code == 2 and "need an instance and its solution, or a run folder" in done.line
+
+
 @posix
 def test_compare_names_what_failed(schedgap: Call, toy_file: Call, tmp_path: Path) -> None:
     done = schedgap(
