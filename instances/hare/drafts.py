@@ -140,6 +140,39 @@ def switching(drafts: Sequence[Draft], seconds: float) -> dict[str, object]:
 # --- draws ---------------------------------------------------------------------------------------
 
 
+STREAMS = ("classes", "changes", "models", "rounds", "tasks", "arrivals", "weights")
+FINE = 2**31  # draws that are scaled to a range are uniform integers below this
+
+
+def stream(request: Request, name: str) -> np.random.Generator:
+    """Return the random numbers of one property of the jobs, independent of all others.
+
+    Thus a setting that changes one property leaves the others as they are, and the first jobs that
+    are drawn are the same whatever their number.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    name : str
+        One of `STREAMS`.
+    """
+    return np.random.Generator(np.random.PCG64([request.seed, STREAMS.index(name)]))
+
+
+def scaled(draw: int, low: int, high: int) -> int:
+    """Return the integer from `low` to `high` at the quantile `draw` / 2^31.
+
+    Parameters
+    ----------
+    draw : int
+        Uniform, from 0 to 2^31 - 1.
+    low, high : int
+        Smallest and largest result.
+    """
+    return low + draw * (high - low + 1) // FINE
+
+
 def arrivals(random: np.random.Generator, span: int, jobs: int) -> list[int]:
     """Draw sorted uniform integers: a Poisson process with a given number of arrivals.
 
@@ -158,6 +191,9 @@ def arrivals(random: np.random.Generator, span: int, jobs: int) -> list[int]:
 def draw_models(request: Request, jobs: int) -> list[Model]:
     """Draw the models: classes in exact shares and random order, models uniform in a class.
 
+    With equal shares the classes are a random permutation of all four in every four jobs. Other
+    shares change the class of as few jobs as possible, those with the smallest random keys.
+
     Parameters
     ----------
     request : Request
@@ -165,6 +201,33 @@ def draw_models(request: Request, jobs: int) -> list[Model]:
     jobs : int
         Number of jobs.
     """
+    classes = _classes(request, jobs)
+    within = uniform(stream(request, "models"), (0, FINE - 1), jobs)
+    choices = [models_of(name) for name in classes]
+    return [models[k % len(models)] for models, k in zip(choices, within, strict=True)]
+
+
+def _classes(request: Request, jobs: int) -> list[str]:
+    """Draw the class of each job."""
+    counts = apportion(jobs, _shares(request))
+    random = stream(request, "classes")
+    blocks = [random.permutation(len(CLASSES)).tolist() for _ in range(0, jobs, len(CLASSES))]
+    classes: list[int] = [k for block in blocks for k in block][:jobs]
+    keys = uniform(stream(request, "changes"), (0, FINE - 1), jobs)
+    surplus = [classes.count(k) - count for k, count in enumerate(counts)]
+    missing = [k for k, more in enumerate(surplus) for _ in range(-more)]
+    leaving = []
+    for n in sorted(range(jobs), key=lambda n: (keys[n], n)):
+        if surplus[classes[n]] > 0:
+            surplus[classes[n]] -= 1
+            leaving.append(n)
+    for n, k in zip(leaving, missing, strict=True):
+        classes[n] = k
+    return [CLASSES[k] for k in classes]
+
+
+def _shares(request: Request) -> list[float]:
+    """Return the share of each class; those that are not given are equal."""
     given = request.values["shares"] or {}
     unknown = [name for name in given if name not in CLASSES]
     if unknown:
@@ -175,13 +238,7 @@ def draw_models(request: Request, jobs: int) -> list[Model]:
     others = len(CLASSES) - len(given)
     if rest < -1e-9 or (not others and rest > 1e-9):
         raise UsageError("option shares: the shares of the classes must sum to 1")
-    shares = [given.get(name, max(0.0, rest) / max(1, others)) for name in CLASSES]
-    counts = apportion(jobs, shares)
-    classes = [name for name, count in zip(CLASSES, counts, strict=True) for _ in range(count)]
-    order = request.random.permutation(jobs).tolist()
-    within = uniform(request.random, (0, 2**31 - 1), jobs)
-    choices = [models_of(classes[k]) for k in order]
-    return [models[k % len(models)] for models, k in zip(choices, within, strict=True)]
+    return [given.get(name, max(0.0, rest) / max(1, others)) for name in CLASSES]
 
 
 def draw_rounds(request: Request, models: Sequence[Model]) -> list[int]:
@@ -195,11 +252,12 @@ def draw_rounds(request: Request, models: Sequence[Model]) -> list[int]:
         Models of the jobs.
     """
     ranges = [request.values[f"rounds_{model.job_class.lower()}"] for model in models]
-    return [uniform(request.random, bounds, 1)[0] for bounds in ranges]
+    draws = uniform(stream(request, "rounds"), (0, FINE - 1), len(models))
+    return [scaled(draw, *bounds) for draw, bounds in zip(draws, ranges, strict=True)]
 
 
 def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[Draft]:
-    """Draw the jobs: models, rounds, tasks per round, arrivals, weights, in this order.
+    """Draw the jobs, each property from a stream of its own, and sort them by arrival.
 
     Parameters
     ----------
@@ -210,24 +268,31 @@ def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[
     speed : callable
         Speedup of a model on a GPU kind over K80.
     """
-    value, random, jobs = request.values, request.random, request.values["jobs"]
+    value, jobs = request.values, request.values["jobs"]
     models = draw_models(request, jobs)
     rounds = draw_rounds(request, models)
-    sizes = value["tasks_per_round"]
-    tasks = [sizes[k] for k in uniform(random, (0, len(sizes) - 1), jobs)]
-    arrival = arrivals(random, round(1000 * value["arrival_span"]), jobs)
-    weight = uniform(random, value["weights"], jobs)
+    sizes, span = value["tasks_per_round"], round(1000 * value["arrival_span"])
+    tasks = [sizes[k] for k in uniform(stream(request, "tasks"), (0, len(sizes) - 1), jobs)]
+    draws = uniform(stream(request, "arrivals"), (0, FINE - 1), jobs)
+    arrival = [scaled(draw, 0, span) for draw in draws]
+    weight = uniform(stream(request, "weights"), value["weights"], jobs)
     drafts = []
-    for n, model in enumerate(models):
-        training = training_times(request, model, kinds, speed)
-        # equal on all kinds, and at most the shortest training time, as the paper assumes
-        sync = min(exchange_time(request, model), *training.values())
+    for place, n in enumerate(sorted(range(jobs), key=lambda n: (arrival[n], n)), start=1):
+        model = models[n]
+        count, batch = in_batches(request, rounds[n])
+        training = {
+            kind: batch * time
+            for kind, time in training_times(request, model, kinds, speed).items()
+        }
+        sync = exchange_times(request, model)
+        if value["sync_cap"]:  # equal on all kinds, and at most the shortest training time
+            sync = min(sync, *training.values())
         drafts.append(
             Draft(
-                id=f"J{n + 1}",
+                id=f"J{place}",
                 arrival=arrival[n] / 1000,
                 weight=weight[n],
-                rounds=rounds[n],
+                rounds=count,
                 tasks=tasks[n],
                 training=training,
                 sync=dict.fromkeys(kinds, sync),
@@ -238,10 +303,27 @@ def draw_jobs(request: Request, kinds: Mapping[str, int], speed: Speed) -> list[
     return drafts
 
 
+def in_batches(request: Request, rounds: int) -> tuple[int, float]:
+    """Return the number of rounds with batches of size `batch_factor` B_0, and that size over B_0.
+
+    A job trains on the same data whatever its batch size: with batches of twice the size it has
+    half as many rounds. The size is such that the rounds, a whole number, hold all the data.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    rounds : int
+        Number of rounds with batches of size B_0.
+    """
+    count = max(1, math.floor(rounds / request.values["batch_factor"] + 0.5))
+    return count, rounds / count
+
+
 def training_times(
     request: Request, model: Model, kinds: Mapping[str, int], speed: Speed
 ) -> dict[str, float]:
-    """Return T^c by kind in seconds: `batches_per_task` mini-batches of size `batch_factor` B_0.
+    """Return T^c by kind in seconds: `batches_per_task` mini-batches of size B_0.
 
     Parameters
     ----------
@@ -254,7 +336,7 @@ def training_times(
     speed : callable
         Speedup of a model on a GPU kind over K80.
     """
-    on_v100 = request.values["batches_per_task"] * request.values["batch_factor"] * model.batch_ms
+    on_v100 = request.values["batches_per_task"] * model.batch_ms
     return {kind: on_v100 * model.speedups["V100"] / speed(model, kind) / 1000 for kind in kinds}
 
 
@@ -270,6 +352,20 @@ def exchange_time(request: Request, model: Model) -> float:
     """
     megabits = 2 * 8 * model.size_mb
     return float(megabits / (1000 * request.values["bandwidth"]))
+
+
+def exchange_times(request: Request, model: Model) -> float:
+    """Return the seconds of all exchanges of a task: one per mini-batch unless `exchanges` is set.
+
+    Parameters
+    ----------
+    request : Request
+        Input of the preset.
+    model : Model
+        The model.
+    """
+    count = request.values["exchanges"] or request.values["batches_per_task"]
+    return float(count * exchange_time(request, model))
 
 
 def table_speed(model: Model, kind: str) -> float:

@@ -15,8 +15,9 @@ In cases 2 to 4, the synchronization of a job on several GPUs is the time to exc
 `bandwidth`, at most half of a round; a job on one GPU has none. Every job needs a time on every
 kind: a job without a rate on some kind is left out, and `meta.source` counts such jobs.
 
-Order of draws: speeds of kinds that Table 2 does not have; models; rounds; job types of jobs
-without a measured one; weights. If no jobs are given, see `draw_jobs`.
+Models and rounds have streams of their own (`drafts.STREAMS`). Order of the other draws: speeds of
+kinds that Table 2 does not have; job types of jobs without a measured one; weights. If no jobs are
+given, see `draw_jobs`.
 """
 
 import math
@@ -32,6 +33,7 @@ from schedgap.instances.hare.drafts import (
     draw_models,
     draw_rounds,
     exchange_time,
+    exchange_times,
     instance_of,
     table_speed,
     training_times,
@@ -54,9 +56,16 @@ NEEDED = {  # settings that have no effect without a file
     "placement": "rates",
 }  # fmt: skip
 REPLACED = {  # settings that have no effect with a file
-    "jobs": ("arrival_span", "tasks_per_round", "batches_per_task", "batch_factor"),
+    "jobs": (
+        "arrival_span",
+        "tasks_per_round",
+        "batches_per_task",
+        "batch_factor",
+        "exchanges",
+        "sync_cap",
+    ),
     "machines": ("mix",),
-    "rates": ("bandwidth", "batch_factor"),
+    "rates": ("bandwidth", "batch_factor", "exchanges", "sync_cap"),
 }
 ONLY_ARRIVALS = REPLACED | {"jobs": ("arrival_span",)}  # if only the arrivals are used
 
@@ -336,7 +345,8 @@ def _sped(
     if seconds is None:
         training = training_times(request, like, kinds, speed)
         rounds = min(drawn, request.values["max_rounds"])
-        return rounds, training, dict.fromkeys(kinds, min(exchange, *training.values()))
+        sync = exchange_times(request, like) if job.gpus > 1 else 0.0
+        return rounds, training, dict.fromkeys(kinds, min(sync, *training.values()))
     rounds = _rounds(request, job.steps, seconds, drawn)
     sync = min(exchange, seconds / rounds / 2)
     train = seconds / rounds - sync

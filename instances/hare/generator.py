@@ -2,8 +2,9 @@
 
 Order of draws (PCG64, uniform integers and permutations only). `small`, `medium`: rounds and tasks
 per round of all jobs, repeated until the number of tasks fits; then times on the fast kind, times
-on the slow kind, synchronization times, arrivals, weights. `paper`, `testbed`: order and choice of
-the models, rounds, tasks per round, arrivals, weights. For files, see `from_traces`.
+on the slow kind, synchronization times, arrivals, weights. `paper`, `testbed`: each property of the
+jobs from a stream of its own (`drafts.STREAMS`), so that one setting changes one thing and fewer
+jobs are the first of more. For files, see `from_traces`.
 """
 
 import math
@@ -169,8 +170,22 @@ PAPER = (
     ),
     Option("tasks_per_round", "list", (1, 2, 4, 8), "tasks per round, drawn from these", least=1),
     Option("batches_per_task", "int", 20, "mini-batches per task", least=1),
-    Option("batch_factor", "float", 1.0, "batch size relative to Table 2 (Fig. 19)", least=1e-3),
+    Option(
+        "batch_factor",
+        "float",
+        1.0,
+        "batch size relative to Table 2; larger batches, fewer rounds (Fig. 19)",
+        least=1e-3,
+    ),
     Option("bandwidth", "float", 25.0, "Gbit/s to the parameter server (Fig. 18)", least=1e-3),
+    Option(
+        "exchanges",
+        "int",
+        None,
+        "exchanges of the model in the synchronization of a task; by default batches_per_task",
+        least=1,
+    ),
+    Option("sync_cap", "bool", True, "limit T^s to the shortest T^c, as Section 5.1 assumes"),
     Option("arrival_span", "float", 600.0, "latest arrival, in seconds", least=0),
     Option("weights", "range", (1, 5), "weights of jobs", least=0),
     Option("switching", "bool", False, "add the switching times of Table 3"),
