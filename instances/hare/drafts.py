@@ -129,11 +129,10 @@ def switching(drafts: Sequence[Draft], seconds: float) -> dict[str, object]:
     table = {}
     for draft in drafts:
         if draft.model is not None and draft.like is not None and draft.model not in table:
-            times = [round(ms / 1000 / seconds, 8) for ms in draft.like.switching_ms]
-            table[draft.model] = dict(
-                zip(("default", "pipeswitch", "hare"), times, strict=True),
-                memory_gb=draft.like.memory_gb,
-            )
+            table[draft.model] = {
+                scheme: round(cell.milliseconds / 1000 / seconds, 8)
+                for scheme, cell in draft.like.switching.items()
+            } | {"memory_gb": draft.like.memory_gb}
     return {"models": table}
 
 

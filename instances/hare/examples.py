@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
+from schedgap.errors import UsageError
 from schedgap.instances.generate import Generated, Request
+from schedgap.instances.hare.workload import MODELS, SCHEMES
 
 
 def toy(request: Request) -> Generated:
@@ -37,6 +39,60 @@ def fig4(request: Request) -> Generated:
         "Fig. 4 with lengths of our choice: waiting for three idle GPUs costs 1.5",
         "s",
     )
+
+
+def fig5(request: Request) -> Generated:
+    """Return Fig. 5: a job of four tasks per round on four GPUs of the kinds in `mix`."""
+    mix, like = request.values["mix"], MODELS["ResNet50"]
+    unknown = [kind for kind in mix if kind not in like.speedups]
+    if unknown or any(count != int(count) or count < 1 for count in mix.values()):
+        raise UsageError("option mix: need whole numbers of " + ", ".join(like.speedups))
+    gpus = [(f"{kind}-{m}", kind) for kind, n in mix.items() for m in range(1, int(n) + 1)]
+    times = {kind: round(like.speedups["V100"] / like.speedups[kind], 3) for kind in mix}
+    return Generated(
+        _instance(gpus, [_job("ResNet", 1, times, rounds=10, tasks=4)]),
+        "Fig. 5 with the speedups of ResNet50 (those of ResNet152 are not in the text); a task"
+        " takes 1 on a V100; combinations of our choice",
+        "tasks on a V100",
+    )
+
+
+def fig7(request: Request) -> Generated:
+    """Return Fig. 7: a GPU on which tasks of GraphSAGE and ResNet50 alternate, a batch each."""
+    names, row = ("GraphSAGE", "ResNet50"), request.values["row"]
+    cells = [MODELS[name].switching[row] for name in names]
+    times = [round(cell.training / 1000, 6) for cell in cells]
+    jobs = []
+    for name, own, other in zip(names, times, reversed(times), strict=True):
+        job = _job(name, 1, {"GPU": own}, rounds=20) | {"model": name}
+        jobs.append(job | {"synchronization_time": {"GPU": other}})
+    fields = _instance([("GPU1", "GPU")], jobs)
+    fields["switching"] = {"models": {name: _switching(name) for name in names}}
+    return Generated(
+        fields,
+        f"Fig. 7: training times implied by row '{row}' of Table 3; each job synchronizes while"
+        " the other trains",
+        "s",
+    )
+
+
+def fig10(request: Request) -> Generated:
+    """Return Fig. 10: i1 and i3 of one round with a task i2 of another job between them."""
+    first = _job("n", 1, {"GPU": 5}, tasks=2) | {"model": "ResNet50"}
+    second = _job("other", 2, {"GPU": 5}) | {"model": "ResNet50", "arrival": 4}
+    fields = _instance([("GPU1", "GPU")], [first, second])
+    fields["gpu_kinds"] = [{"id": "GPU", "memory_gb": 16}]
+    fields["switching"] = {"models": {"ResNet50": _switching("ResNet50")}}
+    return Generated(
+        fields, "Fig. 10 with times of our choice, for which this order is optimal", "s"
+    )
+
+
+def _switching(name: str) -> dict[str, float]:
+    """Return the switching times of a model in seconds, and its memory."""
+    cells = MODELS[name].switching
+    times = {scheme: round(cells[scheme].milliseconds / 1000, 8) for scheme in SCHEMES}
+    return times | {"memory_gb": MODELS[name].memory_gb}
 
 
 def ce1(request: Request) -> Generated:

@@ -31,7 +31,7 @@ from schedgap.instances.hare.drafts import (
     table_speed,
 )
 from schedgap.instances.hare.from_traces import check_files, from_traces
-from schedgap.instances.hare.workload import CLASSES, KINDS
+from schedgap.instances.hare.workload import CLASSES, KINDS, SCHEMES
 from schedgap.instances.settings import Option
 from schedgap.instances.traces.choice import TAKE
 
@@ -243,6 +243,17 @@ GENERATOR = Generator(
             files=FILES,
         ),
         example("fig4", examples.fig4),
+        example(
+            "fig5",
+            examples.fig5,
+            Option("mix", "shares", {"K80": 2, "V100": 2}, "GPUs of each kind", least=0),
+        ),
+        example(
+            "fig7",
+            examples.fig7,
+            Option("row", "choice", "default", "row of Table 3 that implies the times", SCHEMES),
+        ),
+        example("fig10", examples.fig10),
         example("ce1", examples.ce1),
         example("ce2", examples.ce2, Option("lights", "int", 10, "light jobs", least=1)),
         example("ce3", examples.ce3),

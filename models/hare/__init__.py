@@ -12,6 +12,8 @@ from schedgap.models.method import Lazy
 if TYPE_CHECKING:  # it loads NumPy
     from schedgap.instances.hare import HareSchedule
 
+_switching = Lazy("schedgap.models.hare.replay:switching_metrics")  # it loads NumPy
+
 FAMILY: "Family[HareInstance, HareSchedule]" = Family(
     name="hare",
     title=HareInstance.title,
@@ -24,6 +26,7 @@ FAMILY: "Family[HareInstance, HareSchedule]" = Family(
     chart=Lazy("schedgap.models.hare.gantt:chart"),
     problem=lambda options: "fixed" if options.get("synchronization") == "fixed" else "",
     refute=Lazy("schedgap.models.hare.integer_time:no_schedule"),
+    metrics=lambda instance, schedule: _switching(instance, schedule) if instance.switching else {},
     grid=grid,
     check_certificate=Lazy("schedgap.models.hare.bounds.certificates:check_certificate"),
     programs=methods.PROGRAMS,

@@ -17,11 +17,11 @@ from schedgap.models.hare.baselines.sched_allox import match, sched_allox
 from schedgap.models.hare.baselines.sched_homo import sched_homo
 from schedgap.models.hare.baselines.srtf import srtf
 from schedgap.models.hare.methods import METHODS
+from schedgap.models.hare.replay import replay, sequences_of
 from schedgap.models.hare.rules import check, objective
 from schedgap.models.method import Algorithm, Budget, RunContext
 from strategies.hare import brute_force, hare_instances, instance_of
 from strategies.hare_examples import TOY, one_task
-from strategies.hare_replay import replay, sequences_of
 
 BASELINES = {
     "gavel-fifo": gavel_fifo,

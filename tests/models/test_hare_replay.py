@@ -5,13 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schedgap.analysis.solving import solve
 from schedgap.errors import InputError
+from schedgap.instances.generate import generate
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
+from schedgap.instances.hare.workload import MODELS as TABLE_2
 from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
+from schedgap.models.hare.replay import replay, sequences_of, switching_metrics
 from schedgap.models.hare.rules import check
 from strategies.hare import hare_instances, instance_of
 from strategies.hare_examples import TOY, one_task
-from strategies.hare_replay import TABLE_3, omega, replay, sequences_of
 
 MODES = ["default", "pipeswitch", "hare", "hare-memory"]
 
@@ -142,20 +145,52 @@ def test_a_mode_refuses_an_instance_that_lacks_what_it_needs():
 
 
 def test_table_3_gives_the_shares_that_the_paper_claims():
-    assert len(TABLE_3) == 8
-    hare = [row["hare"] for row in TABLE_3.values()]
+    hare = [model.switching["hare"] for model in TABLE_2.values()]
+    assert len(hare) == 8
     assert max(cell.milliseconds for cell in hare) <= 6
     assert sum(cell.percent < 2 for cell in hare) == 5 and max(c.percent for c in hare) < 5
     # E22: the three rows imply 59.9, 163.1 and 149.4 ms for VGG19
-    implied = [TABLE_3["VGG19"][scheme].training for scheme in ("default", "pipeswitch", "hare")]
+    implied = [
+        TABLE_2["VGG19"].switching[scheme].training for scheme in ("default", "pipeswitch", "hare")
+    ]
     assert implied == pytest.approx([59.9, 163.1, 149.4], abs=0.05)
 
 
 def test_omega_of_graphsage_and_resnet50():
     # E21: GraphSAGE 90.7 ms and ResNet50 161.0 ms: 5213.54 / 251.7 = 20.7, 5961.16 / 251.7 = 23.7
-    first, second = (TABLE_3[model]["default"] for model in ("GraphSAGE", "ResNet50"))
-    ratios = [omega(t.milliseconds, first.training, second.training) for t in (first, second)]
+    first, second = (TABLE_2[model].switching["default"] for model in ("GraphSAGE", "ResNet50"))
+    training = first.training + second.training
+    ratios = [cell.milliseconds / training for cell in (first, second)]
     assert ratios == pytest.approx([20.7, 23.7], abs=0.05)
+    # the instance of Fig. 7 alternates: a switch of each model to the training of both
+    for row, expected in (("default", 22.2), ("hare", 69.4)):
+        instance = generate("hare", preset="fig7", settings={"row": row})
+        share = solve(instance, "srtf").metrics["default switching share (%)"] / 100
+        assert share / (1 - share) / 2 == pytest.approx(expected, abs=0.05)
+
+
+def test_metrics_are_there_with_switching_times_only():
+    plain = generate("hare", preset="toy")
+    assert switching_metrics(plain, solve(plain, "srtf").schedule) == {}
+    assert solve(plain, "srtf").metrics == {}
+    instance = generate("hare", preset="fig10")
+    found = solve(instance, "exact").metrics
+    # i1, i2, i3 on one GPU: three switches, and two where the model of i1 stays
+    assert found["objective, pipeswitch switching"] == pytest.approx(35 + 3 * 0.00475 + 4 * 0.00475)
+    share = [found[f"{mode} switching share (%)"] / 100 for mode in ("pipeswitch", "hare-memory")]
+    time = [15 * part / (1 - part) for part in share]
+    assert time == pytest.approx([3 * 0.00475, 2 * 0.00475])
+
+
+def test_metrics_leave_out_the_memory_where_it_is_not_known():
+    data = figure_10().to_data()
+    del data["gpu_kinds"][0]["memory_gb"]
+    instance = HareInstance.from_data(data)
+    schedule = algorithm_1(instance, range(3)).schedule.to_data(instance)
+    names = list(switching_metrics(instance, schedule))
+    assert len(names) == 6 and not any("memory" in name for name in names)
+    small = figure_10(room=1)  # no job fits
+    assert list(switching_metrics(small, schedule)) == names
 
 
 def delayed(instance, schedule, data):

@@ -1,8 +1,8 @@
 """The executor: run each GPU's task sequence, with or without the time to switch between jobs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,40 +11,6 @@ from schedgap.errors import InputError
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 
 SwitchingMode = Literal["none", "default", "pipeswitch", "hare", "hare-memory"]
-Scheme = Literal["default", "pipeswitch", "hare"]
-
-
-class Measured(NamedTuple):
-    """An average switching time, and its share in switching and training together."""
-
-    milliseconds: float
-    percent: float
-
-    @property
-    def training(self) -> float:
-        """The training time in milliseconds that the two numbers imply, t (1 - p) / p."""
-        return self.milliseconds * (100 - self.percent) / self.percent
-
-
-# Table 3, by model and scheme. The GPU is not named; the training times that the three rows imply
-# for one model differ (E22).
-TABLE_3: dict[str, dict[Scheme, Measured]] = {
-    model: {
-        "default": Measured(*default),
-        "pipeswitch": Measured(*pipeswitch),
-        "hare": Measured(*hare),
-    }
-    for model, default, pipeswitch, hare in [
-        ("VGG19", (3288.94, 98.21), (4.01, 2.40), (2.77, 1.82)),
-        ("ResNet50", (5961.16, 97.37), (4.75, 5.46), (2.04, 3.71)),
-        ("InceptionV3", (7807.43, 96.99), (5.03, 2.39), (2.46, 1.43)),
-        ("Bert_base", (9016.99, 93.95), (12.57, 1.99), (5.03, 1.13)),
-        ("Transformer", (5257.17, 95.41), (10.34, 2.03), (5.79, 1.36)),
-        ("DeepSpeech", (5125.64, 94.15), (8.91, 1.59), (4.27, 1.25)),
-        ("FastGCN", (5327.24, 98.47), (2.86, 7.56), (1.83, 4.53)),
-        ("GraphSAGE", (5213.54, 98.29), (2.42, 8.64), (0.96, 3.36)),
-    ]
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +30,13 @@ class Replay:
 
 
 def sequences_of(instance: HareInstance, schedule: HareSchedule) -> list[list[int]]:
-    """Return [m] the tasks of each GPU, as indices into `HareArrays`, in the order of starts."""
+    """Return [m] the tasks of each GPU, as indices into `HareArrays`, in the order of starts.
+
+    Parameters
+    ----------
+    schedule : HareSchedule
+        Its starts matter by their order only.
+    """
     found: list[list[int]] = [[] for _ in instance.gpus]
     for i in np.argsort(schedule.start, kind="stable").tolist():
         found[schedule.gpu[i]].append(i)
@@ -148,9 +120,33 @@ def replay(
     return Replay(schedule, completion, float(view.weight @ completion), switched, trained)
 
 
-def omega(switching: float, training: float, other_training: float) -> float:
-    """Return Omega = t_sw / (t_c + t_c') of two models that take turns on a GPU (Section 2.2.4)."""
-    return switching / (training + other_training)
+def switching_metrics(instance: HareInstance, schedule: Mapping[str, Any]) -> dict[str, float]:
+    """Return what switching costs a schedule: its value and the share of switching, in each mode.
+
+    Parameters
+    ----------
+    schedule : mapping
+        JSON data of a feasible schedule; each GPU keeps the order of its tasks.
+
+    Notes
+    -----
+    Empty for an instance without `switching`. `hare-memory` is left out where the memory of a kind
+    is not known or a job does not fit.
+    """
+    if instance.switching is None:
+        return {}
+    sequences = sequences_of(instance, HareSchedule.from_data(instance, schedule))
+    found: dict[str, float] = {}
+    for mode in get_args(SwitchingMode)[1:]:
+        try:
+            run = replay(instance, sequences, mode)
+        except InputError:
+            if mode != "hare-memory":
+                raise
+        else:
+            found[f"objective, {mode} switching"] = run.objective
+            found[f"{mode} switching share (%)"] = 100 * run.share
+    return found
 
 
 class _Switches:
