@@ -12,6 +12,7 @@ from schedgap.instances.instance import Instance
 Named = str | Callable[[Any, Any], str]
 Position = float | str  # on the axis
 Better = Literal["lower", "higher"]
+BRACKETS = ("best known", "bound")  # series beside those of the paper, at every position
 
 
 class MissingValueError(LookupError):
@@ -53,7 +54,12 @@ class Draw:
         """
         measure = measure or self.objective
         if x is None:
-            keys = [key for key in self.values if key[0] == measure and series in key[1:]]
+            keys = [
+                key
+                for key in self.values
+                if key[0] == measure
+                and (key[1] == series or (key[2] == series and key[1] not in BRACKETS))
+            ]
         else:
             keys = [(measure, series, x)]
         value = self.values.get(keys[0]) if len(keys) == 1 else None

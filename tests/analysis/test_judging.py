@@ -55,6 +55,9 @@ def test_a_draw_gives_the_values_of_its_series_and_refuses_those_not_measured() 
 def test_a_bar_is_found_by_its_name() -> None:
     draw = Draw("makespan", {("makespan", "policy", "FF"): 7.0, ("delay", "policy", "FF"): 2.0})
     assert draw.value("FF") == 7.0 and draw.value("FF", measure="delay") == 2.0
+    brackets = {("makespan", series, "FF"): 5.0 for series in ("best known", "bound")}
+    draw = Draw("makespan", {**draw.values, **brackets})
+    assert draw.value("FF") == 7.0 and draw.value("best known", "FF") == 5.0
 
 
 @pytest.mark.parametrize(
