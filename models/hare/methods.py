@@ -251,6 +251,30 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
         options=(*_ALGORITHM_1, CELLS),
     ),
     Method(
+        name="list",
+        kind="algorithm",
+        run=Algorithm(_at("algorithms.list_wspt:list_schedule")),
+        summary="Algorithm 1 in an order that needs no relaxation; shows what the relaxation adds",
+        source="ours",
+        ours=True,
+        options=(
+            Option(
+                "order",
+                "choice",
+                "start",
+                "tasks by their earliest start if their job ran alone, or jobs in Smith's order",
+                choices=("start", "smith"),
+            ),
+            Option(
+                "gpu_rule",
+                "choice",
+                "finish",
+                "GPU that synchronizes the task first, or that is free first",
+                choices=("finish", "available"),
+            ),
+        ),
+    ),
+    Method(
         name="local-search",
         kind="algorithm",
         run=_at("heuristics.local_search:run_local_search"),
@@ -297,6 +321,12 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
                 "bool",
                 True,
                 "let later jobs start while too few GPUs are idle for the first",
+            ),
+            Option(
+                "preempt",
+                "bool",
+                True,
+                "let a job lose its GPUs between rounds; false: it holds them until it completes",
             ),
         ),
         online=True,

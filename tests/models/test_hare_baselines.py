@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.models.hare import FAMILY
 from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
-from schedgap.models.hare.algorithms.list_wspt import list_wspt
+from schedgap.models.hare.algorithms.list_wspt import list_schedule, list_wspt
 from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
 from schedgap.models.hare.baselines.sched_allox import match, sched_allox
 from schedgap.models.hare.baselines.sched_homo import sched_homo
@@ -27,6 +27,7 @@ BASELINES = {
     "gavel-fifo": gavel_fifo,
     "srtf": srtf,
     "srtf without backfill": lambda instance: srtf(instance, backfill=False),
+    "srtf without preemption": lambda instance: srtf(instance, preempt=False),
     "sched-homo": sched_homo,
     "sched-allox": sched_allox,
     "sched-allox weighted": lambda instance: sched_allox(instance, weighted=True),
@@ -90,6 +91,14 @@ def test_srtf_preempts_a_job_between_rounds_whatever_its_weight():
     # J1, two rounds of 4 (weight 9); J2 arrives at 1 with 3: at 4, 3 < 4 left, so J2 runs first.
     instance = instance_of({"g": "k"}, [one_task(4, 9, rounds=2), one_task(3, arrival=1)])
     assert srtf(instance).start.tolist() == [0, 7, 4]
+
+
+def test_srtf_holds_the_gpus_of_a_job_unless_it_may_preempt():
+    """One GPU: a job of two rounds of 4 from 0, a job of 1 from 1; the first is longer."""
+    jobs = [one_task(4, rounds=2), one_task(1, arrival=1)]
+    instance = instance_of({"g": "k"}, jobs)
+    assert srtf(instance).start.tolist() == [0, 5, 4]
+    assert srtf(instance, preempt=False).start.tolist() == [0, 4, 8]
 
 
 def test_srtf_backfills_only_when_asked():
@@ -261,9 +270,17 @@ def test_a_job_cannot_influence_decisions_before_its_arrival(name, instance, oth
 )
 def test_every_method_runs_with_its_defaults(method):
     outcome = FAMILY.run(method, TOY, RunContext(method.parse({}), None, Budget(), None))
-    totals = {"gavel-fifo": 10, "srtf": 9, "sched-homo": 12, "sched-allox": 9}
+    totals = {"gavel-fifo": 10, "srtf": 9, "sched-homo": 12, "sched-allox": 9, "list": 8.5}
     assert value(TOY, outcome.schedule) == totals[method.name]
-    assert outcome.bound is None and method.online
+    assert outcome.bound is None and method.online == (method.kind == "baseline")
+
+
+def test_list_takes_the_tasks_by_their_earliest_start_or_the_jobs_in_smiths_order():
+    # heads: round 1 of all jobs 0; then J3 0.5, J2 1.5
+    by_start = algorithm_1(TOY, [0, 0, 0, 1.5, 0, 0, 0.5, 0.5], gpu_rule="finish").schedule
+    assert list_schedule(TOY).start.tolist() == by_start.start.tolist()
+    assert list_schedule(TOY, "smith").value(TOY) == list_wspt(TOY).value(TOY)
+    assert list_schedule(TOY, gpu_rule="available").value(TOY) > list_schedule(TOY).value(TOY)
 
 
 def test_list_wspt_takes_the_jobs_in_smiths_order():

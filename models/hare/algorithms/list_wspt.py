@@ -1,10 +1,12 @@
-"""Algorithm 1 with the jobs in Smith's order (ours): smallest work / weight first.
+"""Algorithm 1 in orders that need no relaxation (ours): Smith's order, or by earliest start.
 
 References
 ----------
 W. E. Smith, "Various optimizers for single-stage production", Naval Research Logistics Quarterly 3
 (1956).
 """
+
+from typing import Literal
 
 import numpy as np
 
@@ -23,6 +25,27 @@ def list_wspt(instance: HareInstance, gpu_rule: GpuRule = "finish") -> HareSched
     view = arrays(instance)
     key = smith_ratio(instance)[view.task_job]
     schedule: HareSchedule = algorithm_1(instance, key, gpu_rule=gpu_rule).schedule
+    return schedule
+
+
+def list_schedule(
+    instance: HareInstance,
+    order: Literal["start", "smith"] = "start",
+    gpu_rule: GpuRule = "finish",
+) -> HareSchedule:
+    """Run Algorithm 1 in an order that needs no relaxation.
+
+    Parameters
+    ----------
+    order : "start" or "smith"
+        Tasks by their earliest start, as if their job ran alone; or jobs in Smith's order.
+    gpu_rule : "finish" or "available"
+        As in `algorithm_1`.
+    """
+    if order == "smith":
+        return list_wspt(instance, gpu_rule)
+    view = arrays(instance)
+    schedule: HareSchedule = algorithm_1(instance, view.head, gpu_rule=gpu_rule).schedule
     return schedule
 
 

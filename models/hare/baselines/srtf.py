@@ -1,4 +1,4 @@
-"""SRTF: shortest remaining time first, preemptive between rounds."""
+"""SRTF: shortest remaining time first, preemptive between rounds or not."""
 
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.models.hare.baselines.simulation import (
@@ -13,7 +13,7 @@ from schedgap.models.hare.baselines.simulation import (
 )
 
 
-def srtf(instance: HareInstance, backfill: bool = True) -> HareSchedule:
+def srtf(instance: HareInstance, backfill: bool = True, preempt: bool = True) -> HareSchedule:
     """Start rounds of the jobs with the shortest remaining time first, whatever their weight.
 
     The paper: always schedule the jobs that could complete earlier. Ours: preemptive between
@@ -25,12 +25,17 @@ def srtf(instance: HareInstance, backfill: bool = True) -> HareSchedule:
     ----------
     backfill : bool
         Let later jobs start while too few GPUs are idle for the first.
+    preempt : bool
+        Let a job lose its GPUs between two of its rounds. Otherwise a job holds as many as its
+        widest round has tasks until it completes: the paper says that existing works forbid to
+        preempt a job, but not whether its SRTF does.
     """
-    return simulate(instance, _shortest_remaining_time(backfill), by_round=True)
+    policy = _shortest_remaining_time(backfill, preempt)
+    return simulate(instance, policy, by_round=preempt)
 
 
-def _shortest_remaining_time(backfill: bool) -> Policy:
-    """Return the policy that starts the round of the job with the shortest remaining time."""
+def _shortest_remaining_time(backfill: bool, preempt: bool) -> Policy:
+    """Return the policy that starts the job with the shortest remaining time, or a round of it."""
     times: dict[int, list[float]] = {}  # job -> `_remaining`, once it has arrived
 
     def remaining(job: WaitingJob, cluster: GpuCluster) -> tuple[float, int]:
@@ -41,9 +46,10 @@ def _shortest_remaining_time(backfill: bool) -> Policy:
     def policy(now: float, waiting: list[WaitingJob], cluster: GpuCluster) -> Starts:
         idle, starts = cluster.idle(now), []
         for job in sorted(waiting, key=lambda job: remaining(job, cluster)):
-            width = min(len(job.train[0]), len(cluster.free))
+            width = min(len(job.train[0]) if preempt else job.width, len(cluster.free))
             if width <= len(idle):
-                gang = fastest(idle, sums(job.duration[0]), width, cluster)
+                total = sums(job.duration[0]) if preempt else job.total
+                gang = fastest(idle, total, width, cluster)
                 idle = [m for m in idle if m not in gang]
                 starts.append((job, gang))
             if not idle or (width > len(idle) and not backfill):
