@@ -189,6 +189,13 @@ PAPER = (
     Option("arrival_span", "float", 600.0, "latest arrival, in seconds", least=0),
     Option("weights", "range", (1, 5), "weights of jobs", least=0),
     Option("switching", "bool", False, "add the switching times of Table 3"),
+    Option(
+        "completed_by",
+        "list",
+        None,
+        "times in the unit of the instance; metrics show the share of jobs complete by then",
+        least=1,
+    ),
     *TRACE_OPTIONS,
     TAKE,
     Option(

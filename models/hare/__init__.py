@@ -1,6 +1,7 @@
 """Family `hare`: tasks of synchronised training rounds on heterogeneous GPUs (HPDC 2022)."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from schedgap.instances.hare import HareInstance
 from schedgap.instances.hare.scale import grid
@@ -14,6 +15,13 @@ if TYPE_CHECKING:  # it loads NumPy
 
 _switching = Lazy("schedgap.models.hare.replay:switching_metrics")  # it loads NumPy
 
+
+def _metrics(instance: HareInstance, schedule: Any) -> Mapping[str, float]:
+    """Return the jobs complete by given times, and what switching costs, where they are known."""
+    found = rules.metrics(instance, schedule)
+    return found | _switching(instance, schedule) if instance.switching else found
+
+
 FAMILY: "Family[HareInstance, HareSchedule]" = Family(
     name="hare",
     title=HareInstance.title,
@@ -26,7 +34,7 @@ FAMILY: "Family[HareInstance, HareSchedule]" = Family(
     chart=Lazy("schedgap.models.hare.gantt:chart"),
     problem=lambda options: "fixed" if options.get("synchronization") == "fixed" else "",
     refute=Lazy("schedgap.models.hare.integer_time:no_schedule"),
-    metrics=lambda instance, schedule: _switching(instance, schedule) if instance.switching else {},
+    metrics=_metrics,
     grid=grid,
     check_certificate=Lazy("schedgap.models.hare.bounds.certificates:check_certificate"),
     programs=methods.PROGRAMS,

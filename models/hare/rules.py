@@ -92,11 +92,39 @@ def objective(instance: HareInstance, schedule: Any) -> float:
     exactly, with the same order on each GPU; tasks of a round that start together stay together. A
     schedule that satisfies the constraints exactly is not moved.
     """
+    ends = _completion(instance, schedule)
+    return math.fsum(job.weight * end for job, end in zip(instance.jobs, ends, strict=True))
+
+
+def metrics(instance: HareInstance, schedule: Any) -> dict[str, float]:
+    """Return the percentage of jobs that are complete by the times of setting `completed_by`.
+
+    Parameters
+    ----------
+    schedule : Any
+        JSON data that `check` has accepted.
+    """
+    settings = instance.meta.get("settings")
+    text = str(settings.get("completed_by", "")) if isinstance(settings, Mapping) else ""
+    times = [int(part) for part in text.split(",") if part.isdecimal()]
+    if not times:
+        return {}
+    ends = _completion(instance, schedule)
+    return {
+        f"complete by {time} {instance.time_unit} (%)": 100
+        * sum(end <= time for end in ends)
+        / len(ends)
+        for time in times
+    }
+
+
+def _completion(instance: HareInstance, schedule: Any) -> list[float]:
+    """Return [n] C_n of a schedule that `check` has accepted."""
     placed = _read(instance, schedule["assignments"], Counter(), [])
     completion = [0.0] * len(instance.jobs)
     for run in _shifted_right(instance, placed):
         completion[run.job] = max(completion[run.job], run.synchronized)
-    return math.fsum(job.weight * end for job, end in zip(instance.jobs, completion, strict=True))
+    return completion
 
 
 def _shifted_right(instance: HareInstance, placed: Sequence[PlacedTask]) -> Iterator[PlacedTask]:
