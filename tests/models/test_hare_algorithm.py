@@ -55,6 +55,8 @@ def test_ce4_breaks_lemma_2_even_with_every_prefix(gpu_rule):
     report = lemma_report(TWO_GPUS, [4] + [3.5] * 7, schedule)
     assert report["lemma_2"] == pytest.approx(11 / 8) and not report["lemma_2_holds"]
     assert report["lemma_3"] == 0 and report["lemma_3_holds"]
+    # alpha = 1: A ends training at 11, 3 H = 12; B's last task at 4 of 10.5
+    assert report["equation_22"] == pytest.approx(11 / 12) and report["equation_22_holds"]
     assert (report["alpha"], report["factor"], report["failed_assumptions"]) == (1, 3, [])
 
 

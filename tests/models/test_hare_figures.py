@@ -252,7 +252,7 @@ def test_the_usual_instance_is_one_in_all_figures() -> None:
     testbed = {
         point.instance.sha256
         for each in QUICK if each.figure in ("12", "13")
-        and each.setting in ({}, {"SRTF": "holds its GPUs"})
+        and each.setting in ({}, {"srtf": "not-preemptive"})
         for point in each.points
     }  # fmt: skip
     assert len(testbed) == 1

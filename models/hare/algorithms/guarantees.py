@@ -52,6 +52,22 @@ def theorem_4(instance: HareInstance) -> dict[str, object]:
     }
 
 
+def lemma_2(instance: HareInstance) -> dict[str, object]:
+    """State Lemma 2 for an instance, as `theorem_4`; `lemma_report` evaluates it on a schedule."""
+    return _of_a_schedule(instance, "load <= 2 H of every task on its GPU (Lemma 2)")
+
+
+def lemma_3(instance: HareInstance) -> dict[str, object]:
+    """State Lemma 3 for an instance, as `theorem_4`; `lemma_report` evaluates it on a schedule."""
+    return _of_a_schedule(instance, "idle time <= alpha H before every task (Lemma 3)")
+
+
+def _of_a_schedule(instance: HareInstance, claim: str) -> dict[str, object]:
+    """Return a claim that gives no factor, with the assumptions that the instance does not meet."""
+    failed = failed_assumptions(instance)
+    return {"claim": claim, "factor": None, "holds": not failed, "failed": failed}
+
+
 def failed_assumptions(instance: HareInstance, *, relaxation_proved: bool = True) -> list[str]:
     """Return which of the four assumptions of Theorem 4 fail, in words.
 
@@ -96,14 +112,15 @@ def lemma_report(
         Plain data: `alpha` and `factor` = alpha (2 + alpha), None if infinite; `lemma_2`, the
         largest load / 2 H over the tasks, where the load is the training time on the task's GPU up
         to and including the task; `lemma_3`, the largest idle time / alpha H before a task on its
-        GPU (None if alpha is infinite); `lemma_2_holds`, `lemma_3_holds`; `failed_assumptions`, in
-        words.
+        GPU (None if alpha is infinite); `equation_22`, the largest (start + training time) /
+        ((2 + alpha) H); `lemma_2_holds`, `lemma_3_holds`, `equation_22_holds`;
+        `failed_assumptions`, in words.
 
     Notes
     -----
-    Source: Lemma 2 (10) for the GPU that runs the task (E16), Lemma 3 (14). H is raised along the
-    rounds as in Algorithm 1 with its order guard. Each GPU runs its tasks in the order of pi, so
-    sorting by start recovers that order.
+    Source: Lemma 2 (10) for the GPU that runs the task (E16), Lemma 3 (14), (22). H is raised along
+    the rounds as in Algorithm 1 with its order guard. Each GPU runs its tasks in the order of pi,
+    so sorting by start recovers that order.
     """
     view = arrays(instance)
     # H is at least half a training time, but for rounding.
@@ -117,14 +134,17 @@ def lemma_report(
         idle[on_gpu] = schedule.start[on_gpu] - (load[on_gpu] - train[on_gpu])
     ratio = alpha(instance)
     finite = math.isfinite(ratio)
-    lemma_2 = float(np.max(load / (2 * key)))
-    lemma_3 = float(np.max(idle / (ratio * key))) if finite else None
+    second = float(np.max(load / (2 * key)))
+    third = float(np.max(idle / (ratio * key))) if finite else None
+    trained = float(np.max((schedule.start + train) / ((2 + ratio) * key))) if finite else None
     return {
         "alpha": ratio if finite else None,
         "factor": ratio * (2 + ratio) if finite else None,
-        "lemma_2": lemma_2,
-        "lemma_2_holds": lemma_2 <= 1 + 1e-9,
-        "lemma_3": lemma_3,
-        "lemma_3_holds": None if lemma_3 is None else lemma_3 <= 1 + 1e-9,
+        "lemma_2": second,
+        "lemma_2_holds": second <= 1 + 1e-9,
+        "lemma_3": third,
+        "lemma_3_holds": None if third is None else third <= 1 + 1e-9,
+        "equation_22": trained,
+        "equation_22_holds": None if trained is None else trained <= 1 + 1e-9,
         "failed_assumptions": failed_assumptions(instance, relaxation_proved=relaxation_proved),
     }
