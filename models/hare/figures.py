@@ -19,7 +19,7 @@ from schedgap.models.figure import (
     monotone,
 )
 
-HARE, FINISH = "Hare", "Hare, finish (ours)"
+HARE, FINISH = "Hare", "Hare with finish (ours)"
 FIFO, SRTF, HOMO, ALLOX = "Gavel_FIFO", "SRTF", "Sched_Homo", "Sched_Allox"
 RIVALS = (FIFO, SRTF, HOMO, ALLOX)  # the paper's schemes for comparison
 PRINTED = (HARE, *RIVALS)
@@ -76,8 +76,8 @@ def experiments(
     -----
     Source: Sections 1, 2, 4 and 7. Hare is represented by `hare-fluid`, because the paper's
     relaxation cannot be solved at this scale: once with the GPU that is free first, as printed,
-    and once (ours) with the GPU that finishes the task first. `List, finish (ours)` has the same
-    rule for GPUs and no relaxation; `Sched_Allox, weighted (ours)` starts jobs by weight over
+    and once (ours) with the GPU that finishes the task first. `List with finish (ours)` has the
+    same rule for GPUs and no relaxation; `Sched_Allox weighted (ours)` starts jobs by weight over
     length. Along each axis the same jobs are drawn.
     """
     workload = _Workload(
@@ -113,12 +113,12 @@ class _Workload:
         self.schemes = {
             HARE: f"hare-fluid:{cells}",
             FINISH: f"hare-fluid:{cells}:gpu_rule=finish",
-            "List, finish (ours)": "list",
+            "List with finish (ours)": "list",
             FIFO: "gavel-fifo",
             SRTF: "srtf",
             HOMO: "sched-homo",
             ALLOX: "sched-allox",
-            "Sched_Allox, weighted (ours)": "sched-allox:weighted=true",
+            "Sched_Allox weighted (ours)": "sched-allox:weighted=true",
         }
         self.scanned = {name: self.schemes[name] for name in (HARE, FINISH, *RIVALS)}
         self._drawn = cache(self._generated)
@@ -296,7 +296,7 @@ def _at_bandwidth(work: _Workload, setting: Mapping[str, Any], seed: int, x: int
 
 def _both(claim: Callable[[str, str], Claim]) -> tuple[Claim, Claim]:
     """Return a claim about Hare as printed, and the same with the other rule for GPUs."""
-    return claim(HARE, ""), claim(FINISH, "; here Hare takes the GPU that finishes first (ours)")
+    return claim(HARE, ""), claim(FINISH, " [ours: it takes the GPU that finishes first]")
 
 
 def _mixed_gpus() -> tuple[Claim, ...]:
