@@ -8,12 +8,12 @@ backgrounds are transparent.
 import csv
 import html
 import io
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
+from schedgap.analysis.names import natural
 from schedgap.models.family import Bar, Chart, Link
 
 if TYPE_CHECKING:
@@ -66,18 +66,6 @@ def plain(text: str) -> str:
         Any text.
     """
     return html.escape(text, quote=False)
-
-
-def natural(text: str) -> tuple[object, ...]:
-    """Return a sort key that puts J2 before J10.
-
-    Parameters
-    ----------
-    text : str
-        A name.
-    """
-    parts = re.split(r"([0-9]+)", text)
-    return tuple(int(part) if index % 2 else part for index, part in enumerate(parts))
 
 
 def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from typing import Literal
 
 from schedgap.analysis.bounds import contradict, meet, tighter
 from schedgap.analysis.folder import TaskRecord
@@ -29,10 +31,18 @@ class RatioInterval:
 
     def __str__(self) -> str:
         if self.exact:
-            return f"{self.low:.4f}"
+            return _rounded(self.low, ROUND_HALF_EVEN)
         if math.isinf(self.high):
-            return f">= {self.low:.4f}"
-        return f"{self.low:.4f} to {self.high:.4f}"
+            return f">= {_rounded(self.low, ROUND_FLOOR)}"
+        return f"{_rounded(self.low, ROUND_FLOOR)} to {_rounded(self.high, ROUND_CEILING)}"
+
+
+def _rounded(value: float, how: str) -> str:
+    """Return four decimals; an interval whose ends are rounded outwards remains valid."""
+    if not math.isfinite(value):
+        return str(value)
+    exact = Decimal(repr(round(value, 10)))  # without round-off, which is no reason to round up
+    return str(exact.quantize(Decimal("0.0001"), rounding=how))
 
 
 def divide(value: float, reference: float, sense: Sense) -> float:
@@ -228,6 +238,88 @@ def bound_ratio(solution: SolutionFile, bracket: Bracket) -> RatioInterval | Non
     return RatioInterval(high, high) if bracket.closed else RatioInterval(low, max(low, high))
 
 
+def refuted(record: TaskRecord, bracket: Bracket) -> bool:
+    """Return whether a verified schedule refutes the bound or the status of a record.
+
+    Parameters
+    ----------
+    record : TaskRecord
+        The record.
+    bracket : Bracket
+        Best known schedule and bound of its instance.
+    """
+    solution = record.solution
+    if solution is None or record.relaxed or bracket.best is None:
+        return False
+    if solution.status == "infeasible":
+        return True
+    return solution.bound is not None and contradict(bracket.best, solution.bound, solution.sense)
+
+
+Result = Literal[
+    "solved", "feasible", "bounded", "relaxed", "incomplete", "failed", "wrong", "skipped"
+]
+
+
+def result(record: TaskRecord, bracket: Bracket) -> Result:
+    """Return what a task ended with; each task has one result.
+
+    - `solved`: an optimum, or that there is no schedule, with evidence that `verify` evaluates
+      again;
+    - `feasible`: a schedule without such evidence, even if an engine calls it optimal;
+    - `bounded`: a bound, from a method that returns nothing else;
+    - `relaxed`: a schedule that does not obey all rules of the problem;
+    - `incomplete`: nothing of this, from a method that ended or used up its time;
+    - `failed`: nothing of this, from a method that exceeded its memory or ended with an error;
+    - `wrong`: an invalid schedule, or a claim that another method's schedule refutes;
+    - `skipped`: the method does not support the instance.
+
+    Parameters
+    ----------
+    record : TaskRecord
+        The record.
+    bracket : Bracket
+        Best known schedule and bound of its instance.
+    """
+    solution = record.solution
+    if record.outcome == "skipped":
+        return "skipped"
+    if record.outcome == "invalid" or refuted(record, bracket):
+        return "wrong"
+    if solution is not None:
+        claim = solution.proof
+        evidence = claim is not None and claim.kind in CHECKABLE
+        if solution.status in ("optimal", "infeasible") and evidence and not record.relaxed:
+            return "solved"
+        if solution.objective is not None:
+            return "relaxed" if record.relaxed else "feasible"
+        if record.kind == "bound" and solution.bound is not None:
+            return "bounded"
+    return "failed" if record.outcome in ("memory", "crash", "error") else "incomplete"
+
+
+def completed(record: TaskRecord, bracket: Bracket) -> bool:
+    """Return whether a method ended by itself with what methods of its kind are for.
+
+    This is a claimed optimum, or a claim that there is no schedule, for an exact method; a bound
+    for a bound; a schedule otherwise. A wrong answer does not count.
+
+    Parameters
+    ----------
+    record : TaskRecord
+        The record.
+    bracket : Bracket
+        Best known schedule and bound of its instance.
+    """
+    solution = record.solution
+    if solution is None or result(record, bracket) in ("wrong", "skipped"):
+        return False
+    if record.kind == "exact":
+        return solution.status in ("optimal", "infeasible")
+    found = solution.bound if record.kind == "bound" else solution.objective
+    return record.outcome == "done" and found is not None
+
+
 def contradictions(records: Sequence[TaskRecord]) -> list[str]:
     """Describe each pair of contradictory records and each invalid schedule.
 
@@ -245,16 +337,14 @@ def contradictions(records: Sequence[TaskRecord]) -> list[str]:
     for record in records:
         solution = record.solution
         bracket = best_known[record.instance.sha256, record.problem]
-        if solution is None or record.relaxed or bracket.best is None:
+        if solution is None or bracket.best is None or not refuted(record, bracket):
             continue
         if solution.status == "infeasible":
             messages.append(
                 f"{record.instance.name}: {record.label} proved that no schedule exists, "
                 f"{bracket.best_by} has one"
             )
-        elif solution.bound is not None and contradict(
-            bracket.best, solution.bound, solution.sense
-        ):
+        else:
             claim = "optimum" if solution.status == "optimal" else "bound"
             messages.append(
                 f"{record.instance.name}: {record.label} claims the {claim} "

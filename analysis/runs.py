@@ -1,8 +1,9 @@
 """A run: its records, tables of them, and the report."""
 
 import os
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from schedgap.analysis.solution import Solution
 from schedgap.analysis.stored import StoredRun
@@ -74,17 +75,126 @@ class Run(StoredRun):
 
         return ratios(self)
 
-    def summary(self, *, by_preset: bool = True) -> "pd.DataFrame":
+    def summary(
+        self,
+        *,
+        by_preset: bool = True,
+        common: bool = True,
+        methods: Collection[str] | None = None,
+    ) -> "pd.DataFrame":
         """Return a table with a row for each family, preset and method: counts, ratios, time.
 
         Parameters
         ----------
         by_preset : bool
             Whether each preset has its own rows.
+        common : bool
+            Whether means are over the instances on which all compared methods have a ratio;
+            otherwise each method has means over its own instances.
+        methods : collection of str, optional
+            Names of the methods to compare; by default all.
         """
         from schedgap.analysis.tables import summary
 
-        return summary(self, by_preset=by_preset)
+        return summary(self, by_preset=by_preset, common=common, methods=methods)
+
+    def pairs(
+        self, *, by_preset: bool = True, methods: Collection[str] | None = None
+    ) -> "pd.DataFrame":
+        """Return a table with a row for each two methods: wins, ratio of objectives, tests.
+
+        Parameters
+        ----------
+        by_preset : bool
+            Whether each preset has its own rows.
+        methods : collection of str, optional
+            Names of the methods to compare; by default all.
+        """
+        from schedgap.analysis.comparisons import pairs
+
+        return pairs(self, by_preset=by_preset, methods=methods)
+
+    def times(
+        self,
+        *,
+        by_preset: bool = True,
+        shift: float = 1.0,
+        methods: Collection[str] | None = None,
+    ) -> "pd.DataFrame":
+        """Return mean times of each method: at the limit, PAR2, and where all completed.
+
+        Parameters
+        ----------
+        by_preset : bool
+            Whether each preset has its own rows.
+        shift : float
+            Of the geometric means, in seconds, > 0.
+        methods : collection of str, optional
+            Names of the methods to compare; by default all.
+        """
+        from schedgap.analysis.comparisons import times
+
+        return times(self, by_preset=by_preset, shift=shift, methods=methods)
+
+    def virtual_best(
+        self,
+        by: Literal["objective", "seconds"] = "objective",
+        *,
+        by_preset: bool = True,
+        methods: Collection[str] | None = None,
+    ) -> "pd.DataFrame":
+        """Return what each method contributes to the best method on each instance.
+
+        Parameters
+        ----------
+        by : {"objective", "seconds"}
+            What is compared: objectives, or the seconds of exact methods.
+        by_preset : bool
+            Whether each preset has its own rows.
+        methods : collection of str, optional
+            Names of the methods to compare; by default all.
+        """
+        from schedgap.analysis.comparisons import virtual_best
+
+        return virtual_best(self, by, by_preset=by_preset, methods=methods)
+
+    def integrals(
+        self, *, by_preset: bool = True, methods: Collection[str] | None = None
+    ) -> "pd.DataFrame":
+        """Return primal, dual and primal-dual integrals of each method, in seconds.
+
+        Parameters
+        ----------
+        by_preset : bool
+            Whether each preset has its own rows.
+        methods : collection of str, optional
+            Names of the methods to compare; by default all.
+        """
+        from schedgap.analysis.comparisons import integrals
+
+        return integrals(self, by_preset=by_preset, methods=methods)
+
+    def gaps(
+        self,
+        seconds: Iterable[float] | None = None,
+        *,
+        by_preset: bool = True,
+        methods: Collection[str] | None = None,
+    ) -> "pd.DataFrame":
+        """Return mean gaps of each method over time.
+
+        Parameters
+        ----------
+        seconds : iterable of float, optional
+            Times; by default up to the time limit, in equal steps on a logarithmic axis.
+        by_preset : bool
+            Whether each preset has its own rows.
+        methods : collection of str, optional
+            Names of the methods to compare; by default all.
+        """
+        from schedgap.analysis.comparisons import gaps
+
+        return gaps(self, seconds, by_preset=by_preset, methods=methods)
 
     def headline(self) -> list[str]:
         """Return sentences on how well the optima are known and how good the algorithms are."""
@@ -100,11 +210,24 @@ class Run(StoredRun):
 
         return progress(self)
 
-    def profile(self) -> "pd.DataFrame":
-        """Return performance profiles: the share of instances by method and ratio."""
-        from schedgap.analysis.tables import profile
+    def profile(
+        self,
+        by: Literal["objective", "seconds"] = "objective",
+        *,
+        methods: Collection[str] | None = None,
+    ) -> "pd.DataFrame":
+        """Return performance or time profiles: the share of instances by method and ratio or time.
 
-        return profile(self)
+        Parameters
+        ----------
+        by : {"objective", "seconds"}
+            Whether a step is a ratio to the best known schedule, or a time.
+        methods : collection of str, optional
+            Names of the methods to compare; by default all.
+        """
+        from schedgap.analysis.comparisons import profile
+
+        return profile(self, by, methods=methods)
 
     def report(self, file: str | os.PathLike[str] | None = None) -> Path:
         """Write the report and return its path.

@@ -1,30 +1,29 @@
-"""Tables of a run in pandas: by record, by schedule, and by family, preset and method.
-
-References
-----------
-E. D. Dolan, J. J. Moré, "Benchmarking optimization software with performance profiles",
-Mathematical Programming 91 (2002): `profile`.
-B. Efron, R. J. Tibshirani, "An Introduction to the Bootstrap", Chapman & Hall (1993), Section
-13.3: the percentile interval of `bootstrap`.
-"""
+"""Tables of a run in pandas: by record, by schedule, and by family, preset and method."""
 
 import html
 import math
-from collections.abc import Callable
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from schedgap.analysis.folder import FAILURES, TaskRecord
-from schedgap.analysis.ratios import RatioInterval, bound_ratio, objective_ratio
-from schedgap.analysis.stored import KIND_ORDER, StoredRun
-from schedgap.instances.solution import CHECKABLE
+from schedgap.analysis.aggregates import RESULTS, by_instance, compared, groups
+from schedgap.analysis.folder import TaskRecord
+from schedgap.analysis.ratios import (
+    RatioInterval,
+    bound_ratio,
+    completed,
+    objective_ratio,
+    result,
+)
+from schedgap.analysis.statistics import bootstrap, shifted_geometric_mean
+from schedgap.analysis.stored import StoredRun
+from schedgap.errors import UsageError
+from schedgap.instances.families import FAMILIES
 from schedgap.models.family import family
 
 TIME_SHIFT = 1.0  # shift of the geometric mean of times, in seconds
-RESAMPLES = 2000  # bootstrap samples
 
 
 def table(run: StoredRun) -> pd.DataFrame:
@@ -38,8 +37,10 @@ def table(run: StoredRun) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns: family, preset, instance, method, kind, outcome, status, proof (what an optimum
-        rests on, see `ProofClaim`; empty for other statuses), objective, bound, ratio_low,
+        Columns: family, preset, instance, method, kind, outcome, result (what the task ended with,
+        see `schedgap.analysis.ratios.result`), status, proof (what an optimum rests on, see
+        `ProofClaim`; empty for other statuses), problem (empty for the instance itself), sense,
+        objective, bound, ratio_low,
         ratio_high (ratio of the schedule to the optimum; infinite if no bound is known), bound_low,
         bound_high (ratio of the optimum to the method's own bound), outside (rules of the program
         that the schedule need not obey), seconds, note, key.
@@ -54,8 +55,11 @@ def table(run: StoredRun) -> pd.DataFrame:
             {
                 **_identity(run, record),
                 "outcome": record.outcome,
+                "result": result(record, bracket),
                 "status": None if solution is None else solution.status,
                 "proof": "" if solution is None or solution.proof is None else solution.proof.kind,
+                "problem": record.problem,
+                "sense": record.sense,
                 "objective": None if solution is None else solution.objective,
                 "bound": None if solution is None else solution.bound,
                 "ratio_low": None if ratio is None else ratio.low,
@@ -88,9 +92,9 @@ def _identity(run: StoredRun, record: TaskRecord) -> dict[str, str]:
 
 
 TABLE_COLUMNS = [
-    "family", "preset", "instance", "method", "kind", "outcome", "status", "proof", "objective",
-    "bound", "ratio_low", "ratio_high", "bound_low", "bound_high", "outside", "seconds", "note",
-    "key",
+    "family", "preset", "instance", "method", "kind", "outcome", "result", "status", "proof",
+    "problem", "sense", "objective", "bound", "ratio_low", "ratio_high", "bound_low", "bound_high",
+    "outside", "seconds", "note", "key",
 ]  # fmt: skip
 
 
@@ -178,8 +182,64 @@ def _guarantee(run: StoredRun, record: TaskRecord, ratio: RatioInterval) -> dict
     }
 
 
-def summary(run: StoredRun, *, by_preset: bool = True) -> pd.DataFrame:
+def records(run: StoredRun) -> pd.DataFrame:
+    """Return the rows of `table` with what the statistics need beside them.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+
+    Returns
+    -------
+    DataFrame
+        Columns of `table`, and rank (place of the method in its family's table), seed (as text;
+        empty if there is none), limit (time limit in seconds), completed (see
+        `schedgap.analysis.ratios.completed`), at_limit (seconds of a completed task, otherwise its
+        time limit, infinite without one), par2 (the same with twice the limit).
+    """
+    brackets = run.brackets
+    ended = [
+        completed(record, brackets[record.instance.sha256, record.problem])
+        for record in run.records
+    ]
+    limit = pd.Series([record.time_limit for record in run.records], dtype=float)
+    frame = table(run)
+    known = limit.fillna(math.inf)
+    return frame.assign(
+        rank=[_rank(record) for record in run.records],
+        seed=["" if record.seed is None else str(record.seed) for record in run.records],
+        limit=limit,
+        completed=ended,
+        at_limit=frame["seconds"].where(ended, known),
+        par2=frame["seconds"].where(ended, 2 * known),
+    )
+
+
+def _rank(record: TaskRecord) -> int:
+    """Return the place of a method in its family's table; unknown methods come last."""
+    if record.instance.family not in FAMILIES:
+        return 0
+    owner = family(record.instance.family)
+    try:
+        return owner.methods.index(owner.method(record.method))
+    except UsageError:
+        return len(owner.methods)
+
+
+def summary(
+    run: StoredRun,
+    *,
+    by_preset: bool = True,
+    common: bool = True,
+    methods: Collection[str] | None = None,
+) -> pd.DataFrame:
     """Return a table with a row for each family, preset and method.
+
+    Repetitions (several seeds, or records) are aggregated inside an instance first: all counts and
+    means are over instances. The means of one family and preset are over the same instances, those
+    on which all compared methods have a finite ratio; a method without a ratio on so many of them
+    that less than half would remain is not compared and has no mean (n is 0).
 
     Parameters
     ----------
@@ -187,162 +247,154 @@ def summary(run: StoredRun, *, by_preset: bool = True) -> pd.DataFrame:
         The run.
     by_preset : bool
         Whether each preset has its own rows; otherwise `preset` is empty.
+    common : bool
+        Whether means are over the common set of instances; otherwise each method has means over
+        its own instances, which are not comparable where n differs.
+    methods : collection of str, optional
+        Names of the methods to compare; by default all.
 
     Returns
     -------
     DataFrame
         Columns: family, preset, method, kind, then
 
-        - counts: tasks (without skipped ones), solved (with a schedule), optimal (claimed), proved
-          (claimed with a certificate or a proof file), incomplete (ended without a schedule; not
-          for kind `bound`), failed, skipped, infinite (ratios x/0, which are left out of the
-          means);
-        - ratios: mean_low, mean_high, worst_low, worst_high, gap_low, gap_high (shifted geometric
-          mean of ratio - 1 with shift 1), boot_low, boot_high (95 % bootstrap interval of the mean:
-          the lower end from the lower ratios, the upper end from the upper ones), bound_mean (mean
-          ratio of optimum to bound, upper ends);
-        - times: seconds (shifted geometric mean, shift 1 s), slowest;
+        - counts: tasks (records, without skipped ones) and instances; of the instances: solved
+          (proved optimal or infeasible), feasible (a schedule without a proof), bounded (a bound,
+          for kind `bound`), relaxed (a schedule outside the program), incomplete (nothing, though
+          the method ended or used up its time), failed (nothing, for another reason), wrong (an
+          invalid schedule or a refuted claim), which add up to all, see
+          `schedgap.analysis.ratios.result`; skipped (not supported); scheduled (with a schedule),
+          optimal (claimed), proved (claimed with a certificate or a proof file), infinite (ratios
+          x/0, which are left out of the means);
+        - ratios: n (instances behind the means), mean_low, mean_high, worst_low, worst_high (over
+          all instances of the method), gap_low, gap_high (shifted geometric mean of ratio - 1 with
+          shift 1), boot_low, boot_high (95 % bootstrap interval of the mean: the lower end from the
+          lower ratios, the upper end from the upper ones; NaN for less than four instances),
+          bound_n, bound_mean (mean ratio of optimum to bound, upper ends, and its instances);
+        - times: seconds_n (instances), seconds (shifted geometric mean, shift 1 s, in which a
+          method that did not complete its task counts with its time limit), slowest;
         - guarantees: guarantee_low, guarantee_high, holds (share of instances on which the
           assumptions hold), exceeded (instances on which the ratio exceeds the guarantee although
           they hold), beyond (instances on which it does and they do not hold);
         - outside: rules of the program that some of the schedules need not obey. Such schedules do
           not count in the ratios.
     """
-    records, promised = table(run), ratios(run)
-    if not by_preset:
-        records, promised = records.assign(preset=""), promised.assign(preset="")
-    if records.empty:
+    every, promised = records(run), ratios(run)
+    if methods is not None:
+        every = every[every["method"].isin(list(methods))]
+    if every.empty:
         return pd.DataFrame(columns=SUMMARY_COLUMNS)
-    ran = records["outcome"] != "skipped"
-    scheduled = records["objective"].notna()
-    inside = ran & records["ratio_low"].notna() & (records["outside"] == "")
-    finite = inside & np.isfinite(records["ratio_low"])
-    counts = {
-        "tasks": ran,
-        "solved": scheduled,
-        "optimal": records["status"] == "optimal",
-        "proved": (records["status"] == "optimal") & records["proof"].isin(CHECKABLE),
-        "incomplete": (records["outcome"] == "done") & ~scheduled & (records["kind"] != "bound"),
-        "failed": records["outcome"].isin(FAILURES),
-        "skipped": ~ran,
-        "infinite": inside & ~finite,
+    instances = by_instance(every)
+    if not by_preset:
+        every, promised, instances = (
+            frame.assign(preset="") for frame in (every, promised, instances)
+        )
+    per_instance = instances.groupby(METHOD, sort=False)
+    ran = instances["result"] != "skipped"
+    counts = {name: instances["result"] == name for name in RESULTS} | {
+        "instances": ran,
+        "scheduled": instances["scheduled"],
+        "optimal": instances["optimal"],
+        "proved": instances["proved"],
+        "infinite": np.isinf(instances["ratio_low"]),
     }
-    groups = records.assign(**counts).groupby(METHOD, sort=False)
-    usable = records[finite]
-    parts: list[pd.DataFrame | pd.Series[Any]] = [
-        groups["kind"].first(),
-        groups[list(counts)].sum(),
-        _by_method(usable, "ratio_low", mean_low=np.mean, worst_low=np.max, gap_low=_gap),
-        _by_method(usable, "ratio_high", mean_high=np.mean, worst_high=np.max, gap_high=_gap),
-        _by_method(usable, "ratio_low", boot_low=lambda values: bootstrap(values)[0]),
-        _by_method(usable, "ratio_high", boot_high=lambda values: bootstrap(values)[1]),
-        _by_method(records[np.isfinite(records["bound_high"])], "bound_high", bound_mean=np.mean),
-        _by_method(records, "seconds", seconds=_time, slowest=np.max),
-        _by_method(promised, "guarantee", guarantee_low=np.min, guarantee_high=np.max),
-        _by_method(promised, "holds", holds=np.mean),
-        _by_method(promised, "within", exceeded=lambda values: float(np.sum(values == 0))),
-        _by_method(promised, "beyond", beyond=np.sum),
-        groups["outside"].agg(lambda rules: ", ".join(sorted(set(rules) - {""}))),
-    ]
-    frame: pd.DataFrame = pd.concat(parts, axis=1).loc[groups.size().index].reset_index()
-    for name in ("exceeded", "beyond"):
-        frame[name] = frame[name].fillna(0).astype(int)
-    order = frame["kind"].map({kind: place for place, kind in enumerate(KIND_ORDER)})
-    frame = frame.assign(order=order).sort_values(["family", "preset", "order"], kind="stable")
-    return frame[SUMMARY_COLUMNS].reset_index(drop=True)
+    frame = pd.concat(
+        [
+            per_instance["kind"].first(),
+            instances.assign(**counts).groupby(METHOD, sort=False)[list(counts)].sum(),
+            instances["tasks"].where(ran, 0).groupby([instances[k] for k in METHOD]).sum(),
+            per_instance[["worst_low", "worst_high", "slowest"]].max(),
+            _means(instances, by_preset=by_preset, common=common),
+            _guarantees(promised),
+            every.groupby(METHOD)["outside"].agg(
+                lambda rules: ", ".join(sorted(set(rules) - {""}))
+            ),
+        ],
+        axis=1,
+    ).loc[per_instance.size().index]
+    whole = ["tasks", "n", "bound_n", "seconds_n", "exceeded", "beyond"]
+    frame[whole] = frame[whole].fillna(0).astype(int)
+    frame["holds"] = frame["holds"].astype(float)
+    return frame.reset_index()[SUMMARY_COLUMNS]
 
 
 SUMMARY_COLUMNS = [
-    "family", "preset", "method", "kind", "tasks", "solved", "optimal", "proved", "incomplete",
-    "failed", "skipped", "infinite", "mean_low", "mean_high", "worst_low", "worst_high", "gap_low",
-    "gap_high", "boot_low", "boot_high", "bound_mean", "seconds", "slowest", "guarantee_low",
-    "guarantee_high", "holds", "exceeded", "beyond", "outside",
+    "family", "preset", "method", "kind", "tasks", "instances", "solved", "feasible", "bounded",
+    "relaxed", "incomplete", "failed", "wrong", "skipped", "scheduled", "optimal", "proved",
+    "infinite", "n", "mean_low", "mean_high", "worst_low", "worst_high", "gap_low", "gap_high",
+    "boot_low", "boot_high", "bound_n", "bound_mean", "seconds_n", "seconds", "slowest",
+    "guarantee_low", "guarantee_high", "holds", "exceeded", "beyond", "outside",
 ]  # fmt: skip
 METHOD = SUMMARY_COLUMNS[:3]  # key of a row
 
 
-def _by_method(
-    rows: pd.DataFrame, column: str, **functions: Callable[[NDArray[np.float64]], float]
-) -> pd.DataFrame:
-    """Return a column for each function, applied to the known values of each method."""
-    known = rows[rows[column].notna()].astype({column: float})
-    values = {key: group.to_numpy() for key, group in known.groupby(METHOD)[column]}
-    index = pd.MultiIndex.from_tuples(values, names=METHOD)
-    columns = {
-        name: [float(of(each)) for each in values.values()] for name, of in functions.items()
+def _means(instances: pd.DataFrame, *, by_preset: bool, common: bool) -> pd.DataFrame:
+    """Return the means of each method over the instances on which it is compared."""
+    rows: dict[tuple[str, str, str], dict[str, float]] = {}
+    for names, group in groups(instances, by_preset=by_preset):
+        ratio, bound = (
+            compared(group, column, common=common) for column in ("ratio_low", "bound_high")
+        )
+        time = compared(group.assign(tried=1.0), "tried", common=common)
+        for method in dict.fromkeys(group["method"]):
+            row = rows.setdefault((names["family"], names["preset"], method), {})
+            if method in ratio:
+                row |= _ratio_means(ratio[method])
+            if method in bound:
+                values = np.sort(bound[method]["bound_high"])
+                row |= {"bound_n": len(values), "bound_mean": float(np.mean(values))}
+            if method in time:
+                seconds = np.sort(time[method]["at_limit"])
+                mean = shifted_geometric_mean(seconds, TIME_SHIFT)
+                row |= {"seconds_n": len(seconds), "seconds": mean}
+    index = pd.MultiIndex.from_tuples(rows, names=METHOD)
+    return pd.DataFrame(list(rows.values()), index=index, columns=MEANS, dtype=float)
+
+
+MEANS = [
+    "n", "mean_low", "mean_high", "gap_low", "gap_high", "boot_low", "boot_high", "bound_n",
+    "bound_mean", "seconds_n", "seconds",
+]  # fmt: skip
+
+
+def _ratio_means(rows: pd.DataFrame) -> dict[str, float]:
+    low, high = (np.sort(rows[name].to_numpy(float)) for name in ("ratio_low", "ratio_high"))
+    finite = bool(np.isfinite(high).all())
+    below = bootstrap(low)
+    above = below if np.array_equal(low, high) else bootstrap(high) if finite else None
+    return {
+        "n": len(low),
+        "mean_low": float(np.mean(low)),
+        "mean_high": float(np.mean(high)),
+        "gap_low": shifted_geometric_mean(low - 1, 1.0),
+        "gap_high": shifted_geometric_mean(high - 1, 1.0),
+        "boot_low": below.low,
+        "boot_high": math.inf
+        if above is None and below.method
+        else above.high
+        if above
+        else np.nan,
     }
-    return pd.DataFrame(columns, index=index, dtype=float)
 
 
-def _gap(ratios: NDArray[np.float64]) -> float:
-    return shifted_geometric_mean(ratios - 1, 1.0)
-
-
-def _time(seconds: NDArray[np.float64]) -> float:
-    return shifted_geometric_mean(seconds, TIME_SHIFT)
-
-
-def shifted_geometric_mean(values: NDArray[np.float64], shift: float) -> float:
-    """Return exp(mean(log(values + shift))) - shift; infinite if a value is.
-
-    Compared with the arithmetic mean, large values weigh less; compared with the geometric mean,
-    tiny values weigh less.
-
-    Parameters
-    ----------
-    values : array [k]
-        Each > -shift.
-    shift : float
-        > 0.
-    """
-    if np.isinf(values).any():
-        return math.inf
-    return float(np.exp(np.log(values + shift).mean()) - shift)
-
-
-def bootstrap(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 95 % bootstrap percentile interval of the mean, with a fixed seed.
-
-    Parameters
-    ----------
-    values : array [k]
-        A sample, k >= 1.
-    """
-    if len(values) < 2 or np.isinf(values).any():
-        return float(np.mean(values)), float(np.mean(values))
-    random = np.random.default_rng(0)
-    means = random.choice(values, (RESAMPLES, len(values))).mean(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(low), float(high)
-
-
-def profile(run: StoredRun) -> pd.DataFrame:
-    """Return performance profiles of the methods that return schedules.
-
-    A profile compares each method with the best known schedules only, not with another method.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-
-    Returns
-    -------
-    DataFrame
-        Columns family, method, ratio, share: on the fraction `share` of its instances, the method
-        has a schedule within the factor `ratio` of the best known one.
-    """
-    records = table(run)
-    usable = records[(records["outcome"] != "skipped") & (records["kind"] != "bound")]
-    rows = []
-    for key, group in usable.groupby(["family", "method"], sort=False):
-        inside = group[group["outside"] == ""]
-        values = np.sort(inside["ratio_low"].dropna().to_numpy())
-        values = values[np.isfinite(values)]
-        for ratio in np.unique(values):
-            share = np.searchsorted(values, ratio, side="right") / len(group)
-            rows.append((*key, float(ratio), float(share)))
-    return pd.DataFrame(rows, columns=["family", "method", "ratio", "share"])
+def _guarantees(promised: pd.DataFrame) -> pd.DataFrame:
+    """Return guaranteed factors of each method, and on how many instances they are exceeded."""
+    marks = promised.assign(exceeded=promised["within"].eq(False), beyond=promised["beyond"])
+    each = marks.groupby([*METHOD, "instance"], sort=False).agg(
+        guarantee_low=("guarantee", "min"),
+        guarantee_high=("guarantee", "max"),
+        holds=("holds", "first"),
+        exceeded=("exceeded", "any"),
+        beyond=("beyond", "any"),
+    )
+    each = each.assign(holds=each["holds"].astype(float))
+    return each.groupby(level=METHOD, sort=False).agg(
+        guarantee_low=("guarantee_low", "min"),
+        guarantee_high=("guarantee_high", "max"),
+        holds=("holds", "mean"),
+        exceeded=("exceeded", "sum"),
+        beyond=("beyond", "sum"),
+    )
 
 
 def progress(run: StoredRun) -> pd.DataFrame:
@@ -432,11 +484,10 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
             "method": frame["method"],
             "kind": frame["kind"],
             "tasks": frame["tasks"],
-            "solved": frame["solved"],
-            "optimal": frame["optimal"],
-            "proved": frame["proved"],
-            "failed": frame["failed"],
-            "skipped": frame["skipped"],
+            "instances": frame["instances"],
+            **{name: frame[name] for name in COUNTS},
+            "infinite": frame["infinite"],
+            "n": frame["n"].where(frame["kind"] != "bound", frame["bound_n"]),
             "mean ratio": [
                 "- (outside)" if text == "-" and outside else text
                 for text, outside in zip(
@@ -445,20 +496,43 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
             ],
             "worst ratio": ratio("worst_low", "worst_high"),
             "optimum / bound": [
-                "-" if math.isnan(value) else f"<= {value:.4f}" for value in frame["bound_mean"]
+                "-"
+                if math.isnan(row["bound_mean"])
+                else f"<= {_up(row['bound_mean'])}{_other(row, 'bound_n')}"
+                for _, row in frame.iterrows()
             ],
             "guarantee": [_guarantee_text(row) for _, row in frame.iterrows()],
-            "seconds": ["-" if math.isnan(value) else f"{value:.3g}" for value in frame["seconds"]],
+            "seconds": [
+                "-"
+                if math.isnan(row["seconds"])
+                else f"{row['seconds']:.3g}{_other(row, 'seconds_n')}"
+                for _, row in frame.iterrows()
+            ],
         }
     )
-    uninformative = [
-        name
-        for name, plain in (("failed", 0), ("skipped", 0), ("preset", ""), ("guarantee", "-"))
-        if (shown[name] == plain).all()
-    ]
+    plain = dict.fromkeys([*COUNTS[2:], "infinite"], 0) | {"preset": "", "guarantee": "-"}
+    uninformative = [name for name, value in plain.items() if (shown[name] == value).all()]
+    if (frame["tasks"] == frame["instances"]).all():
+        uninformative.append("tasks")
     if frame["family"].nunique() == 1:
         uninformative.append("family")
     return shown.drop(columns=uninformative)
+
+
+COUNTS = [
+    "solved", "feasible", "bounded", "relaxed", "incomplete", "failed", "wrong", "skipped",
+]  # fmt: skip
+
+
+def _other(row: "pd.Series[Any]", count: str) -> str:
+    """Return the number of instances of a mean, unless it is one of the two in the table."""
+    shown = row["instances"], row["bound_n" if row["kind"] == "bound" else "n"]
+    return "" if row[count] in shown else f" (n {row[count]})"
+
+
+def _up(value: float) -> str:
+    """Return a number with four decimals, rounded up."""
+    return str(RatioInterval(1.0, value)).rpartition(" ")[2]
 
 
 def _guarantee_text(row: "pd.Series[Any]") -> str:

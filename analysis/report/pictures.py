@@ -17,7 +17,6 @@ from schedgap.analysis.charts import (
     gantt_traces,
     lanes_axis,
     lanes_height,
-    natural,
     plain,
     time_range,
 )
@@ -29,6 +28,7 @@ from schedgap.analysis.curves import (
     ratio_distribution,
 )
 from schedgap.analysis.judging import Row, judge
+from schedgap.analysis.names import natural
 from schedgap.analysis.report.results import ReportData, Result
 from schedgap.analysis.report.words import count, value_text
 from schedgap.instances.verdict import outside

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from schedgap.analysis.comparisons import profile
 from schedgap.analysis.experiments import written
 from schedgap.analysis.folder import FAILURES, TaskRecord
 from schedgap.analysis.judging import Row as PlottedValue
 from schedgap.analysis.stored import StoredRun
-from schedgap.analysis.tables import profile, ratios, summary, table
+from schedgap.analysis.tables import ratios, summary, table
 from schedgap.errors import UsageError
 from schedgap.models.family import family
 from schedgap.models.figure import Experiment

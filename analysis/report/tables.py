@@ -75,6 +75,7 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
         ("preset", [Cell(row.preset) for row in rows]),
         ("mean ratio", [_mean(row) for row in rows]),
         ("", [Cell("", whisker=_whisker(row, top)) for row in rows]),
+        ("n", [_sample(row) for row in rows]),
         ("worst ratio", [_ratio(row.pair("worst")) for row in rows]),
         ("infinite", [_number(str(n), n) for row in rows for n in (row.facts["infinite"],)]),
         (OVER_BOUND, [_bound_quality(row) for row in rows]),
@@ -100,9 +101,11 @@ def summary_table(rows: Iterable[Row], identifier: str) -> Table:
     apart = sorted({outside([row.facts["outside"]]) for row in rows if row.facts["outside"]})
     return Table(
         identifier,
-        "Each method over all its instances. Ratios are relative to the optimum (1 is optimal); "
-        "the bar shows the mean, the tick the worst. 95 %: bootstrap interval of the mean. Time: "
-        "geometric mean of wall-clock seconds, shifted by 1 s."
+        "Means are over the n instances on which all compared methods have a ratio; the worst "
+        "ratio is over all instances of the method. Ratios are relative to the optimum (1 is "
+        "optimal); the bar shows the mean, the tick the worst. 95 %: bootstrap interval of the "
+        "mean. Time: geometric mean of wall-clock seconds, shifted by 1 s; a method that was "
+        "stopped counts with its time limit."
         + guarantee
         + "".join(f" O{text[1:]}: no ratio." for text in apart),
         tuple((name, cells[0].number if cells else False) for name, cells in shown),
@@ -120,7 +123,7 @@ def overview_table(report: ReportData) -> Table | None:
         What the report shows.
     """
     rows = [row for row in report.rows if row.kind == "algorithm" and not row.ours and row.plain]
-    rows = [row for row in rows if math.isfinite(row.pair("mean")[0])]
+    rows = [row for row in rows if not math.isnan(row.pair("worst")[0])]
     if not rows:
         return None
     tops = [end for row in rows for name in ("worst", "guarantee") for end in row.pair(name)]
@@ -131,6 +134,7 @@ def overview_table(report: ReportData) -> Table | None:
         ("algorithm", [Cell(row.method) for row in rows]),
         ("", [Cell("", whisker=_whisker(row, top), limit=_limit(row, top)) for row in rows]),
         ("mean ratio", [_mean(row) for row in rows]),
+        ("n", [_sample(row) for row in rows]),
         ("worst ratio", [_ratio(row.pair("worst")) for row in rows]),
         ("guarantee", [_guarantee(row) for row in rows]),
         ("claims about figures", [Cell(verdicts[row.family]) for row in rows]),
@@ -164,17 +168,22 @@ def _limit(row: Row, top: float) -> float | None:
     return _place(high, top) if math.isfinite(high) else None
 
 
+def _sample(row: Row) -> Cell:
+    count = int(row.facts["bound_n" if row.kind == "bound" else "n"])
+    return _number(str(count) if count else UNKNOWN, count or None)
+
+
 def _mean(row: Row) -> Cell:
     cell = _ratio(row.pair("mean"))
     return replace(cell, text="outside") if cell.text == UNKNOWN and row.facts["outside"] else cell
 
 
 def _schedules(row: Row) -> Cell:
-    solved, tasks = int(row.facts["solved"]), int(row.facts["tasks"])
+    scheduled, instances = int(row.facts["scheduled"]), int(row.facts["instances"])
     if row.kind == "bound":
         return _number(UNKNOWN, None)
-    look = "bad" if row.facts["failed"] and solved < tasks else ""
-    return Cell(f"{solved} of {tasks}", solved, number=True, look=look)
+    look = "bad" if row.facts["failed"] or row.facts["wrong"] else ""
+    return Cell(f"{scheduled} of {instances}", scheduled, number=True, look=look)
 
 
 def _optimal(row: Row) -> Cell:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedgap.analysis import charts
+from schedgap.analysis.names import natural
 from schedgap.models.family import Bar, Chart, Link
 
 FIRST = Chart(
@@ -117,7 +118,7 @@ def test_eighteen_names_have_eighteen_colours():
 
 
 def test_natural_order_counts():
-    assert sorted(["J10", "J2", "a", "J1"], key=charts.natural) == ["J1", "J2", "J10", "a"]
+    assert sorted(["J10", "J2", "a", "J1"], key=natural) == ["J1", "J2", "J10", "a"]
 
 
 def large_chart(lanes: int, bars: int) -> Chart:

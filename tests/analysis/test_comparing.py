@@ -68,12 +68,13 @@ def test_the_table_holds_a_ratio_for_each_schedule(tmp_path: Path) -> None:
 def test_the_summary_aggregates_by_hand_made_numbers(tmp_path: Path) -> None:
     summary = quick(tmp_path, "exact", "first").summary()
     first = summary[summary["method"] == "first"].iloc[0]
-    assert (first["tasks"], first["solved"], first["optimal"]) == (2, 2, 0)
+    assert (first["tasks"], first["instances"], first["n"]) == (2, 2, 2)
+    assert (first["solved"], first["feasible"], first["optimal"]) == (0, 2, 0)
     assert (first["mean_low"], first["mean_high"]) == (3.75, 3.75)  # (3 + 4.5) / 2
     assert first["worst_high"] == 4.5
     # gaps 2 and 3.5: exp((log 3 + log 4.5) / 2) - 1 = sqrt(13.5) - 1
     assert first["gap_high"] == pytest.approx(math.sqrt(13.5) - 1)
-    assert (first["boot_low"], first["boot_high"]) == (3.0, 4.5)  # means of two: 3, 3.75, 4.5
+    assert math.isnan(first["boot_low"]) and math.isnan(first["boot_high"])  # too few instances
     assert (first["guarantee_high"], first["holds"]) == (2.0, 0.5)
     assert (first["exceeded"], first["beyond"]) == (1, 1)  # 3 > 2 as promised, 4.5 > 2 without
     exact = summary[summary["method"] == "scan"].iloc[0]
