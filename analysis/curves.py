@@ -1,4 +1,4 @@
-"""Charts of incumbents and bounds over time, of ratios, and of performance profiles.
+"""Charts of incumbents, bounds and gaps over time, of ratios, and of profiles.
 
 References
 ----------
@@ -220,17 +220,44 @@ def performance_profile(profiles: Mapping[str, Sequence[tuple[float, float]]]) -
     profiles : mapping
         For each method, its steps (factor >= 1, share of instances in [0, 1]) by increasing factor.
     """
+    top = max((factor for steps in profiles.values() for factor, _ in steps), default=1.0)
+    figure = _shares(profiles, 1.0, top * 1.02, "%{y:.3~g} % within %{x:.4~g} times the best")
+    figure.update_layout(xaxis={"title": {"text": "factor of the best method"}, **_ratio_axis(top)})
+    return figure
+
+
+def time_profile(profiles: Mapping[str, Sequence[tuple[float, float]]]) -> go.Figure:
+    """Return a figure of time profiles as step lines, on a logarithmic time axis.
+
+    Parameters
+    ----------
+    profiles : mapping
+        For each method, its steps (seconds, share of instances in [0, 1]) by increasing time, such
+        as those of `Run.profile("seconds")`.
+    """
+    moments = [seconds for steps in profiles.values() for seconds, _ in steps if seconds > 0]
+    first, last = min(moments, default=0.1), max(moments, default=1.0)
+    figure = _shares(profiles, first / 2, last * 1.2, "%{y:.3~g} % after %{x:.4~g} s")
+    ends = [math.log10(first / 2), math.log10(last * 1.2)]
+    axis = {"title": {"text": "wall-clock time (s)"}, "type": "log", "range": ends}
+    figure.update_layout(xaxis=axis)
+    return figure
+
+
+def _shares(
+    profiles: Mapping[str, Sequence[tuple[float, float]]], first: float, last: float, hover: str
+) -> go.Figure:
+    """Return a figure of step lines from 0 % before their first step to the right-hand edge."""
     figure = go.Figure()
     palette = colors(profiles)
-    top = max((factor for steps in profiles.values() for factor, _ in steps), default=1.0)
     for place, (name, steps) in enumerate(profiles.items()):
-        ends = [*steps, (top * 1.02, steps[-1][1])] if steps else []
+        ends = [(first, 0.0), *steps, (last, steps[-1][1])] if steps else []
         figure.add_trace(
             {
                 "type": "scatter",
                 "mode": "lines",
                 "name": plain(name),
-                "x": [factor for factor, _ in ends],
+                "x": [x for x, _ in ends],
                 "y": [100 * share for _, share in ends],
                 "line": {
                     "shape": "hv",
@@ -238,14 +265,48 @@ def performance_profile(profiles: Mapping[str, Sequence[tuple[float, float]]]) -
                     "width": 2,
                     "dash": ("solid", "dash", "dot")[place // len(PALETTE) % 3],
                 },
-                "hovertemplate": "%{y:.3~g} % within %{x:.4~g} times the best",
+                "hovertemplate": hover,
             }
         )
     figure.update_layout(
         template=TEMPLATE,
         height=360,
         showlegend=True,
-        xaxis={"title": {"text": "factor of the best method"}, **_ratio_axis(top)},
         yaxis={"title": {"text": "instances (%)"}, "range": [-3, 103]},
+    )
+    return figure
+
+
+def gap_figure(gaps: Mapping[str, Sequence[tuple[float, float, float]]]) -> go.Figure:
+    """Return a figure of mean gaps over time, on a logarithmic time axis.
+
+    A gap that is known as an interval is drawn as a band between two lines.
+
+    Parameters
+    ----------
+    gaps : mapping
+        For each method, its points (seconds, lower and upper end of the mean gap in [0, 1]) by
+        increasing time, such as those of `Run.gaps()`.
+    """
+    figure = go.Figure()
+    palette = colors(gaps)
+    for name, points in gaps.items():
+        if not points:
+            continue
+        seconds, low, high = zip(*points, strict=True)
+        line = {"color": palette[name], "width": 2}
+        common = {"type": "scatter", "mode": "lines", "x": seconds, "legendgroup": name}
+        hover = f"{plain(name)}: %{{y:.3~g}} % after %{{x:.4~g}} s<extra></extra>"
+        shown = {"name": plain(name), "line": line, "hovertemplate": hover}
+        figure.add_trace(common | shown | {"y": [100 * value for value in high]})
+        if low != high:
+            band = {"y": [100 * value for value in low], "fill": "tonexty", "showlegend": False}
+            figure.add_trace(common | band | {"line": line | {"width": 1}, "hovertemplate": hover})
+    figure.update_layout(
+        template=TEMPLATE,
+        height=360,
+        showlegend=True,
+        xaxis={"title": {"text": "wall-clock time (s)"}, "type": "log"},
+        yaxis={"title": {"text": "mean gap (%)"}, "range": [-3, 103]},
     )
     return figure

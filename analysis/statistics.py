@@ -31,6 +31,7 @@ IntervalMethod = Literal["BCa", "percentile", "constant", ""]
 LEVEL = 0.95  # of intervals
 RESAMPLES = 2000  # bootstrap samples
 FEWEST = 4  # values for an interval: with three, resamples of one value alone exceed 2.5 %
+DIGITS = 12  # of logarithms, so that round-off breaks no tie between them
 TIE = 1e-9  # relative difference up to which two objectives are a tie
 SHARE = 0.5  # of the instances, which a common set has at least
 ANSWERED, UNANSWERED, WRONG = 0, 1, 2  # levels of an answer, best first
@@ -92,7 +93,7 @@ def bootstrap(values: ArrayLike) -> Confidence:
     if np.ptp(sample) <= 1e-12 * max(1.0, float(np.abs(sample).max())):
         return Confidence(float(sample.mean()), float(sample.mean()), "constant")
     mirrored = -sample[::-1]
-    flip = tuple(mirrored) < tuple(sample)
+    flip = tuple(mirrored) > tuple(sample)
     methods: tuple[IntervalMethod, ...] = ("BCa", "percentile")
     for method in methods:
         with warnings.catch_warnings():
@@ -201,7 +202,8 @@ def paired(
     losses = (level_a > level_b) | (both & ~tied & ~ahead)
     schedules = both & ~np.isnan(first) & ~np.isnan(second)
     defined = schedules & np.isfinite(ratios) & (ratios > 0)
-    logs = np.log(np.where(tied, 1.0, ratios)[defined])
+    exact = np.sort(np.log(np.where(tied, 1.0, ratios)[defined]))
+    logs = np.round(exact, DIGITS)
     interval = bootstrap(logs)
     return Paired(
         wins=int(wins.sum()),
@@ -212,7 +214,7 @@ def paired(
         unanswered_other=int(((level_a == ANSWERED) & (level_b != ANSWERED)).sum()),
         undefined=int((schedules & ~defined).sum()),
         n=len(logs),
-        ratio=float(np.exp(np.sort(logs).mean())) if len(logs) else math.nan,
+        ratio=float(np.exp(exact.mean())) if len(logs) else math.nan,
         low=math.exp(interval.low),
         high=math.exp(interval.high),
         interval=interval.method,
@@ -223,8 +225,7 @@ def paired(
 def wilcoxon(differences: ArrayLike) -> float:
     """Return the two-sided p of the Wilcoxon signed-rank test; 1 if all are zero, NaN if none.
 
-    Zeros are left out. Differences are rounded to 12 digits, so that round-off breaks no tie of
-    ranks.
+    Zeros are left out. Differences are rounded to 12 digits.
 
     Parameters
     ----------
@@ -233,7 +234,7 @@ def wilcoxon(differences: ArrayLike) -> float:
     """
     from scipy import stats
 
-    values = np.sort(np.round(np.asarray(differences, float), 12))
+    values = np.sort(np.round(np.asarray(differences, float), DIGITS))
     if not len(values):
         return math.nan
     values = values[values != 0]

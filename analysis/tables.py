@@ -271,8 +271,9 @@ def summary(
           shift 1), boot_low, boot_high (95 % bootstrap interval of the mean: the lower end from the
           lower ratios, the upper end from the upper ones; NaN for less than four instances),
           bound_n, bound_mean (mean ratio of optimum to bound, upper ends, and its instances);
-        - times: seconds_n (instances), seconds (shifted geometric mean, shift 1 s, in which a
-          method that did not complete its task counts with its time limit), slowest;
+        - times: seconds_n (instances, those that all compared methods of the kind tried), seconds
+          (shifted geometric mean, shift 1 s, in which a method that did not complete its task
+          counts with its time limit), slowest;
         - guarantees: guarantee_low, guarantee_high, holds (share of instances on which the
           assumptions hold), exceeded (instances on which the ratio exceeds the guarantee although
           they hold), beyond (instances on which it does and they do not hold);
@@ -335,7 +336,11 @@ def _means(instances: pd.DataFrame, *, by_preset: bool, common: bool) -> pd.Data
         ratio, bound = (
             compared(group, column, common=common) for column in ("ratio_low", "bound_high")
         )
-        time = compared(group.assign(tried=1.0), "tried", common=common)
+        time = {
+            method: rows
+            for _, same in group.assign(tried=1.0).groupby("kind")
+            for method, rows in compared(same, "tried", common=common).items()
+        }
         for method in dict.fromkeys(group["method"]):
             row = rows.setdefault((names["family"], names["preset"], method), {})
             if method in ratio:

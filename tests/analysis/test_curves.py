@@ -37,5 +37,20 @@ def test_ratio_distribution_tells_exact_bracketed_and_open_apart():
 
 def test_performance_profile_is_in_per_cent():
     figure = curves.performance_profile({"a": [(1.0, 0.5), (2.0, 1.0)], "b": [(1.0, 0.5)]})
-    assert list(figure.data[0].y) == [50, 100, 100]
-    assert list(figure.data[1].x) == [1.0, 2.04]  # drawn to the right-hand edge
+    assert list(figure.data[0].y) == [0, 50, 100, 100]
+    assert list(figure.data[1].x) == [1.0, 1.0, 2.04]  # drawn to the right-hand edge
+
+
+def test_time_profile_has_a_logarithmic_axis_and_no_instance_before_the_first():
+    figure = curves.time_profile({"a": [(0.1, 0.5), (10.0, 1.0)], "none": []})
+    assert (list(figure.data[0].x), list(figure.data[0].y)) == ([0.05, 0.1, 10, 12],
+                                                                [0, 50, 100, 100])  # fmt: skip
+    assert figure.layout.xaxis.type == "log" and list(figure.data[1].x) == []
+
+
+def test_gap_figure_draws_a_band_where_the_gap_is_an_interval():
+    figure = curves.gap_figure({"a": [(1, 0.5, 0.5)], "b": [(1, 0.25, 0.5), (2, 0, 0.125)]})
+    exact, high, low = figure.data
+    assert (list(exact.y), list(high.y), list(low.y)) == ([50], [50, 12.5], [25, 0])
+    assert low.fill == "tonexty" and exact.fill is None
+    assert high.line.color == low.line.color != exact.line.color
