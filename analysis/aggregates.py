@@ -95,7 +95,7 @@ def _inverse(values: "pd.Series[float]") -> "pd.Series[float]":
         return 1.0 / values
 
 
-def _order(table: pd.DataFrame) -> pd.Index:
+def _order(table: pd.DataFrame) -> list[int]:
     """Return the index of a table in the order of its methods and instances."""
     names = {text: natural(text) for name in ("method", "instance") for text in table[name]}
     kinds = {kind: place for place, kind in enumerate(("exact", "bound", "algorithm", "baseline"))}
@@ -106,7 +106,7 @@ def _order(table: pd.DataFrame) -> pd.Index:
             table["rank"], table["method"], table["instance"], strict=True,
         )
     }  # fmt: skip
-    return pd.Index(sorted(keys, key=keys.__getitem__), dtype=int)
+    return sorted(keys, key=keys.__getitem__)
 
 
 def groups(

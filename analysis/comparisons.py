@@ -197,10 +197,10 @@ def virtual_best(
         if group.empty:
             continue
         costs = _times(group) if by == "seconds" else _ratios(group)
-        kinds = group.groupby("method")["kind"].first()
+        kinds = dict(zip(group["method"], group["kind"], strict=True))
         found = contributions(costs, shift if by == "seconds" else 0.0)
         for method, row in found.to_dict("index").items():
-            head = {"method": method, "kind": kinds[method], "by": by, "instances": len(costs)}
+            head = {"method": method, "kind": kinds[str(method)], "by": by, "instances": len(costs)}
             rows.append(names | head | {str(name): value for name, value in row.items()})
     return pd.DataFrame(rows, columns=BEST_COLUMNS)
 
@@ -264,23 +264,25 @@ def profile(
         if chosen.empty:
             continue
         costs = _times(chosen) if by == "seconds" else wide(chosen, "ratio_low")
-        facts = chosen.groupby("method").agg(
-            kind=("kind", "first"), wrong=("result", lambda each: (each == "wrong").mean())
-        )
-        count = chosen.groupby("method")["instance"].nunique() / total
-        last = costs.apply(lambda values: np.isfinite(values).sum()) / total
-        for method, cost, share in steps_of(costs, total):
-            wrong = float(facts["wrong"][method] * count[method])
+        kinds = dict(zip(chosen["method"], chosen["kind"], strict=True))
+        answered = {
+            str(method): float(np.isfinite(costs[method].to_numpy(float)).sum() / total)
+            for method in costs.columns
+        }
+        wrongs = chosen[chosen["result"] == "wrong"]["method"].value_counts().to_dict()
+        for name, cost, share in steps_of(costs, total):
+            method = str(name)
+            wrong = wrongs.get(method, 0) / total
             rows.append(
                 {
                     "family": names["family"],
                     "problem": names["problem"],
-                    "kind": facts["kind"][method],
+                    "kind": kinds[method],
                     "method": method,
                     column: cost,
                     "share": share,
                     "n": total,
-                    "unanswered": max(0.0, 1 - float(last[method]) - wrong),
+                    "unanswered": max(0.0, 1 - answered[method] - wrong),
                     "wrong": wrong,
                 }
             )
@@ -403,7 +405,8 @@ def _watched(
     frame = frame.assign(place=np.arange(len(frame)))
     ordered = frame.sort_values(["instance", "seed", "seconds", "objective", "key"], kind="stable")
     parts: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for row in ordered[WATCHED].to_dict("records"):
+    for values in ordered[WATCHED].to_numpy().tolist():
+        row = dict(zip(WATCHED, values, strict=True))
         if row["result"] != "skipped":
             parts.setdefault((row["problem"], row["method"], row["instance"]), []).append(row)
     for names, group in groups(by_instance(frame), by_preset=by_preset, methods=methods):

@@ -199,10 +199,13 @@ def records(run: StoredRun) -> pd.DataFrame:
         time limit, infinite without one), par2 (the same with twice the limit).
     """
     brackets = run.brackets
-    ended = [
-        completed(record, brackets[record.instance.sha256, record.problem])
-        for record in run.records
-    ]
+    ended = pd.Series(
+        [
+            completed(record, brackets[record.instance.sha256, record.problem])
+            for record in run.records
+        ],
+        dtype=bool,
+    )
     limit = pd.Series([record.time_limit for record in run.records], dtype=float)
     frame = table(run)
     known = limit.fillna(math.inf)
