@@ -375,6 +375,51 @@ def show_run(
     raise typer.Exit(ContradictionError.exit_code if stored.contradictions else 0)
 
 
+TABLES = {  # name -> method of a run
+    "results": "table",
+    "summary": "summary",
+    "ratios": "ratios",
+    "pairs": "pairs",
+    "times": "times",
+    "virtual-best": "virtual_best",
+    "integrals": "integrals",
+    "gaps": "gaps",
+    "progress": "progress",
+    "profile": "profile",
+}
+
+
+@app.command(epilog="Example:  schedgap table runs/first --of pairs --format latex --out pairs.tex")
+def table(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    of: Annotated[
+        str, typer.Option(metavar="NAME", help=f"One of {', '.join(TABLES)}.")
+    ] = "summary",
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="csv, parquet, latex or markdown.")
+    ] = "csv",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Output file. [default: standard output]")
+    ] = None,
+) -> None:
+    """Write a table of run folders as CSV, Parquet, LaTeX or Markdown."""
+    from schedgap.analysis.export import FORMATS, export
+    from schedgap.analysis.runs import Run
+
+    if of not in TABLES:
+        raise UsageError(f"no table '{of}': {choices(of, TABLES)}")
+    chosen = next((each for each in FORMATS if each == form), None)
+    if chosen is None:
+        raise UsageError(f"no format '{form}': {choices(form, FORMATS)}")
+    if out is not None:
+        _check_place(out)
+    elif chosen == "parquet":
+        raise UsageError("--format parquet: need --out FILE")
+    text = export(getattr(Run(*runs), TABLES[of])(), chosen, out)
+    if out is None:
+        show.plain_text(str(text))
+
+
 @app.command(epilog="Example:  schedgap diff runs/before runs/after")
 def diff(
     first: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],

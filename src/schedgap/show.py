@@ -344,6 +344,17 @@ def comparing() -> Iterator[Any]:
         yield receive
 
 
+def plain_text(text: str) -> None:
+    """Print a document as it is.
+
+    Parameters
+    ----------
+    text : str
+        The document.
+    """
+    sys.stdout.write(text)
+
+
 def verified(result: "Run", wrong: Sequence[str], *, as_json: bool) -> None:
     """Print what the verification of a run found.
 

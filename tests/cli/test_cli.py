@@ -292,6 +292,16 @@ def test_a_stored_run_is_shown_verified_and_compared(
     assert schedgap(*line, second).code == 0
     assert schedgap("show", first).out.splitlines()[0:3] == shown
     assert schedgap("verify", first).out == "2 tasks: nothing is wrong\n"
+    for name in ("results", "summary", "ratios", "pairs", "times", "virtual-best", "integrals",
+                 "gaps", "progress", "profile"):  # fmt: skip
+        lines = schedgap("table", first, "--of", name).out.splitlines()
+        assert len(lines) >= 2 and "," in lines[0], name
+    assert r"\begin{tabular}" in schedgap("table", first, "--format", "latex").out
+    markdown = tmp_path / "summary.md"
+    assert schedgap("table", first, "--format", "markdown", "--out", markdown).out == ""
+    assert markdown.read_text().startswith("|")
+    for wrong in (("--of", "sumary"), ("--format", "cvs"), ("--format", "parquet")):
+        assert schedgap("table", first, *wrong).code == 2
     done = schedgap("diff", first, second)
     assert done.code == 0 and "2 tasks in both runs, 0 differences" in done.out
     (file,) = (
