@@ -81,7 +81,7 @@ def test_a_run_of_figures_is_published_with_its_data(
 ) -> None:
     tiny = {
         experiments.file_name(each): each
-        for each in figures.experiments(seeds=(0, 1), servers=(3, 4), jobs=5)
+        for each in figures.experiments(seeds=(0, 1), servers=(3, 4), jobs=5, settings=({},))
         if each.figure == "7"
     }
     monkeypatch.setattr(
@@ -114,7 +114,9 @@ def test_a_figure_that_was_killed_is_shown_with_what_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (fourth,) = (
-        each for each in figures.experiments(seeds=(0,), servers=(3,), jobs=4) if each.figure == "4"
+        each
+        for each in figures.experiments(seeds=(0,), servers=(3,), jobs=4, settings=({},))
+        if each.figure == "4"
     )
     name = experiments.file_name(fourth)
     run = compare([fourth], run=tmp_path, workers=1, time_limit=5)
