@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from schedgap.analysis.folder import TaskRecord
 from schedgap.analysis.judging import judge
-from schedgap.analysis.report.results import Pair, ReportData, Result, Row
+from schedgap.analysis.report.results import Pair, ReportData, Result, Row, mean_and_worst
 from schedgap.analysis.report.words import UNKNOWN, ratio_text, seconds_text, value_text
 from schedgap.instances.verdict import outside
 
@@ -123,7 +123,8 @@ def overview_table(report: ReportData) -> Table | None:
         What the report shows.
     """
     rows = [row for row in report.rows if row.kind == "algorithm" and not row.ours and row.plain]
-    rows = [row for row in rows if not math.isnan(row.pair("worst")[0])]
+    rows = [_over_own_instances(report, row) for row in rows]
+    rows = [row for row in rows if math.isfinite(row.pair("mean")[0])]
     if not rows:
         return None
     tops = [end for row in rows for name in ("worst", "guarantee") for end in row.pair(name)]
@@ -142,12 +143,21 @@ def overview_table(report: ReportData) -> Table | None:
     columns = [each for each in columns if any(cell.text or cell.whisker for cell in each[1])]
     return Table(
         "overview-table",
-        "Ratio to the optimum: the bar is the interval that contains the mean, the ticks those of "
-        "the worst, and the dashed line is the guarantee. 1 is optimal; the scale is logarithmic.",
+        "Ratio to the optimum: the bar is the interval that contains the mean over n schedules, "
+        "the ticks those of the worst, and the dashed line is the guarantee. 1 is optimal; the "
+        "scale is logarithmic.",
         tuple((name, cells[0].number) for name, cells in columns),
         tuple(zip(*(cells for _, cells in columns), strict=True)),
         tuple(RANKS.get(name, "") for name, _ in columns),
     )
+
+
+def _over_own_instances(report: ReportData, row: Row) -> Row:
+    """Return a row with the means over all schedules of the method, not over a common set."""
+    own = [each for each in report.of(row.family) if each.method == row.method]
+    (low, high), _ = mean_and_worst(own)
+    number = sum(each.inside and math.isfinite(each.ratio[0]) for each in own)
+    return replace(row, facts={**row.facts, "mean_low": low, "mean_high": high, "n": number})
 
 
 def _verdicts(report: ReportData, name: str) -> str:
