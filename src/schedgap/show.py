@@ -482,7 +482,10 @@ def run(result: "Run", *, as_json: bool) -> None:
 
         shown = readable(summary) if len(summary) else summary
         cells = [[str(cell) for cell in row] for row in shown.to_numpy()]
-        spare = ("kind", "worst ratio", "guarantee", "tasks", "skipped", "optimum / bound")
+        spare = (
+            "kind", "bounded", "worst ratio", "guarantee", "instances", "skipped",
+            "optimum / bound",
+        )  # fmt: skip
         table(list(shown.columns), cells, spare=spare)
         for rules in sorted(set(summary["outside"]) - {""}) if len(summary) else ():
             out().print(f"{outside([rules])}: no ratio", markup=False, soft_wrap=True)
